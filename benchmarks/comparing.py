@@ -19,7 +19,7 @@ from rows import Tell, add_json, telling
 from evalmark import Case, Output, Result, Run, Score
 from evalmark.core.values.run import DatasetInfo, Metric
 from evalmark.core.values.score import Trial
-from evalmark.storage.results.names import new_run_id
+from evalmark.storage.results.run_ids import new_run_id
 from evalmark.store import open_store
 
 GOAL = 3.0

@@ -6,12 +6,12 @@ from evalmark.core.lazy import deferred
 
 if TYPE_CHECKING:
     from evalmark.storage.store.health import Health
-    from evalmark.storage.store.rescue import Salvaged, salvage
+    from evalmark.storage.store.salvage import SalvageReport, salvage
     from evalmark.storage.store.store import Store, open_store
 
 __all__ = [
     "Health",
-    "Salvaged",
+    "SalvageReport",
     "Store",
     "open_store",
     "salvage",
@@ -21,9 +21,9 @@ __getattr__ = deferred(
     __name__,
     {
         "Health": "evalmark.storage.store.health",
-        "Salvaged": "evalmark.storage.store.rescue",
+        "SalvageReport": "evalmark.storage.store.salvage",
         "Store": "evalmark.storage.store.store",
         "open_store": "evalmark.storage.store.store",
-        "salvage": "evalmark.storage.store.rescue",
+        "salvage": "evalmark.storage.store.salvage",
     },
 )

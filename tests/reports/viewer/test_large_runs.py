@@ -11,7 +11,7 @@ from evalmark import Case, Output, Result, Score
 from evalmark.core.values.score import Trial
 from evalmark.reports.text.numbers import DASH
 from evalmark.reports.viewer.urls.queries import cases_asked
-from evalmark.storage.queries.browsing import At, CaseRow, Found
+from evalmark.storage.queries.pages import CaseRow, PagePosition, ResultPage
 from evalmark.store import open_store
 
 from .conftest import a_run, from_browser, keep, shown
@@ -100,8 +100,12 @@ def test_an_address_that_leads_nowhere_leads_to_the_beginning(large, query):
 
 
 STEPS = [
-    pytest.param({}, {"reached": At(after=9, stretch=1)}, "next", "after=9&stretch=1", "Search on", id="broken off"),
-    pytest.param({"after": "5"}, {"reached": At(before=9)}, "prev", "before=9", "Search on", id="broken off backwards"),
+    pytest.param(
+        {}, {"reached": PagePosition(after=9, stretch=1)}, "next", "after=9&stretch=1", "Search on", id="broken off"
+    ),
+    pytest.param(
+        {"after": "5"}, {"reached": PagePosition(before=9)}, "prev", "before=9", "Search on", id="broken off backwards"
+    ),
     pytest.param({}, {"rows": 2}, "next", "after=2", "Next", id="a full page"),
     pytest.param({"after": "5"}, {"rows": 2, "is_first": False}, "prev", "before=1", "Previous", id="a later page"),
     pytest.param(
@@ -112,10 +116,10 @@ STEPS = [
 
 @pytest.mark.parametrize(("query", "given", "way", "leads", "said"), STEPS)
 def test_the_way_on_leads_to_where_the_look_was_broken_off(large, query, given, way, leads, said):
-    found = Found(**{"is_first": not query, "is_last": False, **given, "rows": ()})
+    found = ResultPage(**{"is_first": not query, "is_last": False, **given, "rows": ()})
     if given.get("rows"):
         made = tuple(CaseRow(leader=number + 1, results=()) for number in range(given["rows"]))
-        found = Found(rows=made, is_first=not query, is_last=False)
+        found = ResultPage(rows=made, is_first=not query, is_last=False)
     desk = large.app.routes[0].endpoint.args[0]
     run = SimpleNamespace(id=RUN, status="complete")
     pages = desk._templates.get_template("pages.html").make_module({"run": run})

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from evalmark.storage.database.opening import writing
 from evalmark.storage.database.schema import transaction
-from evalmark.storage.queries.wanted import Wanted
+from evalmark.storage.database.sqlite import open_writable_file
+from evalmark.storage.queries.filter import ResultFilter
 from evalmark.storage.results.rows import encode_run
 from evalmark.store import open_store
 
@@ -49,7 +49,7 @@ def crowded(tmp_path_factory):
         keep(store, a_run(OLD), [result(n) for n in range(12)])
         keep(store, a_run(NEW), [later(n) for n in range(12)])
         newest = replace(a_run(), datasets=store.run(NEW).datasets, status="complete", results=())
-        with closing(writing(path, lambda _: None)) as db, transaction(db):
+        with closing(open_writable_file(path, lambda _: None)) as db, transaction(db):
             db.executemany(
                 "insert into run (id, plan, suite, status, pass, header) values (?, ?, ?, 'complete', 1, ?)",
                 (
@@ -98,7 +98,7 @@ def test_the_page_of_a_run_of_long_ago_holds_it_against_the_one_before_it(app, c
 
 
 def test_the_next_case_that_flipped_is_found_without_more_runs_than_it_takes(app, crowded):
-    number = crowded.browse(NEW).page(Wanted()).rows[2].leader
+    number = crowded.browse(NEW).page(ResultFilter()).rows[2].leader
     text = asked(app, f"/runs/{NEW}/results/{number}?flipped=worse").text
     assert 'rel="next"' in text
     assert crowded.runs_read <= 50

@@ -12,7 +12,7 @@ from evalmark.core.values.spending import Spending
 from evalmark.errors import StoreError
 from evalmark.runs.execution.run_store import MemoryRunStore
 from evalmark.runs.execution.run_writer import start_run, with_part
-from evalmark.storage.results.rows import packed, unpacked
+from evalmark.storage.results.rows import pack_run, unpack_run
 from evalmark.store import open_store
 
 EQUALS = Metric(name="equals")
@@ -143,7 +143,7 @@ def test_targets_are_named_once_and_spending_adds_up():
 
 def test_a_part_survives_the_way_to_another_process():
     found = part("a", 1.0, 0.0, spending=(Spending(model="m", calls=1),))
-    again = unpacked(packed(found))
+    again = unpack_run(pack_run(found))
     assert (again.results, again.metrics, again.spending, again.datasets) == (
         found.results,
         found.metrics,

@@ -20,7 +20,7 @@ from evalmark.runs.targets.function import as_target
 from evalmark.stats.summary.collect import summarise
 from evalmark.stats.summary.drawing import drawn
 from evalmark.stats.summary.gate import judge
-from evalmark.storage.merging.parts import merged
+from evalmark.storage.merging.merged_run import merge_runs
 from evalmark.store import open_store
 from evalmark.testing.chat import ScriptedModel
 
@@ -238,7 +238,7 @@ def test_what_the_model_calls_that_were_saved_would_have_come_to(store):
 
 def test_a_run_that_stopped_early_is_no_whole_part_of_a_larger_one(store):
     runs = [ran(store, plan(echo, seed=seed)) for seed in (1, 2)]
-    assert merged(runs).status == "interrupted"
+    assert merge_runs(runs).status == "interrupted"
 
 
 def test_an_error_that_ends_the_run_keeps_its_seed_and_decides_nothing(store):

@@ -10,7 +10,7 @@ from evalmark import Case, Example, Output
 from evalmark.errors import ConfigError
 from evalmark.stats.calibration.evidence import Evidence, Told, of_results, of_rows, of_traffic, votes
 from evalmark.stats.calibration.labelled_cases import row_labels, samples
-from evalmark.storage.sessions.examples import labelled
+from evalmark.storage.sessions.examples import label_answers
 
 from .saying import label, of_output, on, result, span
 
@@ -70,7 +70,7 @@ def test_the_fingerprint_of_labels_knows_no_order_and_no_twins(said, random):
 
 def test_each_answer_is_compared_with_the_others_to_the_same_input_and_never_with_itself():
     spans = [span(1, "q", "a"), span(2, "q", "b"), span(3, "q", "a"), span(4, "other", "a")]
-    found = labelled(spans, [on(one, one.output == "a") for one in spans])
+    found = label_answers(spans, [on(one, one.output == "a") for one in spans])
     one, two, twin, alone = samples(found)
     assert one.examples == twin.examples == (Example(value="b", liked=False),)
     assert two.examples == (Example(value="a", liked=True),)
@@ -84,7 +84,7 @@ def test_each_answer_is_compared_with_the_others_to_the_same_input_and_never_wit
 
 def test_a_text_that_is_liked_here_and_disliked_there_counts_for_both():
     spans = [span(1, "q", "a"), span(2, "q", "a")]
-    evidence = of_traffic(labelled(spans, [on(spans[0], True), on(spans[1], False)]), "project demo")
+    evidence = of_traffic(label_answers(spans, [on(spans[0], True), on(spans[1], False)]), "project demo")
     assert (evidence.liked, evidence.disliked, evidence.contradicting) == (1, 1, 1)
 
 

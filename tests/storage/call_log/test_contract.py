@@ -4,8 +4,8 @@ from contextlib import closing, contextmanager
 
 import pytest
 
-from evalmark.storage.call_log.sent import Pass, interrupted
-from evalmark.storage.database.doors import look_into, place_of
+from evalmark.storage.call_log.requests_in_flight import RunPass, interrupted
+from evalmark.storage.database.open import open_read_only, parse_store_location
 from evalmark.store import open_store
 from tests.models.middleware.journal_contract import JournalContract
 from tests.storage.store import sample
@@ -20,8 +20,8 @@ class TestJournalOfARun(JournalContract):
             yield store.call_log(sample.run().id)
 
     def under_way(self, journal):
-        with closing(look_into(self.path)) as db:
-            return interrupted(db, self.path, Pass(1, 1))
+        with closing(open_read_only(self.path)) as db:
+            return interrupted(db, self.path, RunPass(1, 1))
 
 
 class TestJournalOfARunOnAServer(TestJournalOfARun):
@@ -36,5 +36,5 @@ class TestJournalOfARunOnAServer(TestJournalOfARun):
                 store.start(sample.run())
             else:
                 store.resume(sample.run().id)
-            self.path = place_of(self.address)
+            self.path = parse_store_location(self.address)
             yield store.call_log(sample.run().id)

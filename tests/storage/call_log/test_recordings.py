@@ -8,7 +8,7 @@ import pytest
 from evalmark import Turn
 from evalmark.core.values.call import Request
 from evalmark.core.values.usage import Usage
-from evalmark.storage.call_log.recordings import ModelCalls
+from evalmark.storage.call_log.recordings import ModelCallSummary
 
 from .calls import MODEL, call, cut_off, failed, key, reply, tool_call
 from .conftest import find, keep
@@ -28,7 +28,7 @@ def recorded(store):
 
 def test_calls_are_counted_by_model(recorded):
     assert recorded.recordings.by_model() == [
-        ModelCalls(
+        ModelCallSummary(
             model="other/model",
             calls=1,
             replayable=1,
@@ -39,7 +39,7 @@ def test_calls_are_counted_by_model(recorded):
             unknown_cost=1,
             newest="2026-11-21T14:32:05Z",
         ),
-        ModelCalls(
+        ModelCallSummary(
             model=MODEL,
             calls=4,
             replayable=2,

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from evalmark.core.values.tool import ToolRecording
 from evalmark.errors import DamagedRecordingError, DataError, StoreError, StoreFullError, ToolError
-from evalmark.storage.call_log.tool_recordings import ToolCalls
+from evalmark.storage.call_log.tool_recordings import ToolCallSummary
 from evalmark.storage.call_log.tool_rows import decode_tool, encode_tool
 from evalmark.store import open_store, salvage
 from tests.runs.tool_replay.journal_contract import ToolJournalContract
@@ -122,9 +122,9 @@ def test_tools_are_listed_by_version_and_their_calls_among_those_of_models(store
     kept(store, tool_call(3), tool_call(8), tool_call(2, version=""), tool_call(2, tool="cube"))
     moment = "2026-11-21T14:32:0{}.000000+00:00"
     assert store.recordings.by_tool() == [
-        ToolCalls(tool="cube", version="1", calls=1, newest=moment.format(2)),
-        ToolCalls(tool="square", version="", calls=1, newest=moment.format(2)),
-        ToolCalls(tool="square", version="1", calls=2, newest=moment.format(8)),
+        ToolCallSummary(tool="cube", version="1", calls=1, newest=moment.format(2)),
+        ToolCallSummary(tool="square", version="", calls=1, newest=moment.format(2)),
+        ToolCallSummary(tool="square", version="1", calls=2, newest=moment.format(8)),
     ]
     names = [one.model for one in store.recordings.newest()]
     assert names[:3] == ["square 1 (a tool)", MODEL, "square 1 (a tool)"]

@@ -7,7 +7,7 @@ import pytest
 from evalmark import Case, Output, Run, Score
 from evalmark.core.values.call import Attempt, Call, Reply, Request
 from evalmark.core.values.usage import Usage
-from evalmark.storage.database import stored as specs
+from evalmark.storage.database import field_specs as specs
 
 LEFT_OUT = {Case: {"place"}, Run: {"results"}, Call: {"error", "masked"}}
 """A column of its own; rows of their own; a file of recordings holds no call that failed or is masked."""

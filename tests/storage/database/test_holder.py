@@ -5,7 +5,15 @@ from dataclasses import replace
 
 import pytest
 
-from evalmark.storage.database.holder import UNKNOWN, Holder, from_text, is_gone, started, this_process, to_text
+from evalmark.storage.database.holder import (
+    UNKNOWN,
+    Holder,
+    from_text,
+    process_has_ended,
+    process_start,
+    this_process,
+    to_text,
+)
 
 HERE = Holder(host="ann", boot="b1", pid=1, started="100", since="2026-11-21T14:32:05Z")
 THERE = replace(HERE, pid=7)
@@ -25,12 +33,12 @@ THERE = replace(HERE, pid=7)
     ],
 )
 def test_a_holder_is_gone_only_when_that_is_certain(holder, found, gone):
-    assert is_gone(holder, HERE, lambda pid: found) is gone
+    assert process_has_ended(holder, HERE, lambda pid: found) is gone
 
 
 def test_this_process_is_there():
     me = this_process()
-    assert not is_gone(me, me, started)
+    assert not process_has_ended(me, me, process_start)
     assert from_text(to_text(me)) == me
     assert from_text(None) is None
 
@@ -44,11 +52,11 @@ def test_a_damaged_holder_is_noticed(text):
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows does not tell")
 def test_a_process_that_ended_is_gone_also_before_its_parent_asks():
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    then = started(child.pid)
+    then = process_start(child.pid)
     assert then is not None
-    assert then != started(os.getpid()) or then == UNKNOWN
+    assert then != process_start(os.getpid()) or then == UNKNOWN
     child.stdin.close()
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # it has ended; its remains are still there
-    assert started(child.pid) is None
+    assert process_start(child.pid) is None
     child.wait()
-    assert started(child.pid) is None
+    assert process_start(child.pid) is None

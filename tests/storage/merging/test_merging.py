@@ -11,7 +11,7 @@ from evalmark.core.values.score import Trial
 from evalmark.core.values.spending import Spending
 from evalmark.stats.summary.collect import summarise
 from evalmark.stats.summary.gate import judge
-from evalmark.storage.merging.parts import merged
+from evalmark.storage.merging.merged_run import merge_runs
 
 
 def results(dataset, *ids, start=0, passed=True, **fields):
@@ -43,7 +43,7 @@ def told(whole):
 
 def test_one_run_is_itself():
     only = run("r", results("a", "a0"))
-    assert merged([only]) is only
+    assert merge_runs([only]) is only
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_one_run_is_itself():
     ],
 )  # fmt: skip
 def test_results_come_once_each_and_by_dataset(runs, expected):
-    whole = merged(runs)
+    whole = merge_runs(runs)
     assert told(whole) == expected
     assert told(whole) == expected, "they can be read again"
     assert len(whole.results) == len(expected)
@@ -102,7 +102,7 @@ def test_results_come_once_each_and_by_dataset(runs, expected):
 
 
 def test_a_trial_in_several_runs_counts_once_as_in_the_first_and_a_note_says_so():
-    whole = merged([run("x", results("a", "a0", passed=False)), run("y", results("a", "a0", "a1"))])
+    whole = merge_runs([run("x", results("a", "a0", passed=False)), run("y", results("a", "a0", "a1"))])
     assert [result.verdict for result in whole.results] == ["fail", "pass"]
     assert whole.notes == (
         "Merged from 2 runs: x, y.",
@@ -113,11 +113,11 @@ def test_a_trial_in_several_runs_counts_once_as_in_the_first_and_a_note_says_so(
 def test_a_case_of_the_same_id_and_another_content_is_another_case():
     first, second = results("a", "a0"), results("a", "a0")
     second[0] = replace(second[0], trial=replace(second[0].trial, case=Case(id="a0", input="another question")))
-    assert told(merged([run("x", first), run("y", second)])) == [("a", "a0", 0, 0), ("a", "a0", 1, 0)]
+    assert told(merge_runs([run("x", first), run("y", second)])) == [("a", "a0", 0, 0), ("a", "a0", 1, 0)]
 
 
 def test_cases_of_several_runs_are_not_taken_for_repeats_of_one():
-    whole = summarise(merged([run("x", results("a", "a0")), run("y", results("a", "a1", passed=False))]))
+    whole = summarise(merge_runs([run("x", results("a", "a0")), run("y", results("a", "a1", passed=False))]))
     assert (whole.total.cases, whole.total.flips) == (2, None)
 
 
@@ -130,7 +130,7 @@ def test_results_stay_where_they_are_until_they_are_asked_for():
                 read.append(result.trial.case.id)
                 yield result
 
-    whole = merged([replace(run("x"), results=Kept(results("a", "a0", "a1"))), run("y", results("b", "b0"))])
+    whole = merge_runs([replace(run("x"), results=Kept(results("a", "a0", "a1"))), run("y", results("b", "b0"))])
     read.clear()
     first = next(iter(whole.results))
     assert (first.trial.case.id, read) == ("a0", ["a0"])
@@ -148,7 +148,7 @@ def test_results_stay_where_they_are_until_they_are_asked_for():
 )
 def test_the_whole_is_complete_when_every_part_is(statuses, status):
     ends = {"complete": "2026-11-21T10:20:00Z"}
-    whole = merged(
+    whole = merge_runs(
         [run(d, results(d, f"{d}0"), status=s, finished=ends.get(s)) for d, s in zip("ab", statuses, strict=True)]
     )
     assert whole.status == status
@@ -158,18 +158,18 @@ def test_the_whole_is_complete_when_every_part_is(statuses, status):
 
 
 def test_which_parts_are_not_complete_is_said():
-    whole = merged([run("x", results("a", "a0")), run("y", results("b", "b0"), status="interrupted")])
+    whole = merge_runs([run("x", results("a", "a0")), run("y", results("b", "b0"), status="interrupted")])
     assert whole.notes == ("Merged from 2 runs: x, y (interrupted).",)
 
 
 def test_what_did_not_run_is_known_only_where_no_dataset_is_shared():
     half = DatasetInfo(name="b", rows=4)
     apart = [run("x", results("a", "a0")), run("y", results("b", "b0"), status="interrupted", datasets=(half,))]
-    assert summarise(merged(apart)).missing == 3
+    assert summarise(merge_runs(apart)).missing == 3
     shared = [run("x", results("b", "b0")), run("y", results("b", "b1"), status="interrupted", datasets=(half,))]
-    assert summarise(merged(shared)).missing is None
+    assert summarise(merge_runs(shared)).missing is None
     other = [apart[0], replace(apart[1], repeat=2)]
-    assert summarise(merged(other)).missing is None
+    assert summarise(merge_runs(other)).missing is None
 
 
 def test_what_is_alike_is_kept_and_what_differs_is_named_or_left_out():
@@ -179,7 +179,7 @@ def test_what_is_alike_is_kept_and_what_differs_is_named_or_left_out():
     second = run(
         "y", results("a", "a1"), suite="s.yaml", plan="q", gate=Gate(min_score=0.5), versions={"python": "3.12"}
     )
-    whole = merged([first, replace(second, name="another bot", created="2026-11-21T10:00:00Z", notes=("n",))])
+    whole = merge_runs([first, replace(second, name="another bot", created="2026-11-21T10:00:00Z", notes=("n",))])
     assert (whole.id, whole.name, whole.target) == ("x+y", "bot, another bot", "t")
     assert (whole.suite, whole.plan, whole.gate) == ("s.yaml", "", Gate(min_score=0.5))
     assert whole.versions == {"python": "3.11, 3.12"}
@@ -189,7 +189,7 @@ def test_what_is_alike_is_kept_and_what_differs_is_named_or_left_out():
 
 
 def test_different_gates_judge_nothing():
-    whole = merged([run("x", results("a", "a0"), gate=Gate(min_score=0.5)), run("y", results("b", "b0"))])
+    whole = merge_runs([run("x", results("a", "a0"), gate=Gate(min_score=0.5)), run("y", results("b", "b0"))])
     assert whole.gate is None
     assert "The runs had different gates, so none of them judges the whole." in whole.notes
 
@@ -197,15 +197,15 @@ def test_different_gates_judge_nothing():
 def test_vectors_of_different_modes_are_said_to_differ_in_kind():
     parts = [run("x", results("a", "a0"), embedder="local:a"), run("y", results("b", "b0"), embedder="local:a:int8")]
     said = "The runs compared texts by different embedding models or modes, so their cosines differ in kind."
-    assert said in merged(parts).notes
-    assert merged(parts).embedder == ""
-    assert said not in merged([parts[0], run("y", results("b", "b0"))]).notes
+    assert said in merge_runs(parts).notes
+    assert merge_runs(parts).embedder == ""
+    assert said not in merge_runs([parts[0], run("y", results("b", "b0"))]).notes
 
 
 def test_spending_is_summed_by_model_and_unknown_stays_unknown():
     known = Spending(model="m", calls=2, input_tokens=10, output_tokens=3, cost=0.25)
     unknown = Spending(model="m", calls=1, unknown_usage=1, unknown_cost=1)
-    whole = merged(
+    whole = merge_runs(
         [
             run("x", spending=(known, replace(unknown, model="u"))),
             run("y", spending=(unknown, replace(unknown, model="u"))),
@@ -237,7 +237,7 @@ STRICT, LOOSE = Metric(name="m", threshold=0.9), Metric(name="m", threshold=0.1)
     ],
 )  # fmt: skip
 def test_metrics_are_united(metrics, datasets, expected, noted):
-    whole = merged(
+    whole = merge_runs(
         [run(f"r{n}", results(d, f"{d}{n}"), metrics=m) for n, (m, d) in enumerate(zip(metrics, datasets, strict=True))]
     )
     assert whole.metrics == expected
@@ -249,20 +249,20 @@ def test_a_dataset_with_a_metric_of_its_own_keeps_that_one_beside_the_one_for_al
     own = replace(STRICT, dataset="b")
     first = run("x", results("a", "a0"), results("b", "b0"), metrics=(LOOSE, own))
     second = run("y", results("b", "b1"), results("c", "c0"), metrics=(STRICT,))
-    whole = merged([first, second])
+    whole = merge_runs([first, second])
     assert {d: metrics_for(whole.metrics, d)["m"].threshold for d in "abc"} == {"a": 0.1, "b": 0.9, "c": 0.9}
     assert len(whole.metrics) == 3
     assert whole.notes == ("Merged from 2 runs: x, y.",)
 
 
 def test_a_run_without_cases_still_brings_its_metrics():
-    whole = merged([run("x", metrics=(STRICT,)), run("y", metrics=(Metric(name="n"),))])
+    whole = merge_runs([run("x", metrics=(STRICT,)), run("y", metrics=(Metric(name="n"),))])
     assert whole.metrics == (STRICT, Metric(name="n"))
 
 
 def test_many_cases_that_were_all_counted_from_0_are_placed_in_no_time():
     parts = [run(str(n), results("a", *(f"{n}.{place}" for place in range(3_000)))) for n in range(2)]
     began = perf_counter()
-    whole = merged(parts)
+    whole = merge_runs(parts)
     assert sorted(place for _, _, place, _ in told(whole)) == list(range(6_000))
     assert perf_counter() - began < 5

@@ -10,9 +10,9 @@ from evalmark.core.values.spending import Spending
 from evalmark.errors import ConfigError
 from evalmark.stats.summary.collect import summarise
 from evalmark.stats.summary.gate import judge
-from evalmark.storage.merging.lost import LOST
-from evalmark.storage.merging.parts import merged
-from evalmark.storage.merging.shards import origin, whole
+from evalmark.storage.merging.merged_run import merge_runs
+from evalmark.storage.merging.missing import MISSING_PREFIX
+from evalmark.storage.merging.shards import merge_note, merged_header
 
 from .test_merging import results
 
@@ -50,7 +50,7 @@ def dealt(run, **fields):
 
 
 def test_the_whole_is_the_run_that_one_machine_would_have_made():
-    found = whole(three(), "whole")
+    found = merged_header(three(), "whole")
     alone = shard("1/1", "whole")
     assert found == replace(
         alone,
@@ -65,12 +65,12 @@ def test_the_whole_is_the_run_that_one_machine_would_have_made():
 
 
 def test_the_order_in_which_shards_are_named_changes_nothing():
-    assert whole(three()[::-1], "whole") == whole(three(), "whole")
-    assert origin(three()[::-1]) == origin(three())
+    assert merged_header(three()[::-1], "whole") == merged_header(three(), "whole")
+    assert merge_note(three()[::-1]) == merge_note(three())
 
 
 def test_one_shard_of_one_is_a_whole():
-    assert whole([shard("1/1")], "w").status == "complete"
+    assert merged_header([shard("1/1")], "w").status == "complete"
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_one_shard_of_one_is_a_whole():
     ids=["all cases", "a limit", "conditions"],
 )
 def test_the_whole_leaves_out_what_all_shards_left_out(limit, only, is_part):
-    assert whole([dealt(run, limit=limit, only=only) for run in three()], "w").is_part is is_part
+    assert merged_header([dealt(run, limit=limit, only=only) for run in three()], "w").is_part is is_part
 
 
 DIFFER = "shard 3/3 (run-3) and shard 1/3 (run-1) are not of the same run; they differ in"
@@ -106,13 +106,13 @@ DIFFER = "shard 3/3 (run-3) and shard 1/3 (run-1) are not of the same run; they 
 )  # fmt: skip
 def test_what_is_no_whole_is_refused_in_a_sentence(shards, says):
     with pytest.raises(ConfigError) as fault:
-        whole(shards, "w")
+        merged_header(shards, "w")
     assert str(fault.value).splitlines() == [says]
 
 
 def test_all_faults_are_named_at_once():
     with pytest.raises(ConfigError) as fault:
-        whole([shard("1/3"), shard("2/3", plan="q"), shard("3/3", repeat=2)], "w")
+        merged_header([shard("1/3"), shard("2/3", plan="q"), shard("3/3", repeat=2)], "w")
     assert len(str(fault.value).splitlines()) == 2
 
 
@@ -120,7 +120,7 @@ def test_conversations_have_seen_their_own_datasets_only():
     talks = [Metric(name="m", mode="conversation")]
     shards = [shard("1/2", metrics=talks), shard("2/2", metrics=talks)]
     apart = [dealt(shards[0], dealt={"a": "x"}), dealt(shards[1], dealt={"b": "y"})]
-    assert whole(apart, "w").status == "complete"
+    assert merged_header(apart, "w").status == "complete"
 
 
 @pytest.mark.parametrize(
@@ -137,18 +137,18 @@ def test_conversations_have_seen_their_own_datasets_only():
     ],
 )  # fmt: skip
 def test_what_is_lost_leaves_the_whole_incomplete_and_is_named(shards, status, says):
-    found = whole(shards, "w")
-    assert (found.status, [note for note in found.notes if note.startswith(LOST)]) == (status, says)
+    found = merged_header(shards, "w")
+    assert (found.status, [note for note in found.notes if note.startswith(MISSING_PREFIX)]) == (status, says)
     assert [info.rows for info in found.datasets] == [None, None]
 
 
 def test_a_shard_that_broke_off_has_not_seen_all_rows_and_is_taken_all_the_same():
     broken = dealt(shard("3/3", status="interrupted"), dealt={})
-    assert whole([*three()[:2], broken], "w").status == "interrupted"
+    assert merged_header([*three()[:2], broken], "w").status == "interrupted"
 
 
 def test_shards_of_different_commits_are_merged_with_a_note():
-    found = whole(three(revision=""), "w")
+    found = merged_header(three(revision=""), "w")
     assert found.revision == ""
     assert "The shards were made from different commits: c0ffee, an unknown one." in found.notes
 
@@ -159,14 +159,14 @@ def test_the_gate_judges_the_whole():
         replace(run, gate=gate, results=results("a", f"a{n}", start=n, passed=n == 0)) for n, run in enumerate(three())
     ]
     assert [judge(summarise(run), run.gate).outcome for run in runs] == ["pass"] * 3
-    one = replace(whole(runs, "w"), results=[result for run in runs for result in run.results])
+    one = replace(merged_header(runs, "w"), results=[result for run in runs for result in run.results])
     assert judge(summarise(one), one.gate).outcome == "fail"
 
 
 def test_a_report_over_shards_notices_a_lost_one_too():
-    whole_run, part = merged(three()), merged(three()[:2])
+    whole_run, part = merge_runs(three()), merge_runs(three()[:2])
     assert (whole_run.status, whole_run.shard) == ("complete", None)
-    assert not any("Shard" in note or note.startswith(LOST) for note in whole_run.notes)
+    assert not any("Shard" in note or note.startswith(MISSING_PREFIX) for note in whole_run.notes)
     assert part.status == "interrupted"
     assert part.notes[-1] == "Missing: shard 3 of 3 was not there."
     assert [info.rows for info in part.datasets] == [None, None]

@@ -5,7 +5,7 @@ import pytest
 from evalmark import Example
 from evalmark.core.values.label import Label, current_labels, majority_vote
 from evalmark.core.values.session import Span
-from evalmark.storage.sessions.examples import labelled
+from evalmark.storage.sessions.examples import label_answers
 
 
 def span(number, given="Oslo?", output="yes", **fields):
@@ -19,7 +19,7 @@ def said(number, liked, by="ann", second=0, **fields):
 
 
 def test_answers_to_one_input_make_one_case_with_an_example_each():
-    found = labelled(
+    found = label_answers(
         [span(1), span(2, output="no"), span(3, given="Rome?")], [said(1, True), said(2, False), said(3, True)]
     )
     assert [case.input for case in found.cases] == ["Oslo?", "Rome?"]
@@ -28,21 +28,21 @@ def test_answers_to_one_input_make_one_case_with_an_example_each():
 
 
 def test_the_same_output_liked_twice_is_one_example():
-    found = labelled([span(1), span(2)], [said(1, True), said(2, True)])
+    found = label_answers([span(1), span(2)], [said(1, True), said(2, True)])
     assert found.cases[0].examples == (Example(value="yes"),)
     assert len(found.said) == 2
 
 
 def test_a_case_has_the_same_id_whatever_is_recorded_beside_it():
     one, both = (
-        labelled([span(1)], [said(1, True)]),
-        labelled([span(2, given="?"), span(1)], [said(2, True), said(1, True)]),
+        label_answers([span(1)], [said(1, True)]),
+        label_answers([span(2, given="?"), span(1)], [said(2, True), said(1, True)]),
     )
     assert one.cases[0].id == both.cases[1].id
 
 
 def test_contexts_come_from_a_liked_answer():
-    found = labelled([span(1, contexts=("bad",)), span(2, contexts=("good",))], [said(1, False), said(2, True)])
+    found = label_answers([span(1, contexts=("bad",)), span(2, contexts=("good",))], [said(1, False), said(2, True)])
     assert found.cases[0].contexts == ("good",)
 
 
@@ -64,12 +64,12 @@ def test_contexts_come_from_a_liked_answer():
     ],
 )
 def test_what_cannot_be_used_is_counted(labels, counts):
-    found = labelled([span(1)], labels)
+    found = label_answers([span(1)], labels)
     assert (len(found.cases), found.contested, found.unlabelled, found.failed) == counts
 
 
 def test_an_answer_that_broke_is_no_example_whatever_people_say():
-    found = labelled([span(1, output=None, error="KeyError: x")], [said(1, False)])
+    found = label_answers([span(1, output=None, error="KeyError: x")], [said(1, False)])
     assert (found.cases, found.failed) == ((), 1)
 
 
@@ -87,4 +87,4 @@ def test_a_thumb_takes_the_place_of_all_that_was_said_before_and_a_comment_only_
 
 def test_labels_of_outputs_of_runs_say_nothing_of_recorded_answers():
     other = Label(about="output:run/0", liked=True, by="ann", created="2026", content="c")
-    assert labelled([span(1)], [other]).unlabelled == 1
+    assert label_answers([span(1)], [other]).unlabelled == 1

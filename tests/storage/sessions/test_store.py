@@ -197,7 +197,13 @@ def test_a_session_that_goes_on_began_when_it_began_and_adds_up_what_was_dropped
 
 
 def test_ids_are_found_by_their_start_and_spans_by_many_ids(traffic):
-    assert traffic.starting("5555") == [("session", SESSION.id)]
-    assert traffic.starting("a") == [("span", ANSWER.id)]
-    assert traffic.starting("") == traffic.starting("zz") == traffic.starting("last") == traffic.starting("9") == []
+    assert traffic.with_prefix("5555") == [("session", SESSION.id)]
+    assert traffic.with_prefix("a") == [("span", ANSWER.id)]
+    assert (
+        traffic.with_prefix("")
+        == traffic.with_prefix("zz")
+        == traffic.with_prefix("last")
+        == traffic.with_prefix("9")
+        == []
+    )
     assert traffic.spans([ANSWER.id, STEP.id, "9" * 16]) == [STEP, ANSWER]

@@ -19,8 +19,8 @@ sys.path.insert(0, str(Path(__file__).parents[3]))
 import apsw
 import sample
 
-from evalmark.storage.database.opening import writing
 from evalmark.storage.database.schema import STEPS
+from evalmark.storage.database.sqlite import open_writable_file
 from evalmark.store import open_store
 from evalmark.testing.crash import Disk
 from tests.storage.call_log import calls
@@ -104,7 +104,7 @@ def open_it(path: Path, say) -> None:
 
 
 def migrate(path: Path, say) -> None:
-    writing(path, print, steps=(*STEPS, sample.later_title)).close()
+    open_writable_file(path, print, steps=(*STEPS, sample.later_title)).close()
     say("finished", True)
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from evalmark.storage.database.opening import writing
 from evalmark.storage.database.schema import STEPS, version
-from evalmark.storage.results.rows import Row, encode_result, encode_run
+from evalmark.storage.database.sqlite import open_writable_file
+from evalmark.storage.results.rows import ResultRow, encode_result, encode_run
 from evalmark.store import open_store
 
 from . import sample
@@ -107,7 +107,7 @@ def test_a_kill_during_a_migration_leaves_the_old_or_the_new_store(doomed, tmp_p
         path.parent.mkdir(parents=True)
         path.write_bytes(content)
         killed = doomed.do("migrate", tmp_path / str(at), at, "torn")["killed"]
-        db = writing(path, print, steps=(*STEPS, sample.later_title))
+        db = open_writable_file(path, print, steps=(*STEPS, sample.later_title))
         assert version(db) == len(STEPS) + 1
         assert db.execute("select title from run").get == sample.run().id.upper()
         assert db.execute("select count(*) from result").get == len(WHOLE)
@@ -123,12 +123,12 @@ def test_a_kill_during_a_migration_leaves_the_old_or_the_new_store(doomed, tmp_p
 @pytest.mark.parametrize("how", ["before", "torn", "after"])
 def test_a_kill_while_a_store_of_version_1_is_brought_up_to_date_loses_nothing(doomed, tmp_path, how, each):
     reference = tmp_path / "reference.db"
-    db = writing(reference, print, steps=STEPS[:1])
+    db = open_writable_file(reference, print, steps=STEPS[:1])
     db.execute(
         "insert into run (number, id, plan, suite, status, pass, header) values (1, ?, 'p', 's.yaml', 'complete', 1, ?)",
         (sample.run().id, encode_run(sample.run(status="complete", finished="2026-11-21T15:00:00Z"))),
     )
-    columns = [name for name in Row._fields if name != "mode"]
+    columns = [name for name in ResultRow._fields if name != "mode"]
     db.executemany(
         f"insert into result (run, pass, source, {', '.join(columns)}) values (1, 1, 0 {', ?' * len(columns)})",  # noqa: S608
         [[getattr(encode_result(result), name) for name in columns] for result in WHOLE],

@@ -13,9 +13,9 @@ from evalmark.core.values.run import DatasetInfo
 from evalmark.core.values.score import Trial
 from evalmark.core.values.tool import tool_key
 from evalmark.errors import StoreError
-from evalmark.storage.call_log.tool_recordings import ToolCalls
-from evalmark.storage.database.opening import reading, writing
+from evalmark.storage.call_log.tool_recordings import ToolCallSummary
 from evalmark.storage.database.schema import STEPS, version
+from evalmark.storage.database.sqlite import open_read_only_file, open_writable_file
 from evalmark.store import open_store
 
 from . import sample
@@ -264,7 +264,7 @@ def test_the_calls_of_tools_of_an_earlier_release_are_found(released):
     with open_store(released) as store:
         assert store.tool_log().find(key).result == ["1 x 1 = 1"]
         assert store.recordings.by_tool() == [
-            ToolCalls(tool="search", version="1", calls=1, newest="2026-11-21T14:32:06.500+00:00")
+            ToolCallSummary(tool="search", version="1", calls=1, newest="2026-11-21T14:32:06.500+00:00")
         ]
 
 
@@ -273,7 +273,7 @@ def test_new_stores_and_migrated_ones_have_the_same_tables(released, tmp_path):
     open_store(tmp_path / "new.db").close()
     tables = []
     for file in (released, tmp_path / "new.db"):
-        db = reading(file)
+        db = open_read_only_file(file)
         query = "select m.name, c.name, c.type, c.'notnull' from sqlite_schema m, pragma_table_info(m.name) c order by 1, c.cid"
         indices = db.execute("select name, sql from sqlite_schema where type = 'index' and sql is not null order by 1")
         tables.append([*db.execute(query), *((name, " ".join(sql.split())) for name, sql in indices)])
@@ -288,7 +288,7 @@ def test_results_of_an_earlier_release_are_found_by_their_scores(released, relea
             RESULT, trial=replace(RESULT.trial, target="app:other"), scores=(Score(name="equals", value=0.5),)
         )
         asyncio.run(store.sink(run.id).write([other]))
-    db = reading(released)
+    db = open_read_only_file(released)
     known = [(1, "equals", 1.0, number) for number in range(1, len(RESULTS[release]) + 1)]
     assert db.execute("select * from scored order by result").fetchall() == [*known, (1, "equals", 0.5, len(known) + 1)]
     db.close()
@@ -311,7 +311,7 @@ def older(path):
 
 
 def test_a_migration_keeps_a_copy_of_the_older_store(older):
-    db = writing(older, print, steps=LATER)
+    db = open_writable_file(older, print, steps=LATER)
     assert version(db) == len(STEPS) + 1
     assert db.execute("select title from run").get == sample.run().id.upper()
     db.close()
@@ -333,7 +333,7 @@ def test_a_step_that_fails_changes_nothing(older):
         db.execute("select nonsense")
 
     with pytest.raises(StoreError, match="nonsense"):
-        writing(older, print, steps=(*STEPS, broken))
+        open_writable_file(older, print, steps=(*STEPS, broken))
     with open_store(older) as store:
         assert store.check().version == len(STEPS)
         assert len(store.run("last").results) == 1
@@ -344,7 +344,7 @@ def test_two_that_migrate_at_once_do_it_once(older):
 
     def migrate() -> None:
         try:
-            databases.append(writing(older, print, steps=LATER))
+            databases.append(open_writable_file(older, print, steps=LATER))
         except Exception as error:  # noqa: BLE001  told below
             faults.append(error)
 

@@ -16,11 +16,11 @@ from threading import Barrier
 import pytest
 
 from evalmark.errors import StoreBusyError, StoreError
-from evalmark.storage.database.doors import place_of
+from evalmark.storage.database.open import parse_store_location
 from evalmark.storage.database.schema import STEPS, transaction
-from evalmark.storage.postgres.opening import writing
-from evalmark.storage.queries.wanted import Wanted
-from evalmark.storage.results.rows import Row, encode_result, encode_run
+from evalmark.storage.postgres.open import open_writable as writing
+from evalmark.storage.queries.filter import ResultFilter
+from evalmark.storage.results.rows import ResultRow, encode_result, encode_run
 from evalmark.store import open_store, salvage
 from tests.conftest import ROOT
 from tests.storage.call_log import calls
@@ -85,12 +85,12 @@ def test_ten_that_open_a_new_store_at_once_make_it_once(path):
 
 
 def test_a_store_of_an_earlier_version_is_brought_up_to_date_once_and_keeps_what_it_has(path):
-    place = place_of(path)
+    place = parse_store_location(path)
     with closing(writing(place, lambda _: None, STEPS[:4])) as db:
         run, row = sample.run(status="complete"), encode_result(sample.answered(sample.trials([sample.case(1)])[0]))
         given = (RUN, "p", "s", "complete", 1, encode_run(run))
         db.execute("insert into run (id, plan, suite, status, pass, header) values (?, ?, ?, ?, ?, ?)", given)
-        columns = ", ".join(Row._fields)
+        columns = ", ".join(ResultRow._fields)
         places = ", ".join("?" * len(row))
         db.execute(f"insert into result (run, pass, source, {columns}) values (1, 1, 0, {places})", row)  # noqa: S608
     with pytest.raises(StoreError, match=r"an older evalmark wrote this store .* open it once for writing"):
@@ -98,7 +98,7 @@ def test_a_store_of_an_earlier_version_is_brought_up_to_date_once_and_keeps_what
     at_once(lambda _: open_store(path).close())
     assert asked(path, "select metric, value from scored") == [("equals", 1.0)]
     with open_store(path, read_only=True) as store:
-        found = store.browse(RUN).page(Wanted(order="score", sorted_metric="equals"))
+        found = store.browse(RUN).page(ResultFilter(order="score", sorted_metric="equals"))
         assert [row.results[0].result.trial.case.id for row in found.rows] == ["case-01"]
 
 
@@ -250,7 +250,7 @@ def test_what_is_cut_while_idle_is_made_anew_and_the_run_stays_held(path):
         save(store, RUN, sample.trials([sample.case(1)]))
         for number in (2, 3):
             cut(path)
-            assert sum(len(row.results) for row in browsing.page(Wanted()).rows) == number - 1
+            assert sum(len(row.results) for row in browsing.page(ResultFilter()).rows) == number - 1
             assert store.run(RUN).status == "interrupted", "nobody holds it until it is written again"
             keep(store, calls.call(number))
             assert find(store, calls.key(number)) == calls.call(number).replayed
@@ -361,7 +361,7 @@ def test_the_same_run_in_a_file_and_on_a_server_is_the_same_in_everything(path, 
             browsing = store.browse(RUN)
             orders = ("position", "case", "verdict", "seconds", "score")
             pages = [
-                browsing.page(Wanted(order=order, sorted_metric="equals", descending=down), limit=7)
+                browsing.page(ResultFilter(order=order, sorted_metric="equals", descending=down), limit=7)
                 for order in orders
                 for down in (False, True)
             ]

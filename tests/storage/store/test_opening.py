@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from evalmark.errors import StoreError
-from evalmark.storage.database.opening import network_kind, reading
+from evalmark.storage.database.sqlite import network_file_system, open_read_only_file
 from evalmark.store import open_store
 
 from . import sample
@@ -133,7 +133,7 @@ def test_names_that_mean_something_to_sqlite_are_files(tmp_path, name):
 
 def test_a_reader_changes_nothing(store, path, finished):
     with pytest.raises(apsw.ReadOnlyError):
-        reading(path).execute("delete from run")
+        open_read_only_file(path).execute("delete from run")
     with open_store(path, read_only=True) as reader, pytest.raises(StoreError, match="opened for reading only"):
         reader.start(sample.run("other"))
 
@@ -214,7 +214,7 @@ server:/home /home nfs4 rw 0 0
     ],
 )
 def test_network_file_systems_are_known(path, kind):
-    assert network_kind(Path(path), MOUNTS) == kind
+    assert network_file_system(Path(path), MOUNTS) == kind
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the fake disk stands in for Unix files")

@@ -12,7 +12,7 @@ from evalmark import Case, Output, Result
 from evalmark.core.values.run import DatasetInfo
 from evalmark.core.values.score import Trial
 from evalmark.errors import StoreBusyError, StoreError
-from evalmark.storage.results.names import new_run_id
+from evalmark.storage.results.run_ids import new_run_id
 from evalmark.store import open_store
 
 from . import sample

@@ -12,8 +12,8 @@ import apsw
 import pytest
 
 from evalmark.errors import StoreBusyError, StoreError
-from evalmark.storage.database.opening import Patience
-from evalmark.storage.database.opening import writing as open_for_writing
+from evalmark.storage.database.sqlite import LockTimeout
+from evalmark.storage.database.sqlite import open_writable_file as open_for_writing
 from evalmark.store import open_store
 
 from . import sample
@@ -101,7 +101,7 @@ def test_a_wait_is_announced_once_and_ends_when_the_other_does(path):
 
 @in_a_file
 def test_patience_ends(path):
-    patience = Patience(path, lambda _: None, longest=0.05)
+    patience = LockTimeout(path, lambda _: None, longest=0.05)
     tries = 0
     started = time.monotonic()
     while patience(tries) and time.monotonic() - started < 30:
@@ -115,12 +115,12 @@ def test_waiting_for_too_long_is_explained(path):
     holder, db = (open_for_writing(path, lambda _: None) for _ in range(2))
     holder.execute("begin immediate")
     db.set_busy_handler(None)
-    from evalmark.storage.database.faults import explained
+    from evalmark.storage.database.errors import store_errors
     from evalmark.storage.database.schema import transaction
 
     with (
         pytest.raises(StoreBusyError, match="another process has been writing for too long"),
-        explained(path),
+        store_errors(path),
         transaction(db),
     ):
         pass

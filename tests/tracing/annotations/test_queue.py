@@ -11,7 +11,7 @@ from evalmark.core.values.label import Label
 from evalmark.core.values.score import Trial
 from evalmark.core.values.session import Session, Span
 from evalmark.errors import StoreError
-from evalmark.storage.queries.wanted import Wanted
+from evalmark.storage.queries.filter import ResultFilter
 from evalmark.store import open_store
 from evalmark.tracing.annotations.queue import Item, Part, Source, agreed
 from evalmark.tracing.annotations.subjects import of_result
@@ -79,7 +79,7 @@ def test_outputs_of_a_run_are_known_by_what_labels_are_about(store):
     asyncio.run(store.sink("r").write(results))
     store.finish(replace(run, status="complete"))
     source = Source(ledger=store, run="r", browsing=store.browse("r"))
-    shown = {item.about: source.shown(item) for item in source.drawn(Wanted())}
+    shown = {item.about: source.shown(item) for item in source.drawn(ResultFilter())}
     assert {about: (one.subject, one.input, one.value, one.contexts) for about, one in shown.items()} == {
         of_result("r", one).about: (of_result("r", one), one.trial.case.input, one.output.value, contexts)
         for one, contexts in ((results[0], ()), (results[2], ("ctx",)))
@@ -98,7 +98,7 @@ def test_recorded_answers_are_known_by_their_spans_and_answers_to_one_input_are_
     step = replace(spans[0], id="e" * 16, parent=spans[0].id)
     store.sessions.keep([session], [*spans, failed, step])
     source = Source(ledger=store, project="demo")
-    items = source.drawn(Wanted())
+    items = source.drawn(ResultFilter())
     assert {(item.span, item.about) for item in items} == {(span.id, f"span:{span.id}") for span in spans}
     assert {source.shown(item).input for item in items} == {"hello", "bye"}
     labels = [label(item, by, liked=number % 3 > 0) for number, item in enumerate(items) for by in ("ann", "bob")]
@@ -107,7 +107,7 @@ def test_recorded_answers_are_known_by_their_spans_and_answers_to_one_input_are_
     found = agreed(source, Part(items=tuple(items), labels=source.labels(items), by="ann"))
     assert found.pairs[0].compared.kappa == 1.0
     assert found.pairs[0].compared.kappa_interval.method == "none: fewer than 10 cases"
-    assert Source(ledger=store, project="other").drawn(Wanted()) == ()
+    assert Source(ledger=store, project="other").drawn(ResultFilter()) == ()
 
 
 @pytest.mark.parametrize("kind", ["run", "project"])
@@ -130,16 +130,16 @@ def test_a_sample_is_the_same_for_everybody_and_in_no_order_of_the_source(store,
         "project": Source(ledger=store, project="demo"),
     }
     source = found[kind]
-    every = source.drawn(Wanted())
+    every = source.drawn(ResultFilter())
     assert len(set(every)) == 60
-    assert source.drawn(Wanted(), 20) == every[:20]
-    other = source.drawn(Wanted(), seed="2")
+    assert source.drawn(ResultFilter(), 20) == every[:20]
+    other = source.drawn(ResultFilter(), seed="2")
     assert set(other) == set(every)
     assert len({*other[:20]} & {*every[:20]}) < 15
     for order in (every, other):
         places = [item.number or int(item.span or "0", 16) for item in order]
         assert 15 < sum(after > before for before, after in pairwise(places)) < 45
     more(60, 90)
-    later = source.drawn(Wanted())
+    later = source.drawn(ResultFilter())
     assert [item for item in later if item in set(every)] == [*every]
     assert len({*later[:20]} - {*every}) > 0

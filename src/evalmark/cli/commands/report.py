@@ -23,8 +23,8 @@ from evalmark.stats.comparison.comparing import compare
 from evalmark.stats.summary.collect import summarise
 from evalmark.stats.summary.gate import judge
 from evalmark.stats.summary.summary import Summary
-from evalmark.storage.merging.lost import LOST, alone
-from evalmark.storage.merging.parts import merged
+from evalmark.storage.merging.merged_run import merge_runs
+from evalmark.storage.merging.missing import MISSING_PREFIX, lone_shard
 from evalmark.storage.store.store import open_store
 
 from . import flags
@@ -97,7 +97,7 @@ def write_report(  # noqa: PLR0913  each is a flag of the command line
         refuse_overwriting(
             [name for run in parts for name in (run.suite, *(info.path for info in run.datasets))], output or []
         )
-        run = merged(parts)
+        run = merge_runs(parts)
         run = run if gate is None else _with_gate(run, gate)
         options = _comparison_options(run, baseline, flags.settings(store=store).store, stores)
         summary = summarise(run, worst=LISTED if to == GITHUB else 20)
@@ -142,7 +142,7 @@ def _comparison_options(run: "Run", reference: str | None, store: str, stores: E
 
 def _with_gate(run: "Run", gate: "Gate") -> "Run":
     """The run under another gate; one that stopped once its own was decided is not complete under any other."""
-    run = run if run.shard is None else alone(run)  # its own gate waits for all shards; this one judges now
+    run = run if run.shard is None else lone_shard(run)  # its own gate waits for all shards; this one judges now
     if run.gate == gate or run.until_decided is None or run.until_decided.outcome is None:
         return replace(run, gate=gate)
     note = "The run stopped early, once its own gate was decided; another one lacks the cases that were not asked."
@@ -181,7 +181,7 @@ def _code(run: "Run", summary: "Summary", *, gated: bool, is_printed: bool) -> i
     if not gated:
         return 0 if summary.trials else NOTHING_RAN
     verdict = judge(summary, run.gate)
-    lost = (note for note in run.notes if note.startswith(LOST))
+    lost = (note for note in run.notes if note.startswith(MISSING_PREFIX))
     said = f"Gate {outcome(verdict)}: {' '.join((*verdict.reasons, *lost))}"
     if is_printed:
         print_error(f"{said}\n")

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from evalmark.core.values.run import Run
     from evalmark.core.values.score import Result
     from evalmark.core.values.session import Span
-    from evalmark.storage.sessions.store import Recorded
+    from evalmark.storage.sessions.store import SessionSummary
     from evalmark.storage.store.store import Store
 
 
-def sessions_of(ledger: "Store", project: str | None, limit: int) -> "list[Recorded]":
+def sessions_of(ledger: "Store", project: str | None, limit: int) -> "list[SessionSummary]":
     """The newest sessions, of one project or of all.
 
     Raises:

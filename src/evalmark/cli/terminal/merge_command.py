@@ -11,7 +11,7 @@ from evalmark.reports.terminal.run_report import terminal
 from evalmark.runs.execution.merge import merge_shards
 from evalmark.stats.summary.collect import summarise
 from evalmark.stats.summary.gate import judge
-from evalmark.storage.merging.shards import faults as merging_faults
+from evalmark.storage.merging.shards import shard_faults as merging_faults
 from evalmark.storage.store.store import Store, open_store
 
 from .command_line import repeat_command

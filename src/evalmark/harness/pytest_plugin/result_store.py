@@ -18,8 +18,8 @@ from evalmark.core.values.spending import Spending
 from evalmark.runs.execution.baseline import LAST_GREEN, baseline_of
 from evalmark.runs.execution.run_store import RunStore
 from evalmark.runs.execution.run_writer import RunWriter, start_run
-from evalmark.storage.results.masked import masked_id
-from evalmark.storage.results.rows import packed, unpacked
+from evalmark.storage.results.masking import masked_id
+from evalmark.storage.results.rows import pack_run, unpack_run
 from evalmark.storage.store.store import Store, open_store
 
 NAME = "pytest"
@@ -193,9 +193,9 @@ class WorkerResults:
         item = self._running()
         parts = [] if item is None else item.stash.get(PARTS, [])
         if begun is not None:
-            report.evalmark_begun = packed(begun)
+            report.evalmark_begun = pack_run(begun)
         if parts and item is not None:
-            report.evalmark = [packed(part) for part in parts]
+            report.evalmark = [pack_run(part) for part in parts]
             item.stash[PARTS] = []
 
     def close(self) -> None:
@@ -229,5 +229,5 @@ def earlier_results(store: str, reference: str) -> dict[str, dict[Key, Result]]:
 def read_payload(parcel: Any) -> Run | None:
     """The part of a run that a worker has sent; None where it cannot be read."""
     with suppress(ValueError, TypeError):
-        return unpacked(parcel)
+        return unpack_run(parcel)
     return None

@@ -11,7 +11,7 @@ from evalmark.core.values.case import Case
 from evalmark.core.values.run import DatasetInfo
 from evalmark.core.values.words import count
 from evalmark.inputs.documents.files import dataset_name
-from evalmark.storage.sessions.examples import Labelled
+from evalmark.storage.sessions.examples import LabelledAnswers
 from evalmark.storage.store.location import display_location, store_exists
 from evalmark.storage.store.store import Store, open_store
 
@@ -155,7 +155,7 @@ def _recorded(place: str, what: str) -> Store:
     return open_store(place, read_only=True)
 
 
-def refuse_nothing(found: Labelled, path: str, what: str, noun: str, known: Sequence[str]) -> None:
+def refuse_nothing(found: LabelledAnswers, path: str, what: str, noun: str, known: Sequence[str]) -> None:
     """Raises ConfigError where no case was found: says why, and what to do."""
     if found.cases:
         return
@@ -172,7 +172,7 @@ def refuse_nothing(found: Labelled, path: str, what: str, noun: str, known: Sequ
     )
 
 
-def _left_out(found: Labelled) -> str:
+def _left_out(found: LabelledAnswers) -> str:
     parts = [
         (found.unlabelled, "without a label"),
         (found.contested, "liked by as many as dislike it"),
@@ -181,7 +181,7 @@ def _left_out(found: Labelled) -> str:
     return ", ".join(f"{number:,} {why}" for number, why in parts if number)
 
 
-def _selected(name: str, found: Labelled, cases: Sequence[tuple[TestCase, Case]]) -> Selection:
+def _selected(name: str, found: LabelledAnswers, cases: Sequence[tuple[TestCase, Case]]) -> Selection:
     notes = (f"Left out of {name}: {_left_out(found)}.",) if found.contested or found.failed else ()
     items = tuple(SelectedCase(test_case=given, case=case) for given, case in cases)
     return Selection(info=DatasetInfo(name=name), items=items, notes=notes)

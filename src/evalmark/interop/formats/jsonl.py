@@ -12,7 +12,7 @@ from evalmark.inputs.documents.text import numbered_lines, text_chunks
 from evalmark.interop.shared.folders import files_of
 from evalmark.interop.shared.imported import Imported, Part
 from evalmark.interop.shared.results import result_from, run_from
-from evalmark.storage.database.fields import an_object
+from evalmark.storage.database.fields import read_object
 
 Data = dict[str, Any]
 VERSIONS = (1, 2, 3)
@@ -103,4 +103,4 @@ def _event(event: Any) -> Any:
 
 def _said(data: Any) -> Data:
     """Without the fields that say null; a value that is no object is refused where its kind is known."""
-    return {name: value for name, value in an_object(data).items() if value is not None}
+    return {name: value for name, value in read_object(data).items() if value is not None}

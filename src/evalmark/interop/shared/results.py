@@ -12,8 +12,8 @@ from evalmark.core.values.plain_data import canonical
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result, Score, Trial
 from evalmark.inputs.documents.faults import PlacedError
-from evalmark.storage.database.fields import Spec, an_object, filled
-from evalmark.storage.database.stored import CASE, OUTPUT, RUN, SCORE, a_mode, output_fields
+from evalmark.storage.database.field_specs import CASE, OUTPUT, RUN, SCORE, output_fields, read_mode
+from evalmark.storage.database.fields import Spec, dump_fields, read_object
 
 REST = "evalmark"
 """Under which key of a format's own objects the rest stands."""
@@ -29,9 +29,9 @@ def result_data(result: Result) -> Data:
     trial, case = result.trial, result.trial.case
     return {
         "trial": {name: getattr(trial, name) for name in _TRIAL},
-        "case": filled(case, CASE) | {"place": case.place},
+        "case": dump_fields(case, CASE) | {"place": case.place},
         "output": output_fields(result.output),
-        "scores": [filled(score, SCORE) for score in result.scores],
+        "scores": [dump_fields(score, SCORE) for score in result.scores],
     }
 
 
@@ -166,7 +166,7 @@ def _trial_fields(data: Mapping[str, Any], place: str) -> Data:
         if type(number := found.get(name, 0)) is not int or number < 0:
             raise PlacedError(place, f"`trial.{name}` is {number!r:.40}; it takes a whole number from 0 on.")
     try:
-        a_mode(found.get("mode", "single"))
+        read_mode(found.get("mode", "single"))
     except ValueError as error:
         raise PlacedError(place, f"`trial.mode`: {error}.") from None
     return found
@@ -174,7 +174,7 @@ def _trial_fields(data: Mapping[str, Any], place: str) -> Data:
 
 def run_data(run: Run) -> Data:
     """The header of a run, without its results."""
-    return filled(run, RUN)
+    return dump_fields(run, RUN)
 
 
 def run_from(data: Any, place: str) -> Run:
@@ -198,7 +198,7 @@ def read_value(kind: Any, spec: Spec, data: Any, part: str, place: str) -> Any:
     """
     fields = {}
     try:
-        items = an_object(data).items()
+        items = read_object(data).items()
     except ValueError as error:
         raise PlacedError(place, f"`{part}`: {error}.") from None
     for name, item in items:

@@ -11,8 +11,8 @@ from evalmark.core.money import money
 from evalmark.core.text import one_line
 from evalmark.core.values.words import count
 from evalmark.reports.text.numbers import DASH
-from evalmark.storage.call_log.recordings import ModelCalls, Recording
-from evalmark.storage.call_log.tool_recordings import ToolCalls
+from evalmark.storage.call_log.recordings import ModelCallSummary, Recording
+from evalmark.storage.call_log.tool_recordings import ToolCallSummary
 
 from .console import DEFAULT, Look, drawn, inner
 
@@ -27,19 +27,21 @@ _NUMBERS = frozenset({"calls", "replayable", "tokens in", "tokens out", "price"}
 _NONE = Text("No calls are recorded.")
 
 
-def recorded_models(models: Iterable[ModelCalls], look: Look = DEFAULT, tools: Iterable[ToolCalls] = ()) -> str:
+def recorded_models(
+    models: Iterable[ModelCallSummary], look: Look = DEFAULT, tools: Iterable[ToolCallSummary] = ()
+) -> str:
     """How much is recorded of each model and tool: calls, those that can be replayed, what they took, and the newest."""
     tables = {"model": [_of_model(model, look) for model in models], "tool": [_of_tool(tool, look) for tool in tools]}
     parts = [_table(rows, flexible, look) for flexible, rows in tables.items() if rows]
     return "".join(drawn([part], look) for part in parts) or drawn([_NONE], look)
 
 
-def _of_tool(tool: ToolCalls, look: Look) -> dict[str, str]:
+def _of_tool(tool: ToolCallSummary, look: Look) -> dict[str, str]:
     found = {"tool": tool.tool, "version": tool.version or DASH, "calls": f"{tool.calls:,}"}
     return found | ({"newest": _when(tool.newest)} if look.width >= _ROOMY else {})
 
 
-def _of_model(model: ModelCalls, look: Look) -> dict[str, str]:
+def _of_model(model: ModelCallSummary, look: Look) -> dict[str, str]:
     price = [] if model.cost is None else [money(model.cost)]
     price += [f"{model.unknown_cost:,} unknown"] if model.unknown_cost else []
     known = not model.unknown_usage or bool(model.input_tokens + model.output_tokens)

@@ -15,7 +15,7 @@ from evalmark.core.values.session import Session, Span
 from evalmark.core.values.words import count
 from evalmark.reports.text.numbers import duration
 from evalmark.reports.text.transcripts import tokens_used
-from evalmark.storage.sessions.store import Recorded
+from evalmark.storage.sessions.store import SessionSummary
 from evalmark.storage.sessions.trees import in_order
 
 from .cases import fields
@@ -35,7 +35,7 @@ _DEEPEST = 8
 """Levels of steps that are set in; deeper ones stand below each other."""
 
 
-def session_list(found: Sequence[Recorded], look: Look = DEFAULT) -> str:
+def session_list(found: Sequence[SessionSummary], look: Look = DEFAULT) -> str:
     """Sessions, one a line, in the order given; what a narrow terminal has no room for is cut or left out."""
     if not found:
         return drawn([Text("No sessions are recorded.")], look)
@@ -48,7 +48,7 @@ def session_list(found: Sequence[Recorded], look: Look = DEFAULT) -> str:
     return drawn([Text(header, style="dim")], look) + plain_lines(lines, look)
 
 
-def _columns(found: Sequence[Recorded]) -> dict[str, list[str]]:
+def _columns(found: Sequence[SessionSummary]) -> dict[str, list[str]]:
     return {
         "session": [one.session.id for one in found],
         "project": [one_line(one.session.project, _ROOM) for one in found],

@@ -24,7 +24,7 @@ from evalmark.reports.text import verdicts
 from evalmark.reports.text.raised import ERROR_FIELDS
 from evalmark.reports.text.transcripts import step_count, steps
 from evalmark.reports.viewer.urls.queries import CasesAsked
-from evalmark.storage.queries.browsing import Kept
+from evalmark.storage.queries.pages import NumberedResult
 from evalmark.tracing.annotations.subjects import of_result
 
 from .comparisons import against_earlier, held_to_flips
@@ -138,7 +138,7 @@ def values(shelf: Shelf, run: Run, number: int, asked: CasesAsked) -> Mapping[st
     }
 
 
-def _others(beside: Sequence[Kept], number: int) -> Sequence[Kept]:
+def _others(beside: Sequence[NumberedResult], number: int) -> Sequence[NumberedResult]:
     """The results of the same case, where there are any but this one."""
     return beside if any(kept.number != number for kept in beside) else ()
 

@@ -22,7 +22,7 @@ from evalmark.stats.comparison.cases import WENT, Place
 from evalmark.stats.comparison.change import Flip
 from evalmark.stats.comparison.earlier import comparable_with, earlier_of
 from evalmark.stats.comparison.rules import Rules
-from evalmark.storage.queries.browsing import Kept
+from evalmark.storage.queries.pages import NumberedResult
 
 from .comparisons import Compared, baseline_of, case_of, compared
 from .page_context import Desk
@@ -40,15 +40,15 @@ class Row:
 
     place: Place
     flip: Flip | None
-    before: Kept | None
-    now: Kept | None
+    before: NumberedResult | None
+    now: NumberedResult | None
     words: Sides | None
     """Both answers, word by word; None where one of them is too large for a page."""
     scores: Sequence[CaseScore]
     reasons: Sequence[tuple[str, str]]
 
     @property
-    def shown(self) -> Kept | None:
+    def shown(self) -> NumberedResult | None:
         """The result that says what was asked."""
         return self.now or self.before
 
@@ -125,14 +125,14 @@ def _rows(shelf: Shelf, runs: tuple[Run, Run], rules: Rules, places: Sequence[Pl
     ]
 
 
-def _under(judge: Callable[[Result], Result], kept: Kept) -> Kept:
+def _under(judge: Callable[[Result], Result], kept: NumberedResult) -> NumberedResult:
     if kept.is_cut:  # its scores are not there
         return kept
     judged = judge(kept.result)
     return kept if judged is kept.result else replace(kept, verdict=judged.verdict, result=judged)
 
 
-def _row(place: Place, before: Sequence[Kept], now: Sequence[Kept]) -> Row:
+def _row(place: Place, before: Sequence[NumberedResult], now: Sequence[NumberedResult]) -> Row:
     cases, case = place.cases, place.case
     flip = cases.flips.get(cases.pairs[case][0])
     fell = None if flip is None or flip.metric else flip.is_worse
@@ -151,13 +151,13 @@ def _row(place: Place, before: Sequence[Kept], now: Sequence[Kept]) -> Row:
     )
 
 
-def _showing(several: Sequence[Kept], passes: bool | None) -> Kept | None:
+def _showing(several: Sequence[NumberedResult], passes: bool | None) -> NumberedResult | None:
     """Of the repeats of a case the first that passed, or failed, where that is what changed; else the first of all."""
     word = {True: "pass", False: "fail", None: ""}[passes]
     return next((kept for kept in several if kept.verdict == word), several[0] if several else None)
 
 
-def _answer_of(kept: Kept | None) -> str:
+def _answer_of(kept: NumberedResult | None) -> str:
     value = None if kept is None else kept.result.output.value
     return "" if value is None else visible(text_of(value).shown)
 

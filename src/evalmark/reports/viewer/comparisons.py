@@ -13,7 +13,7 @@ from evalmark.stats.comparison.cases import WENT, Cases, Place, Went, telling_ca
 from evalmark.stats.comparison.change import Comparison
 from evalmark.stats.comparison.comparing import compare_by_case
 from evalmark.stats.comparison.earlier import comparable_with, earlier_of
-from evalmark.storage.queries.browsing import CaseOf
+from evalmark.storage.queries.pages import TargetCase
 
 from .background import About
 from .store_view import Shelf
@@ -132,19 +132,19 @@ def baseline_of(shelf: Shelf, run: Run, reference: str) -> Baseline | None:
     return shelf.figures.found(about, lambda patiently: baseline.baseline_of(shelf.store, reference, run))
 
 
-def case_of(place: Place, *, before: bool) -> CaseOf:
+def case_of(place: Place, *, before: bool) -> TargetCase:
     """Where the results of a case are found, in the run or in the baseline."""
     change = place.cases.change
     source, case = place.cases.pairs[place.case][before]
     dataset, mode = place.cases.sources[before][source]
-    return CaseOf(dataset, case, change.against if before else change.target, mode)
+    return TargetCase(dataset, case, change.against if before else change.target, mode)
 
 
 def _flipped(shelf: Shelf, run: Run, cases: Sequence[Cases]) -> Mapping[Went, frozenset[int]]:
     found: dict[Went, frozenset[int]] = {}
     for went in WENT[:2]:
         every = [
-            CaseOf(dataset, flip.case, one.change.target, mode)
+            TargetCase(dataset, flip.case, one.change.target, mode)
             for one in cases
             for flip in (one.change.worse if went == "worse" else one.change.better)
             for dataset, mode in [one.sources[0][flip.dataset]]

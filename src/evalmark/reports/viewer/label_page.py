@@ -16,7 +16,7 @@ from evalmark.reports.viewer.auth.guard import FORM
 from evalmark.reports.viewer.urls.label_queue import QueueAsked, queue_asked
 from evalmark.reports.viewer.urls.paths import as_said, named
 from evalmark.reports.viewer.urls.queries import VERDICTS
-from evalmark.storage.queries.wanted import Wanted
+from evalmark.storage.queries.filter import ResultFilter
 from evalmark.tracing.annotations.queue import MOST, Item, Part, Source, agreed
 from evalmark.tracing.annotations.subjects import LONGEST_NAME
 
@@ -85,8 +85,8 @@ def _source(desk: Desk, asked: QueueAsked) -> Source:
     return Source(ledger=desk.shelf.store, run=run.id, browsing=desk.shelf.browsing(run))
 
 
-def _wanted(asked: QueueAsked) -> Wanted:
-    return Wanted(verdicts=tuple(name for name in VERDICTS if name == asked.verdict), tag=asked.tag)
+def _wanted(asked: QueueAsked) -> ResultFilter:
+    return ResultFilter(verdicts=tuple(name for name in VERDICTS if name == asked.verdict), tag=asked.tag)
 
 
 def _seen(desk: Desk, source: Source, part: Part, at: int) -> Mapping[str, Any]:

@@ -15,7 +15,7 @@ from evalmark.core.values.moments import seconds_between
 from evalmark.core.values.run import Run
 from evalmark.reports.text.progress import progress
 from evalmark.stats.summary.collect import planned
-from evalmark.storage.queries.standing import Standing
+from evalmark.storage.queries.progress import RunProgress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ def unchanged(request: Request, mark: str) -> Response | None:
     return None
 
 
-def following(run: Run, standing: Standing, done: int, now: datetime) -> Live:
+def following(run: Run, standing: RunProgress, done: int, now: datetime) -> Live:
     """How the page of a run under way is followed."""
     of = planned(run, len(run.target.split(", ")))
     if of is not None and done > of:  # what is read now is another dataset than the one that was looked at before

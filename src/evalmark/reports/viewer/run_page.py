@@ -16,7 +16,7 @@ from evalmark.core.values.score import Mode, Score, Trial
 from evalmark.reports.viewer.urls.paging import Paging
 from evalmark.reports.viewer.urls.queries import FLIPPED, LABELS, SIZES, VERDICTS, CasesAsked, cases_asked
 from evalmark.stats.summary.summary import Group
-from evalmark.storage.queries.browsing import Kept
+from evalmark.storage.queries.pages import NumberedResult
 from evalmark.tracing.annotations.subjects import of_result
 
 from .background import FEW, RunFigures
@@ -35,7 +35,7 @@ METRICS = 50
 class Cell:
     """What a target gave for a case: the score of each column, by name."""
 
-    kept: Kept
+    kept: NumberedResult
     scores: Mapping[str, Score]
     metrics: Mapping[str, Metric]
 
@@ -151,7 +151,7 @@ def _figures(shelf: Shelf, run: Run, trials: int) -> tuple[RunFigures | None, st
         return None, str(error)
 
 
-def _row(leader: int, results: Iterable[Kept], run: Run) -> Row:
+def _row(leader: int, results: Iterable[NumberedResult], run: Run) -> Row:
     cells: dict[tuple[str, Mode], tuple[Cell, ...]] = {}
     trial = None
     for kept in results:

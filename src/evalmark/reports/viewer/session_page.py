@@ -20,9 +20,9 @@ from evalmark.inputs.documents.known import MASK
 from evalmark.reports.html.escaping import text_of
 from evalmark.reports.viewer.urls.paths import as_said, name_in, session_path
 from evalmark.reports.viewer.urls.queries import counted, sessions_asked
-from evalmark.storage.sessions.browsing import SessionPart
-from evalmark.storage.sessions.store import Named
-from evalmark.storage.sessions.trees import as_json, by_answer, share_of_time, spent
+from evalmark.storage.sessions.pages import SessionPart
+from evalmark.storage.sessions.store import RecordedId
+from evalmark.storage.sessions.trees import as_json, by_answer, share_of_time, total_spending
 from evalmark.tracing.annotations.subjects import of_span, recorded_as
 
 from .labels import Said, said_of
@@ -90,7 +90,7 @@ def _answer(desk: Desk, request: Request) -> Response:
         "answers": answers,
         "newer": newer,
         "older": older,
-        "spent": spent(part.session.spans) if is_whole else None,
+        "spent": total_spending(part.session.spans) if is_whole else None,
         "taken_out": json.dumps(plain(part.session)).count(MASK),
         "not_kept": MASK,
         "kept_out": kept_out,
@@ -114,7 +114,7 @@ def _led_on(desk: Desk, request: Request, reference: str) -> Response:
     return RedirectResponse(session_path(session, f"?after={after}" if after else "") + f"#span-{span}", 303)
 
 
-def _meant(desk: Desk, reference: str) -> Named:
+def _meant(desk: Desk, reference: str) -> RecordedId:
     """What is recorded under the start of an id, or under an app's key."""
     try:
         named = recorded_as(desk.shelf.store, reference)
@@ -135,7 +135,7 @@ def _download(desk: Desk, request: Request) -> Response:
             return RedirectResponse(f"{session_path(named.id)}/whole.json", 303)
         raise HTTPException(404, f"No session {identity!r} is recorded, or no longer.")
     headers = {"content-disposition": 'attachment; filename="session.json"'}
-    return Sent(as_json(part.session, traffic.each_span(identity)), media_type="application/json", headers=headers)
+    return Sent(as_json(part.session, traffic.iter_spans(identity)), media_type="application/json", headers=headers)
 
 
 def kept_out(value: Any) -> Sequence[str]:

@@ -15,7 +15,7 @@ from evalmark.core.values.label import about_span
 from evalmark.inputs.suites.suite import RECORDED
 from evalmark.reports.viewer.urls.paths import as_said, session_path
 from evalmark.reports.viewer.urls.queries import SESSION_LABELS, sessions_asked
-from evalmark.storage.sessions.browsing import SessionLine
+from evalmark.storage.sessions.pages import SessionLine
 from evalmark.tracing.annotations.subjects import Subject
 
 from .labels import Said, said_of

@@ -11,10 +11,10 @@ from evalmark.core.values.score import Verdict
 from evalmark.core.values.spending import Spending
 from evalmark.stats.inference.intervals import Share, no_interval, wilson
 from evalmark.stats.inference.means import share
-from evalmark.storage.queries.browsing import Browsing
-from evalmark.storage.queries.endings import Endings
-from evalmark.storage.queries.narrowing import Known
-from evalmark.storage.queries.wanted import Wanted
+from evalmark.storage.queries.filter import ResultFilter
+from evalmark.storage.queries.pages import ResultBrowser
+from evalmark.storage.queries.search import SearchHits
+from evalmark.storage.queries.verdict_counts import VerdictCounts
 from evalmark.storage.store.store import Store
 
 from .background import About, Figures
@@ -54,14 +54,16 @@ class Shelf:
         self.flags = flags
         self.figures = figures
         self._searching = threading.Lock()
-        self._browsing = Remembered[tuple[str, str], Browsing](_OPEN)  # closed when the last page that uses it is done
-        self._endings = Remembered[tuple[str, str | None], Endings](_COUNTED)
+        self._browsing = Remembered[tuple[str, str], ResultBrowser](
+            _OPEN
+        )  # closed when the last page that uses it is done
+        self._endings = Remembered[tuple[str, str | None], VerdictCounts](_COUNTED)
 
-    def browsing(self, run: Run) -> Browsing:
+    def browsing(self, run: Run) -> ResultBrowser:
         """The results of a run, ready to be looked through."""
         return self._browsing.find((run.id, run.created), lambda: self.store.browse(run.id))
 
-    def known(self, run: Run, wanted: Wanted) -> Known | None:
+    def known(self, run: Run, wanted: ResultFilter) -> SearchHits | None:
         """What a search through all results of a large run has found; None until it has, and while the run goes on."""
         if run.status == "running" or not self.browsing(run).is_long(wanted):
             return None
@@ -69,7 +71,7 @@ class Shelf:
         names, state = (run.id, repr(found)), (run.status, run.finished)
         about = About(kind="search", names=names, state=state, trials=None, kept=32)
 
-        def search(_: object) -> Known:
+        def search(_: object) -> SearchHits:
             with self._searching:  # one after the other, so that pages have a processor too
                 return self.store.search(run.id, found)
 
@@ -98,13 +100,15 @@ class Shelf:
         """The same for each of several runs."""
         known = {(run.id, run.finished): self._endings.get((run.id, run.finished)) for run in runs}
         new = [run for run in runs if known[run.id, run.finished] is None]
-        found = {run.id: counted for run, counted in zip(new, self.store.all_endings(new) if new else (), strict=True)}
+        found = {
+            run.id: counted for run, counted in zip(new, self.store.all_verdict_counts(new) if new else (), strict=True)
+        }
         for run in new:
             if run.status == "complete" and run.finished is not None:
                 self._endings.keep((run.id, run.finished), found[run.id])
         return [self._line(run, known[run.id, run.finished] or found[run.id]) for run in runs]
 
-    def _line(self, run: Run, counted: Endings) -> RunLine:
+    def _line(self, run: Run, counted: VerdictCounts) -> RunLine:
         return RunLine(
             run=run,
             verdicts=counted.verdicts,
@@ -123,7 +127,7 @@ class Shelf:
             return ()
 
 
-def pass_share(counted: Endings) -> Share:
+def pass_share(counted: VerdictCounts) -> Share:
     """Passed of those that passed or failed, with the interval that reports give it; without tests beside the headline.
 
     >>> found = pass_share(Endings(verdicts={}, counted={"pass": 9, "fail": 1, "error": 4}))

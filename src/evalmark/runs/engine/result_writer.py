@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from evalmark.core.protocols import Sink
 from evalmark.core.values.score import Result
-from evalmark.storage.results.masked import masked_result, note_on
+from evalmark.storage.results.masking import masked_result, masked_results_note
 
 ResultCallback = Callable[[Sequence[Result]], None]
 """Hears of results once they are durable."""
@@ -37,7 +37,7 @@ class ResultWriter:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the run should know of what was recorded."""
-        return note_on(self._masked)
+        return masked_results_note(self._masked)
 
     async def run(self) -> None:
         """Write until the end, each time what has gathered while the last batch was being written.

@@ -25,8 +25,8 @@ from evalmark.runs.planning.check import CheckResult, check, raise_faults
 from evalmark.runs.planning.models import ModelGateway, Models
 from evalmark.runs.planning.plan import BoundPlan, Plan
 from evalmark.runs.planning.resume import check_resumable
-from evalmark.storage.merging.lost import LOST
-from evalmark.storage.results.names import new_run_id
+from evalmark.storage.merging.missing import MISSING_PREFIX
+from evalmark.storage.results.run_ids import new_run_id
 
 from .engines import EngineFactory, open_engine
 from .revision import revision_in_background as asked_revision
@@ -247,7 +247,9 @@ def _begin(plan: Plan, conduct: RunOptions, revision: str, checked: CheckResult)
         order = order_of(plan, kept.until_decided)
         # The answers stay; what they are held to, and how many are wanted, is what the suite says now.
         taken = conduct.ledger.resume(kept.id, retry_errors=conduct.retry_errors)
-        notes = tuple(note for note in taken.notes if not note.startswith((STOPPED, UNMATCHED, DRAWN, SAVED, LOST)))
+        notes = tuple(
+            note for note in taken.notes if not note.startswith((STOPPED, UNMATCHED, DRAWN, SAVED, MISSING_PREFIX))
+        )
         known = replace(taken, notes=notes, until_decided=order, is_part=_is_part(plan, conduct), shard=conduct.shard)
         return replace(known, gate=plan.gate, repeat=plan.repeat, datasets=_met(kept, plan))
     run = Run(

@@ -9,8 +9,8 @@ from evalmark.core.values.plain_data import fingerprint
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result
 from evalmark.core.values.words import count
-from evalmark.storage.merging.shards import whole
-from evalmark.storage.results.names import new_run_id
+from evalmark.storage.merging.shards import merged_header
+from evalmark.storage.results.run_ids import new_run_id
 from evalmark.storage.store.store import Store
 
 
@@ -36,7 +36,7 @@ def merge_shards(
         ConfigError: they are not the shards of one run, or one is there twice; all faults are named, nothing was written.
         StoreError: a shard cannot be read, or the ledger cannot be written; nothing of the run is there.
     """
-    run = whole([run for _, run in shards], "")
+    run = merged_header([run for _, run in shards], "")
     run = replace(run, id=_id_of(run, [run for _, run in shards]))
     joined = ledger.join(run, shards, watch)
     kept = ledger.run(run.id)

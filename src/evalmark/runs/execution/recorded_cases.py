@@ -13,7 +13,7 @@ from evalmark.inputs.suites.suite import RECORDED
 from evalmark.storage.store.store import open_store
 
 if TYPE_CHECKING:
-    from evalmark.storage.sessions.examples import Labelled
+    from evalmark.storage.sessions.examples import LabelledAnswers
 
 
 def recorded_cases(project: str, settings: Settings, note: Callable[[str], None]) -> Iterator[Case]:
@@ -49,7 +49,7 @@ def as_row(case: Case) -> dict[str, object]:
     return {**row, "metadata": plain(case.metadata)}
 
 
-def _nothing(project: str, found: "Labelled", others: list[str]) -> str:
+def _nothing(project: str, found: "LabelledAnswers", others: list[str]) -> str:
     answers = found.contested + found.unlabelled + found.failed
     if not answers:
         close = get_close_matches(project, others, n=1)

@@ -13,7 +13,7 @@ from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result, Trial
 from evalmark.core.values.spending import Spending
 from evalmark.core.values.tool import ToolRecording
-from evalmark.storage.results.masked import masked_result
+from evalmark.storage.results.masking import masked_result
 
 if TYPE_CHECKING:
     from evalmark.core.protocols import Vectors

@@ -9,8 +9,8 @@ from evalmark.core.protocols import Sink
 from evalmark.core.values.run import DatasetInfo, Gate, Metric, Run, RunStatus, metrics_for
 from evalmark.core.values.score import Result
 from evalmark.core.values.spending import spending_by_model
-from evalmark.storage.results.masked import masked_result, note_on
-from evalmark.storage.results.names import new_run_id
+from evalmark.storage.results.masking import masked_result, masked_results_note
+from evalmark.storage.results.run_ids import new_run_id
 
 from .execute import timestamp, versions
 from .revision import revision_in_background as asked_revision
@@ -59,7 +59,7 @@ class RunWriter:
         """
         whole = status == "complete"
         datasets = tuple(replace(i, rows=len(self._rows[i.name]) if whole else None) for i in self.run.datasets)
-        told = tuple(dict.fromkeys((*self.run.notes, *notes, *note_on(self._masked))))
+        told = tuple(dict.fromkeys((*self.run.notes, *notes, *masked_results_note(self._masked))))
         commit = self.run.revision if self._revision is None else self._revision()
         ended = replace(self.run, status=status, finished=timestamp(), datasets=datasets, notes=told, revision=commit)
         self.ledger.finish(ended)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from evalmark.core.values.run import Run
-from evalmark.storage.results.names import new_run_id
+from evalmark.storage.results.run_ids import new_run_id
 
 from .execute import timestamp, versions
 from .run_store import RunStore

@@ -10,7 +10,7 @@ from evalmark.core.values.label import Label, about_output, content_fingerprint,
 from evalmark.core.values.plain_data import fingerprint
 from evalmark.core.values.score import Result
 from evalmark.stats.inference.checks import checked
-from evalmark.storage.sessions.examples import Labelled
+from evalmark.storage.sessions.examples import LabelledAnswers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +124,7 @@ def _told(key: str, case: Case, output: Output, said: tuple[bool, ...]) -> Told:
 
 
 @checked
-def of_traffic(found: Labelled, source: str) -> Evidence:
+def of_traffic(found: LabelledAnswers, source: str) -> Evidence:
     """What people say of recorded answers; the key of each is the id of its span."""
     told = (
         Told(

@@ -9,7 +9,7 @@ from evalmark.core.values.label import parse_thumb
 from evalmark.core.values.plain_data import canonical
 from evalmark.inputs.datasets.faults import Faults
 from evalmark.stats.inference.checks import checked
-from evalmark.storage.sessions.examples import Labelled, Said
+from evalmark.storage.sessions.examples import LabelledAnswer, LabelledAnswers
 
 LABELS = ("label", "thumb", "feedback", "human_label", "rating")
 """Names of the field of a row that holds what a person says of its answer."""
@@ -17,19 +17,19 @@ MOST_FAULTS = 20
 
 
 @checked
-def samples(found: Labelled) -> tuple[Case, ...]:
+def samples(found: LabelledAnswers) -> tuple[Case, ...]:
     """Each labelled answer as a case of its own, with the other labelled answers to the same input as its examples.
 
     An answer is never an example of itself, and neither is the same text given another time: of how far apart good and
     bad answers lie, a text beside itself says nothing. The id of a case is that of the answer's span.
     """
-    by_input: defaultdict[str, list[Said]] = defaultdict(list)
+    by_input: defaultdict[str, list[LabelledAnswer]] = defaultdict(list)
     for one in found.said:
         by_input[canonical(one.span.input)].append(one)
     return tuple(_sample(one, by_input[canonical(one.span.input)]) for one in found.said)
 
 
-def _sample(one: Said, same_input: Iterable[Said]) -> Case:
+def _sample(one: LabelledAnswer, same_input: Iterable[LabelledAnswer]) -> Case:
     span, own = one.span, canonical(one.span.output)
     others = {
         (said, other.liked): Example(value=other.span.output, liked=other.liked)

@@ -26,7 +26,7 @@ _MARK = re.compile("[0-9a-f]{16,}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelCalls:
+class ModelCallSummary:
     """The recorded calls of one model."""
 
     model: str
@@ -65,7 +65,7 @@ class Recording:
     error: str | None = None
 
 
-def by_model(db: Connection) -> list[ModelCalls]:
+def by_model(db: Connection) -> list[ModelCallSummary]:
     """How much is recorded of each model, by its name."""
     rows = db.execute("""
         select model, count(*), sum(ok),
@@ -74,15 +74,15 @@ def by_model(db: Connection) -> list[ModelCalls]:
         sum(cost), count(case when reply is not null and cost is null then 1 end), max(created)
         from call group by model order by model
     """)
-    names = tuple(ModelCalls.__dataclass_fields__)
+    names = tuple(ModelCallSummary.__dataclass_fields__)
     return [_made(dict(zip(names, row, strict=True))) for row in rows]
 
 
-def _made(found: dict[str, Any]) -> ModelCalls:
-    return ModelCalls(**{**found, "model": from_sql(found["model"]), "newest": from_sql(found["newest"])})
+def _made(found: dict[str, Any]) -> ModelCallSummary:
+    return ModelCallSummary(**{**found, "model": from_sql(found["model"]), "newest": from_sql(found["newest"])})
 
 
-def listed(db: Connection, match: str = "", limit: int | None = None) -> list[Recording]:
+def list_calls(db: Connection, match: str = "", limit: int | None = None) -> list[Recording]:
     """The newest calls first.
 
     With `match`, those whose model has this text in its name, whose key starts with it, or that asked for it.
@@ -146,7 +146,7 @@ def _said(request: str) -> list[str]:
     return [content if isinstance(content, str) else to_json(content) for content in contents]
 
 
-def call_of(db: Connection, path: StoreLocation, key: str) -> Call | None:
+def find_call(db: Connection, path: StoreLocation, key: str) -> Call | None:
     """The call with a key, also one that cannot be replayed.
 
     Raises:
@@ -157,7 +157,7 @@ def call_of(db: Connection, path: StoreLocation, key: str) -> Call | None:
     return None if row is None else _decoded(CallRow._make(row), path)
 
 
-def replayable(
+def replayable_calls(
     db: Connection, path: StoreLocation, run: int | None = None, model: str | None = None, used: Collection[str] = ()
 ) -> Iterator[Call]:
     """Every call whose reply may stand for the truth, by key; of a run: those that it has paid for or `used`.

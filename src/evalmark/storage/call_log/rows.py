@@ -5,18 +5,18 @@ import zlib
 from typing import NamedTuple
 
 from evalmark.core.values.call import Call, Reply, Request
+from evalmark.storage.database.field_specs import REPLY, REQUEST
 from evalmark.storage.database.fields import (
-    a_text,
-    a_whole_number,
-    an_object,
-    filled,
+    dump_fields,
     from_sql,
-    read,
+    load_fields,
+    read_int,
+    read_object,
+    read_text,
     sql_real,
     sql_text,
     to_json,
 )
-from evalmark.storage.database.stored import REPLY, REQUEST
 
 _LARGEST = 1 << 63
 """From here on SQLite has no whole numbers."""
@@ -75,7 +75,7 @@ def encode_call(call: Call) -> CallRow:
         use=call.use,
         error=None if call.error is None else sql_text(call.error),
         request=_written(call.request),
-        reply=None if reply is None else to_json(filled(reply, REPLY)),
+        reply=None if reply is None else to_json(dump_fields(reply, REPLY)),
     )
     return row._replace(checksum=_checksum(row))
 
@@ -87,15 +87,15 @@ def decode_call(row: CallRow) -> Call:
         ValueError: the row does not hold what `encode_call` writes.
     """
     _refuse_damaged(row)
-    reply: Reply | None = None if row.reply is None else read(Reply, REPLY, json.loads(row.reply))
+    reply: Reply | None = None if row.reply is None else load_fields(Reply, REPLY, json.loads(row.reply))
     return Call(
         masked=reply is not None and reply.status == "ok" and not row.ok,
         key=from_sql(row.key),
         model=from_sql(row.model),
         identity=from_sql(row.identity),
-        request=read(Request, REQUEST, json.loads(row.request)),
-        repeat=a_whole_number(row.repeat),
-        use=a_whole_number(row.use),
+        request=load_fields(Request, REQUEST, json.loads(row.request)),
+        repeat=read_int(row.repeat),
+        use=read_int(row.use),
         reply=reply,
         error=None if row.error is None else from_sql(row.error),
         created=from_sql(row.created),
@@ -110,7 +110,7 @@ def is_sound(row: CallRow) -> bool:
         return False
 
 
-def replayed(row: CallRow) -> Reply:
+def decode_replayed_reply(row: CallRow) -> Reply:
     """The reply of a row that has one, as one that is replayed; what was asked is not read.
 
     Raises:
@@ -118,8 +118,8 @@ def replayed(row: CallRow) -> Reply:
     """
     _refuse_damaged(row)
     # One that came in a file does not know under which key it is kept.
-    told = {**an_object(json.loads(a_text(row.reply))), "key": from_sql(row.key), "replayed": True}
-    reply: Reply = read(Reply, REPLY, told)
+    told = {**read_object(json.loads(read_text(row.reply))), "key": from_sql(row.key), "replayed": True}
+    reply: Reply = load_fields(Reply, REPLY, told)
     return reply
 
 
@@ -138,8 +138,8 @@ def _written(request: Request) -> str:
 def _checksum(row: CallRow) -> int:
     """Requests and replies are ASCII; the rest is short."""
     total = zlib.crc32(repr(row[:-3]).encode(errors="surrogatepass"))
-    total = zlib.crc32(a_text(row.request).encode(), total)
-    return total if row.reply is None else zlib.crc32(a_text(row.reply).encode(), total)
+    total = zlib.crc32(read_text(row.request).encode(), total)
+    return total if row.reply is None else zlib.crc32(read_text(row.reply).encode(), total)
 
 
 def token_count(value: object) -> int | None:

@@ -8,24 +8,24 @@ from typing import Any, NamedTuple
 from evalmark.core.values.call import Call, Reply
 from evalmark.core.values.spending import Spending
 from evalmark.storage.database.connection import Connection, StoreLocation
-from evalmark.storage.database.faults import explained
+from evalmark.storage.database.errors import store_errors
 from evalmark.storage.database.fields import from_sql, sql_text
 from evalmark.storage.database.schema import transaction
 
-from .log import Log
-from .masked import masked_call
-from .rows import COLUMNS, CallRow, encode_call, replayed
-from .sent import Sent
+from .group_commit import GroupCommit
+from .masking import masked_call
+from .requests_in_flight import RequestsInFlight
+from .rows import COLUMNS, CallRow, decode_replayed_reply, encode_call
 from .spending import add_spent, spent_by
 
 
-class Entry(NamedTuple):
+class LogEntry(NamedTuple):
     """A call that a task hands in."""
 
     key: str
     row: CallRow
     spent: Spending
-    sent: Sent | None
+    sent: RequestsInFlight | None
     """The requests of the run that pays for it; None outside of runs."""
     note: int
     """Which note of its key it answers."""
@@ -41,7 +41,7 @@ _NEXT = "select min(identity) from call where ok = 1 and identity > ?"
 _FIND = f"select {COLUMNS} from call where key = ? and ok = 1"  # noqa: S608  columns, not data
 
 
-def save(db: Connection, entries: Sequence[Entry]) -> None:
+def save_calls(db: Connection, entries: Sequence[LogEntry]) -> None:
     """Save calls in one transaction, in the writer's thread; when this returns, they are on the disk."""
     answers = _answers(entries)
     with transaction(db):
@@ -53,13 +53,13 @@ def save(db: Connection, entries: Sequence[Entry]) -> None:
         sent.answered({key: call.note for key, call in calls.items()})
 
 
-def _keep(db: Connection, entries: Sequence[Entry]) -> None:
+def _keep(db: Connection, entries: Sequence[LogEntry]) -> None:
     db.executemany(_KEEP, [(entry.sent and entry.sent.of.run, *entry.row) for entry in entries])
 
 
-def _answers(entries: Sequence[Entry]) -> Mapping[Sent, Mapping[str, Entry]]:
+def _answers(entries: Sequence[LogEntry]) -> Mapping[RequestsInFlight, Mapping[str, LogEntry]]:
     """The calls that runs have waited for, by key."""
-    found: defaultdict[Sent, dict[str, Entry]] = defaultdict(dict)
+    found: defaultdict[RequestsInFlight, dict[str, LogEntry]] = defaultdict(dict)
     for entry in entries:
         if entry.sent is not None:
             found[entry.sent][entry.key] = entry
@@ -67,7 +67,7 @@ def _answers(entries: Sequence[Entry]) -> Mapping[Sent, Mapping[str, Entry]]:
 
 
 def _spent(
-    entries: Sequence[Entry], answers: Mapping[Sent, Mapping[str, Entry]]
+    entries: Sequence[LogEntry], answers: Mapping[RequestsInFlight, Mapping[str, LogEntry]]
 ) -> Mapping[tuple[int, str | bytes], Sequence[Spending]]:
     """What these calls add to the totals of their runs, by run and model."""
     spent: defaultdict[tuple[int, str | bytes], list[Spending]] = defaultdict(list)
@@ -81,7 +81,7 @@ def _spent(
     return spent
 
 
-class Lookups:
+class RowLookup:
     """Looks rows up on a connection of its own, straight from the caller's thread: a thread hop would cost more."""
 
     def __init__(self, path: StoreLocation, usable: Callable[[], None], connect: Callable[[], Connection]) -> None:
@@ -96,7 +96,7 @@ class Lookups:
             StoreError: the store cannot be read.
         """
         self._usable()
-        with explained(self._path), self._lock:
+        with store_errors(self._path), self._lock:
             if self._db is None:
                 self._db = self._connect()
             row: tuple[Any, ...] | None = self._db.execute(query, (sql_text(key),)).fetchone()
@@ -108,10 +108,10 @@ class Lookups:
             self._db.close()
 
 
-class Finder:
+class ReplyFinder:
     """Looks replies up."""
 
-    def __init__(self, path: StoreLocation, lookups: Lookups, notes: Callable[[str], None]) -> None:
+    def __init__(self, path: StoreLocation, lookups: RowLookup, notes: Callable[[str], None]) -> None:
         self._path, self._lookups, self._notes = path, lookups, notes
 
     def __call__(self, key: str) -> Reply | None:
@@ -120,7 +120,7 @@ class Finder:
         if row is None:
             return None
         try:
-            return replayed(CallRow._make(row))
+            return decode_replayed_reply(CallRow._make(row))
         except (ValueError, TypeError) as error:
             self._notes(f"{self._path}: the recorded call {key} is damaged ({error}) and counts as not recorded.")
             return None
@@ -136,7 +136,13 @@ class Finder:
 class StoredCallLog:
     """Keeps the calls of one run, or of none."""
 
-    def __init__(self, find: Finder, writable: Callable[[], object], log: Log[Entry], sent: Sent | None) -> None:
+    def __init__(
+        self,
+        find: ReplyFinder,
+        writable: Callable[[], object],
+        log: GroupCommit[LogEntry],
+        sent: RequestsInFlight | None,
+    ) -> None:
         self._find, self._writable, self._log, self._sent = find, writable, log, sent
 
     async def find(self, key: str) -> Reply | None:
@@ -166,7 +172,7 @@ class StoredCallLog:
         if self._sent is not None:
             # The request may have the place of a call that is still being kept. Were it to go out before, a kill
             # would cost more calls than may be under way at a time.
-            await self._log.caught_up()
+            await self._log.wait_saved()
             self._sent.note(key)
 
     async def keep(self, call: Call) -> Call | None:
@@ -182,5 +188,5 @@ class StoredCallLog:
         self._writable()
         note = 0 if self._sent is None else self._sent.last_note(call.key)
         call = masked_call(call)
-        await self._log.write(Entry(call.key, encode_call(call), spent_by(call), self._sent, note))
+        await self._log.write(LogEntry(call.key, encode_call(call), spent_by(call), self._sent, note))
         return call if call.masked else None

@@ -5,10 +5,10 @@ from typing import TypeVar
 from evalmark.core.errors import DamagedRecordingError
 from evalmark.core.values.tool import ToolRecording
 from evalmark.inputs.documents.masking import masked_data
-from evalmark.storage.database.connection import Connection, StoreLocation, Write
+from evalmark.storage.database.connection import Connection, StoreLocation, WriteCallback
 from evalmark.storage.database.schema import transaction
 
-from .stored_log import Lookups
+from .stored_log import RowLookup
 from .tool_rows import TOOL_COLUMNS, ToolRow, decode_tool, encode_tool
 
 T = TypeVar("T")
@@ -24,7 +24,7 @@ _KEEP = f"""
 class StoredToolLog:
     """Keeps what tools gave in one run, or outside of runs."""
 
-    def __init__(self, path: StoreLocation, lookups: Lookups, write: Write, run: int | None) -> None:
+    def __init__(self, path: StoreLocation, lookups: RowLookup, write: WriteCallback, run: int | None) -> None:
         self._path, self._lookups, self._write, self._run = path, lookups, write, run
 
     def find(self, key: str) -> ToolRecording | None:

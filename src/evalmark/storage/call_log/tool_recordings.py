@@ -11,8 +11,8 @@ from evalmark.core.values.tool import ToolRecording
 from evalmark.storage.database.connection import Connection, StoreLocation
 from evalmark.storage.database.fields import from_sql, sql_text, to_json
 
-from .recordings import LONGEST, Recording, conditions, replayable
-from .recordings import listed as listed_calls
+from .recordings import LONGEST, Recording, conditions, replayable_calls
+from .recordings import list_calls as listed_calls
 from .tool_rows import TOOL_COLUMNS, ToolRow, decode_tool
 
 _AT_ONCE = 500
@@ -20,7 +20,7 @@ _AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCalls:
+class ToolCallSummary:
     """The recorded calls of one version of a tool."""
 
     tool: str
@@ -31,18 +31,18 @@ class ToolCalls:
     """ISO 8601 in UTC."""
 
 
-def by_tool(db: Connection) -> list[ToolCalls]:
+def by_tool(db: Connection) -> list[ToolCallSummary]:
     """How much is recorded of each tool and version, by their names."""
     rows = db.execute(
         "select tool, version, count(*), max(created) from tool_call group by tool, version order by tool, version"
     )
     return [
-        ToolCalls(tool=from_sql(tool), version=from_sql(version), calls=int(str(calls)), newest=from_sql(newest))
+        ToolCallSummary(tool=from_sql(tool), version=from_sql(version), calls=int(str(calls)), newest=from_sql(newest))
         for tool, version, calls, newest in rows
     ]
 
 
-def listed(db: Connection, match: str = "", limit: int | None = None) -> list[Recording]:
+def list_all_calls(db: Connection, match: str = "", limit: int | None = None) -> list[Recording]:
     """The newest calls of models and tools first.
 
     With `match`, those whose model or tool has this text in its name, whose key starts with it, or that asked for it.
@@ -73,7 +73,7 @@ def _tools(db: Connection, match: str) -> Iterator[Recording]:
         )
 
 
-def tool_call_of(db: Connection, path: StoreLocation, key: str) -> ToolRecording | None:
+def find_tool_call(db: Connection, path: StoreLocation, key: str) -> ToolRecording | None:
     """The recording with a key.
 
     Raises:
@@ -85,7 +85,7 @@ def tool_call_of(db: Connection, path: StoreLocation, key: str) -> ToolRecording
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class RecordingFilter:
     """Which calls a file is to hold; each condition leaves out what it does not hold for."""
 
     run: int | None = None
@@ -112,19 +112,19 @@ def prices(db: Connection, keys: Collection[str]) -> dict[str, tuple[str, float 
     return {key: found.get(key, ("", None)) for key in keys if key not in tools or key in found}
 
 
-def exported(db: Connection, path: StoreLocation, wanted: Wanted) -> Iterator[Call | ToolRecording]:
+def exported_calls(db: Connection, path: StoreLocation, wanted: RecordingFilter) -> Iterator[Call | ToolRecording]:
     """Every call that can be replayed, those of models first, by their keys.
 
     Raises:
         StoreError: one of them is damaged.
     """
     if wanted.tool is None:
-        yield from replayable(db, path, wanted.run, wanted.model, wanted.used)
+        yield from replayable_calls(db, path, wanted.run, wanted.model, wanted.used)
     if wanted.model is None:
         yield from _tools_wanted(db, path, wanted)
 
 
-def _tools_wanted(db: Connection, path: StoreLocation, wanted: Wanted) -> Iterator[ToolRecording]:
+def _tools_wanted(db: Connection, path: StoreLocation, wanted: RecordingFilter) -> Iterator[ToolRecording]:
     where, given = conditions(("tool", wanted.tool), of=(wanted.run, wanted.used))
     query = f"select {TOOL_COLUMNS} from tool_call where number > 0{where} order by key"  # noqa: S608  columns, not data
     for row in db.execute(query, given):

@@ -10,7 +10,7 @@ from evalmark.core.values.tool import ToolRecording
 from evalmark.inputs.documents.masking import masked_data
 from evalmark.inputs.documents.secrets import without_secrets
 from evalmark.inputs.documents.text import MAX_ROW
-from evalmark.storage.database.fields import a_text, a_whole_number, from_sql, sql_text, to_json
+from evalmark.storage.database.fields import from_sql, read_int, read_text, sql_text, to_json
 
 
 class ToolRow(NamedTuple):
@@ -72,14 +72,14 @@ def decode_tool(row: ToolRow) -> ToolRecording:
     if row.checksum != _checksum(row):
         raise ValueError("its checksum is wrong")
     return ToolRecording(
-        key=a_text(row.key),
+        key=read_text(row.key),
         tool=from_sql(row.tool),
         version=from_sql(row.version),
         arguments=json.loads(row.arguments),
         input=json.loads(row.input),
         result=json.loads(row.result),
         created=from_sql(row.created),
-        altered=bool(a_whole_number(row.altered)),
+        altered=bool(read_int(row.altered)),
     )
 
 
@@ -87,5 +87,5 @@ def _checksum(row: ToolRow) -> int:
     """The large texts are ASCII; the rest is short."""
     total = zlib.crc32(repr(row[:5]).encode(errors="surrogatepass"))
     for text in row[5:-1]:
-        total = zlib.crc32(f"{len(a_text(text))}:{text}".encode(errors="surrogatepass"), total)
+        total = zlib.crc32(f"{len(read_text(text))}:{text}".encode(errors="surrogatepass"), total)
     return total

@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
 
-ALL = 2**62
+NO_LIMIT = 2**62
 """A limit that leaves nothing out."""
 
 
@@ -29,7 +29,7 @@ class StoreLocation(Protocol):
         ...
 
 
-class Rows(Protocol):
+class Cursor(Protocol):
     """What a statement has found."""
 
     def __iter__(self) -> Iterator[Any]: ...
@@ -48,7 +48,7 @@ class Rows(Protocol):
         ...
 
 
-class Closes(Protocol):
+class Closeable(Protocol):
     """Something that is open until it is closed."""
 
     def close(self) -> None:
@@ -56,10 +56,10 @@ class Closes(Protocol):
         ...
 
 
-class Connection(Closes, Protocol):
+class Connection(Closeable, Protocol):
     """What a store needs of a connection; statements are written for SQLite and run elsewhere too."""
 
-    def execute(self, sql: str, given: Sequence[Any] = (), /) -> Rows:
+    def execute(self, sql: str, given: Sequence[Any] = (), /) -> Cursor:
         """Run a statement."""
         ...
 
@@ -77,19 +77,19 @@ class Connection(Closes, Protocol):
         ...
 
     @property
-    def may_wait(self) -> bool:
+    def is_reusable(self) -> bool:
         """Whether it can be kept open for the next look."""
         ...
 
-    def hold(self, *whose: int) -> None:
+    def acquire_lock(self, *whose: int) -> None:
         """Let others know of something, as a pass of a run, that this connection writes it, as long as it lasts."""
         ...
 
-    def let_go(self, *whose: int) -> None:
+    def release_lock(self, *whose: int) -> None:
         """It is written no longer."""
         ...
 
-    def is_held(self, *whose: int) -> bool | None:
+    def is_locked(self, *whose: int) -> bool | None:
         """Whether any connection writes it, also on another machine; None where connections do not tell."""
         ...
 
@@ -100,13 +100,13 @@ class Connection(Closes, Protocol):
     ) -> object: ...
 
 
-class Read(Protocol):
+class ReadCallback(Protocol):
     """Has something read, and waits for it."""
 
     def __call__(self, act: Callable[[Connection], T], /) -> T: ...
 
 
-class Write(Protocol):
+class WriteCallback(Protocol):
     """Has something done in the thread that writes, and waits for it; `needed` bytes, about, go to the disk."""
 
     def __call__(self, act: Callable[[Connection], T], what: str, needed: int = 0, /) -> T: ...

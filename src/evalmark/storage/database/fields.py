@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from evalmark.core.values.call import Token
 from evalmark.core.values.plain_data import MAX_DEPTH, plain
-from evalmark.storage.postgres.wire import OddText
+from evalmark.storage.postgres.wire import SurrogateText
 
 _LONGEST_INT = 14_000
 """Bits; Python refuses to print longer integers in decimal, so they are kept as hexadecimal text."""
@@ -44,7 +44,7 @@ def to_json(data: Any) -> str:
         return _dump(_printable(data))
 
 
-def filled(value: Any, spec: Spec) -> dict[str, Any]:
+def dump_fields(value: Any, spec: Spec) -> dict[str, Any]:
     """The fields of a value that say something, as plain data."""
     data = {}
     for name, (write, _, skip) in spec.items():
@@ -55,14 +55,14 @@ def filled(value: Any, spec: Spec) -> dict[str, Any]:
     return data
 
 
-def read(kind: Callable[..., Any], spec: Spec, data: object) -> Any:
+def load_fields(kind: Callable[..., Any], spec: Spec, data: object) -> Any:
     """The value that `filled` was given.
 
     Raises:
         ValueError: the data has another form.
     """
     fields = {}
-    for name, item in an_object(data).items():
+    for name, item in read_object(data).items():
         if (known := spec.get(name)) is None:
             raise ValueError(f"an unknown field {name!r}")
         fields[name] = known.read(item)
@@ -95,13 +95,13 @@ def sql_text(text: str) -> str | bytes:
     try:
         text.encode()
     except UnicodeEncodeError:
-        return OddText(text.encode(errors="surrogatepass"))
+        return SurrogateText(text.encode(errors="surrogatepass"))
     return text
 
 
 def from_sql(value: object) -> str:
     """The text that `sql_text` was given."""
-    text: str = value.decode(errors="surrogatepass") if isinstance(value, bytes) else a_text(value)
+    text: str = value.decode(errors="surrogatepass") if isinstance(value, bytes) else read_text(value)
     return text
 
 
@@ -116,53 +116,53 @@ def _printable(value: Any) -> Any:
 # Writers.
 
 
-def kept(value: Any, depth: int = 0) -> Any:
+def storable(value: Any, depth: int = 0) -> Any:
     try:
         return plain(value, depth)
     except Exception as error:  # noqa: BLE001  foreign code: the value's own __str__, tolist or model_dump
         if isinstance(value, dict) and depth < MAX_DEPTH:
-            return {kept_text(key): kept(item, depth + 1) for key, item in value.items()}
+            return {storable_text(key): storable(item, depth + 1) for key, item in value.items()}
         if isinstance(value, (list, tuple)) and depth < MAX_DEPTH:
-            return [kept(item, depth + 1) for item in value]
+            return [storable(item, depth + 1) for item in value]
         return f"(a {type(value).__name__} that cannot be stored: {type(error).__name__})"
 
 
-def kept_text(value: Any) -> str:
-    return value if type(value) is str else str(kept(value))
+def storable_text(value: Any) -> str:
+    return value if type(value) is str else str(storable(value))
 
 
-def kept_texts(value: Any) -> list[str]:
-    items = kept(value)
-    return [kept_text(item) for item in items] if isinstance(items, list) else [kept_text(items)]
+def storable_texts(value: Any) -> list[str]:
+    items = storable(value)
+    return [storable_text(item) for item in items] if isinstance(items, list) else [storable_text(items)]
 
 
-def kept_mapping(value: Any) -> dict[str, Any]:
-    found = kept(value)
+def storable_mapping(value: Any) -> dict[str, Any]:
+    found = storable(value)
     return found if isinstance(found, dict) else {"value": found}
 
 
-def kept_number(value: Any) -> Any:
-    number = value if type(value) is float else kept(value)
+def storable_number(value: Any) -> Any:
+    number = value if type(value) is float else storable(value)
     return None if sql_real(number) is None else number
 
 
-def kept_count(value: Any) -> int | None:
+def storable_count(value: Any) -> int | None:
     return value if type(value) is int else None
 
 
-def kept_names(value: Any) -> dict[str, str]:
-    return {name: kept_text(item) for name, item in kept_mapping(value).items()}
+def storable_names(value: Any) -> dict[str, str]:
+    return {name: storable_text(item) for name, item in storable_mapping(value).items()}
 
 
-def kept_token(token: Token) -> list[Any]:
-    others = [[kept_text(text), kept(logprob)] for text, logprob in token.others]
-    return [kept_text(token.text), kept(token.logprob), *([others] if others else [])]
+def storable_token(token: Token) -> list[Any]:
+    others = [[storable_text(text), storable(logprob)] for text, logprob in token.others]
+    return [storable_text(token.text), storable(token.logprob), *([others] if others else [])]
 
 
 # Readers.
 
 
-def checked(kind: type | tuple[type, ...], what: str) -> Callable[[Any], Any]:
+def of_type(kind: type | tuple[type, ...], what: str) -> Callable[[Any], Any]:
     def check(value: Any) -> Any:
         if type(value) in exact:  # nearly always
             return value
@@ -175,39 +175,39 @@ def checked(kind: type | tuple[type, ...], what: str) -> Callable[[Any], Any]:
     return check
 
 
-a_text = checked(str, "a text")
-a_whole_number = checked(int, "a whole number")
-an_object = checked(dict, "an object")
-a_list = checked(list, "a list")
-a_number = checked((int, float), "a number")
+read_text = of_type(str, "a text")
+read_int = of_type(int, "a whole number")
+read_object = of_type(dict, "an object")
+read_list = of_type(list, "a list")
+read_number = of_type((int, float), "a number")
 
 
-def number_or_unknown(value: Any) -> Any:
-    return None if value is None else a_number(value)
+def read_optional_number(value: Any) -> Any:
+    return None if value is None else read_number(value)
 
 
-def some_texts(value: Any) -> tuple[str, ...]:
-    return tuple(a_text(item) for item in a_list(value))
+def read_texts(value: Any) -> tuple[str, ...]:
+    return tuple(read_text(item) for item in read_list(value))
 
 
-def count_or_unknown(value: Any) -> Any:
-    if value is not None and a_whole_number(value) < 0:
+def read_optional_count(value: Any) -> Any:
+    if value is not None and read_int(value) < 0:
         raise ValueError(f"{value} in the place of a count")
     return value
 
 
 def _a_logprob(value: Any) -> float:
     """A number, or the name of one that JSON has no word for."""
-    return float(value if value in ("-inf", "inf", "nan") else a_number(value))
+    return float(value if value in ("-inf", "inf", "nan") else read_number(value))
 
 
-def a_token(data: Any) -> Token:
-    match a_list(data):
+def read_token(data: Any) -> Token:
+    match read_list(data):
         case [text, logprob]:
-            return Token(a_text(text), _a_logprob(logprob))
+            return Token(read_text(text), _a_logprob(logprob))
         case [text, logprob, others]:
-            pairs = tuple((a_text(word), _a_logprob(number)) for word, number in map(a_list, a_list(others)))
-            return Token(a_text(text), _a_logprob(logprob), pairs)
+            pairs = tuple((read_text(word), _a_logprob(number)) for word, number in map(read_list, read_list(others)))
+            return Token(read_text(text), _a_logprob(logprob), pairs)
     raise ValueError("a list of another length in the place of a token")
 
 
@@ -221,14 +221,16 @@ def one_of(words: tuple[str, ...]) -> Callable[[Any], Any]:
 
 
 def mapping_of(check: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    return lambda value: {key: check(item) for key, item in an_object(value).items()}
+    return lambda value: {key: check(item) for key, item in read_object(value).items()}
 
 
-def one(kind: type, spec: Spec) -> Field:
-    return Field(lambda value: filled(value, spec), lambda data: read(kind, spec, data))
+def value_field(kind: type, spec: Spec) -> Field:
+    return Field(lambda value: dump_fields(value, spec), lambda data: load_fields(kind, spec, data))
 
 
-def many(kind: type, spec: Spec, write: Callable[[Any], Any] | None = None) -> Field:
-    single = one(kind, spec)
+def tuple_field(kind: type, spec: Spec, write: Callable[[Any], Any] | None = None) -> Field:
+    single = value_field(kind, spec)
     each = write or single.write
-    return Field(lambda items: [each(item) for item in items], lambda data: tuple(map(single.read, a_list(data))), ())
+    return Field(
+        lambda items: [each(item) for item in items], lambda data: tuple(map(single.read, read_list(data))), ()
+    )

@@ -6,14 +6,14 @@ import apsw
 class FileConnection(apsw.Connection):
     """SQLite's own, with what else a store asks of a connection: a file tells nothing of who uses it."""
 
-    may_wait = False
+    is_reusable = False
     """One to a file is opened for each look."""
 
-    def hold(self, *_whose: int) -> None:
+    def acquire_lock(self, *_whose: int) -> None:
         """Nothing is held by a connection: the number of its process tells who is there."""
 
-    def let_go(self, *_whose: int) -> None:
+    def release_lock(self, *_whose: int) -> None:
         """Nothing is held."""
 
-    def is_held(self, *_whose: int) -> None:
+    def is_locked(self, *_whose: int) -> None:
         """Nobody can say."""

@@ -39,12 +39,12 @@ def this_process() -> Holder:
         host=socket.gethostname(),
         boot=_boot(),
         pid=os.getpid(),
-        started=started(os.getpid()) or UNKNOWN,
+        started=process_start(os.getpid()) or UNKNOWN,
         since=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
     )
 
 
-def is_gone(holder: Holder, here: Holder, started_of: Callable[[int], str | None]) -> bool:
+def process_has_ended(holder: Holder, here: Holder, started_of: Callable[[int], str | None]) -> bool:
     """Whether the holder's process has certainly ended; of another machine nothing is certain."""
     if holder.host != here.host:
         return False
@@ -54,13 +54,13 @@ def is_gone(holder: Holder, here: Holder, started_of: Callable[[int], str | None
     return now is None or (now != holder.started and UNKNOWN not in (now, holder.started))
 
 
-def has_left(db: Connection, run: int, pass_: int, holder: Holder, here: Holder) -> bool:
+def writer_has_ended(db: Connection, run: int, pass_: int, holder: Holder, here: Holder) -> bool:
     """Whether the one who wrote a pass of a run has certainly ended: a server knows, of a file the process tells."""
-    held = db.is_held(run, pass_)
-    return is_gone(holder, here, started) if held is None else not held
+    held = db.is_locked(run, pass_)
+    return process_has_ended(holder, here, process_start) if held is None else not held
 
 
-def started(pid: int) -> str | None:
+def process_start(pid: int) -> str | None:
     """When a process started; None when there is none with this number, or only its remains."""
     if sys.platform == "win32":  # asking with a signal would end it
         return UNKNOWN

@@ -7,14 +7,14 @@ from evalmark.core.errors import ConfigError
 from evalmark.core.values.run import DatasetInfo, Run, RunStatus, Shard
 from evalmark.core.values.spending import spending_by_model
 
-from .lost import missing, own_notes
-from .parts import shared, versions
+from .merged_run import common_value, merged_versions
+from .missing import missing_shards, own_notes
 
-MERGED = "Merged from shards: "
+MERGED_PREFIX = "Merged from shards: "
 """How the note begins that says what a run was merged from."""
 
 
-def whole(shards: Sequence[Run], run_id: str) -> Run:
+def merged_header(shards: Sequence[Run], run_id: str) -> Run:
     """The header of the run that shards make: the one that a single machine would have written, and where it comes from.
 
     It is complete when every shard is there and complete; notes say what is missing.
@@ -22,10 +22,10 @@ def whole(shards: Sequence[Run], run_id: str) -> Run:
     Raises:
         ConfigError: some of them are no shards of the same run; all faults are named.
     """
-    if found := faults(shards):
+    if found := shard_faults(shards):
         raise ConfigError.of(found)
     ordered = sorted(shards, key=lambda run: _shard(run).number)
-    first, lost = ordered[0], missing(ordered)
+    first, lost = ordered[0], missing_shards(ordered)
     dealt = _shard(first)
     broken: RunStatus = "stopped" if any(run.status == "stopped" for run in ordered) else "interrupted"
     return replace(
@@ -35,27 +35,27 @@ def whole(shards: Sequence[Run], run_id: str) -> Run:
         finished=max((run.finished for run in ordered if run.finished is not None), default=None),
         status=broken if lost else "complete",
         datasets=tuple(_in_all(infos, known=not lost) for infos in zip(*(r.datasets for r in ordered), strict=True)),
-        revision=shared(ordered, lambda run: run.revision),
+        revision=common_value(ordered, lambda run: run.revision),
         is_part=dealt.limit is not None or bool(dealt.only),
         shard=None,
-        versions=versions(ordered),
+        versions=merged_versions(ordered),
         spending=spending_by_model(spent for run in ordered for spent in run.spending),
-        notes=tuple(dict.fromkeys((*own_notes(ordered), *_commits(ordered), *lost, origin(ordered)))),
+        notes=tuple(dict.fromkeys((*own_notes(ordered), *_commits(ordered), *lost, merge_note(ordered)))),
         results=(),
     )
 
 
-def origin(shards: Sequence[Run]) -> str:
+def merge_note(shards: Sequence[Run]) -> str:
     """The note that says what a run was merged from."""
-    return f"{MERGED}{', '.join(run.id for run in sorted(shards, key=lambda run: _shard(run).number))}."
+    return f"{MERGED_PREFIX}{', '.join(run.id for run in sorted(shards, key=lambda run: _shard(run).number))}."
 
 
 def is_merged(run: Run) -> bool:
     """Whether a run was made of shards."""
-    return run.shard is None and any(note.startswith(MERGED) for note in run.notes)
+    return run.shard is None and any(note.startswith(MERGED_PREFIX) for note in run.notes)
 
 
-def faults(runs: Sequence[Run]) -> list[str]:
+def shard_faults(runs: Sequence[Run]) -> list[str]:
     """Why runs are not the shards of one evaluation, a sentence each; nothing where they are."""
     others = [_no_shard(run) for run in runs if run.shard is None]
     if others or not runs:
@@ -70,7 +70,9 @@ def _no_shard(run: Run) -> str:
 
 
 def _parts(run: Run) -> str:
-    return next(note for note in run.notes if note.startswith(MERGED)).removeprefix(MERGED).removesuffix(".")
+    return (
+        next(note for note in run.notes if note.startswith(MERGED_PREFIX)).removeprefix(MERGED_PREFIX).removesuffix(".")
+    )
 
 
 def _twice(runs: Sequence[Run]) -> Iterator[str]:

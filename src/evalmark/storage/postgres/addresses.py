@@ -26,7 +26,7 @@ _ADDRESS = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class ServerLocation:
     """A place for a store on a server."""
 
     url: str = field(repr=False)
@@ -75,7 +75,7 @@ def without_password(text: str) -> str:
     return re.sub(r"(?<=[?&])password=[^&\s]*&|[?&]password=[^&\s]*", "", text) if "://" in text else text
 
 
-def server_at(address: str, folder: Path) -> Server:
+def parse_server_address(address: str, folder: Path) -> ServerLocation:
     """The place that an address names.
 
     Raises:
@@ -100,4 +100,4 @@ def server_at(address: str, folder: Path) -> Server:
             f"--store: the schema {schema!r} has to be a name of small letters, digits and _ that does not begin with pg_."
         )
     rest = urlencode([(name, value) for name, value in options if name != "schema"])
-    return Server(url=urlunsplit(parts._replace(query=rest)), schema=schema, folder=folder)
+    return ServerLocation(url=urlunsplit(parts._replace(query=rest)), schema=schema, folder=folder)

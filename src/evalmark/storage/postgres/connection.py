@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from evalmark.core.errors import StoreError
 from evalmark.core.lazy import need
 
-from .addresses import Server
+from .addresses import ServerLocation
 from .dialect import for_server
-from .faults import told
+from .errors import server_errors
 from .wire import adapters
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _AGAIN = ("begin", "select", "with")
 """Statements that have changed nothing when a connection is found broken."""
 
 
-class Rows:
+class ServerCursor:
     """What a statement has found."""
 
     def __init__(self, cursor: "psycopg.RawCursor[Any]") -> None:
@@ -46,11 +46,11 @@ class Rows:
         self._has_rows = cursor.description is not None
 
     @property
-    def last(self) -> "Rows":
+    def last(self) -> "ServerCursor":
         """What the last of several statements has found."""
         while self._cursor.nextset():
             pass
-        return Rows(self._cursor)
+        return ServerCursor(self._cursor)
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         return iter(self._cursor if self._has_rows else ())
@@ -77,7 +77,7 @@ class ServerConnection:
     what stands between it and us ends what is idle. Where it is cut within a transaction, that one fails.
     """
 
-    def __init__(self, place: Server, *, read_only: bool, notes: Callable[[str], None]) -> None:
+    def __init__(self, place: ServerLocation, *, read_only: bool, notes: Callable[[str], None]) -> None:
         self.place, self._read_only, self._notes = place, read_only, notes
         self._process = os.getpid()
         self._lock = threading.RLock()
@@ -86,12 +86,12 @@ class ServerConnection:
         self._changed = 0
         self.version: int | None = None
         """What the store has to be at for this connection to write it; None: whatever it is."""
-        with told(place):
+        with server_errors(place):
             self._db = _connected(place, read_only=read_only)
 
-    def execute(self, sql: str, given: Sequence[Any] = ()) -> Rows:
+    def execute(self, sql: str, given: Sequence[Any] = ()) -> ServerCursor:
         """Run a statement, written for SQLite."""
-        with self._lock, told(self.place):
+        with self._lock, server_errors(self.place):
             rows = self._begun() if sql == "begin immediate" else self._run(for_server(sql), given)
             self._changed = max(0, rows.changed)
             return rows
@@ -100,7 +100,7 @@ class ServerConnection:
         """Run a statement once for each row of parameters, in one round trip."""
         rows = [tuple(each) for each in given]
         if rows:
-            with self._lock, told(self.place):
+            with self._lock, server_errors(self.place):
                 _cursor(self._db).executemany(for_server(sql), rows)
 
     def changes(self) -> int:
@@ -113,23 +113,23 @@ class ServerConnection:
         return self._db.info.transaction_status.name in ("INTRANS", "INERROR")
 
     @property
-    def may_wait(self) -> bool:
+    def is_reusable(self) -> bool:
         """Whether it can be kept for the next look: it is open, and nothing is under way."""
         return not self._db.closed and self._db.info.transaction_status.name == "IDLE"
 
-    def hold(self, *whose: int) -> None:
+    def acquire_lock(self, *whose: int) -> None:
         """Hold something of this store until it is let go, or the connection ends: the server itself tells others."""
-        with self._lock, told(self.place):
+        with self._lock, server_errors(self.place):
             self._held[self._key(*whose)] = False
             self._take()
 
-    def let_go(self, *whose: int) -> None:
+    def release_lock(self, *whose: int) -> None:
         """Hold it no longer."""
-        with suppress(StoreError), self._lock, told(self.place):  # a connection that has ended holds nothing
+        with suppress(StoreError), self._lock, server_errors(self.place):  # a connection that has ended holds nothing
             if self._held.pop(key := self._key(*whose), False):
                 self._run("select pg_advisory_unlock($1)", (key,))
 
-    def is_held(self, *whose: int) -> bool:
+    def is_locked(self, *whose: int) -> bool:
         """Whether any connection holds it."""
         key = self._key(*whose) % 2**64
         return bool(self.execute(_IS_HELD, (key >> 32, key % 2**32)).get)
@@ -159,19 +159,19 @@ class ServerConnection:
         elif self.in_transaction:
             self.execute("rollback")
 
-    def _run(self, sql: str, given: Sequence[Any] = ()) -> Rows:
+    def _run(self, sql: str, given: Sequence[Any] = ()) -> ServerCursor:
         psycopg = need("psycopg", "postgres")
-        may_try_again = (self._db.closed or self.may_wait) and sql.lstrip().startswith(_AGAIN)
+        may_try_again = (self._db.closed or self.is_reusable) and sql.lstrip().startswith(_AGAIN)
         try:
-            return Rows(_cursor(self._db).execute(sql, tuple(given) or None))
+            return ServerCursor(_cursor(self._db).execute(sql, tuple(given) or None))
         except psycopg.OperationalError:
             if not (may_try_again and self._db.closed):
                 raise
         self._db = _connected(self.place, read_only=self._read_only)
         self._held = dict.fromkeys(self._held, False)
-        return Rows(_cursor(self._db).execute(sql, tuple(given) or None))
+        return ServerCursor(_cursor(self._db).execute(sql, tuple(given) or None))
 
-    def _begun(self) -> Rows:
+    def _begun(self) -> ServerCursor:
         """Begin a transaction that writes; as in a file, one does so at a time, so none has to give up for another."""
         busy = need("psycopg", "postgres").errors.LockNotAvailable
         try:
@@ -182,7 +182,7 @@ class ServerConnection:
         self._take()
         return rows
 
-    def _locked(self, patience: int) -> Rows:
+    def _locked(self, patience: int) -> ServerCursor:
         wait = f"set local lock_timeout = {patience}; select pg_advisory_xact_lock({self._key()})"
         version = "" if self.version is None else "; select version from store_version"
         try:
@@ -227,7 +227,7 @@ def _cursor(db: "psycopg.Connection[Any]") -> "psycopg.RawCursor[Any]":
     return found
 
 
-def _connected(place: Server, *, read_only: bool) -> "psycopg.Connection[Any]":
+def _connected(place: ServerLocation, *, read_only: bool) -> "psycopg.Connection[Any]":
     psycopg = need("psycopg", "postgres")
     asked: dict[str, Any] | None = None
     with suppress(psycopg.ProgrammingError):  # its words may repeat a password

@@ -9,7 +9,7 @@ _ODD = "\ufdd0"
 """Stands before a text that the server could not keep; no text has it, since it is no character."""
 
 
-class OddText(bytes):
+class SurrogateText(bytes):
     """A text that is no UTF-8, in the place of one; told from bytes that are meant."""
 
     __slots__ = ()
@@ -24,40 +24,40 @@ def adapters() -> Any:
 
     class Text(strings.StrDumperUnknown):  # type: ignore[misc, name-defined]  # loaded where it is used
         def dump(self, text: str) -> bytes:
-            return sent(text)
+            return encode_text(text)
 
     class Odd(strings.StrDumperUnknown):  # type: ignore[misc, name-defined]
-        def dump(self, text: OddText) -> bytes:
+        def dump(self, text: SurrogateText) -> bytes:
             return f"{_ODD}{text.hex()}".encode()
 
     class Received(psycopg.adapt.Loader):  # type: ignore[misc, name-defined]
         def load(self, data: Any) -> str | bytes:
-            return received(bytes(data))
+            return decode_text(bytes(data))
 
     class Number(psycopg.adapt.Loader):  # type: ignore[misc, name-defined]
         def load(self, data: Any) -> int | float:
             return int(bytes(data)) if bytes(data).lstrip(b"-").isdigit() else float(bytes(data))
 
     made.register_dumper(str, Text)
-    made.register_dumper(OddText, Odd)
+    made.register_dumper(SurrogateText, Odd)
     for kind in ("text", "varchar", "bpchar", "name"):
         made.register_loader(kind, Received)
     made.register_loader("numeric", Number)
     return made
 
 
-def sent(text: str) -> bytes:
+def encode_text(text: str) -> bytes:
     """A text as the server can keep it: as it is, but for NUL and what begins as a text that was changed for it."""
     if "\x00" in text or text.startswith(_ODD):
         return f"{_ODD}{text.encode().hex()}!".encode()
     return text.encode()
 
 
-def received(data: bytes) -> str | bytes:
+def decode_text(data: bytes) -> str | bytes:
     """The text that `sent` was given, or bytes that stood in the place of one."""
     text = data.decode()
     if not text.startswith(_ODD):
         return text
     if text.endswith("!"):
         return bytes.fromhex(text[1:-1]).decode()
-    return OddText(bytes.fromhex(text[1:]))
+    return SurrogateText(bytes.fromhex(text[1:]))

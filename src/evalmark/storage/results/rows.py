@@ -9,22 +9,22 @@ from evalmark.core.values.case import Case, Output
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result, Score, Trial
 from evalmark.inputs.documents.masking import masked_data
+from evalmark.storage.database.field_specs import CASE, OUTPUT, RUN, SCORE, output_fields, read_mode
 from evalmark.storage.database.fields import (
-    a_list,
-    a_text,
-    a_whole_number,
-    an_object,
-    filled,
+    dump_fields,
     from_sql,
-    read,
+    load_fields,
+    read_int,
+    read_list,
+    read_object,
+    read_text,
     sql_real,
     sql_text,
     to_json,
 )
-from evalmark.storage.database.stored import CASE, OUTPUT, RUN, SCORE, a_mode, output_fields
 
 
-class Row(NamedTuple):
+class ResultRow(NamedTuple):
     """The columns of a result: what is searched or sorted first, the large texts last."""
 
     dataset: str | bytes
@@ -45,12 +45,12 @@ class Row(NamedTuple):
     mode: str = "single"
 
 
-def encode_result(result: Result) -> Row:
+def encode_result(result: Result) -> ResultRow:
     """The row of a result, whatever a target or a scorer has put into it."""
     trial, case = result.trial, result.trial.case
-    content = filled(case, CASE)
+    content = dump_fields(case, CASE)
     del content["id"]
-    row = Row(
+    row = ResultRow(
         dataset=sql_text(trial.dataset),
         position=trial.position,
         repeat=trial.repeat,
@@ -60,15 +60,15 @@ def encode_result(result: Result) -> Row:
         verdict=result.verdict,
         seconds=sql_real(result.output.seconds),
         place=sql_text(case.place),
-        scores=to_json([filled(score, SCORE) for score in result.scores]),
+        scores=to_json([dump_fields(score, SCORE) for score in result.scores]),
         output=to_json(output_fields(result.output)),
         content=to_json(content),
         mode=trial.mode,
     )
-    return Row(*row[:-2], _checksum(row), row.mode)
+    return ResultRow(*row[:-2], _checksum(row), row.mode)
 
 
-def decode_result(row: Row) -> Result:
+def decode_result(row: ResultRow) -> Result:
     """The result of a row.
 
     Raises:
@@ -79,25 +79,25 @@ def decode_result(row: Row) -> Result:
         case=case,
         dataset=from_sql(row.dataset),
         target=from_sql(row.target),
-        position=a_whole_number(row.position),
-        repeat=a_whole_number(row.repeat),
-        mode=a_mode(row.mode),
+        position=read_int(row.position),
+        repeat=read_int(row.repeat),
+        mode=read_mode(row.mode),
     )
-    scores = tuple(read(Score, SCORE, item) for item in a_list(json.loads(row.scores)))
-    output = read(Output, OUTPUT, json.loads(row.output))
+    scores = tuple(load_fields(Score, SCORE, item) for item in read_list(json.loads(row.scores)))
+    output = load_fields(Output, OUTPUT, json.loads(row.output))
     if row.checksum != _checksum(row):
         raise ValueError("its checksum is wrong")
     return Result(trial=trial, output=output, scores=scores)
 
 
-def _checksum(row: Row) -> int:
+def _checksum(row: ResultRow) -> int:
     named: tuple[Any, ...] = (
         *(row.dataset, row.repeat, row.target, row.case_id, row.fingerprint, row.verdict, row.seconds),
         *(() if row.mode == "single" else (row.mode,)),  # as it was before there were modes
     )
     total = zlib.crc32(repr(named).encode(errors="surrogatepass"))
     for text in (row.scores, row.output, row.content):
-        total = zlib.crc32(a_text(text).encode(), total)  # of a damaged row, it may be bytes
+        total = zlib.crc32(read_text(text).encode(), total)  # of a damaged row, it may be bytes
     return total
 
 
@@ -105,13 +105,13 @@ def _case(content: Any, case_id: str, place: str) -> Case:
     def made(**fields: Any) -> Case:
         return Case(**{**fields, "id": case_id, "place": place})
 
-    case: Case = read(made, CASE, an_object(content))
+    case: Case = load_fields(made, CASE, read_object(content))
     return case
 
 
 def encode_run(run: Run) -> str:
     """The header of a run as JSON, without secrets; its results are rows of their own."""
-    return to_json(masked_data(filled(run, RUN)))
+    return to_json(masked_data(dump_fields(run, RUN)))
 
 
 def decode_run(text: str) -> Run:
@@ -120,24 +120,24 @@ def decode_run(text: str) -> Run:
     Raises:
         ValueError: the text is not what `encode_run` writes.
     """
-    run: Run = read(Run, RUN, json.loads(text))
+    run: Run = load_fields(Run, RUN, json.loads(text))
     return run
 
 
-Packed = tuple[str, list[tuple[Any, ...]]]
+PackedRun = tuple[str, list[tuple[Any, ...]]]
 """A run as texts, bytes and numbers, for another process."""
 
 
-def packed(run: Run) -> Packed:
+def pack_run(run: Run) -> PackedRun:
     """The header and the results of a run as plain data."""
     return encode_run(run), [tuple(encode_result(result)) for result in run.results]
 
 
-def unpacked(data: Packed) -> Run:
+def unpack_run(data: PackedRun) -> Run:
     """The run that `packed` was given, its results in the same order.
 
     Raises:
         ValueError: the data is not what `packed` gives.
     """
     header, rows = data
-    return replace(decode_run(header), results=tuple(decode_result(Row(*row)) for row in rows))
+    return replace(decode_run(header), results=tuple(decode_result(ResultRow(*row)) for row in rows))

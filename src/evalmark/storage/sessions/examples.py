@@ -12,7 +12,7 @@ from evalmark.core.values.session import Span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class LabelledAnswer:
     """A recorded answer and what people say of it in the end."""
 
     span: Span
@@ -20,12 +20,12 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Labelled:
+class LabelledAnswers:
     """What the labels of a project come to."""
 
     cases: tuple[Case, ...]
     """One for each input, in the order in which it was first seen; its examples are the answers people labelled."""
-    said: tuple[Said, ...]
+    said: tuple[LabelledAnswer, ...]
     """Every answer that people agree on, in the order of recording."""
     contested: int
     """Answers that as many people like as dislike; they are left out."""
@@ -35,7 +35,7 @@ class Labelled:
     """Labelled answers that ended in an error and have no output; they are left out."""
 
 
-def labelled(answers: Iterable[Span], labels: Iterable[Label]) -> Labelled:
+def label_answers(answers: Iterable[Span], labels: Iterable[Label]) -> LabelledAnswers:
     """Test cases out of recorded answers and the labels on them.
 
     Answers to the same input make one case. An answer that several people judged counts for what more of them say; the
@@ -45,7 +45,7 @@ def labelled(answers: Iterable[Span], labels: Iterable[Label]) -> Labelled:
     for label in labels:
         if label.about.startswith(about_span()):
             by_span[label.about.removeprefix(about_span())].append(label)
-    said: list[Said] = []
+    said: list[LabelledAnswer] = []
     contested = unlabelled = failed = 0
     for span in answers:
         words = current_labels(by_span.get(span.id, ()))
@@ -57,18 +57,20 @@ def labelled(answers: Iterable[Span], labels: Iterable[Label]) -> Labelled:
         elif span.error is not None:
             failed += 1
         else:
-            said.append(Said(span=span, liked=liked))
-    return Labelled(cases=_cases(said), said=tuple(said), contested=contested, unlabelled=unlabelled, failed=failed)
+            said.append(LabelledAnswer(span=span, liked=liked))
+    return LabelledAnswers(
+        cases=_cases(said), said=tuple(said), contested=contested, unlabelled=unlabelled, failed=failed
+    )
 
 
-def _cases(said: Sequence[Said]) -> tuple[Case, ...]:
-    by_input: defaultdict[str, list[Said]] = defaultdict(list)
+def _cases(said: Sequence[LabelledAnswer]) -> tuple[Case, ...]:
+    by_input: defaultdict[str, list[LabelledAnswer]] = defaultdict(list)
     for one in said:
         by_input[canonical(one.span.input)].append(one)
     return tuple(_case(group) for group in by_input.values())
 
 
-def _case(group: Sequence[Said]) -> Case:
+def _case(group: Sequence[LabelledAnswer]) -> Case:
     first = group[0].span
     examples = {
         (canonical(one.span.output), one.liked): Example(value=one.span.output, liked=one.liked) for one in group

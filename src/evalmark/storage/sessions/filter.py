@@ -8,9 +8,9 @@ from evalmark.storage.database.connection import Connection
 from evalmark.storage.database.fields import sql_text
 from evalmark.storage.database.searching import containing, within_json
 
-Standing = Literal["up", "down", "disputed", "not"]
+LabelState = Literal["up", "down", "disputed", "not"]
 """What people say of an answer: what more of them say, that as many say the contrary, or that nobody gave a thumb."""
-STANDINGS: tuple[Standing, ...] = get_args(Standing)
+LABEL_STATES: tuple[LabelState, ...] = get_args(LabelState)
 _FEW = 5_000
 """So many spans are looked up one by one; where more filled a prompt, the newest sessions have some soon."""
 
@@ -48,7 +48,7 @@ class SessionFilter:
     """Empty: of any."""
     text: str = ""
     """Stands in a question or an answer, or in why there is none; capitals of the Latin alphabet count as small letters."""
-    labelled: Standing | None = None
+    labelled: LabelState | None = None
     """Holds of at least one answer."""
     failed: bool = False
     """At least one answer ended in an error."""

@@ -11,11 +11,11 @@ from evalmark.core.values.session import Session, Span
 from evalmark.inputs.documents.masking import masked_data
 from evalmark.inputs.documents.secrets import without_secrets
 from evalmark.inputs.documents.text import MAX_ROW
-from evalmark.storage.database.fields import Spec, a_text, filled, read, to_json
-from evalmark.storage.database.stored import LABEL, SESSION, SPAN
+from evalmark.storage.database.field_specs import LABEL, SESSION, SPAN
+from evalmark.storage.database.fields import Spec, dump_fields, load_fields, read_text, to_json
 
 
-class Sealed(NamedTuple):
+class ChecksummedJson(NamedTuple):
     """A value as JSON, and what tells whether a disk has forgotten some of it."""
 
     content: str
@@ -23,13 +23,13 @@ class Sealed(NamedTuple):
     """CRC-32 of the content."""
 
 
-def sealed_span(span: Span) -> Sealed:
+def encode_span(span: Span) -> ChecksummedJson:
     """A span for the store, without what goes by the name of a secret.
 
     Raises:
         DataError: it is longer than a line of a file may be.
     """
-    found = _sealed(without_secrets(filled(span, SPAN)))
+    found = _sealed(without_secrets(dump_fields(span, SPAN)))
     if len(found.content) > MAX_ROW // 2:
         raise DataError(
             f"{span.project}: {span.name or 'a span'} takes {len(found.content):,} characters, and {MAX_ROW // 2:,} can be "
@@ -38,17 +38,17 @@ def sealed_span(span: Span) -> Sealed:
     return found
 
 
-def sealed_label(label: Label) -> Sealed:
+def encode_label(label: Label) -> ChecksummedJson:
     """A label for the store."""
-    return _sealed(filled(label, LABEL))
+    return _sealed(dump_fields(label, LABEL))
 
 
-def session_header(session: Session) -> str:
+def encode_session(session: Session) -> str:
     """All of a session but its spans, without what goes by the name of a secret."""
-    return to_json(masked_data(without_secrets(filled(session, SESSION))))
+    return to_json(masked_data(without_secrets(dump_fields(session, SESSION))))
 
 
-def open_span(row: Sealed) -> Span:
+def decode_span(row: ChecksummedJson) -> Span:
     """The span of a row.
 
     Raises:
@@ -58,7 +58,7 @@ def open_span(row: Sealed) -> Span:
     return found
 
 
-def open_label(row: Sealed) -> Label:
+def decode_label(row: ChecksummedJson) -> Label:
     """The label of a row.
 
     Raises:
@@ -68,23 +68,23 @@ def open_label(row: Sealed) -> Label:
     return found
 
 
-def open_session(header: str) -> Session:
+def decode_session(header: str) -> Session:
     """The session of a header, without spans.
 
     Raises:
         ValueError: the text is not what `session_header` gives.
     """
-    found: Session = read(Session, SESSION, json.loads(header))
+    found: Session = load_fields(Session, SESSION, json.loads(header))
     return found
 
 
-def _sealed(data: Any) -> Sealed:
+def _sealed(data: Any) -> ChecksummedJson:
     text = to_json(masked_data(data))
-    return Sealed(text, zlib.crc32(text.encode()))
+    return ChecksummedJson(text, zlib.crc32(text.encode()))
 
 
-def _opened(kind: Callable[..., Any], spec: Spec, row: Sealed) -> Any:
-    text = a_text(row.content)
+def _opened(kind: Callable[..., Any], spec: Spec, row: ChecksummedJson) -> Any:
+    text = read_text(row.content)
     if zlib.crc32(text.encode(errors="surrogatepass")) != row.checksum:
         raise ValueError("its checksum is wrong")
-    return read(kind, spec, json.loads(text))
+    return load_fields(kind, spec, json.loads(text))

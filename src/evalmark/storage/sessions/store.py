@@ -7,14 +7,14 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from evalmark.core.errors import NotFoundError, StoreError
 from evalmark.core.values.label import Label, about_output, about_span
 from evalmark.core.values.session import Session, Span
-from evalmark.storage.database.connection import ALL, Connection, Read, StoreLocation, Write
+from evalmark.storage.database.connection import NO_LIMIT, Connection, ReadCallback, StoreLocation, WriteCallback
 from evalmark.storage.database.fields import from_sql, sql_text
 from evalmark.storage.database.schema import transaction
 
-from .browsing import SessionPage, SessionPart, first_asked, names, neighbours, place_of, session_page, session_part
-from .examples import Labelled, labelled
+from .examples import LabelledAnswers, label_answers
 from .filter import SessionFilter
-from .rows import Sealed, open_label, open_session, open_span, sealed_label, sealed_span, session_header
+from .pages import SessionPage, SessionPart, first_asked, names, neighbours, session_page, session_part, span_position
+from .rows import ChecksummedJson, decode_label, decode_session, decode_span, encode_label, encode_session, encode_span
 
 T = TypeVar("T")
 
@@ -27,7 +27,7 @@ MOST_TERMS = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recorded:
+class SessionSummary:
     """A session as a list shows it."""
 
     session: Session
@@ -42,7 +42,7 @@ class Recorded:
     """What the first answer that was kept was asked; of a long question its beginning."""
 
 
-class Named(NamedTuple):
+class RecordedId(NamedTuple):
     """Something that is recorded, by its id."""
 
     kind: Literal["session", "span"]
@@ -52,7 +52,7 @@ class Named(NamedTuple):
 class SessionStore:
     """What apps did for their users, and what people say of outputs. Made by the store."""
 
-    def __init__(self, path: StoreLocation, reading: Read, writing: Write) -> None:
+    def __init__(self, path: StoreLocation, reading: ReadCallback, writing: WriteCallback) -> None:
         self._path, self._read, self._write = path, reading, writing
 
     # Recording.
@@ -68,7 +68,7 @@ class SessionStore:
             StoreFullError: the disk is full.
             StoreError: the store cannot be written.
         """
-        rows = [(span, sealed_span(span)) for span in spans]
+        rows = [(span, encode_span(span)) for span in spans]
 
         def write(db: Connection) -> None:
             with transaction(db):
@@ -89,7 +89,7 @@ class SessionStore:
             lambda db: [from_sql(p) for (p,) in db.execute("select distinct project from session order by 1")]
         )
 
-    def sessions(self, project: str | None = None, limit: int | None = None) -> list[Recorded]:
+    def sessions(self, project: str | None = None, limit: int | None = None) -> list[SessionSummary]:
         """Sessions, the newest first."""
         of = "" if project is None else "where project = ?"
         query = f"""
@@ -101,12 +101,12 @@ class SessionStore:
                    (select min(number) from span where session = s.id and parent = '')
             from session s {of} order by number desc limit ?
         """  # noqa: S608  words of ours
-        wanted = (*(() if project is None else (sql_text(project),)), ALL if limit is None else limit)
+        wanted = (*(() if project is None else (sql_text(project),)), NO_LIMIT if limit is None else limit)
 
-        def read(db: Connection) -> list[Recorded]:
+        def read(db: Connection) -> list[SessionSummary]:
             rows: list[Any] = db.execute(query, wanted).fetchall()
             return [
-                Recorded(
+                SessionSummary(
                     session=self._session(header),
                     answers=a,
                     spans=n,
@@ -135,9 +135,9 @@ class SessionStore:
 
     def place_of(self, span: str) -> tuple[str, int] | None:
         """The session of a span, and behind which number its `part` begins that shows it; None where there is no such span."""
-        return self._read(lambda db: place_of(db, span))
+        return self._read(lambda db: span_position(db, span))
 
-    def each_span(self, identity: str) -> Iterator[Span]:
+    def iter_spans(self, identity: str) -> Iterator[Span]:
         """All spans of a session in the order of recording, however many there are."""
         query = "select number, content, checksum from span where session = ? and number > ? order by number limit ?"
         last = 0
@@ -181,16 +181,16 @@ class SessionStore:
         rows = self._read(lambda db: _numbered(db, "select number, content, checksum from span", "id", list(ids)))
         return [self._span(row) for row in rows]
 
-    def starting(self, reference: str, most: int = 4) -> list[Named]:
+    def with_prefix(self, reference: str, most: int = 4) -> list[RecordedId]:
         """What is recorded under ids that start so: sessions, then spans; `most` of each."""
         if not reference or not set(reference) <= _HEX:
             return []
         ends = (reference, reference + "g", most)  # `g` sorts after every digit of an id
 
-        def read(db: Connection) -> list[Named]:
+        def read(db: Connection) -> list[RecordedId]:
             kinds: tuple[Literal["session", "span"], ...] = ("session", "span")
             return [
-                Named(kind, str(row[0]))
+                RecordedId(kind, str(row[0]))
                 for kind in kinds
                 for row in db.execute(f"select id from {kind} where id >= ? and id < ? order by number limit ?", ends)  # noqa: S608  names of ours
             ]
@@ -212,11 +212,11 @@ class SessionStore:
         where = f"{_SPANS} where template = ? order by number"
         return self._read(lambda db: [self._span(row) for row in db.execute(where, (sql_text(template),))])
 
-    def labelled(self, project: str) -> Labelled:
+    def labelled(self, project: str) -> LabelledAnswers:
         """What people say of the answers of a project, and the test cases it makes."""
         return self._labelled(self.answers(project))
 
-    def labelled_template(self, template: str) -> Labelled:
+    def labelled_template(self, template: str) -> LabelledAnswers:
         """What people say of the outputs of a prompt, and the test cases it makes."""
         return self._labelled(self.filled(template))
 
@@ -232,7 +232,7 @@ class SessionStore:
             StoreError: the store cannot be written.
         """
         rows = {
-            number: (sql_text(label.about), label.content, *sealed_label(label)) for number, label in enumerate(labels)
+            number: (sql_text(label.about), label.content, *encode_label(label)) for number, label in enumerate(labels)
         }
 
         def write(db: Connection) -> frozenset[str]:
@@ -280,11 +280,11 @@ class SessionStore:
         db.execute(
             "insert into session (id, project, dropped, header) values (?, ?, ?, ?) "
             "on conflict (id) do update set dropped = excluded.dropped, header = excluded.header",
-            (session.id, sql_text(session.project), session.dropped, session_header(session)),
+            (session.id, sql_text(session.project), session.dropped, encode_session(session)),
         )
 
-    def _labelled(self, spans: Sequence[Span]) -> Labelled:
-        return labelled(spans, self.labels(about_span(span.id) for span in spans))
+    def _labelled(self, spans: Sequence[Span]) -> LabelledAnswers:
+        return label_answers(spans, self.labels(about_span(span.id) for span in spans))
 
     def _found(self, column: str, wanted: Sequence[str | bytes]) -> list[Label]:
         rows = self._read(lambda db: _numbered(db, "select number, content, checksum from label", column, wanted))
@@ -306,7 +306,7 @@ class SessionStore:
         return rows[0]
 
     def _span(self, row: Any) -> Span:
-        return self._sound(open_span, Sealed(*row), "span")
+        return self._sound(decode_span, ChecksummedJson(*row), "span")
 
     def _by_id(self, db: Connection, about: Iterable[str | bytes]) -> dict[str, Label]:
         """The last label with each id, of those on some things."""
@@ -314,10 +314,10 @@ class SessionStore:
         return {label.id: label for row in rows if (label := self._label(row)).id}
 
     def _label(self, row: Any) -> Label:
-        return self._sound(open_label, Sealed(*row), "label")
+        return self._sound(decode_label, ChecksummedJson(*row), "label")
 
     def _session(self, header: Any) -> Session:
-        return self._sound(open_session, header, "session")
+        return self._sound(decode_session, header, "session")
 
     def _sound(self, opened: Callable[[Any], T], row: Any, what: str) -> T:
         try:

@@ -12,7 +12,7 @@ from evalmark.core.values.session import Session, Span, SpanKind
 from evalmark.core.values.usage import Usage
 
 
-class Counted(Protocol):
+class CountedSpan(Protocol):
     """What is counted of a span."""
 
     @property
@@ -27,11 +27,11 @@ class Counted(Protocol):
     def cost(self) -> float | None: ...
 
 
-C = TypeVar("C", bound=Counted)
+C = TypeVar("C", bound=CountedSpan)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spent:
+class SpanSpending:
     """Tokens and money of some spans, so far as they are recorded."""
 
     input_tokens: int | None = None
@@ -94,7 +94,7 @@ def share_of_time(step: Span, answer: Span) -> tuple[float, float] | None:
     return min(1.0, begin / answer.seconds), min(1.0, (begin + step.seconds) / answer.seconds)
 
 
-def spent(spans: Sequence[Counted]) -> Spent:
+def total_spending(spans: Sequence[CountedSpan]) -> SpanSpending:
     """What spans took in all: where a span and its steps both say it, what its steps say.
 
     >>> def said(id, parent, n):
@@ -107,7 +107,7 @@ def spent(spans: Sequence[Counted]) -> Spent:
     models = _innermost(spans, parents, lambda span: span.usage is not None or span.kind == "model")
     costs = _innermost(spans, parents, lambda span: span.cost is not None)
     usages = [span.usage for span in counted if span.usage is not None]
-    return Spent(
+    return SpanSpending(
         input_tokens=_sum(usage.input_tokens for usage in usages),
         output_tokens=_sum(usage.output_tokens for usage in usages),
         cost=_sum(span.cost for span in costs),

@@ -9,22 +9,22 @@ from typing import TypeVar
 
 from evalmark.core.errors import StoreError
 from evalmark.storage.database.connection import Connection, StoreLocation
-from evalmark.storage.database.faults import explained
-from evalmark.storage.database.opening import Notes
-from evalmark.storage.database.readers import Readers
+from evalmark.storage.database.errors import store_errors
+from evalmark.storage.database.read_pool import ReadPool
+from evalmark.storage.database.sqlite import Notes
 
 T = TypeVar("T")
 Act = Callable[[Connection], T]
 
 
-class Access:
+class StoreAccess:
     """Reads and writes one file, for the process that has opened it and until it is closed."""
 
     def __init__(self, path: StoreLocation, db: Connection | None, notes: Notes) -> None:
         self.path, self.notes = path, notes
         self._db = db
         """What is written with; None: for reading only."""
-        self._readers = Readers(path, notes)
+        self._readers = ReadPool(path, notes)
         self._process = os.getpid()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="evalmark-store")
         self._closed = False
@@ -45,15 +45,15 @@ class Access:
 
     def read(self, act: Act[T]) -> T:
         """Do something on a connection that nobody else uses meanwhile."""
-        self.usable()
-        with explained(self.path), self._readers.lent() as db:
+        self.check_usable()
+        with store_errors(self.path), self._readers.borrow() as db:
             return act(db)
 
     def write(self, act: Act[T], what: str, needed: int = 0) -> T:
         """Have something done in the thread that writes, and wait for it; `needed` bytes, about, go to the disk."""
         return self.submit(self._accepted(act, what, needed)).result()
 
-    async def write_soon(self, act: Act[T], what: str, needed: int = 0) -> T:
+    async def write_async(self, act: Act[T], what: str, needed: int = 0) -> T:
         """The same for a task, while others go on."""
         return await asyncio.get_running_loop().run_in_executor(self._writer, self._accepted(act, what, needed))
 
@@ -61,12 +61,12 @@ class Access:
         """Have something done in the thread that writes, after all that was submitted before."""
         return self._writer.submit(act)
 
-    def write_here(self, act: Act[T], what: str, needed: int = 0) -> T:
+    def write_now(self, act: Act[T], what: str, needed: int = 0) -> T:
         """Do something from within the thread that writes, also what was submitted just before `refuse`."""
-        with explained(self.path, needed=needed, what=what):
+        with store_errors(self.path, needed=needed, what=what):
             return act(self._connection())
 
-    def usable(self) -> None:
+    def check_usable(self) -> None:
         """Raises StoreError in a child of the process that has opened the store, and once it is closed."""
         if os.getpid() != self._process:
             raise StoreError(
@@ -76,26 +76,26 @@ class Access:
         if self._closed:
             raise StoreError(f"{self.path}: this store is closed; open it again.")
 
-    def writable(self) -> Connection:
+    def check_writable(self) -> Connection:
         """What is written with, in the thread that writes; raises StoreError where there is none."""
-        self.usable()
+        self.check_usable()
         return self._connection()
 
-    def refuse(self) -> None:
+    def stop_accepting(self) -> None:
         """Take nothing more; what was submitted is still done."""
         self._closed = True
 
     def close(self) -> None:
         """Let go of the file when all that was submitted is done."""
-        self.refuse()
+        self.stop_accepting()
         self._writer.shutdown()
         self._readers.close()
         if self._db is not None:
             self._db.close()
 
     def _accepted(self, act: Act[T], what: str, needed: int) -> Callable[[], T]:
-        self.writable()
-        return partial(self.write_here, act, what, needed)
+        self.check_writable()
+        return partial(self.write_now, act, what, needed)
 
     def _connection(self) -> Connection:
         if self._db is None:

@@ -9,10 +9,10 @@ import apsw
 
 from evalmark.core.errors import StoreError
 from evalmark.storage.database.connection import Connection, StoreLocation
-from evalmark.storage.database.faults import explained
+from evalmark.storage.database.errors import store_errors
 from evalmark.storage.database.file import FileConnection
-from evalmark.storage.database.opening import Notes, reading
 from evalmark.storage.database.schema import STEPS
+from evalmark.storage.database.sqlite import Notes, open_read_only_file
 
 _SAFE_SQLITE = (3, 51, 3)
 
@@ -51,7 +51,7 @@ def examine(path: Path, notes: Notes) -> Health:
     """Read the whole store and say what was found; damage is a finding, not an error."""
     version = apsw.sqlite_lib_version()
     try:
-        with explained(path), closing(reading(path, notes)) as db:
+        with store_errors(path), closing(open_read_only_file(path, notes)) as db:
             return _examined(path, db, version)
     except StoreError as damage:
         return Health(path=str(path), problems=(str(damage),), sqlite=version, warnings=old_sqlite(version))

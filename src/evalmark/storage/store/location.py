@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from evalmark.storage.database.doors import on_servers, place_of
+from evalmark.storage.database.open import parse_store_location, postgres_stores
 from evalmark.storage.postgres.addresses import is_address
 
 
@@ -14,7 +14,7 @@ def display_location(where: str | os.PathLike[str]) -> str:
     ('evals.db', 'postgresql://db/evals')
     """
     named = os.fspath(where)
-    return str(place_of(named)) if is_address(named) else named
+    return str(parse_store_location(named)) if is_address(named) else named
 
 
 def parse_run_address(reference: str) -> tuple[str, str] | None:
@@ -37,8 +37,8 @@ def store_exists(where: str | os.PathLike[str]) -> bool:
     Raises:
         StoreError: a server cannot be asked.
     """
-    place = place_of(where)
-    return place.exists() if isinstance(place, Path) else bool(on_servers().is_there(place))
+    place = parse_store_location(where)
+    return place.exists() if isinstance(place, Path) else bool(postgres_stores().store_exists(place))
 
 
 def store_is_writable(where: str | os.PathLike[str]) -> bool:
@@ -47,7 +47,7 @@ def store_is_writable(where: str | os.PathLike[str]) -> bool:
     Raises:
         StoreError: a server cannot be asked.
     """
-    place = place_of(where)
+    place = parse_store_location(where)
     if not isinstance(place, Path):
-        return bool(on_servers().may_be_written(place))
+        return bool(postgres_stores().is_writable(place))
     return place.is_file() and os.access(place, os.W_OK) and os.access(place.parent, os.W_OK)

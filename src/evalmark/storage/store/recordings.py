@@ -8,41 +8,41 @@ from pathlib import Path
 
 from evalmark.core.values.call import Call
 from evalmark.core.values.tool import ToolRecording
-from evalmark.storage.call_log import exchange, recordings, tool_recordings
-from evalmark.storage.call_log.exchange import Imported
-from evalmark.storage.call_log.recordings import ModelCalls, Recording
-from evalmark.storage.call_log.tool_recordings import ToolCalls
+from evalmark.storage.call_log import recording_file, recordings, tool_recordings
+from evalmark.storage.call_log.recording_file import ImportedCalls
+from evalmark.storage.call_log.recordings import ModelCallSummary, Recording
+from evalmark.storage.call_log.tool_recordings import ToolCallSummary
 from evalmark.storage.database.connection import Connection
-from evalmark.storage.results.stored import StoredResults, find_number
+from evalmark.storage.results.stored_runs import StoredResults, find_number
 
-from .access import Access
+from .access import StoreAccess
 
 
 class Recordings:
     """The recorded calls of a store; `Store.recordings` offers them."""
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: StoreAccess) -> None:
         self._access = access
 
-    def by_model(self) -> list[ModelCalls]:
+    def by_model(self) -> list[ModelCallSummary]:
         """How much is recorded of each model."""
         return self._access.read(recordings.by_model)
 
-    def by_tool(self) -> list[ToolCalls]:
+    def by_tool(self) -> list[ToolCallSummary]:
         """How much is recorded of each tool."""
         return self._access.read(tool_recordings.by_tool)
 
     def newest(self, match: str = "", limit: int | None = None) -> list[Recording]:
         """The recorded calls, newest first; with `match`, this is in the name or what was asked, or starts the key."""
-        return self._access.read(lambda db: tool_recordings.listed(db, match, limit))
+        return self._access.read(lambda db: tool_recordings.list_all_calls(db, match, limit))
 
     def call(self, key: str) -> Call | None:
         """The call of a chat model with a key, also one that cannot be replayed."""
-        return self._access.read(lambda db: recordings.call_of(db, self._access.path, key))
+        return self._access.read(lambda db: recordings.find_call(db, self._access.path, key))
 
     def tool_call(self, key: str) -> ToolRecording | None:
         """The call of a tool with a key."""
-        return self._access.read(lambda db: tool_recordings.tool_call_of(db, self._access.path, key))
+        return self._access.read(lambda db: tool_recordings.find_tool_call(db, self._access.path, key))
 
     def prices(self, keys: Collection[str]) -> Mapping[str, tuple[str, float | None]]:
         """The model and the US dollars of each of these calls, None where the price is not known; tools are left out."""
@@ -77,12 +77,14 @@ class Recordings:
             store = self._access.path
             number = None if run is None else find_number(db, store, run)
             used = set() if number is None else {key for r in StoredResults(store, number) for key in r.calls}
-            wanted = tool_recordings.Wanted(run=number, model=model, tool=tool, used=used)
-            return exchange.write_calls(Path(path), tool_recordings.exported(db, store, wanted))
+            wanted = tool_recordings.RecordingFilter(run=number, model=model, tool=tool, used=used)
+            return recording_file.write_calls(Path(path), tool_recordings.exported_calls(db, store, wanted))
 
         return self._access.read(export)
 
-    def add(self, path: str | os.PathLike[str], addresses: Mapping[str, str] = exchange.NO_ADDRESSES) -> Imported:
+    def add(
+        self, path: str | os.PathLike[str], addresses: Mapping[str, str] = recording_file.NO_ADDRESSES
+    ) -> ImportedCalls:
         """Add the recordings of a file, all or none; gives how many are new, and how many were known.
 
         Calls of models at one of the `addresses` are added as calls of the address that stands there for it.
@@ -91,5 +93,7 @@ class Recordings:
             DataError: a line may not be used: its form is wrong, or its key is not that of what was asked; or no call is
                 of one of the addresses.
         """
-        rows = exchange.read_calls(Path(path), addresses)
-        return self._access.write(lambda db: exchange.add(db, rows), "the recordings", sum(row.size for row in rows))
+        rows = recording_file.read_calls(Path(path), addresses)
+        return self._access.write(
+            lambda db: recording_file.add_calls(db, rows), "the recordings", sum(row.size for row in rows)
+        )

@@ -6,7 +6,7 @@ from typing import Any
 from evalmark.core.values.score import Result
 from evalmark.storage.database.connection import Connection
 from evalmark.storage.database.fields import sql_real, sql_text
-from evalmark.storage.results.rows import Row
+from evalmark.storage.results.rows import ResultRow
 
 IDENTITY = ("dataset", "case_id", "target", "repeat", "mode", "fingerprint")
 """Columns that no two results of a run share."""
@@ -18,12 +18,12 @@ _KEEP = f"""
 """  # noqa: S608  columns, not data
 
 
-def identity(row: Row) -> tuple[Any, ...]:
+def identity(row: ResultRow) -> tuple[Any, ...]:
     """What tells a result from the others of its run."""
     return row.dataset, row.case_id, row.target, row.repeat, row.mode, row.fingerprint
 
 
-def keep_values(db: Connection, run: int, kept: Iterable[tuple[Row, Result]]) -> None:
+def keep_values(db: Connection, run: int, kept: Iterable[tuple[ResultRow, Result]]) -> None:
     """Have results that are in the store found by their scores.
 
     What a result had before it was written anew stays: whoever reads compares it with the result.

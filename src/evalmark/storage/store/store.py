@@ -16,45 +16,45 @@ from evalmark.core.protocols import CallLog, CompletedTrials, Sink, ToolLog
 from evalmark.core.values.run import Run, Shard
 from evalmark.core.values.spending import Spending
 from evalmark.core.values.words import count
-from evalmark.storage.call_log import sent, spending
-from evalmark.storage.call_log.log import Log
-from evalmark.storage.call_log.sent import Pass
-from evalmark.storage.call_log.stored_log import Entry, Finder, Lookups, StoredCallLog, save
+from evalmark.storage.call_log import requests_in_flight, spending
+from evalmark.storage.call_log.group_commit import GroupCommit
+from evalmark.storage.call_log.requests_in_flight import RunPass
+from evalmark.storage.call_log.stored_log import LogEntry, ReplyFinder, RowLookup, StoredCallLog, save_calls
 from evalmark.storage.call_log.stored_tool_log import StoredToolLog
 from evalmark.storage.database.connection import Connection
-from evalmark.storage.database.doors import look_into, place_of, write_to
-from evalmark.storage.database.faults import explained
+from evalmark.storage.database.errors import store_errors
 from evalmark.storage.database.holder import this_process
-from evalmark.storage.database.opening import Notes
+from evalmark.storage.database.open import open_read_only, open_writable, parse_store_location
 from evalmark.storage.database.schema import copy
-from evalmark.storage.queries import narrowing
-from evalmark.storage.queries.endings import endings_of
-from evalmark.storage.queries.shared import shared_by
-from evalmark.storage.queries.standing import moment as browsing_moment
-from evalmark.storage.queries.standing import standing_of
-from evalmark.storage.results.stored import all_runs, find_number, find_run, unfinished_run, writing_of
+from evalmark.storage.database.sqlite import Notes
+from evalmark.storage.queries import search
+from evalmark.storage.queries.overlap import count_shared_trials
+from evalmark.storage.queries.progress import run_progress
+from evalmark.storage.queries.progress import store_progress as browsing_moment
+from evalmark.storage.queries.verdict_counts import count_verdicts
+from evalmark.storage.results.stored_runs import current_pass, find_number, find_run, list_runs, unfinished_run
 
-from . import vectors, writing
-from .access import Access
+from . import run_transactions, vectors
+from .access import StoreAccess
 from .health import Health, examine, examine_server
-from .held import Held, RecordedTrials, RunSink
-from .joining import Joined, Share, Watch, join
+from .merge import MergeResult, MergeSource, ResultListener, merge_shards
+from .open_run import OpenRun, RecordedTrials, RunSink
 from .recordings import Recordings
-from .writing import Writing
+from .run_transactions import HeldRun
 
 if TYPE_CHECKING:
     from evalmark.core.protocols import Vectors
-    from evalmark.storage.queries import browsing
-    from evalmark.storage.queries.browsing import Browsing
-    from evalmark.storage.queries.endings import Endings
-    from evalmark.storage.queries.narrowing import Known
-    from evalmark.storage.queries.shared import Shared
-    from evalmark.storage.queries.standing import Moment, Standing
-    from evalmark.storage.queries.wanted import Wanted
+    from evalmark.storage.queries import pages
+    from evalmark.storage.queries.filter import ResultFilter
+    from evalmark.storage.queries.overlap import SharedTrials
+    from evalmark.storage.queries.pages import ResultBrowser
+    from evalmark.storage.queries.progress import RunProgress, StoreProgress
+    from evalmark.storage.queries.search import SearchHits
+    from evalmark.storage.queries.verdict_counts import VerdictCounts
     from evalmark.storage.sessions import store
     from evalmark.storage.sessions.store import SessionStore
 else:
-    browsing = LazyModule("evalmark.storage.queries.browsing")
+    pages = LazyModule("evalmark.storage.queries.pages")
     store = LazyModule("evalmark.storage.sessions.store")
 
 
@@ -72,18 +72,18 @@ def open_store(
         DependencyError: for an address, the extra `postgres` is missing.
         StoreError: the store cannot be used; the message says why and what to do.
     """
-    place = place_of(path)
+    place = parse_store_location(path)
     tell = notes or (lambda _: None)
     if read_only:
-        look_into(place, tell).close()
-        return Store(Access(place, None, tell))
-    return Store(Access(place, write_to(place, tell, max_pages), tell))
+        open_read_only(place, tell).close()
+        return Store(StoreAccess(place, None, tell))
+    return Store(StoreAccess(place, open_writable(place, tell, max_pages), tell))
 
 
 class Store:
     """Runs, their results, and the vectors of texts. Made by `open_store`."""
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: StoreAccess) -> None:
         self.path = access.path
         self.recordings = Recordings(access)
         """The recorded calls of chat models and tools."""
@@ -91,10 +91,10 @@ class Store:
         self._here = this_process()
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="evalmark-store-read")
         self._vectors: Connection | None = None
-        self._held: dict[str, Held] = {}
-        self._log = Log(access.submit, self._save_calls)
-        self._lookups = Lookups(self.path, access.usable, access.connect)
-        self._finder = Finder(self.path, self._lookups, access.notes)
+        self._held: dict[str, OpenRun] = {}
+        self._log = GroupCommit(access.submit, self._save_calls)
+        self._lookups = RowLookup(self.path, access.check_usable, access.connect)
+        self._finder = ReplyFinder(self.path, self._lookups, access.notes)
 
     @cached_property
     def sessions(self) -> "SessionStore":
@@ -114,7 +114,7 @@ class Store:
         Raises:
             StoreError: there is a run with this id, or the store cannot be written.
         """
-        held = self._access.write(lambda db: writing.start(db, self.path, run, this_process()), "the run")
+        held = self._access.write(lambda db: run_transactions.start(db, self.path, run, this_process()), "the run")
         self._held[run.id] = self._hold(held)
 
     def resume(self, run_id: str, *, force: bool = False, retry_errors: bool = False) -> Run:
@@ -128,7 +128,7 @@ class Store:
             StoreError: there is no such run, or the store cannot be written.
         """
         held = self._access.write(
-            lambda db: writing.resume(db, self.path, run_id, this_process(), force=force), "the run"
+            lambda db: run_transactions.resume(db, self.path, run_id, this_process(), force=force), "the run"
         )
         if (earlier := self._held.get(run_id)) is not None:
             earlier.close()
@@ -149,7 +149,7 @@ class Store:
 
     def sink(self, run_id: str) -> Sink:
         """Where the results of a run go."""
-        return RunSink(self._holding(run_id), self._access.write_soon)
+        return RunSink(self._holding(run_id), self._access.write_async)
 
     def amend(self, run: Run) -> None:
         """Write the header anew of a run that goes on with further datasets, after those it has, or with further metrics.
@@ -158,7 +158,9 @@ class Store:
             StoreError: the store cannot be written.
         """
         held = self._holding(run.id)
-        held.writing = self._access.write(lambda db: writing.amend(db, self.path, held.writing, run), "the run")
+        held.writing = self._access.write(
+            lambda db: run_transactions.amend(db, self.path, held.writing, run), "the run"
+        )
 
     def finish(self, run: Run) -> None:
         """Write the final header of a run and let the run go.
@@ -167,10 +169,11 @@ class Store:
             StoreError: the store cannot be written.
         """
         held = self._holding(run.id)
-        self._log.settle()
+        self._log.drain()
         with held.taken() as seen:
             self._access.write(
-                lambda db: writing.finish(db, self.path, held.writing, run, seen, held.sent), "the end of the run"
+                lambda db: run_transactions.finish(db, self.path, held.writing, run, seen, held.sent),
+                "the end of the run",
             )
         held.close()
         held.sent.remove()
@@ -182,7 +185,7 @@ class Store:
         Raises:
             StoreError: there is a run with the id of one of them, or the store cannot be written.
         """
-        self._access.write(lambda db: writing.add(db, self.path, runs), "the runs")
+        self._access.write(lambda db: run_transactions.add(db, self.path, runs), "the runs")
 
     def forget(self, run_id: str) -> None:
         """Delete a run and its results for good.
@@ -190,9 +193,11 @@ class Store:
         Raises:
             StoreError: there is no such run, or a living process writes it.
         """
-        self._access.write(lambda db: writing.forget(db, self.path, run_id, self._here), "the change")
+        self._access.write(lambda db: run_transactions.forget(db, self.path, run_id, self._here), "the change")
 
-    def join(self, whole: Run, shares: Sequence[tuple["Store", Run]], watch: Watch | None = None) -> Joined:
+    def join(
+        self, whole: Run, shares: Sequence[tuple["Store", Run]], watch: ResultListener | None = None
+    ) -> MergeResult:
         """Write a run with all that its shares hold, each of which stands in the store beside it: all of it, or nothing.
 
         Results, recorded calls and labels are carried over; those calls that are here stay as they are. Where the run is
@@ -201,8 +206,8 @@ class Store:
         Raises:
             StoreError: a share is damaged, or there is another run with this id, or the store cannot be written.
         """
-        found = [Share(run=run, path=store.path, connect=store._access.connect) for store, run in shares]
-        return self._access.write(lambda db: join(db, self.path, whole, found, watch), "the merged run")
+        found = [MergeSource(run=run, path=store.path, connect=store._access.connect) for store, run in shares]
+        return self._access.write(lambda db: merge_shards(db, self.path, whole, found, watch), "the merged run")
 
     # Reading.
 
@@ -211,20 +216,20 @@ class Store:
 
         With `before`, the id of a run, those that were started before it.
         """
-        return self._access.read(lambda db: all_runs(db, self.path, self._here, limit, offset, before=before))
+        return self._access.read(lambda db: list_runs(db, self.path, self._here, limit, offset, before=before))
 
-    def moment(self) -> "Moment":
+    def moment(self) -> "StoreProgress":
         """How many runs there are, and how far those have come that are under way."""
         return self._access.read(lambda db: browsing_moment(db, self.path, self._here))
 
-    def standing(self, reference: str) -> "Standing":
+    def standing(self, reference: str) -> "RunProgress":
         """How far the run has come that a reference names.
 
         Raises:
             StoreError: there is no such run, or there are several.
         """
         return self._access.read(
-            lambda db: standing_of(db, self.path, self._here, find_number(db, self.path, reference))
+            lambda db: run_progress(db, self.path, self._here, find_number(db, self.path, reference))
         )
 
     def run(self, reference: str) -> Run:
@@ -243,41 +248,41 @@ class Store:
             lambda db: unfinished_run(db, self.path, self._here, (plan, suite), shard, errors=retry_errors)
         )
 
-    def browse(self, run_id: str) -> "Browsing":
+    def browse(self, run_id: str) -> "ResultBrowser":
         """Pages of a run's results, in any order; for any thread, until it is closed.
 
         Raises:
             StoreError: there is no such run.
         """
         number = self._access.read(lambda db: find_number(db, self.path, run_id))
-        return browsing.Browsing(self._access.connect(), self.path, number)
+        return pages.ResultBrowser(self._access.connect(), self.path, number)
 
-    def search(self, run_id: str, wanted: "Wanted") -> "Known":
+    def search(self, run_id: str, wanted: "ResultFilter") -> "SearchHits":
         """What is wanted of a run, found by a look at every result; of a large run, that takes seconds.
 
         Raises:
             StoreError: there is no such run.
         """
-        return self._access.read(lambda db: narrowing.search(db, find_number(db, self.path, run_id), wanted))
+        return self._access.read(lambda db: search.search_all(db, find_number(db, self.path, run_id), wanted))
 
-    def endings(self, run: Run) -> "Endings":
+    def endings(self, run: Run) -> "VerdictCounts":
         """How the trials of a run ended, counted in the file."""
-        return self.all_endings([run])[0]
+        return self.all_verdict_counts([run])[0]
 
-    def all_endings(self, runs: Sequence[Run]) -> "list[Endings]":
+    def all_verdict_counts(self, runs: Sequence[Run]) -> "list[VerdictCounts]":
         """The same for each of several runs, with one look into the file."""
-        return self._access.read(lambda db: [endings_of(db, run.id, len(run.datasets)) for run in runs])
+        return self._access.read(lambda db: [count_verdicts(db, run.id, len(run.datasets)) for run in runs])
 
-    def shared(self, run: Run, baseline: Run, *, beside: bool = False) -> "Shared":
+    def shared(self, run: Run, baseline: Run, *, beside: bool = False) -> "SharedTrials":
         """How many trials of a run were in an earlier one too, and how many of them passed in each.
 
         `beside` says that some are tests of a prompt that stand beside the headline figure: those are left out.
         """
-        return self._access.read(lambda db: shared_by(db, run, baseline, beside=beside))
+        return self._access.read(lambda db: count_shared_trials(db, run, baseline, beside=beside))
 
     def check(self) -> Health:
         """Whether the file is sound, and what is in it."""
-        self._access.usable()
+        self._access.check_usable()
         if isinstance(self.path, Path):
             return examine(self.path, self._access.notes)
         return self._access.read(lambda db: examine_server(db, self.path))
@@ -288,15 +293,15 @@ class Store:
         Raises:
             StoreError: there is such a file already, or it cannot be written; or the store is on a server.
         """
-        self._access.usable()
+        self._access.check_usable()
         if not isinstance(self.path, Path):
             raise StoreError(f"{self.path}: a store on a server is copied with the server's own tools, as pg_dump.")
         target = Path(to)
         if target.exists():
             raise StoreError(f"{target}: there is a file with this name already; name another one.")
-        with explained(target, needed=self.path.stat().st_size, what="the copy"):
+        with store_errors(target, needed=self.path.stat().st_size, what="the copy"):
             copy(self.path, target)
-            sent.copy_notes(self.path, target)
+            requests_in_flight.copy_notes(self.path, target)
 
     # The calls of a run.
 
@@ -307,7 +312,7 @@ class Store:
         calls and keeps none.
         """
         of = None if run_id is None else self._holding(run_id).sent
-        return StoredCallLog(self._finder, self._access.writable, self._log, of)
+        return StoredCallLog(self._finder, self._access.check_writable, self._log, of)
 
     def tool_log(self, run_id: str | None = None) -> ToolLog:
         """Where the calls of tools are kept, for a run that is written here or outside of runs; for any thread."""
@@ -324,21 +329,21 @@ class Store:
             return self._held[run_id].writing.interrupted
 
         def count(db: Connection) -> int | None:
-            number, passed, is_written = writing_of(db, self.path, self._here, run_id)
-            return sent.interrupted(db, self.path, Pass(number, passed - is_written))
+            number, passed, is_written = current_pass(db, self.path, self._here, run_id)
+            return requests_in_flight.interrupted(db, self.path, RunPass(number, passed - is_written))
 
         return self._access.read(count)
 
     def spending(self, run_id: str) -> tuple[Spending, ...]:
         """What the calls of a run came to in all its passes so far, one entry a model; without what was replayed."""
-        self._log.settle()
-        return self._access.read(lambda db: spending.spending(db, writing_of(db, self.path, self._here, run_id)[0]))
+        self._log.drain()
+        return self._access.read(lambda db: spending.spending(db, current_pass(db, self.path, self._here, run_id)[0]))
 
     # Vectors.
 
     async def get(self, fingerprint: str, texts: Sequence[str]) -> "Mapping[str, Vectors]":
         """The known vectors of some texts by the model with this fingerprint."""
-        self._access.usable()
+        self._access.check_usable()
         return await asyncio.get_running_loop().run_in_executor(self._reader, self._get, fingerprint, tuple(texts))
 
     async def put(self, fingerprint: str, vectors_of: "Mapping[str, Vectors]") -> None:
@@ -348,10 +353,10 @@ class Store:
             StoreFullError: the disk is full.
         """
         needed = sum(40 + 4 * len(vector) for vector in vectors_of.values())
-        await self._access.write_soon(lambda db: vectors.put(db, fingerprint, vectors_of), "the vectors", needed)
+        await self._access.write_async(lambda db: vectors.put(db, fingerprint, vectors_of), "the vectors", needed)
 
     def _get(self, fingerprint: str, texts: Sequence[str]) -> "Mapping[str, Vectors]":
-        with explained(self.path):
+        with store_errors(self.path):
             if self._vectors is None:
                 self._vectors = self._access.connect()
             return vectors.get(self._vectors, fingerprint, texts)
@@ -364,9 +369,9 @@ class Store:
             return
         for held in self._held.values():
             with contextlib.suppress(StoreError):  # the process ends anyway, and with it its hold
-                self._access.write(partial(writing.release, writing=held.writing), "the change")
-        self._access.refuse()
-        self._log.settle()
+                self._access.write(partial(run_transactions.release, writing=held.writing), "the change")
+        self._access.stop_accepting()
+        self._log.drain()
         for held in self._held.values():
             held.close()
         self._reader.shutdown()
@@ -383,16 +388,16 @@ class Store:
     ) -> None:
         self.close()
 
-    def _save_calls(self, entries: Sequence[Entry]) -> None:
+    def _save_calls(self, entries: Sequence[LogEntry]) -> None:
         """Save what the log has gathered, in the thread that writes."""
         needed = sum(300 + entry.row.size for entry in entries)
-        self._access.write_here(lambda db: save(db, entries), f"saving {count(len(entries), 'call')}", needed)
+        self._access.write_now(lambda db: save_calls(db, entries), f"saving {count(len(entries), 'call')}", needed)
 
-    def _hold(self, held: Writing) -> Held:
-        return Held(held, self.path, self._access.usable, self._access.connect)
+    def _hold(self, held: HeldRun) -> OpenRun:
+        return OpenRun(held, self.path, self._access.check_usable, self._access.connect)
 
-    def _holding(self, run_id: str) -> Held:
-        self._access.writable()
+    def _holding(self, run_id: str) -> OpenRun:
+        self._access.check_writable()
         if run_id not in self._held:
             raise StoreError(f"{self.path}: run {run_id!r} is not being written here; start or resume it first.")
         return self._held[run_id]

@@ -11,14 +11,14 @@ from evalmark.core.errors import NotFoundError
 from evalmark.core.values.case import Turn
 from evalmark.core.values.label import Label, about_output, about_span
 from evalmark.stats.calibration.evidence import cluster_of
-from evalmark.storage.queries.trials import trial_name
+from evalmark.storage.queries.trial_numbers import format_trial_id
 
 from .raters import Agreement, Thumbs, agreement, thumbs_of
 from .subjects import Subject, of_result, of_span
 
 if TYPE_CHECKING:
-    from evalmark.storage.queries.browsing import Browsing
-    from evalmark.storage.queries.wanted import Wanted
+    from evalmark.storage.queries.filter import ResultFilter
+    from evalmark.storage.queries.pages import ResultBrowser
     from evalmark.storage.store.store import Store
 
 T = TypeVar("T")
@@ -59,11 +59,11 @@ class Source:
     ledger: "Store"
     run: str = ""
     """The id of the run; empty for a project."""
-    browsing: "Browsing | None" = None
+    browsing: "ResultBrowser | None" = None
     """The results of the run; None for a project."""
     project: str = ""
 
-    def drawn(self, wanted: "Wanted", most: int = MOST, seed: str = "") -> tuple[Item, ...]:
+    def drawn(self, wanted: "ResultFilter", most: int = MOST, seed: str = "") -> tuple[Item, ...]:
         """A sample of the outputs in shuffled order, without those that ended in an error; of a run those that are wanted.
 
         It is the same for everybody who draws as many with the same seed; more of them begin with the same ones, and
@@ -73,7 +73,9 @@ class Source:
             return tuple(_span_item(one) for one in _drawn(self._spans(), most, seed))
         among = self.browsing.trials().among(self.browsing.answered(wanted))
         chosen = _drawn(((trial, (number, trial)) for number, trial in among), most, seed)
-        return tuple(Item(about=about_output(self.run, trial_name(trial)), number=number) for number, trial in chosen)
+        return tuple(
+            Item(about=about_output(self.run, format_trial_id(trial)), number=number) for number, trial in chosen
+        )
 
     def _spans(self) -> Iterator[tuple[int, str]]:
         return ((_number_of(one), one) for one in self.ledger.sessions.answered(self.project))

@@ -18,7 +18,7 @@ from evalmark.core.values.words import count
 from evalmark.inputs.documents.masking import masked
 
 if TYPE_CHECKING:
-    from evalmark.storage.sessions.store import Named
+    from evalmark.storage.sessions.store import RecordedId
     from evalmark.storage.store.store import Store
 
 _NAMED = 5
@@ -99,7 +99,7 @@ def found(ledger: "Store", reference: str) -> Run | Session | Span:
     return ledger.sessions.session(one.id) if one.kind == "session" else ledger.sessions.span(one.id)
 
 
-def recorded_as(ledger: "Store", reference: str) -> "Named | None":
+def recorded_as(ledger: "Store", reference: str) -> "RecordedId | None":
     """The same of what is recorded alone, without reading it; None where nothing is.
 
     Raises:
@@ -111,8 +111,8 @@ def recorded_as(ledger: "Store", reference: str) -> "Named | None":
     return named[0] if named else None
 
 
-def _by_id(ledger: "Store", reference: str) -> "list[Named]":
-    named = ledger.sessions.starting(reference)
+def _by_id(ledger: "Store", reference: str) -> "list[RecordedId]":
+    named = ledger.sessions.with_prefix(reference)
     return [one for one in named if one.id == reference] or named
 
 
@@ -120,10 +120,10 @@ def _ambiguous(reference: str, several: Sequence[str]) -> str:
     return f"{reference!r} could be {_listed(several)}; write more of the id."
 
 
-def _of_key(ledger: "Store", key: str) -> "list[Named]":
+def _of_key(ledger: "Store", key: str) -> "list[RecordedId]":
     """The sessions, of any project, that an app knows by this key."""
     ids = [session_id_for_key(project, key) for project in ledger.sessions.projects()]
-    return [one for i in ids for one in ledger.sessions.starting(i) if one.kind == "session"]
+    return [one for i in ids for one in ledger.sessions.with_prefix(i) if one.kind == "session"]
 
 
 def _unknown(ledger: "Store", reference: str, fault: NotFoundError) -> NotFoundError:

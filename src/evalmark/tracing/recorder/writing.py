@@ -14,9 +14,9 @@ from evalmark.core.errors import DataError, EvalmarkError, StoreError
 from evalmark.core.settings import load_settings
 from evalmark.core.values.session import Span
 from evalmark.storage.database.connection import Connection, StoreLocation
-from evalmark.storage.database.doors import place_of, write_to
-from evalmark.storage.database.faults import explained
-from evalmark.storage.sessions.rows import sealed_span
+from evalmark.storage.database.errors import store_errors
+from evalmark.storage.database.open import open_writable, parse_store_location
+from evalmark.storage.sessions.rows import encode_span
 from evalmark.storage.sessions.store import SessionStore
 
 from .desks import GATHERING, IDLE, Desk
@@ -118,7 +118,7 @@ class Writer:
         sound = []
         for session, span in group:
             try:
-                sealed_span(span)
+                encode_span(span)
             except DataError as fault:
                 self._lose(session, str(fault))
             else:
@@ -143,12 +143,12 @@ class Writer:
     def _traffic(self) -> SessionStore:
         if self._path is None:
             folder = Path(self._desk.folder)
-            self._path = place_of(self._desk.store or load_settings(os.environ, folder).store, folder)
+            self._path = parse_store_location(self._desk.store or load_settings(os.environ, folder).store, folder)
         is_moved = isinstance(self._path, Path) and not self._path.exists()
         if self._db is not None and is_moved:  # a new one is begun
             self._close()
         if self._db is None:
-            self._db = write_to(self._path, lambda _: None)
+            self._db = open_writable(self._path, lambda _: None)
             self._desk.held.append(self._db)
         return SessionStore(self._path, self._act, self._act)
 
@@ -156,7 +156,7 @@ class Writer:
         path, db = self._path, self._db
         if path is None or db is None:
             raise StoreError("the store is not open; record something first.")
-        with explained(path, needed=needed, what=what):
+        with store_errors(path, needed=needed, what=what):
             return act(db)
 
     def _close(self) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from evalmark.reports.viewer.urls.paths import as_said, name_in, name_said, named
 from evalmark.reports.viewer.urls.queries import SESSION_LABELS, SessionsAsked, sessions_asked
-from evalmark.storage.sessions.filter import STANDINGS, SessionFilter
+from evalmark.storage.sessions.filter import LABEL_STATES, SessionFilter
 
 NAMES = st.text(max_size=100)
 """Half surrogate pairs among them, as apps may have recorded them."""
@@ -20,7 +20,7 @@ def test_a_name_comes_out_of_an_address_as_it_went_in(name):
     assert name_said(as_said(name)) == name
 
 
-@given(project=NAMES, template=NAMES, labelled=st.sampled_from([None, *STANDINGS]), failed=st.booleans())
+@given(project=NAMES, template=NAMES, labelled=st.sampled_from([None, *LABEL_STATES]), failed=st.booleans())
 def test_what_is_asked_of_sessions_comes_back_from_the_address_that_says_it(project, template, labelled, failed):
     wanted = SessionFilter(project=project, template=template, labelled=labelled, failed=failed)
     asked = SessionsAsked(wanted=wanted, below=7)
@@ -58,4 +58,4 @@ def test_a_page_of_sessions_begins_at_one_place(said, place):
 
 
 def test_a_form_has_a_word_for_every_way_of_being_labelled():
-    assert set(SESSION_LABELS) == set(STANDINGS)
+    assert set(SESSION_LABELS) == set(LABEL_STATES)

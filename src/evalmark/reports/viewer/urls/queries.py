@@ -8,9 +8,9 @@ from urllib.parse import urlencode
 
 from evalmark.core.values.score import Verdict
 from evalmark.stats.comparison.cases import WENT
-from evalmark.storage.queries.browsing import BEGINNING, At
-from evalmark.storage.queries.wanted import Order, Wanted
-from evalmark.storage.sessions.filter import STANDINGS, SessionFilter, Standing
+from evalmark.storage.queries.filter import Order, ResultFilter
+from evalmark.storage.queries.pages import FIRST_PAGE, PagePosition
+from evalmark.storage.sessions.filter import LABEL_STATES, LabelState, SessionFilter
 
 from .paging import page_at, start_of
 from .paths import as_said, name_said
@@ -28,7 +28,7 @@ LABELS = {
     "not-mine": "not by me",
 }
 """How outputs may be labelled that an address asks for, and what a form calls it."""
-SESSION_LABELS: Mapping[Standing, str] = {
+SESSION_LABELS: Mapping[LabelState, str] = {
     "up": "good",
     "down": "bad",
     "disputed": "disputed",
@@ -41,19 +41,19 @@ _ORDERS: Mapping[str, Order] = {name: name for name in get_args(Order)}
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 
-EVERYTHING = Wanted()
+EVERYTHING = ResultFilter()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CasesAsked:
     """Which cases of a run, on which page."""
 
-    wanted: Wanted = EVERYTHING
+    wanted: ResultFilter = EVERYTHING
     label: str = ""
     """One of `LABELS`; empty: whatever people say, or nothing."""
     flipped: str = ""
     """One of `FLIPPED`, against the run before; empty: whatever became of them."""
-    at: At = BEGINNING
+    at: PagePosition = FIRST_PAGE
     page: int = 1
     """Which one this is, as whoever came here has counted; where `at` says otherwise, that holds."""
     size: int = SIZES[1]
@@ -61,9 +61,9 @@ class CasesAsked:
     """Which page of the metrics, counted from 1; 0: the one with the metric that rows are sorted or filtered by."""
 
     @property
-    def place(self) -> At:
+    def place(self) -> PagePosition:
         """Where the page is: beside a result, else, as somebody may have typed it, by its number."""
-        return self.at if self.at != BEGINNING else At(place=self.start)
+        return self.at if self.at != FIRST_PAGE else PagePosition(place=self.start)
 
     @property
     def start(self) -> int:
@@ -94,7 +94,7 @@ class CasesAsked:
         With another `page`, it says where that one is, or it is the first one.
         """
         wanted = self.wanted
-        at = BEGINNING if "page" in changes else self.at
+        at = FIRST_PAGE if "page" in changes else self.at
         said = {
             "verdict": list(wanted.verdicts),
             "tag": wanted.tag,
@@ -124,7 +124,7 @@ class CasesAsked:
             sorted_metric=metric,
             descending=not wanted.descending if is_so else order == "seconds",
         )
-        return replace(self, wanted=changed, at=BEGINNING, page=1).query()
+        return replace(self, wanted=changed, at=FIRST_PAGE, page=1).query()
 
     def direction(self, order: str, metric: str = "") -> str:
         """`ascending` or `descending` where rows are sorted so, else `none`: the values of `aria-sort`."""
@@ -140,7 +140,7 @@ def cases_asked(query: Mapping[str, str], verdicts: list[str], metrics: list[str
     order, _, by = sort.removeprefix("-").partition(":")
     is_known = order in _ORDERS and (by in metrics if order == "score" else not by)
     metric = query.get("metric", "")
-    wanted = Wanted(
+    wanted = ResultFilter(
         verdicts=tuple(dict.fromkeys(name for name in VERDICTS if name in verdicts)),
         tag=_text(query, "tag"),
         text=_text(query, "text"),
@@ -156,7 +156,7 @@ def cases_asked(query: Mapping[str, str], verdicts: list[str], metrics: list[str
         wanted=wanted,
         label=_one_of(LABELS, query.get("label", "")),
         flipped=_one_of(FLIPPED, query.get("flipped", "")),
-        at=At(
+        at=PagePosition(
             after=counted(query.get("after", "")),
             before=counted(query.get("before", "")),
             stretch=counted(query.get("stretch", "")),
@@ -260,7 +260,7 @@ def sessions_asked(query: Mapping[str, str]) -> SessionsAsked:
     wanted = SessionFilter(
         project=name_said(_text(query, "project")),
         text=_text(query, "text"),
-        labelled=next((one for one in STANDINGS if one == query.get("labelled", "").strip()), None),
+        labelled=next((one for one in LABEL_STATES if one == query.get("labelled", "").strip()), None),
         failed=query.get("failed", "") == "1",
         template=name_said(_text(query, "template")),
     )

@@ -1,0 +1,45 @@
+"""What is kept of a call: the same, with a mark in the place of each secret."""
+
+from dataclasses import replace
+
+from evalmark.core.values.call import Call, Reply, Request
+from evalmark.inputs.documents.known import MASK
+from evalmark.inputs.documents.masking import masked, masked_data
+from evalmark.storage.database.field_specs import REPLY, REQUEST
+from evalmark.storage.database.fields import dump_fields, load_fields
+from evalmark.storage.database.secret_scan import may_hold_secrets
+
+
+def masked_call(call: Call) -> Call:
+    """The call without secrets; itself where it holds none.
+
+    Where the reply holds one, what is kept of it is not what the model said, and the call is marked as `masked`; where the
+    request does, it is `altered`, and still found by its key.
+    """
+    error = call.error and masked(call.error)
+    call = call if error == call.error else replace(call, error=error)
+    if not may_hold_secrets(call.request, call.reply):
+        return call
+    return _reply_masked(_request_masked(call), is_marked=MASK not in str(call.request.texts))
+
+
+def _request_masked(call: Call) -> Call:
+    told = dump_fields(call.request, REQUEST)
+    left = masked_data(told)
+    if left is told:
+        return call
+    request: Request = load_fields(Request, REQUEST, left)
+    return replace(call, request=request, altered=True)
+
+
+def _reply_masked(call: Call, *, is_marked: bool) -> Call:
+    """The call without secrets in its reply; `is_marked` says that what was taken out of it before counts, too."""
+    if call.reply is None:
+        return call
+    told = dump_fields(call.reply, REPLY)
+    left = masked_data(told)
+    if left is told and not (is_marked and MASK in str(told)):
+        return call
+    left = {name: part for name, part in left.items() if name != "tokens"}  # they spell it piece by piece
+    reply: Reply = load_fields(Reply, REPLY, left)
+    return replace(call, reply=reply, masked=True)

@@ -1,0 +1,242 @@
+"""Recordings as a file that a team keeps beside its suites: one call of a model or a tool a line, by their keys."""
+
+import contextlib
+import os
+import re
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from evalmark.core.errors import StoreError, ToolError
+from evalmark.core.values.call import Call, Reply
+from evalmark.core.values.tool import ToolRecording
+from evalmark.inputs.documents.faults import PlacedError
+from evalmark.inputs.documents.known import without_known
+from evalmark.inputs.documents.strict_json import parse_json
+from evalmark.inputs.documents.text import MAX_ROW, numbered_lines, text_chunks
+from evalmark.storage.database.connection import Connection
+from evalmark.storage.database.field_specs import CALL, TOOL_RECORDING
+from evalmark.storage.database.fields import dump_fields, load_fields, to_json
+from evalmark.storage.database.schema import transaction
+
+from .rows import CallRow, encode_call
+from .stored_tool_log import put
+from .tool_rows import ToolRow, encode_tool
+
+FORMAT = "evalmark-calls"
+VERSION = 1
+_CHANGED = (
+    "the key does not belong to what the line says was asked, so the line was changed; take it out, or export the file "
+    "again."
+)
+_TOOL_KEY = re.compile(r"tool-[0-9a-f]{32}")
+NO_ADDRESSES: Mapping[str, str] = {}
+_MOST_COST = 1_000_000
+"""US dollars; what says that it cost more would make every sum it is part of worthless."""
+PUBLIC_HEADERS = frozenset({"apim-request-id", "date", "request-id", "x-request-id"})
+"""What a file may tell of a response's headers: enough to ask the provider about it."""
+
+
+class ImportedCalls(NamedTuple):
+    """What an import found."""
+
+    added: int
+    known: int
+    """Calls that were recorded before, and stay as they were."""
+
+
+def _lines(calls: Iterable[Call | ToolRecording]) -> Iterator[str]:
+    """The file's lines; `calls` come in the order of their keys, so that two exports differ where the calls do."""
+    yield _line({"format": FORMAT, "version": VERSION})
+    for call in calls:
+        if isinstance(call, ToolRecording):
+            yield _line(dump_fields(call, TOOL_RECORDING))
+        else:
+            altered = call.computed_key != call.key
+            yield _line(dump_fields(replace(call, reply=call.reply and _public(call.reply), altered=altered), CALL))
+
+
+def _line(data: dict[str, Any]) -> str:
+    return f"{without_known(to_json(data))}\n"
+
+
+def _public(reply: Reply) -> Reply:
+    """The reply without what is nobody else's: failed attempts with their bodies, headers, and what it was to us."""
+    headers = {name: value for name, value in reply.headers.items() if name.lower() in PUBLIC_HEADERS}
+    return replace(reply, attempts=(), headers=headers, key="", replayed=False)
+
+
+def write_calls(path: Path, calls: Iterable[Call | ToolRecording]) -> int:
+    """Write a file of calls by way of a neighbour that takes its place once it is on the disk; gives how many.
+
+    Raises:
+        StoreError: there is no call, it cannot be written, or something else than recordings stands there; an older
+            file is as it was.
+    """
+    _refuse_other(path)
+    draft = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}")
+    try:
+        try:
+            with draft.open("x", encoding="ascii", newline="") as stream:
+                count = sum(stream.write(line) > 0 for line in _lines(calls))
+                stream.flush()
+                os.fsync(stream.fileno())
+            if count == 1:  # a team whose recordings are gone would pay for all of them again
+                raise StoreError(f"{path}: no recorded call fits what was asked for, so nothing is written there.")
+            draft.replace(path)
+        finally:
+            with contextlib.suppress(OSError):  # it is gone when all went well
+                draft.unlink()
+    except OSError as error:
+        raise _unwritten(path, error) from error
+    return count - 1
+
+
+def _unwritten(path: Path, error: OSError) -> StoreError:
+    return StoreError(
+        f"{path}: the recordings cannot be written there: {error.strerror or error}; make room or a folder for them, or "
+        "name another file."
+    )
+
+
+def _refuse_other(path: Path) -> None:
+    """Recordings take the place of recordings alone: never that of a suite, a device, or the very store.
+
+    Raises:
+        StoreError: something else stands there.
+    """
+    start = f'{{"format":"{FORMAT}"'.encode()
+    try:
+        if path.is_dir():
+            raise StoreError(f"{path}: this is a folder; name a file in it.")
+        if not path.exists():
+            return
+        if path.is_file():  # a pipe is not opened: nobody may be at its other end
+            with path.open("rb") as stream:
+                if stream.read(len(start)) in (b"", start):
+                    return
+    except OSError as error:
+        raise _unwritten(path, error) from error
+    raise StoreError(f"{path}: something else than recorded calls stands there and stays; name another file.")
+
+
+def read_calls(path: Path, addresses: Mapping[str, str] = NO_ADDRESSES) -> list[CallRow | ToolRow]:
+    """The calls of a file, each checked: its form, and that its key is that of what it says was asked.
+
+    A call of an endpoint at one of the `addresses` is read as one of the address that stands there for it.
+
+    Raises:
+        DataError: it is no such file, one of its lines may not be used, or no call is of one of the addresses; the
+            message names the line.
+    """
+    found = numbered_lines(text_chunks(path))
+    _check_first(path, *next(found, (1, "")))
+    rows: list[CallRow | ToolRow] = []
+    seen: dict[str, int] = {}
+    met: dict[str, None] = {}
+    for number, line in found:
+        place = f"{path}:{number}"
+        key, row = _call(line, path, number, _Moved(addresses, met))
+        if key in seen:
+            raise PlacedError(place, f"the key {key!r} stands here a second time; it stood first in line {seen[key]}.")
+        seen[key] = number
+        rows.append(row)
+    if unmet := [address for address in addresses if address not in met]:
+        known = ", ".join(met) or "none at all"
+        raise PlacedError(str(path), f"holds no call of a model at {unmet[0]}; the addresses in it are {known}.")
+    return rows
+
+
+class _Moved(NamedTuple):
+    """Which addresses stand for which, and those that were met."""
+
+    addresses: Mapping[str, str]
+    met: dict[str, None]
+
+    def __call__(self, call: Call) -> Call:
+        """The call as one of the other address; its name too, where that holds the address."""
+        model, _, address = call.identity.rpartition("@")
+        self.met.setdefault(address)
+        if (new := self.addresses.get(address)) is None:
+            return call
+        identity = f"{model}@{new}"
+        name = call.model.replace(f":{address}/", f":{new}/", 1)
+        return replace(call, model=name, identity=identity, key=call.request.key(identity, call.repeat, call.use))
+
+
+def _check_first(path: Path, number: int, line: str) -> None:
+    place = f"{path}:{number}"
+    try:
+        head = parse_json(line, str(path), number) if line.strip() else None
+    except PlacedError:  # a line of some other file; only what `export` has written is known to be JSON
+        head = None
+    if not isinstance(head, dict) or head.get("format") != FORMAT:
+        raise PlacedError(
+            place,
+            f'is no file of recorded calls, which starts with {{"format":"{FORMAT}",…}}; `evalmark cache export` writes them.',
+        )
+    version = head.get("version")
+    if type(version) is int and version > VERSION:
+        raise PlacedError(
+            place, f"a newer evalmark wrote this file (version {version}, this one knows {VERSION}); update."
+        )
+    if type(version) is not int or version != VERSION or len(head) != 2:
+        raise PlacedError(place, f"the first line is not that of version {VERSION}; export the file again.")
+
+
+def _call(line: str, path: Path, number: int, moved: _Moved) -> tuple[str, CallRow | ToolRow]:
+    """The call in one line, with the key that stands there."""
+    place = f"{path}:{number}"
+    if len(line) > MAX_ROW:
+        raise PlacedError(place, f"the line is longer than {MAX_ROW >> 20} MiB.")
+    data = parse_json(line, str(path), number)
+    if isinstance(data, dict) and "tool" in data:
+        return _tool_call(data, place)
+    try:
+        call: Call = load_fields(Call, CALL, data)
+        row = encode_call(replace(moved(call), reply=call.reply and _public(call.reply)))
+    except (ValueError, TypeError) as fault:
+        raise PlacedError(place, f"is no recorded call: {fault}.") from None
+    cost = None if call.reply is None else call.reply.cost
+    if cost is not None and not 0 <= cost <= _MOST_COST:
+        raise PlacedError(place, f"says that the call cost {cost:g} dollars; take the line out, or the cost out of it.")
+    if not call.can_be_replayed:
+        raise PlacedError(place, "holds no reply that may be replayed; only such calls are imported.")
+    if call.computed_key != call.key and not call.altered:
+        raise PlacedError(place, _CHANGED)
+    return call.key, row
+
+
+def _tool_call(data: dict[str, Any], place: str) -> tuple[str, ToolRow]:
+    """The call of a tool in one line, with its key."""
+    try:
+        recording: ToolRecording = load_fields(ToolRecording, TOOL_RECORDING, data)
+        row = encode_tool(recording)
+    except (ValueError, TypeError, ToolError) as fault:
+        raise PlacedError(place, f"is no recorded call of a tool: {fault}.") from None
+    if recording.computed_key != recording.key and not recording.altered:
+        raise PlacedError(place, _CHANGED)
+    if not _TOOL_KEY.fullmatch(recording.key):
+        raise PlacedError(place, f"the key {recording.key!r} is none of a tool; export the file again.")
+    return recording.key, row
+
+
+def add_calls(db: Connection, rows: Sequence[CallRow | ToolRow]) -> ImportedCalls:
+    """Add calls, all or none; one that is recorded and may be replayed stays as it is."""
+    columns = ", ".join(CallRow._fields)
+    added = 0
+    with transaction(db):
+        for row in rows:
+            if isinstance(row, ToolRow):
+                added += put(db, None, row) is row
+                continue
+            db.execute(
+                f"insert into call ({columns}) values ({', '.join('?' * len(row))}) on conflict (key) do update set "  # noqa: S608  columns
+                f"run = null, {', '.join(f'{name} = excluded.{name}' for name in row._fields if name != 'key')} "
+                "where call.ok = 0",
+                row,
+            )
+            added += db.changes()
+    return ImportedCalls(added, len(rows) - added)

@@ -1,0 +1,87 @@
+"""Recorded calls of a run, carried from one store to another as they stand there."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Any
+
+from evalmark.core.values.spending import Spending
+from evalmark.storage.database.connection import Connection
+from evalmark.storage.database.fields import sql_text
+
+from .rows import COLUMNS, CallRow, is_sound
+from .spending import add_spent
+from .stored_tool_log import put
+from .tool_rows import TOOL_COLUMNS, ToolRow, decode_tool
+
+SelectRows = Callable[[str, Sequence[Any]], list[Any]]
+"""Gives the rows that a statement finds in the other store."""
+
+AT_ONCE = 500
+"""Rows in memory at a time."""
+_INTO = f"""
+    insert into call (run, {COLUMNS}) values ({", ".join("?" * (1 + len(CallRow._fields)))})
+    on conflict (key) do update set
+    run = excluded.run, {", ".join(f"{name} = excluded.{name}" for name in CallRow._fields if name != "key")}
+    where excluded.ok > call.ok
+"""  # noqa: S608  columns, not data
+
+
+class CallTransfer:
+    """Carries calls that one store has to another one; those that are there and can be replayed stay as they are."""
+
+    def __init__(self, look: SelectRows, db: Connection, run: int) -> None:
+        self._look, self._db, self._run = look, db, run
+        self.damaged: set[str | bytes] = set()
+        """The keys of calls that could not be read, and are left behind."""
+
+    def paid_for(self, run: int) -> None:
+        """Carry the calls that a run there has paid for."""
+        for rows in _pages(self._look, "call", COLUMNS, run):
+            self._put_calls(rows)
+        for rows in _pages(self._look, "tool_call", TOOL_COLUMNS, run):
+            self._put_tools(rows)
+
+    def named(self, keys: Collection[str]) -> None:
+        """Carry the calls with these keys, whoever has paid for them."""
+        wanted = [sql_text(key) for key in keys]
+        for first in range(0, len(wanted), AT_ONCE):
+            part = wanted[first : first + AT_ONCE]
+            known = {row[0] for table in ("call", "tool_call") for row in _found(self._own, table, "key", part)}
+            new = [key for key in part if key not in known]
+            if new:
+                self._put_calls(_found(self._look, "call", COLUMNS, new))
+                self._put_tools(_found(self._look, "tool_call", TOOL_COLUMNS, new))
+
+    def _own(self, sql: str, given: Sequence[Any]) -> list[Any]:
+        return self._db.execute(sql, given).fetchall()
+
+    def _put_calls(self, rows: Iterable[Sequence[Any]]) -> None:
+        found = [CallRow._make(row) for row in rows]
+        self.damaged.update(row.key for row in found if not is_sound(row))
+        self._db.executemany(_INTO, [(self._run, *row) for row in found if row.key not in self.damaged])
+
+    def _put_tools(self, rows: Iterable[Sequence[Any]]) -> None:
+        for row in map(ToolRow._make, rows):
+            try:
+                decode_tool(row)
+            except (ValueError, TypeError):
+                self.damaged.add(row.key)
+            else:
+                put(self._db, self._run, row)
+
+
+def add_run_spending(db: Connection, run: int, spent: Iterable[Spending]) -> None:
+    """Note what a run has spent that was paid for elsewhere; part of the transaction that keeps it."""
+    add_spent(db, {(run, sql_text(one.model)): [one] for one in spent})
+
+
+def _found(look: SelectRows, table: str, columns: str, keys: Sequence[str | bytes]) -> list[Any]:
+    return look(f"select {columns} from {table} where key in ({', '.join('?' * len(keys))})", keys)  # noqa: S608  names of ours
+
+
+def _pages(look: SelectRows, table: str, columns: str, run: int) -> Iterator[list[Any]]:
+    """The rows of a run, a page at a time and without their numbers."""
+    page = f"select number, {columns} from {table} where run = ? and number > ? order by number limit ?"  # noqa: S608  names of ours
+    last = 0
+    while rows := look(page, (run, last, AT_ONCE)):
+        yield [row[1:] for row in rows]
+        last = rows[-1][0]

@@ -1,0 +1,126 @@
+"""What SQLite and the file system report, as one sentence for the person at the keyboard."""
+
+import contextlib
+import errno
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import TracebackType
+
+import apsw
+
+from evalmark.core.errors import StoreBusyError, StoreError, StoreFullError
+
+from .connection import Closeable, StoreLocation
+
+ELSEWHERE = "name another file with --store"
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+
+def store_errors(path: StoreLocation, *, needed: int = 0, what: str = "what was to be saved") -> "StoreErrorContext":
+    """Turn any error of SQLite or the file system, met in a `with` block, into a StoreError that says what to do next.
+
+    `needed` is the number of bytes that `what` takes, for the message of a full disk.
+
+    Raises:
+        StoreError: in place of the error that was met.
+    """
+    return StoreErrorContext(path, needed, what)
+
+
+@dataclass(slots=True)
+class StoreErrorContext:
+    """What `explained` gives; a class, since one is entered for each call that is looked up."""
+
+    path: StoreLocation
+    needed: int
+    what: str
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, (apsw.Error, OSError, UnicodeDecodeError)):
+            raise _told(error, self.path, self.needed, self.what) from error
+
+
+def _told(error: Exception, path: StoreLocation, needed: int, what: str) -> StoreError:
+    match error:
+        case apsw.FullError() | apsw.IOError():
+            if _is_full(error, path, needed):
+                return StoreFullError(_full(path, needed, what))
+            return StoreError(f"{path}: the disk reports an error ({error}); what was saved before is kept.")
+        case apsw.BusyError():
+            return StoreBusyError(
+                f"{path}: another process has been writing for too long; wait for it to end, or {ELSEWHERE}."
+            )
+        case apsw.CorruptError() | apsw.NotADBError() | UnicodeDecodeError():
+            return StoreError(damage_message(path, error))
+        case apsw.ReadOnlyError() | apsw.CantOpenError() | apsw.PermissionsError():
+            return StoreError(
+                f"{path}: cannot be opened or written here ({error}); check the rights on the file and its folder, "
+                f"or {ELSEWHERE}."
+            )
+        case OSError():
+            return _by_the_system(error, path, needed, what)
+    return StoreError(f"{path}: the store failed ({type(error).__name__}: {error}); nothing saved is lost.")
+
+
+@contextlib.contextmanager
+def close_on_error(db: Closeable) -> Iterator[None]:
+    """Whatever goes wrong, the connection is let go of before it is told."""
+    try:
+        yield
+    except BaseException:
+        db.close()
+        raise
+
+
+def _by_the_system(error: OSError, path: StoreLocation, needed: int, what: str) -> StoreError:
+    if error.errno in _NO_ROOM:
+        return StoreFullError(_full(path, needed, what))
+    return StoreError(f"{path}: {error.strerror or error}; {ELSEWHERE}.")
+
+
+def _is_full(error: apsw.Error, path: StoreLocation, needed: int) -> bool:
+    """SQLite calls a full disk full, but not when it makes room for shared memory."""
+    no_shared_memory = getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE
+    return isinstance(error, apsw.FullError) or no_shared_memory or _free(path) < max(needed, 1 << 16)
+
+
+def damage_message(path: StoreLocation, detail: object) -> str:
+    """The advice for a store that cannot be read any more."""
+    return (
+        f"{path}: the file is damaged or is no store ({detail}). Nothing was changed or deleted: copy it aside together "
+        f"with its -wal file, then save the runs that can be read with evalmark.store.salvage({str(path)!r}, 'NEW_FILE'), "
+        f"or {ELSEWHERE}."
+    )
+
+
+def _full(path: StoreLocation, needed: int, what: str) -> str:
+    room = f"needs about {format_size(needed)}" if needed else "needs more room"
+    return (
+        f"{path}: the disk is full: {what} {room}, and {format_size(_free(path))} are free. Everything acknowledged before is "
+        "kept: make room, then resume the run."
+    )
+
+
+def _free(path: StoreLocation) -> int:
+    try:
+        return shutil.disk_usage(path.parent).free
+    except OSError:
+        return 0
+
+
+def format_size(count: int) -> str:
+    """Bytes for people.
+
+    >>> size(0), size(2_048), size(5_300_000)
+    ('0 B', '2 kB', '5.3 MB')
+    """
+    for unit, scale in (("GB", 10**9), ("MB", 10**6)):
+        if count >= scale:
+            return f"{count / scale:z.1f} {unit}"
+    return f"{count // 1000} kB" if count >= 1000 else f"{count} B"

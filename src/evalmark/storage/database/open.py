@@ -1,0 +1,78 @@
+"""A connection to a store, wherever it is."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from evalmark.core.errors import StoreError
+from evalmark.core.lazy import need
+from evalmark.storage.postgres.addresses import is_address, parse_server_address
+
+from .connection import Connection, StoreLocation
+from .schema import STEPS
+from .sqlite import Notes, make_folder, open_read_only_file, open_writable_file
+
+LOCAL_FOLDER = ".evalmark"
+"""The folder for what stands beside a store on a server."""
+
+
+def parse_store_location(where: str | os.PathLike[str], folder: Path | None = None) -> StoreLocation:
+    """The place that somebody names: an address of a server, else a file, within `folder` or the working directory.
+
+    Raises:
+        ConfigError: the address makes no sense.
+    """
+    named, here = os.fspath(where), folder or Path()
+    if is_address(named):
+        return parse_server_address(named, Path(os.path.abspath(here / LOCAL_FOLDER)))  # noqa: PTH100  a target may change the working directory
+    return Path(os.path.abspath(here / named))  # noqa: PTH100  as above
+
+
+def open_read_only(place: StoreLocation, notes: Notes = lambda _: None) -> Connection:
+    """A connection that changes nothing.
+
+    Raises:
+        StoreError: there is no store, it is damaged, or it has another version.
+    """
+    if isinstance(place, Path):
+        return open_read_only_file(place, notes)
+    found: Connection = postgres_stores().open_read_only(place, notes, STEPS)
+    return found
+
+
+def recheck_version(db: Connection) -> None:
+    """Make sure that a connection which was kept for the next look still fits the store.
+
+    Raises:
+        StoreError: the store has another version by now, or cannot be reached.
+    """
+    postgres_stores().recheck_version(db, STEPS)
+
+
+def postgres_stores() -> Any:
+    """What opens stores on servers; it asks for the extra `postgres` when it is used."""
+    return need("evalmark.storage.postgres.open")
+
+
+def open_writable(place: StoreLocation, notes: Notes, max_pages: int | None = None) -> Connection:
+    """A connection that may write; a missing store is made, an older one is brought up to date.
+
+    Raises:
+        StoreError: the store cannot be made or written, is none, is damaged, or is a newer one.
+    """
+    if isinstance(place, Path):
+        return open_writable_file(place, notes, max_pages)
+    _make_folder_beside(place)
+    found: Connection = postgres_stores().open_writable(place, notes, STEPS)
+    return found
+
+
+def _make_folder_beside(place: StoreLocation) -> None:
+    with suppress(OSError):
+        make_folder(place.parent)
+    if not (place.parent.is_dir() and os.access(place.parent, os.W_OK)):
+        raise StoreError(
+            f"{place}: which requests are under way is noted in {place.parent}, where nothing can be written; work in a folder "
+            "that you may write to."
+        )

@@ -1,0 +1,257 @@
+"""Several runs as one: the parts of an evaluation that ran side by side, on several machines of a CI."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from graphlib import CycleError, TopologicalSorter
+from itertools import chain, groupby, pairwise
+
+from evalmark.core.values.run import DatasetInfo, Metric, Run, RunStatus, metrics_for
+from evalmark.core.values.score import Result, Trial
+from evalmark.core.values.spending import spending_by_model
+from evalmark.core.values.words import count
+
+from .missing import missing_shards, own_notes
+
+Key = tuple[str, str, str]
+"""A case of a run: its dataset, its id and its fingerprint."""
+
+
+def merge_runs(runs: Sequence[Run]) -> Run:
+    """One run out of several: datasets, metrics and spending united, results one after the other.
+
+    A trial that several runs hold counts once, as the first of them has it, and a note says so. The whole is complete
+    when every part is. Results stay where they are and are read when they are asked for; only which cases there are is
+    found out at once.
+    """
+    if len(runs) == 1:
+        return runs[0]
+    found = _met(runs)
+    metrics, differing = _metrics(runs, found)
+    lost = missing_shards(runs)
+    return Run(
+        id="+".join(run.id for run in runs),
+        name=_joined(run.name for run in runs),
+        created=min(run.created for run in runs),
+        finished=_latest(runs),
+        status=_status_of_all(runs, lost),
+        target=_joined(run.target for run in runs),
+        datasets=_datasets(runs, found, complete=not lost and all(run.status == "complete" for run in runs)),
+        metrics=metrics,
+        repeat=max(run.repeat for run in runs),
+        gate=runs[0].gate if all(run.gate == runs[0].gate for run in runs) else None,
+        suite=common_value(runs, lambda run: run.suite),
+        plan=common_value(runs, lambda run: run.plan),
+        embedder=common_value(runs, lambda run: run.embedder),
+        versions=merged_versions(runs),
+        spending=spending_by_model(spent for run in runs for spent in run.spending),
+        notes=(*_notes(runs, found, differing), *lost),
+        results=_Results(runs, found),
+    )
+
+
+def _status_of_all(runs: Sequence[Run], lost: Collection[str]) -> RunStatus:
+    """Complete where every run is, and no shard is lost."""
+    broken = next((status for run in runs if (status := _status(run)) != "complete"), None)
+    return broken or ("interrupted" if lost else "complete")
+
+
+def _status(run: Run) -> RunStatus:
+    """A run that stopped once its own gate was decided is no whole part of another one."""
+    return "interrupted" if run.until_decided is not None and run.until_decided.outcome else run.status
+
+
+@dataclass(slots=True)
+class _Cases:
+    """Which cases several runs share, and where each stands; datasets that only one run has are left as they are."""
+
+    orders: list[list[str]]
+    """The datasets of each run, in the order of its results."""
+    size: int = 0
+    """Results of all runs, each trial counted once."""
+    shared: frozenset[str] = frozenset()
+    """Datasets of which several runs hold results."""
+    positions: dict[Key, int] = field(default_factory=dict)
+    taken: dict[str, set[int]] = field(default_factory=dict)
+    """The positions of each shared dataset that are in use."""
+    ends: dict[str, int] = field(default_factory=dict)
+    """The first position of each shared dataset behind all that are in use."""
+    ways: dict[tuple[str, str, int], int] = field(default_factory=dict)
+    """A number for each target, mode and repeat."""
+    held: dict[tuple[int, str, int], int] = field(default_factory=dict)
+    """The first run that holds a trial: its position, dataset and way."""
+    again: int = 0
+    """Trials that an earlier run holds already."""
+
+    def meet(self, number: int, run: Run) -> None:
+        """Note the trials of one run."""
+        for trial in (result.trial for result in run.results):
+            if trial.dataset in self.shared:
+                self._place(_key(trial), trial.position)
+                self.again += self.held.setdefault(self._name(trial), number) != number
+
+    def _place(self, key: Key, wanted: int) -> None:
+        """A case keeps its position, unless another one of its dataset has it already."""
+        if key not in self.positions:
+            taken = self.taken.setdefault(key[0], set())
+            place = wanted if wanted not in taken else self.ends[key[0]]
+            taken.add(place)
+            self.positions[key] = place
+            self.ends[key[0]] = max(self.ends.get(key[0], 0), place + 1)
+
+    def _name(self, trial: Trial) -> tuple[int, str, int]:
+        way = self.ways.setdefault((trial.target, trial.mode, trial.repeat), len(self.ways))
+        return self.positions[_key(trial)], trial.dataset, way
+
+    def of(self, number: int, results: Iterable[Result]) -> Iterator[Result]:
+        """The results of one run that none before it holds, each where its case stands among all."""
+        for result in results:
+            trial = result.trial
+            if trial.dataset not in self.shared:
+                yield result
+            elif _key(trial) in self.positions and self.held.get(self._name(trial)) == number:
+                place = self.positions[_key(trial)]
+                yield result if place == trial.position else replace(result, trial=replace(trial, position=place))
+
+
+def _met(runs: Sequence[Run]) -> _Cases:
+    """The cases of all runs, found in a pass over the results, and in another where runs share a dataset."""
+    orders, size = [], 0
+    for run in runs:
+        order: list[str] = []
+        for result in run.results:
+            size += 1
+            if not order or order[-1] != result.trial.dataset:
+                order.append(result.trial.dataset)
+        orders.append(order)
+    having = Counter(name for order in orders for name in set(order))
+    found = _Cases(orders=orders, shared=frozenset(name for name, n in having.items() if n > 1))
+    for number, run in enumerate(runs):
+        if not found.shared.isdisjoint(orders[number]):
+            found.meet(number, run)
+    found.size = size - found.again
+    return found
+
+
+class _Results(Collection[Result]):
+    """The results of all runs, those of one dataset together."""
+
+    def __init__(self, runs: Sequence[Run], found: _Cases) -> None:
+        self._runs = runs
+        self._found = found
+        self._order = _one_order(found.orders)
+
+    def __len__(self) -> int:
+        return self._found.size
+
+    def __contains__(self, wanted: object) -> bool:
+        return any(result == wanted for result in self)
+
+    def __iter__(self) -> Iterator[Result]:
+        parts = [self._found.of(number, run.results) for number, run in enumerate(self._runs)]
+        if self._order is None:  # runs that met the datasets in different orders have to be read as a whole first
+            datasets = list(dict.fromkeys(chain(*self._found.orders)))
+            yield from sorted(chain(*parts), key=lambda result: datasets.index(result.trial.dataset))
+            return
+        groups = [groupby(part, key=lambda result: result.trial.dataset) for part in parts]
+        fronts = [next(group, None) for group in groups]
+        for dataset in self._order:
+            for number, group in enumerate(groups):
+                front = fronts[number]
+                if front is not None and front[0] == dataset:
+                    yield from front[1]
+                    fronts[number] = next(group, None)
+
+
+def _one_order(orders: Sequence[Sequence[str]]) -> list[str] | None:
+    """An order of the datasets that agrees with that of every run, or None where there is none.
+
+    >>> _one_order([["a", "c"], ["a", "b", "c"]]), _one_order([["a", "b"], ["b", "a"]]), _one_order([["a", "b", "a"]])
+    (['a', 'b', 'c'], None, None)
+    """
+    as_met = {name: place for place, name in enumerate(dict.fromkeys(chain(*orders)))}
+    if all(as_met[before] < as_met[after] for order in orders for before, after in pairwise(order)):
+        return list(as_met)
+    graph: dict[str, set[str]] = {name: set() for name in as_met}
+    for before, after in (pair for order in orders for pair in pairwise(order)):
+        graph[after].add(before)
+    try:
+        return [*TopologicalSorter(graph).static_order()]
+    except CycleError:
+        return None
+
+
+def _key(trial: Trial) -> Key:
+    return trial.dataset, trial.case.id, trial.case.fingerprint
+
+
+def _rest(trial: Trial) -> tuple[str, str, int]:
+    return trial.target, trial.mode, trial.repeat
+
+
+def _joined(texts: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(filter(None, texts)))
+
+
+def common_value(runs: Sequence[Run], of: Callable[[Run], str]) -> str:
+    """What all runs have alike; empty where they differ."""
+    return of(runs[0]) if len({of(run) for run in runs}) == 1 else ""
+
+
+def _latest(runs: Sequence[Run]) -> str | None:
+    ends = [run.finished for run in runs if run.finished is not None]
+    return max(ends) if len(ends) == len(runs) else None
+
+
+def _datasets(runs: Sequence[Run], found: _Cases, *, complete: bool) -> tuple[DatasetInfo, ...]:
+    """Every dataset once. How many rows one has that several runs share is known once all of them are complete."""
+    infos: dict[str, DatasetInfo] = {}
+    alike = len({(run.repeat, run.target) for run in runs}) == 1
+    for info in (info for run in runs for info in run.datasets):
+        first = infos.setdefault(info.name, info)
+        if first is not info:
+            rows = len(found.taken[info.name]) if complete and info.name in found.shared else None
+            infos[info.name] = replace(first, rows=rows, path=first.path or info.path)
+        elif not (complete or alike):
+            infos[info.name] = replace(info, rows=None)
+    return tuple(infos.values())
+
+
+def _metrics(runs: Sequence[Run], found: _Cases) -> tuple[tuple[Metric, ...], list[str]]:
+    """Every metric once, and the names of those that the runs describe differently for one dataset.
+
+    Where metrics of one name differ, each dataset has its own, which for a dataset of several runs is that of the first.
+    """
+    held: dict[str, dict[str, Metric]] = {}
+    differing: dict[str, None] = {}
+    for run, order in zip(runs, found.orders, strict=True):
+        named = [info.name for info in run.datasets] + [metric.dataset for metric in run.metrics if metric.dataset]
+        for dataset in dict.fromkeys([*named, *order]) or [""]:
+            for name, metric in metrics_for(run.metrics, dataset).items():
+                bare = replace(metric, dataset="")
+                if held.setdefault(name, {}).setdefault(dataset, bare) != bare:
+                    differing[name] = None
+    metrics: list[Metric] = []
+    for of in held.values():
+        alike = len(set(of.values())) == 1
+        metrics += [*of.values()][:1] if alike else [replace(metric, dataset=name) for name, metric in of.items()]
+    return tuple(metrics), [*differing]
+
+
+def merged_versions(runs: Sequence[Run]) -> Mapping[str, str]:
+    """What the runs were made with."""
+    names = dict.fromkeys(name for run in runs for name in run.versions)
+    return {name: _joined(run.versions.get(name, "") for run in runs) for name in names}
+
+
+def _notes(runs: Sequence[Run], found: _Cases, differing: Sequence[str]) -> tuple[str, ...]:
+    ids = [f"{run.id}{'' if run.status == 'complete' else f' ({run.status})'}" for run in runs]
+    notes = [f"Merged from {len(runs)} runs: {', '.join(ids)}."]
+    if found.again:
+        notes.append(f"{count(found.again, 'trial')} met in an earlier one of them counted once, as it is there.")
+    if any(run.gate != runs[0].gate for run in runs):
+        notes.append("The runs had different gates, so none of them judges the whole.")
+    if len({run.embedder for run in runs if run.embedder}) > 1:
+        notes.append("The runs compared texts by different embedding models or modes, so their cosines differ in kind.")
+    notes += [f"The runs describe {name} differently; what the first says of it is shown." for name in differing]
+    return tuple(dict.fromkeys((*own_notes(runs), *notes)))

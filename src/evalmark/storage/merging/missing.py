@@ -1,0 +1,55 @@
+"""What it takes to have every shard of an evaluation."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from evalmark.core.values.run import Run, RunStatus
+
+MISSING_PREFIX = "Missing: "
+"""How the notes begin that say what of a merged run was not there; a run that goes on drops them."""
+_NAMED = 10
+"""Groups of lost shards that a note names."""
+
+
+def missing_shards(runs: Sequence[Run]) -> tuple[str, ...]:
+    """What it takes to have every shard, one sentence each; nothing where not all of the runs are shards."""
+    shards = [run.shard for run in runs if run.shard is not None]
+    if len(shards) < len(runs) or not shards:
+        return ()
+    of = max(shard.of for shard in shards)
+    lost = sorted({*range(1, of + 1)} - {shard.number for shard in shards})
+    said = [f"{MISSING_PREFIX}{_listed(lost)} of {of} {'was' if len(lost) == 1 else 'were'} not there."] if lost else []
+    broken = (run for run in runs if run.status != "complete")
+    return (*said, *(f"{MISSING_PREFIX}shard {run.shard} ({run.id}) did not finish." for run in broken))
+
+
+def lone_shard(run: Run) -> Run:
+    """A shard as all that is left of an evaluation: without the others the whole is not complete."""
+    lost = missing_shards([run])
+    if not lost:
+        return replace(run, shard=None)
+    datasets = tuple(replace(info, rows=None) for info in run.datasets)
+    broken: RunStatus = "interrupted" if run.status == "complete" else run.status
+    return replace(run, shard=None, status=broken, datasets=datasets, notes=(*own_notes([run]), *lost))
+
+
+def own_notes(runs: Sequence[Run]) -> Iterator[str]:
+    """What runs say, but for what shards say of being shards."""
+    yield from (note for run in runs for note in run.notes if run.shard is None or note != run.shard.note)
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    """Numbers of shards in words, those that follow on each other together.
+
+    >>> _listed([3]), _listed([1, 2, 3, 7])
+    ('shard 3', 'shards 1 to 3, 7')
+    """
+    spans: list[list[int]] = []
+    for number in numbers:
+        if spans and spans[-1][-1] + 1 == number:
+            spans[-1].append(number)
+        else:
+            spans.append([number])
+    told = [str(span[0]) if len(span) == 1 else f"{span[0]} to {span[-1]}" for span in spans]
+    more = " and others" if len(told) > _NAMED else ""
+    return f"shard{'' if len(numbers) == 1 else 's'} {', '.join(told[:_NAMED])}{more}"

@@ -1,0 +1,343 @@
+"""The results of a run a page at a time, in any order, whatever their number: a page costs no more than it shows."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from threading import Lock
+from typing import Any, NamedTuple
+
+from evalmark.core.values.case import Case, Output
+from evalmark.core.values.score import Mode, Result, Trial, Verdict
+from evalmark.storage.database.connection import Connection, StoreLocation
+from evalmark.storage.database.errors import store_errors
+from evalmark.storage.database.field_specs import read_mode
+from evalmark.storage.database.fields import from_sql, sql_text
+from evalmark.storage.results.stored_runs import stored_result
+
+from .budget import DEFAULT_BUDGET, ScanBudget
+from .filter import ResultFilter, filter_condition
+from .pagination import ScanPosition, can_resume, find_leader, scan_rows, sort_rows
+from .search import Candidates, SearchHits, count_rows, find_candidates, has_more_than
+from .sorting import ResultQuery, build_query
+from .trial_numbers import TrialNumbers, read_trial_numbers
+
+_LARGE = 64_000
+"""Characters of JSON in a column; of results with more, a page shows the beginning as it is stored."""
+_BEGINNING = 400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumberedResult:
+    """A result and the number of its row, by which it is found again."""
+
+    number: int
+    verdict: Verdict
+    result: Result
+    is_cut: bool = False
+    """Whether it is too large for a page: `result` then has the first words of input and answer as they are stored, and
+    no scores."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseRow:
+    """A case for the n-th time, and what every target gave for it."""
+
+    leader: int
+    """The first of its results that is wanted."""
+    results: tuple[NumberedResult, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PagePosition:
+    """Where a page begins or ends: with the row after a result, or before one; with neither, at the beginning."""
+
+    after: int | None = None
+    before: int | None = None
+    stretch: int | None = None
+    """Where it has another place than its own, because time was up there: in which stretch of the order."""
+    place: int = 0
+    """Rows that stand before the page; only where they are few, and are counted anyway."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultPage:
+    """One page of what is wanted."""
+
+    rows: tuple[CaseRow, ...]
+    total: int | None = None
+    """Rows on all pages; None where that is not known."""
+    place: int | None = None
+    """Of the first row among all of them, counted from 0; None where that is not known."""
+    is_first: bool = True
+    """Whether nothing stands before these rows."""
+    is_last: bool = True
+    """Whether nothing stands after them."""
+    reached: PagePosition | None = None
+    """Where to go on, where time was up before the page was full."""
+    looked: int = 0
+    """Results that were looked at one by one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowNeighbours:
+    """The rows before and after one, by their leaders."""
+
+    before: int | None = None
+    after: int | None = None
+    is_first: bool = True
+    """Where there is none before: whether that is sure; else time was up before one was found."""
+    is_last: bool = True
+
+
+FIRST_PAGE = PagePosition()
+
+
+class TargetCase(NamedTuple):
+    """A case of one target, asked in one way."""
+
+    dataset: str
+    case: str
+    target: str
+    mode: Mode = "single"
+
+
+class ResultBrowser:
+    """Reads one run of a store, for any thread. Made by `Store.browse`; close it after use."""
+
+    def __init__(self, db: Connection, path: StoreLocation, run: int, pace: ScanBudget = DEFAULT_BUDGET) -> None:
+        self._db, self._path, self._run, self._pace = db, path, run, pace
+        self._lock = Lock()
+        self._totals: dict[ResultFilter, tuple[tuple[int, str], int]] = {}
+        self._counted: tuple[tuple[int, str], Mapping[Verdict, int]] | None = None
+        self._trials: tuple[tuple[int, str], TrialNumbers] | None = None
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self._lock:
+            self._db.close()
+
+    def verdicts(self) -> Mapping[Verdict, int]:
+        """How many trials ended how."""
+        with self._reading():
+            return self._verdicts(self._pass())
+
+    def page(
+        self, wanted: ResultFilter, at: PagePosition = FIRST_PAGE, limit: int = 50, known: SearchHits | None = None
+    ) -> ResultPage:
+        """At most `limit` rows; `known` is what `Store.search` has found for the same."""
+        asked = build_query(self._run, wanted)
+        with self._reading():
+            several = find_candidates(self._db, self._run, wanted, self._pace, known)
+            if several is not None:
+                return self._listed(asked, several, at, limit)
+            found = self._walked(asked, at, limit)
+            total = self._total(wanted) if known is None else known.rows
+            return replace(found, total=total)
+
+    def is_long(self, wanted: ResultFilter) -> bool:
+        """Whether there may be too many results to look at all of them while a page waits."""
+        with self._reading():
+            return find_candidates(self._db, self._run, wanted, self._pace) is None
+
+    def around(self, wanted: ResultFilter, number: int, known: SearchHits | None = None) -> RowNeighbours:
+        """The rows before and after the row of a result, which itself need not be wanted."""
+        asked = build_query(self._run, wanted)
+        with self._reading():
+            several = find_candidates(self._db, self._run, wanted, self._pace, known)
+            if several is not None:
+                return self._around_listed(asked, several, number)
+            first = find_leader(self._db, asked, number)
+            start = ScanPosition(number if first is None else first[0])
+            before, after = (scan_rows(self._db, asked, start, 1, self._pace, backwards=way) for way in (True, False))
+            return RowNeighbours(
+                before=before.leaders[0] if before.leaders else None,
+                after=after.leaders[0] if after.leaders else None,
+                is_first=not before.leaders and before.reached is None,
+                is_last=not after.leaders and after.reached is None,
+            )
+
+    def result(self, number: int) -> Result | None:
+        """A result in full; None where this run has none with this number, or no longer."""
+        with self._reading():
+            sql = "select 1 from result where number = ? and run = ? and pass > 0"
+            if self._db.execute(sql, (number, self._run)).fetchone() is None:
+                return None
+            return stored_result(self._db, self._path, self._run, number)
+
+    def beside(self, number: int) -> list[NumberedResult]:
+        """All results of the case of a result, that one among them: of other targets, modes and repeats."""
+        sql = """
+            select o.number from result r join result o
+            on o.run = r.run and o.dataset = r.dataset and o.case_id = r.case_id and o.pass > 0
+            where r.number = ? order by o.repeat, o.target, o.mode limit 200
+        """
+        with self._reading():
+            rows: list[Any] = self._db.execute(sql, (number,)).fetchall()
+            return [self._kept(found) for (found,) in rows]
+
+    def trials(self) -> TrialNumbers:
+        """Every result by the id of its trial; some may have left the run, and no page shows them."""
+        with self._reading():
+            at = self._pass()
+            if self._trials is None or not _is_settled(at) or self._trials[0] != at:
+                self._trials = at, read_trial_numbers(self._db, self._run)
+            return self._trials[1]
+
+    def answered(self, wanted: ResultFilter) -> list[int]:
+        """The numbers of all results wanted that have an output, in no order; those that ended in an error have none."""
+        query = filter_condition(self._run, wanted)
+        # Most results are no errors, and those that are stand in an index: of these alone the output is looked at.
+        broken = "r.run = ? and r.pass > 0 and r.verdict = 'error' and json_extract(r.output, '$.error') is not null"
+        with self._reading():
+            every = self._db.execute(f"select r.number from result r where {query.conditions}", query.given)  # noqa: S608
+            gone = self._db.execute(f"select r.number from result r where {broken}", (self._run,))  # noqa: S608
+            return list({int(number) for (number,) in every} - {int(number) for (number,) in gone})
+
+    def numbers(self, cases: Iterable[TargetCase]) -> list[tuple[int, ...]]:
+        """The numbers of the results of each case, by repeat; none of one that is not there."""
+        with self._reading():
+            return [self._numbers_of(case) for case in cases]
+
+    def of_cases(self, cases: Iterable[TargetCase]) -> list[tuple[NumberedResult, ...]]:
+        """The results of each case, by repeat."""
+        with self._reading():
+            return [tuple(self._kept(number) for number in self._numbers_of(case)) for case in cases]
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        with self._lock, store_errors(self._path), self._db:  # all that a page shows is of one moment
+            yield
+
+    def _pass(self) -> tuple[int, str]:
+        row: Any = self._db.execute("select pass, status from run where number = ?", (self._run,)).fetchone()
+        return row or (0, "gone")
+
+    def _listed(self, asked: ResultQuery, several: Candidates, at: PagePosition, limit: int) -> ResultPage:
+        """A page of rows that are few."""
+        start = at.before if at.after is None else at.after
+        every, place, is_among_them = sort_rows(self._db, asked, several.numbers, start)
+        first = max(0, min(at.place, (len(every) - 1) // limit * limit))
+        if place is not None:
+            first = place + is_among_them if at.after is not None else max(0, place - limit)
+        last = first + limit
+        return ResultPage(
+            rows=self._rows(every[first:last]),
+            total=len(every),
+            place=first,
+            is_first=first == 0,
+            is_last=last >= len(every),
+        )
+
+    def _around_listed(self, asked: ResultQuery, several: Candidates, number: int) -> RowNeighbours:
+        every, place, is_among_them = sort_rows(self._db, asked, several.numbers, number)
+        if place is None:
+            return RowNeighbours()
+        after = place + is_among_them
+        return RowNeighbours(
+            before=every[place - 1] if place else None,
+            after=every[after] if after < len(every) else None,
+            is_first=place == 0,
+            is_last=after >= len(every),
+        )
+
+    def _walked(self, asked: ResultQuery, at: PagePosition, limit: int) -> ResultPage:
+        """A page of rows that may be many; one row more than it shows tells whether there are others."""
+        if at.before is not None:  # where the beginning is nearer than a page, that is the page
+            spot = ScanPosition(at.before, at.stretch)
+            back = scan_rows(self._db, asked, spot, limit + 1, self._pace, backwards=True)
+            if len(back.leaders) > limit or back.reached is not None:
+                reached = (
+                    None
+                    if back.reached is None
+                    else PagePosition(before=back.reached.number, stretch=back.reached.stretch)
+                )
+                rows = self._rows(back.leaders[:limit][::-1])
+                return ResultPage(rows=rows, is_first=False, is_last=False, reached=reached, looked=back.looked)
+        after = None if at.after is None else ScanPosition(at.after, at.stretch)
+        after = after if after is not None and can_resume(self._db, asked, after) else None
+        way = scan_rows(self._db, asked, after, limit + 1, self._pace)
+        return ResultPage(
+            rows=self._rows(way.leaders[:limit]),
+            place=0 if after is None else None,
+            is_first=after is None,
+            is_last=len(way.leaders) <= limit and way.reached is None,
+            reached=None
+            if way.reached is None
+            else PagePosition(after=way.reached.number, stretch=way.reached.stretch),
+            looked=way.looked,
+        )
+
+    def _total(self, wanted: ResultFilter) -> int | None:
+        """How many rows there are, where an index tells it soon; of a run at its end, counted once."""
+        every = ResultFilter(verdicts=wanted.verdicts)
+        if replace(wanted, verdicts=(), order="position", sorted_metric="", descending=False) != ResultFilter():
+            return None
+        at = self._pass()
+        if (had := self._totals.get(every)) is not None and had[0] == at and _is_settled(at):
+            return had[1]
+        if has_more_than(self._db, self._run, every, self._pace.counted):
+            return None
+        self._totals[every] = at, count_rows(self._db, self._run, every)
+        return self._totals[every][1]
+
+    def _verdicts(self, at: tuple[int, str]) -> Mapping[Verdict, int]:
+        if self._counted is None or not _is_settled(at) or self._counted[0] != at:
+            sql = "select verdict, count(*) from result where run = ? and pass > 0 group by verdict"
+            self._counted = at, Counter(dict(self._db.execute(sql, (self._run,))))
+        return self._counted[1]
+
+    def _rows(self, leaders: Iterable[int]) -> tuple[CaseRow, ...]:
+        sql = """
+            select r.number from result o join result r
+            on r.run = o.run and r.source = o.source and r.dataset = o.dataset and r.position = o.position
+            and r.repeat = o.repeat and r.pass > 0
+            where o.number = ? order by r.target, r.mode, r.number
+        """
+        rows = ((leader, self._db.execute(sql, (leader,)).fetchall()) for leader in leaders)
+        return tuple(
+            CaseRow(leader=leader, results=tuple(self._kept(number) for (number,) in several))
+            for leader, several in rows
+        )
+
+    def _numbers_of(self, case: TargetCase) -> tuple[int, ...]:
+        sql = """
+            select number from result
+            where run = ? and dataset = ? and case_id = ? and target = ? and mode = ? and pass > 0 order by repeat, number
+        """
+        given = (self._run, *map(sql_text, case))
+        return tuple(int(number) for (number,) in self._db.execute(sql, given).fetchall())
+
+    def _kept(self, number: int) -> NumberedResult:
+        sql = "select verdict, max(length(content), length(output), length(scores)) from result where number = ?"
+        row: Any = self._db.execute(sql, (number,)).fetchone()
+        verdict, length = row
+        whole = stored_result(self._db, self._path, self._run, number) if length <= _LARGE else None
+        if whole is None:
+            return NumberedResult(number=number, verdict=verdict, result=self._beginning(number), is_cut=True)
+        return NumberedResult(number=number, verdict=verdict, result=whole)
+
+    def _beginning(self, number: int) -> Result:
+        """Of a large result, what a table shows: who, and the first words of what is stored."""
+        sql = f"""
+            select dataset, position, repeat, target, mode, case_id, seconds, json_extract(output, '$.error'),
+            substr(content, 1, {_BEGINNING}), substr(output, 1, {_BEGINNING}) from result where number = ?
+        """  # noqa: S608  numbers of ours
+        row: Any = self._db.execute(sql, (number,)).fetchone()
+        dataset, position, repeat, target, mode, case_id, seconds, error, content, output = row
+        return Result(
+            trial=Trial(
+                case=Case(id=from_sql(case_id), input=content),
+                dataset=from_sql(dataset),
+                target=from_sql(target),
+                position=position,
+                repeat=repeat,
+                mode=read_mode(mode),
+            ),
+            output=Output(value=output, error=error, seconds=seconds),
+        )
+
+
+def _is_settled(at: tuple[int, str]) -> bool:
+    """Whether a run is at its end, so that what was found of it stays so."""
+    return at[1] not in ("running", "gone")

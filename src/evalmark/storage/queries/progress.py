@@ -1,0 +1,85 @@
+"""How far runs have come, found without a result being read: cheap enough to be asked again and again."""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from evalmark.core.errors import StoreError
+from evalmark.core.values.run import RunStatus
+from evalmark.storage.database.connection import Connection, StoreLocation
+from evalmark.storage.database.holder import Holder
+from evalmark.storage.results.stored_runs import PassRow, current_status
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunProgress:
+    """A run at one moment."""
+
+    run: str
+    status: RunStatus
+    """`interrupted` where its process is gone."""
+    passes: int
+    """Counts its start and every resume."""
+    kept: Mapping[str, tuple[int, int]]
+    """How many results there are of each verdict, and the number of the newest."""
+
+    @property
+    def mark(self) -> str:
+        """A short text that is another one as soon as there is something new to see."""
+        return _mark(self.run, self.status, self.passes, sorted(self.kept.items()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreProgress:
+    """All runs of a store at one moment."""
+
+    runs: int
+    newest: int
+    """Grows with every run that is started."""
+    under_way: tuple[RunProgress, ...]
+    """The runs that a living process writes."""
+
+    @property
+    def mark(self) -> str:
+        """A short text that is another one as soon as there is something new to see."""
+        return _mark(self.runs, self.newest, [standing.mark for standing in self.under_way])
+
+
+def run_progress(db: Connection, path: StoreLocation, here: Holder, number: int) -> RunProgress:
+    """How far the run with a number has come.
+
+    Raises:
+        StoreError: its header is damaged.
+    """
+    return next(_standings(db, path, here, "number = ?", number))
+
+
+def store_progress(db: Connection, path: StoreLocation, here: Holder) -> StoreProgress:
+    """How far all runs have come.
+
+    Raises:
+        StoreError: the header of one that is under way is damaged.
+    """
+    row: Any = db.execute("select count(*), coalesce(max(number), 0) from run").fetchone()
+    found = _standings(db, path, here, "status = ?", "running")
+    return StoreProgress(runs=row[0], newest=row[1], under_way=tuple(one for one in found if one.status == "running"))
+
+
+def _standings(
+    db: Connection, path: StoreLocation, here: Holder, condition: str, given: int | str
+) -> Iterator[RunProgress]:
+    sql = f"select number, id, status, pass, holder from run where {condition} order by number"  # noqa: S608  texts of ours
+    rows: list[Any] = db.execute(sql, (given,)).fetchall()
+    for number, run, status, passes, holder in rows:
+        try:
+            now = current_status(db, PassRow(number, passes, status, holder), here)
+        except ValueError as error:
+            raise StoreError(f"{path}: the header of run number {number} is damaged ({error}).") from error
+        sql = "select verdict, count(*), max(number) from result where run = ? and pass > 0 group by verdict"
+        kept = {verdict: (n, newest) for verdict, n, newest in db.execute(sql, (number,))}
+        yield RunProgress(run=run, status=now, passes=passes, kept=kept)
+
+
+def _mark(*parts: object) -> str:
+    return hashlib.sha256(repr(parts).encode(errors="backslashreplace")).hexdigest()[:16]

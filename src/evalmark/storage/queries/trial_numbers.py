@@ -1,0 +1,63 @@
+"""The trials of a run by their ids, which labels name and no column holds."""
+
+from array import array
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from evalmark.core.values.score import trial_ids
+from evalmark.storage.database.connection import Connection
+from evalmark.storage.database.fields import from_sql
+
+_HEX = 12
+
+
+@dataclass(frozen=True, slots=True)
+class TrialNumbers:
+    """The number of each result of a run beside the id of its trial, in 16 bytes a result."""
+
+    numbers: "array[int]" = field(default_factory=lambda: array("q"))
+    ids: "array[int]" = field(default_factory=lambda: array("Q"))
+    """As numbers; in a label they are 12 hex digits."""
+
+    def numbered(self, ids: Collection[str]) -> Iterator[tuple[int, str]]:
+        """The results of some trials: the number of each, and the id of its trial."""
+        wanted = {int(one, 16): one for one in ids if _is_id(one)}
+        if wanted:
+            for number, one in zip(self.numbers, self.ids, strict=True):
+                if one in wanted:
+                    yield number, wanted[one]
+
+    def among(self, numbers: Collection[int]) -> Iterator[tuple[int, int]]:
+        """The same of results with some numbers, the id as a number too: see `trial_name`."""
+        wanted = frozenset(numbers)
+        return (pair for pair in zip(self.numbers, self.ids, strict=True) if pair[0] in wanted)
+
+
+def format_trial_id(one: int) -> str:
+    """The id of a trial as labels have it, of the number that `Trials` holds."""
+    return f"{one:0{_HEX}x}"
+
+
+def read_trial_numbers(db: Connection, run: int) -> TrialNumbers:
+    """The trials of a run, those among them that are no longer part of it."""
+    found = TrialNumbers()
+    # These columns stand in an index, so that no row has to be read.
+    sql = "select number, dataset, target, repeat, mode, case_id from result where run = ?"
+    ids = {}
+    number: Any
+    for number, dataset, target, repeat, mode, case in db.execute(sql, (run,)):
+        of = dataset, target, repeat, mode
+        if of not in ids:
+            ids[of] = trial_ids(_text(dataset), _text(target), repeat, mode)
+        found.numbers.append(number)
+        found.ids.append(int.from_bytes(ids[of](_text(case))[: _HEX // 2]))
+    return found
+
+
+def _text(value: Any) -> str:
+    return value if type(value) is str else from_sql(value)
+
+
+def _is_id(text: str) -> bool:
+    return len(text) == _HEX and set(text) <= set("0123456789abcdef")

@@ -1,0 +1,69 @@
+"""How the trials of a run ended, counted in the file for a list of runs."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from evalmark.core.values.score import Verdict
+from evalmark.storage.database.connection import Connection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerdictCounts:
+    """How the trials of a run ended, for a list of runs."""
+
+    verdicts: Mapping[Verdict, int]
+    counted: Mapping[Verdict, int] | None = None
+    """The same without tests of a prompt that stand beside the headline figure; None where there are too many to look."""
+    by_case: tuple[tuple[int, int], ...] = ()
+    """Where cases have several trials: how often each case passed, and how often it passed or failed; of those counted."""
+
+
+def count_verdicts(db: Connection, run_id: str, datasets: int) -> VerdictCounts:
+    """How the trials of a run with so many datasets ended; nothing for a run that is not there."""
+    number: int = db.execute("select number from run where id = ?", (run_id,)).get or 0
+    part = "r.run = ? and r.pass > 0"  # indices have all that is counted
+    verdicts = _verdicts(db, part, number)
+    first = f"select {_OF_A_RULE}, target, mode from result r where {part} and source = ? limit 1"  # noqa: S608
+    # Every test of a prompt says what it is, so one of each dataset is enough; those that no header names come last.
+    found: list[Any] = [db.execute(first, (number, source)).fetchone() for source in range(datasets + 1)]
+    firsts = [row for row in found if row is not None]
+    are_of_rules = any(of_a_rule for of_a_rule, *_ in firsts)
+    if not firsts or (are_of_rules and sum(verdicts.values()) > _MANY_TESTS):
+        return VerdictCounts(verdicts=verdicts, counted=None if firsts else verdicts)
+    counted = f"{part} and {COUNTED_SQL}" if are_of_rules else part
+    # Of the indices, only the one that begins with the source has all that is asked for here.
+    other = "source >= 0 and (repeat > 0 or target <> ? or mode <> ?)"
+    several = f"select 1 from result r where {part} and {other} limit 1"  # noqa: S608  texts of ours
+    by_case = f"""
+        select count(*) filter (where verdict = 'pass'), count(*) filter (where verdict in ('pass', 'fail'))
+        from result r where {counted}
+        group by source, dataset, position
+    """  # noqa: S608  texts of ours
+    has_several = db.execute(several, (number, *firsts[0][1:])).fetchone() is not None
+    return VerdictCounts(
+        verdicts=verdicts,
+        counted=_verdicts(db, counted, number) if are_of_rules else verdicts,
+        by_case=tuple(db.execute(by_case, (number,)).fetchall()) if has_several else (),
+    )
+
+
+_MANY_TESTS = 20_000
+"""Tests of a prompt that are looked at one by one; more would take longer than a page may."""
+_OF_A_RULE = """
+    (json_type(r.content, '$.metadata.rule') is not null or json_type(r.content, '$.metadata.ruleid') is not null)
+"""
+_BESIDE = """
+    coalesce(json_type(r.content, '$.metadata.baseline'), '') = 'true'
+    or coalesce(json_type(r.content, '$.metadata.valid'), '') = 'false'
+    or coalesce(json_type(r.content, '$.metadata.grounded'), '') = 'false'
+    or exists (select 1 from json_each(r.content, '$.tags') t where t.value = 'baseline')
+"""
+COUNTED_SQL = f"not ({_OF_A_RULE} and ({_BESIDE}))"
+"""Whether a result `r` counts: what `stats.left_out` says of its case; a test holds the two to each other."""
+
+
+def _verdicts(db: Connection, conditions: str, number: int) -> Mapping[Verdict, int]:
+    sql = f"select verdict, count(*) from result r where {conditions} group by verdict"  # noqa: S608  texts of ours
+    return Counter(dict(db.execute(sql, (number,))))

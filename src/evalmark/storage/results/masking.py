@@ -1,0 +1,82 @@
+"""What is kept of a result: the same, with a mark in the place of each secret."""
+
+from dataclasses import replace
+from typing import Any
+
+from evalmark.core.values.case import Case, Output
+from evalmark.core.values.plain_data import fingerprint
+from evalmark.core.values.score import Result, Score
+from evalmark.core.values.words import count
+from evalmark.inputs.documents.known import MASK
+from evalmark.inputs.documents.masking import in_every_text, masked, masked_data
+from evalmark.storage.database.field_specs import CASE, OUTPUT, SCORE, output_fields
+from evalmark.storage.database.fields import dump_fields, load_fields
+from evalmark.storage.database.secret_scan import may_hold_secrets
+
+
+def masked_result(result: Result) -> Result:
+    """The result without secrets; itself where it holds none.
+
+    The output is then marked, since no scorer can judge it anew, and the case keeps the fingerprint that it had.
+    """
+    case, output, scores = result.trial.case, result.output, result.scores
+    if not may_hold_secrets(case, output, scores):
+        return result
+    told = {
+        "case": dump_fields(case, CASE),
+        "place": case.place,
+        "output": output_fields(output),
+        "scores": [dump_fields(score, SCORE) for score in scores],
+    }
+    left = masked_data(told)
+    left = {**left, "output": _raised(left["output"]), "scores": [*map(_raised, left["scores"])]}
+    changed = left["output"] != told["output"] or left["case"] != told["case"] or _is_marked(told)
+    if left == told and not changed:
+        return result
+    said: Output = load_fields(Output, OUTPUT, left["output"])
+    return Result(
+        trial=replace(result.trial, case=_case(case, told, left)),
+        output=replace(said, masked=output.masked or changed),
+        scores=tuple(load_fields(Score, SCORE, score) for score in left["scores"]),
+    )
+
+
+def _raised(data: dict[str, Any]) -> dict[str, Any]:
+    """The fields of an output or a score, without whatever may be a secret in the text of an exception: nobody judges that."""
+    name, beside = ("reason", "detail") if data.get("status") == "error" else ("error", "metadata")
+    left = {**data, **({name: masked(data[name])} if name in data else {})}
+    if "traceback" in left.get(beside, ()):
+        left[beside] = {**left[beside], "traceback": in_every_text(left[beside]["traceback"], masked)}
+    return left
+
+
+def masked_id(text: str) -> str:
+    """The id of a case as it is kept: two that differ in nothing but a secret are still told apart.
+
+    >>> masked_id("case-1"), masked_id("https://ann:pa55word@host/")[:-6]
+    ('case-1', 'https://ann:(not kept)@host/-')
+    """
+    found = masked(text, careful=True)
+    return text if found == text else f"{found}-{fingerprint('id', text)[:6]}"
+
+
+def masked_results_note(results: int) -> tuple[str, ...]:
+    """What a reader of the run should know of so many results that hold a secret."""
+    whom = "it" if results == 1 else "them"
+    said = (
+        f"{count(results, 'result')} {'contains' if results == 1 else 'contain'} a secret, which is masked as {MASK!r}; "
+        f"`evalmark rescore` leaves {whom} unscored."
+    )
+    return (said,) if results else ()
+
+
+def _case(case: Case, told: dict[str, Any], left: dict[str, Any]) -> Case:
+    if left["case"] == told["case"] and left["place"] == told["place"]:
+        return case
+    found: Case = load_fields(Case, CASE, {**left["case"], "id": masked_id(case.id)})
+    return replace(found, place=left["place"], original=case.fingerprint)
+
+
+def _is_marked(told: dict[str, Any]) -> bool:
+    """Whether a key was taken out of the answer before the target had it: its server had sent it back."""
+    return MASK in str(told["output"].get("value", "")) and MASK not in str(told["case"])

@@ -1,0 +1,41 @@
+"""The names of runs: made so that they sort by time, found by what people type."""
+
+import difflib
+import secrets
+from datetime import UTC, datetime
+from random import Random
+
+_FURTHEST = 10**18
+"""More runs than a store holds, and no more than SQLite can count."""
+_LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"  # none that is mistaken for another
+
+
+def new_run_id(now: datetime | None = None, random: Random | None = None) -> str:
+    """An id that sorts by time and can be read aloud.
+
+    >>> new_run_id(datetime(2026, 11, 21, 14, 32, 5, tzinfo=UTC), Random(1))
+    '20261121-143205-6mwu'
+    """
+    moment = (now or datetime.now(UTC)).astimezone(UTC)
+    choose = (random or secrets.SystemRandom()).choice
+    return f"{moment:%Y%m%d-%H%M%S}-{''.join(choose(_LETTERS) for _ in range(4))}"
+
+
+def runs_back(reference: str) -> int | None:
+    """How many runs before the newest one is meant; None for any other reference.
+
+    >>> back_from_last("last"), back_from_last("last~2"), back_from_last("last~"), back_from_last("2026")
+    (0, 2, None, None)
+    """
+    word, tilde, count = reference.partition("~")
+    if word != "last":
+        return None
+    if not tilde:
+        return 0
+    return min(int(count[:19]), _FURTHEST) if count.isascii() and count.isdigit() else None
+
+
+def similar_ids(reference: str, ids: list[str]) -> str:
+    """The ids somebody may have meant, or else the newest ones; `ids` come newest first."""
+    found = difflib.get_close_matches(reference, ids, n=3, cutoff=0.5) or ids[:3]
+    return ", ".join(found)

@@ -1,0 +1,300 @@
+"""Sessions a page at a time, and the spans of one: a page costs no more than it shows, however much is recorded."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, takewhile
+from typing import Any, NamedTuple
+
+from evalmark.core.values.session import Session, Span, SpanKind
+from evalmark.core.values.usage import Usage
+from evalmark.storage.database.connection import Connection
+from evalmark.storage.database.fields import from_sql, read_optional_number, sql_text
+
+from .filter import SessionFilter, conditions
+from .trees import SpanSpending, total_spending
+
+MOST_SPANS = 500
+"""Spans of a session that are shown at a time."""
+_MOST_TEXT = 4_000_000
+"""Characters of JSON that are shown at a time, or one span."""
+_MOST_COUNTED = 1_000
+"""Spans of a session that a list looks into."""
+_ASKED = 1_000
+"""Characters of a question that a list may show."""
+_LARGE = 64_000
+_HIGHEST = 4
+"""Levels of spans above those shown that are looked for."""
+_FIRST_NAMES = 200
+
+Unsealed = Callable[[Any], Span]
+Opened = Callable[[Any], Session]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionLine:
+    """A session as a page lists it."""
+
+    number: int
+    """In the order of recording, from 1."""
+    session: Session
+    """Without its spans."""
+    asked: Any
+    """The first question, or the beginning of a long one; None where no answer has ended yet."""
+    answers: tuple[str, ...]
+    """The ids of its answers, of as many spans as were looked into."""
+    failed: int
+    """Answers that ended in an error, of these."""
+    failed_steps: int
+    spans: int
+    """All there are."""
+    is_counted: bool
+    """Whether all spans were looked into; of a very long session the first ones are."""
+    seconds: float | None
+    """What its answers took in all; None where nobody measured it."""
+    spent: SpanSpending
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionPage:
+    """Some of the sessions that are wanted, the newest first."""
+
+    lines: tuple[SessionLine, ...]
+    newer: bool
+    """Whether there are newer ones that are wanted."""
+    older: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionPart:
+    """A session with some of its spans."""
+
+    session: Session
+    """Its spans are those shown: in the order of recording, and what they are steps of."""
+    number: int | None
+    """None where spans are all that is kept of it."""
+    before: int
+    """Spans that come before those shown."""
+    shown: int
+    """Spans that are shown, without what they are steps of."""
+    total: int
+    after: int | None
+    """The number of the last span shown; None where there are no more."""
+    elsewhere: frozenset[str]
+    """Ids of spans that are kept and not shown, though steps of theirs are."""
+
+
+def session_page(
+    db: Connection, opened: Opened, wanted: SessionFilter, *, below: int | None, above: int | None, limit: int
+) -> SessionPage:
+    """Sessions older than number `below`, or else newer than `above`, or else the newest; nearest to it first."""
+    is_upward = below is None and above is not None
+    rows = _found(db, wanted, "header", below=below, above=above, limit=limit + 1)
+    is_more, at_edge = len(rows) > limit, below is not None or above is not None
+    kept = rows[:limit][::-1] if is_upward else rows[:limit]
+    lines = tuple(_line(db, int(number), opened(header)) for number, header in kept)
+    # Whoever came from newer sessions can go back to them.
+    return SessionPage(lines=lines, newer=is_more if is_upward else at_edge and bool(rows), older=is_upward or is_more)
+
+
+def neighbours(db: Connection, wanted: SessionFilter, number: int) -> tuple[str | None, str | None]:
+    """The ids of the next newer and the next older session that are wanted."""
+    newer = _found(db, wanted, "s.id", above=number, limit=1)
+    older = _found(db, wanted, "s.id", below=number, limit=1)
+    return (str(newer[0][1]) if newer else None), (str(older[0][1]) if older else None)
+
+
+def names(db: Connection, table: str, column: str) -> list[str]:
+    """The first names in a column, empty ones left out; each is looked up by itself, so it does not matter how many rows there are."""
+    least = f"select min({column}) from {table} where {column} != ''"  # noqa: S608  names of ours
+    sql = f"""
+        with recursive found(name) as (
+            {least} union all
+            select ({least} and {column} > found.name) from found where found.name is not null
+        ) select name from found where name is not null limit {_FIRST_NAMES}
+    """  # noqa: S608  names of ours
+    return [from_sql(name) for (name,) in db.execute(sql).fetchall()]
+
+
+def session_part(db: Connection, unsealed: Unsealed, opened: Opened, identity: str, after: int) -> SessionPart | None:
+    """A session with the spans recorded behind number `after`; None where nothing is kept under this id."""
+    header = db.execute("select number, header from session where id = ?", (sql_text(identity),)).fetchone()
+    total = int(db.execute("select count(*) from span where session = ?", (sql_text(identity),)).get)
+    if header is None and not total:
+        return None
+    sizes = "select number, octet_length(content) from span where session = ? and number > ? order by number limit ?"
+    sized = db.execute(sizes, (sql_text(identity), after, MOST_SPANS + 1)).fetchall()
+    fitting = max(1, sum(1 for _ in takewhile(lambda size: size <= _MOST_TEXT, accumulate(int(n) for _, n in sized))))
+    chosen = [int(number) for number, _ in sized][: min(fitting, MOST_SPANS)]
+    last = chosen[-1] if chosen else after
+    some = "select content, checksum from span where session = ? and number > ? and number <= ? order by number"
+    spans = [unsealed(row) for row in db.execute(some, (sql_text(identity), after, last)).fetchall()]
+    room = _MOST_TEXT - sum(int(n) for _, n in sized[: len(chosen)])
+    higher, elsewhere = _above(db, unsealed, spans, room)
+    before = "select count(*) from span where session = ? and number <= ?"
+    known = opened(header[1]) if header else _of_spans(identity, spans)
+    shown = sorted([*spans, *higher], key=lambda span: span.started)
+    return SessionPart(
+        session=replace(known, spans=tuple(shown)),
+        number=int(header[0]) if header else None,
+        before=int(db.execute(before, (sql_text(identity), after)).get) if after else 0,
+        shown=len(chosen),
+        total=total,
+        after=last if len(sized) > len(chosen) else None,
+        elsewhere=elsewhere,
+    )
+
+
+def span_position(db: Connection, span: str) -> tuple[str, int] | None:
+    """The session of a span, and behind which number a part begins that has it in its middle, or is the first one."""
+    found = db.execute("select session, number from span where id = ?", (sql_text(span),)).fetchone()
+    if found is None:
+        return None
+    session, number = found
+    earlier = "select number from span where session = ? and number < ? order by number desc limit 1 offset ?"
+    begins = db.execute(earlier, (session, number, MOST_SPANS // 2)).fetchone()
+    is_first = db.execute(earlier, (session, number, MOST_SPANS - 1)).fetchone() is None
+    return str(session), 0 if is_first or begins is None else int(begins[0])
+
+
+def _of_spans(identity: str, spans: Sequence[Span]) -> Session:
+    """What spans say of a session that has nothing but them."""
+    return Session(
+        id=identity,
+        project=spans[0].project if spans else "",
+        started=min((span.started for span in spans), default=""),
+    )
+
+
+def _above(db: Connection, unsealed: Unsealed, spans: Sequence[Span], room: int) -> tuple[list[Span], frozenset[str]]:
+    """What some spans are steps of, where that was recorded and there is room for it; and the ids of those left out."""
+    found: list[Span] = []
+    known, elsewhere = {span.id for span in spans}, set[str]()
+    layer = spans
+    for level in range(_HIGHEST + 1):
+        missing = sorted({span.parent for span in layer if span.parent} - known)
+        if not missing:
+            break
+        places = ", ".join("?" * len(missing))
+        sql = f"select id, octet_length(content) from span where id in ({places}) order by number"  # noqa: S608  parameters
+        sized = [(str(i), int(n)) for i, n in db.execute(sql, tuple(missing)).fetchall()]
+        fits = [i for (i, _), used in zip(sized, accumulate(n for _, n in sized), strict=True) if used <= room]
+        fits = fits if level < _HIGHEST else []
+        room -= sum(n for i, n in sized if i in fits)
+        elsewhere |= {i for i, _ in sized} - {*fits}
+        known |= {*missing}
+        layer = [unsealed(db.execute("select content, checksum from span where id = ?", (i,)).fetchone()) for i in fits]
+        found += layer
+    return found, frozenset(elsewhere)
+
+
+def _found(
+    db: Connection,
+    wanted: SessionFilter,
+    column: str,
+    *,
+    below: int | None = None,
+    above: int | None = None,
+    limit: int,
+) -> list[Any]:
+    """Numbers with a column of the sessions wanted, from a number on: older ones downward, newer ones upward."""
+    held = list(conditions(db, wanted))
+    if below is not None:
+        held.append(("s.number < ?", (below,)))
+    elif above is not None:
+        held.append(("s.number > ?", (above,)))
+    where = " and ".join(text for text, _ in held) or "1 = 1"
+    direction = "asc" if below is None and above is not None else "desc"
+    sql = f"select s.number, {column} from session s where {where} order by s.number {direction} limit ?"  # noqa: S608  parameters
+    return db.execute(sql, (*(value for _, given in held for value in given), limit)).fetchall()
+
+
+class _Light(NamedTuple):
+    """Of a span, what is counted."""
+
+    number: int
+    id: str
+    parent: str
+    kind: SpanKind
+    usage: Usage | None
+    cost: float | None
+    seconds: float | None
+    has_failed: bool
+
+
+_COUNTED = """
+    select number, id, parent, json_extract(content, '$.kind'),
+        case when content like '%"usage":%' then json_extract(content, '$.usage.input_tokens') end,
+        case when content like '%"usage":%' then json_extract(content, '$.usage.output_tokens') end,
+        case when content like '%"cost":%' then json_extract(content, '$.cost') end,
+        json_extract(content, '$.seconds'),
+        case when content like '%"error":%' then json_extract(content, '$.error') end is not null
+    from span where session = ? order by number limit ?
+"""
+
+
+def _line(db: Connection, number: int, session: Session) -> SessionLine:
+    spans = [_light(row) for row in db.execute(_COUNTED, (session.id, _MOST_COUNTED)).fetchall()]
+    is_counted = len(spans) < _MOST_COUNTED
+    answers = [span for span in spans if not span.parent]
+    seconds = [span.seconds for span in answers if span.seconds is not None]
+    total = "select count(*) from span where session = ?"
+    return SessionLine(
+        number=number,
+        session=session,
+        asked=first_asked(db, answers[0].number) if answers else None,
+        answers=tuple(span.id for span in answers),
+        failed=sum(span.has_failed for span in answers),
+        failed_steps=sum(span.has_failed for span in spans if span.parent),
+        spans=len(spans) if is_counted else int(db.execute(total, (session.id,)).get),
+        is_counted=is_counted,
+        seconds=sum(seconds) if seconds and is_counted else None,
+        spent=total_spending(spans) if is_counted else SpanSpending(),
+    )
+
+
+def _light(row: Any) -> _Light:
+    number, identity, parent, kind, tokens_in, tokens_out, cost, seconds, has_failed = row
+    counts = [None if count is None else int(count) for count in (tokens_in, tokens_out)]
+    return _Light(
+        number=int(number),
+        id=str(identity),
+        parent=str(parent),
+        kind=kind or "run",
+        usage=None if counts == [None, None] else Usage(input_tokens=counts[0], output_tokens=counts[1]),
+        cost=_number(cost),
+        seconds=_number(seconds),
+        has_failed=bool(has_failed),
+    )
+
+
+def _number(said: Any) -> float | None:
+    return read_optional_number(float(said)) if said is not None else None
+
+
+def first_asked(db: Connection, number: int) -> Any:
+    """What the span with this number was asked; of a long one its beginning, as text."""
+    sql = f"""
+        select octet_length(content), case when octet_length(content) <= {_LARGE} then content
+            else substr(content, instr(content, '"input":') + 8, {_ASKED}) end from span where number = ?
+    """  # noqa: S608  numbers of ours
+    length, text = db.execute(sql, (number,)).fetchone()
+    if length <= _LARGE:
+        return json.loads(text).get("input")
+    return _beginning(text)
+
+
+def _beginning(text: str) -> str:
+    r"""The text that a JSON text begins with that is cut off somewhere; of other JSON, its beginning as it stands.
+
+    >>> _beginning('"A question with a \\u26')
+    'A question with a '
+    """
+    if not text.startswith('"'):
+        return text
+    for cut in range(12):  # an escape has at most twelve characters
+        try:
+            return str(json.JSONDecoder().raw_decode(text[: len(text) - cut] + '"')[0])
+        except ValueError:
+            continue
+    return text

@@ -1,0 +1,131 @@
+"""A run that this process writes: where its results go, and which of its trials are stored already."""
+
+import contextlib
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+
+from evalmark.core.values.case import Output
+from evalmark.core.values.score import Result, Trial
+from evalmark.inputs.documents.masking import masked
+from evalmark.storage.call_log.requests_in_flight import RequestsInFlight, RunPass
+from evalmark.storage.database.connection import Connection, StoreLocation
+from evalmark.storage.database.errors import store_errors
+from evalmark.storage.database.fields import sql_text
+from evalmark.storage.results.rows import encode_result
+from evalmark.storage.results.stored_runs import stored_result
+
+from . import run_transactions
+from .run_transactions import ConfirmedResult, HeldRun
+
+Act = Callable[[Connection], None]
+
+_MANY_SEEN = 5_000
+
+
+class OpenRun:
+    """A run that this process writes, and what it has seen of earlier results but not yet saved."""
+
+    def __init__(
+        self, writing: HeldRun, path: StoreLocation, usable: Callable[[], None], connect: Callable[[], Connection]
+    ) -> None:
+        self.writing = writing
+        self.retry_errors = False
+        self.seen: deque[ConfirmedResult] = deque()
+        self._path, self._usable, self._connect = path, usable, connect
+        self._lookups: Connection | None = None
+        self.sent = RequestsInFlight(path, RunPass(writing.number, writing.pass_), writing.lost)
+
+    def save(self, db: Connection, results: Sequence[Result]) -> None:
+        """Save results and what was seen, in the writer's thread."""
+        kept = [(encode_result(result), result) for result in results]
+        with self.taken() as seen:
+            needed = sum(200 + len(row.scores) + len(row.output) + len(row.content) for row, _ in kept)
+            with store_errors(self._path, needed=needed, what=f"saving {len(kept)} results"):
+                run_transactions.write(db, self._path, self.writing, kept, seen)
+
+    @contextlib.contextmanager
+    def taken(self) -> Iterator[list[ConfirmedResult]]:
+        """What was seen and is not saved yet; it stays so when saving fails."""
+        seen = [self.seen.popleft() for _ in range(len(self.seen))]
+        try:
+            yield seen
+        except BaseException:
+            self.seen.extendleft(reversed(seen))
+            raise
+
+    @contextlib.contextmanager
+    def lookups(self) -> Iterator[Connection]:
+        """A connection to look single results up with, kept as long as the run is held."""
+        self._usable()
+        with store_errors(self._path):
+            if self._lookups is None:
+                self._lookups = self._connect()
+            yield self._lookups
+
+    def result(self, number: int) -> Result | None:
+        """The stored result in a row.
+
+        Raises:
+            StoreError: it is damaged.
+        """
+        with self.lookups() as db:
+            return stored_result(db, self._path, self.writing.number, number)
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self.sent.close()
+        if self._lookups is not None:
+            self._lookups.close()
+
+
+class RunSink:
+    """Takes the results of one run."""
+
+    def __init__(self, held: OpenRun, write: Callable[[Act, str], Awaitable[None]]) -> None:
+        self._held, self._write = held, write
+
+    async def write(self, results: Sequence[Result]) -> None:
+        """Save results; when this returns they are on the disk.
+
+        Raises:
+            StoreFullError: the disk is full; none of these results is saved, all earlier ones are.
+            StoreBusyError: another process has taken the run over.
+            StoreError: the store cannot be written.
+        """
+        batch = tuple(results)
+        await self._write(lambda db: self._held.save(db, batch), "the results")
+
+
+class RecordedTrials:
+    """Looks trials up among the results that earlier passes have stored of one run."""
+
+    def __init__(self, held: OpenRun, write: Callable[[Act, str], None], *, retry_errors: bool) -> None:
+        self._held, self._write, self._retry_errors = held, write, retry_errors
+
+    def __call__(self, trial: Trial) -> bool:
+        held = self._held
+        found = self._look_up(trial)
+        if found is None:
+            return False
+        number, verdict = found
+        # An error that is not run again after all, since it is beyond a limit, stays part of the run.
+        held.seen.append(ConfirmedResult(number, trial.position, sql_text(masked(trial.case.place, careful=True))))
+        if len(held.seen) >= _MANY_SEEN:
+            self._write(lambda db: held.save(db, ()), "the results")
+        return not (self._retry_errors and verdict == "error")
+
+    def output(self, trial: Trial) -> Output | None:
+        """What the target gave for a recorded trial; None where there is none.
+
+        Raises:
+            StoreError: the stored result is damaged.
+        """
+        found = self._look_up(trial)
+        result = None if found is None else self._held.result(found[0])
+        return None if result is None else result.output
+
+    def _look_up(self, trial: Trial) -> tuple[int, str] | None:
+        if self._held.writing.pass_ == 1:
+            return None
+        with self._held.lookups() as db:
+            return run_transactions.look_up(db, self._held.writing, trial)

@@ -1,0 +1,270 @@
+"""Everything that changes a run; each function is one transaction in the writer's thread."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+from evalmark.core.errors import StoreBusyError, StoreError
+from evalmark.core.values.run import Run
+from evalmark.core.values.score import Result, Trial
+from evalmark.storage.call_log import requests_in_flight, spending
+from evalmark.storage.call_log.requests_in_flight import RequestsInFlight, RunPass
+from evalmark.storage.database.connection import Connection, StoreLocation
+from evalmark.storage.database.fields import sql_text
+from evalmark.storage.database.holder import Holder, from_text, to_text, writer_has_ended
+from evalmark.storage.database.schema import transaction
+from evalmark.storage.results.masking import masked_id, masked_result
+from evalmark.storage.results.rows import ResultRow, decode_run, encode_result, encode_run
+
+from .scored import IDENTITY, identity, keep_values
+
+_NAMED = ("run", "pass", "source", *ResultRow._fields)
+_INSERT = f"""
+    insert into result ({", ".join(_NAMED)}) values ({", ".join("?" * len(_NAMED))})
+    on conflict (run, {", ".join(IDENTITY)}) do update set
+    {", ".join(f"{name} = excluded.{name}" for name in _NAMED if name not in ("run", *IDENTITY))}
+"""  # noqa: S608  columns, not data
+_REPLACE_EDITED = """
+    update result set pass = 0
+    where run = ? and dataset = ? and case_id = ? and target = ? and repeat = ? and mode = ?
+    and fingerprint <> ? and pass < ?
+"""
+_BATCH = 1_000
+"""Results of a whole run that are in memory at a time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldRun:
+    """A run that this process holds."""
+
+    run_id: str
+    number: int
+    pass_: int
+    """1 for a new run, one more with every resume; results carry the pass that confirmed them."""
+    sources: tuple[str, ...]
+    """The names of the run's datasets; their order is the order of the results."""
+    holder: Holder
+    lost: requests_in_flight.LostRequests = field(default_factory=dict)
+    """Requests that earlier passes have sent, and whose calls are not kept."""
+
+    @property
+    def interrupted(self) -> int | None:
+        """Requests that were under way when the pass before this one broke off; None where nobody here knows."""
+        return requests_in_flight.lost_by(self.lost, self.pass_ - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmedResult:
+    """A stored result that still belongs to the run, and where its case stands now."""
+
+    number: int
+    position: int
+    place: str | bytes
+
+
+def start(db: Connection, path: StoreLocation, run: Run, holder: Holder) -> HeldRun:
+    """Write the header of a new run.
+
+    Raises:
+        StoreError: there is a run with this id.
+    """
+    with transaction(db):
+        requests_in_flight.remove_stale_notes(db, path)
+        number = db.execute(
+            "insert into run (id, plan, suite, status, pass, holder, header) values (?, ?, ?, 'running', 1, ?, ?) "
+            "on conflict (id) do nothing returning number",
+            (run.id, sql_text(run.plan), sql_text(run.suite), to_text(holder), encode_run(run)),
+        ).get
+        if number is None:
+            raise StoreError(f"{path}: there already is a run {run.id!r}; start the new one with another id.")
+        db.acquire_lock(number, 1)
+    return HeldRun(run_id=run.id, number=int(number), pass_=1, sources=names_of(run), holder=holder)
+
+
+def add(db: Connection, path: StoreLocation, runs: Iterable[Run]) -> None:
+    """Write runs that are over, with all their results: all of them or nothing.
+
+    Raises:
+        StoreError: there is a run with the id of one of them.
+    """
+    with transaction(db):
+        for run in runs:
+            number = db.execute(
+                "insert into run (id, plan, suite, status, pass, header) values (?, ?, ?, ?, 1, ?) "
+                "on conflict (id) do nothing returning number",
+                (run.id, sql_text(run.plan), sql_text(run.suite), run.status, encode_run(run)),
+            ).get
+            if number is None:
+                raise StoreError(f"{path}: there already is a run {run.id!r}; start the new one with another id.")
+            results = iter(run.results)
+            while batch := [masked_result(result) for result in islice(results, _BATCH)]:
+                put(db, (int(number), 1), names_of(run), [(encode_result(result), result) for result in batch])
+
+
+def resume(db: Connection, path: StoreLocation, run_id: str, holder: Holder, *, force: bool) -> HeldRun:
+    """Take a run over from a process that is gone, or from any with `force`.
+
+    Raises:
+        StoreBusyError: a living process writes the run.
+        StoreError: there is no such run.
+    """
+    with transaction(db):
+        row = db.execute("select number, pass, holder, header from run where id = ?", (run_id,)).fetchone()
+        if row is None:
+            raise StoreError(f"{path}: there is no run {run_id!r} to resume.")
+        number, passed, held, header = row
+        if not force:
+            _refuse_held(db, (run_id, number, passed), from_text(held), holder)
+        requests_in_flight.remove_stale_notes(db, path)
+        lost = requests_in_flight.take_over(db, path, RunPass(number, passed + 1))
+        db.execute(
+            "update run set status = 'running', pass = ?, holder = ? where number = ?",
+            (passed + 1, to_text(holder), number),
+        )
+        db.acquire_lock(number, passed + 1)
+    requests_in_flight.remove_stale_notes(db, path)
+    sources = names_of(decode_run(header))
+    return HeldRun(run_id=run_id, number=number, pass_=passed + 1, sources=sources, holder=holder, lost=lost)
+
+
+def amend(db: Connection, path: StoreLocation, writing: HeldRun, run: Run) -> HeldRun:
+    """Write the header anew of a run that has met further datasets or metrics; those it has keep their places."""
+    with transaction(db):
+        _confirm_held(db, path, writing)
+        db.execute("update run set header = ? where number = ?", (encode_run(run), writing.number))
+    return replace(writing, sources=names_of(run))
+
+
+def _refuse_held(db: Connection, run: tuple[str, int, int], held: Holder | None, here: Holder) -> None:
+    run_id, number, passed = run
+    if held is None or writer_has_ended(db, number, passed, held, here):
+        return
+    where = "" if held.host == here.host else f" on {held.host!r}"
+    raise StoreBusyError(
+        f"run {run_id} is being written by process {held.pid}{where} since {held.since}; wait until it is done, or end it."
+    )
+
+
+def names_of(run: Run) -> tuple[str, ...]:
+    """The names of a run's datasets, in their order."""
+    return tuple(dataset.name for dataset in run.datasets)
+
+
+def _confirm_held(db: Connection, path: StoreLocation, writing: HeldRun) -> None:
+    """A process that slept while another one took its run over must not write into it."""
+    row = db.execute("select holder, pass from run where number = ?", (writing.number,)).fetchone()
+    if row is None:
+        raise StoreError(f"{path}: run {writing.run_id} has been deleted while it was written.")
+    held = from_text(row[0])
+    if row[1] != writing.pass_ or held is None or not held.same_process(writing.holder):
+        by = f"process {held.pid}" if held else "another process"
+        raise StoreBusyError(f"run {writing.run_id} was taken over by {by}; this one stops writing it.")
+
+
+def write(
+    db: Connection,
+    path: StoreLocation,
+    writing: HeldRun,
+    kept: Sequence[tuple[ResultRow, Result]],
+    seen: Sequence[ConfirmedResult],
+) -> None:
+    """Save results, and what was seen of earlier ones; when this returns, both are on the disk."""
+    with transaction(db):
+        _confirm_held(db, path, writing)
+        _confirm(db, writing, seen)
+        put(db, (writing.number, writing.pass_), writing.sources, kept)
+        if writing.pass_ > 1:
+            db.executemany(
+                _REPLACE_EDITED,
+                ((writing.number, *identity(row), writing.pass_) for row, _ in kept),
+            )
+
+
+def put(
+    db: Connection, head: tuple[int, int], sources: Sequence[str], kept: Sequence[tuple[ResultRow, Result]]
+) -> None:
+    """Put results into a run, as part of a transaction; `head` is its number and the pass that found them."""
+    order = {sql_text(name): number for number, name in enumerate(sources)}
+    db.executemany(_INSERT, ((*head, order.get(row.dataset, len(order)), *row) for row, _ in kept))
+    keep_values(db, head[0], kept)
+
+
+def _confirm(db: Connection, writing: HeldRun, seen: Sequence[ConfirmedResult]) -> None:
+    """Results that were found again belong to this pass, at the place where their case stands now."""
+    db.executemany("update result set pass = ? where number = ?", ((writing.pass_, found.number) for found in seen))
+    db.executemany(
+        "update result set position = ?, place = ? where number = ? and (position <> ? or place <> ?)",
+        ((found.position, found.place, found.number, found.position, found.place) for found in seen),
+    )
+
+
+def look_up(db: Connection, writing: HeldRun, trial: Trial) -> tuple[int, str] | None:
+    """The row of the result that an earlier pass has stored for a trial, edited cases apart, and its verdict."""
+    row = db.execute(
+        "select number, verdict from result where run = ? and dataset = ? and case_id = ? and target = ? "
+        "and repeat = ? and mode = ? and fingerprint = ? and pass < ?",
+        (
+            writing.number,
+            sql_text(trial.dataset),
+            sql_text(masked_id(trial.case.id)),
+            sql_text(trial.target),
+            trial.repeat,
+            trial.mode,
+            trial.case.fingerprint,
+            writing.pass_,
+        ),
+    ).fetchone()
+    return None if row is None else (int(row[0]), str(row[1]))
+
+
+def finish(
+    db: Connection,
+    path: StoreLocation,
+    writing: HeldRun,
+    run: Run,
+    seen: Sequence[ConfirmedResult],
+    asked: RequestsInFlight,
+) -> None:
+    """Write the final header and let the run go; a complete run leaves out rows that were not met again."""
+    with transaction(db):
+        _confirm_held(db, path, writing)
+        _confirm(db, writing, seen)
+        if run.status == "complete":
+            db.execute(
+                "update result set pass = 0 where run = ? and pass < ? and pass > 0", (writing.number, writing.pass_)
+            )
+            asked.rest(db)
+        else:
+            asked.save(db, {})
+        db.execute(
+            "update run set status = ?, header = ?, holder = null where number = ?",
+            (run.status, encode_run(run), writing.number),
+        )
+    db.release_lock(writing.number, writing.pass_)
+
+
+def release(db: Connection, writing: HeldRun) -> None:
+    """Let a run go that was never finished; it can be resumed."""
+    with transaction(db):
+        db.execute("update run set holder = null where number = ? and pass = ?", (writing.number, writing.pass_))
+    db.release_lock(writing.number, writing.pass_)
+
+
+def forget(db: Connection, path: StoreLocation, run_id: str, here: Holder) -> None:
+    """Delete a run and its results.
+
+    Raises:
+        StoreBusyError: a living process writes it.
+        StoreError: there is no such run.
+    """
+    with transaction(db):
+        row = db.execute("select number, holder, pass from run where id = ?", (run_id,)).fetchone()
+        if row is None:
+            raise StoreError(f"{path}: there is no run {run_id!r} to delete.")
+        _refuse_held(db, (run_id, row[0], row[2]), from_text(row[1]), here)
+        db.execute("delete from result where run = ?", (row[0],))
+        db.execute("delete from scored where run = ?", (row[0],))
+        spending.forget(db, row[0])
+        requests_in_flight.forget(db, row[0])
+        db.execute("delete from run where number = ?", (row[0],))
+    requests_in_flight.remove_stale_notes(db, path)

@@ -1,0 +1,223 @@
+"""Pages of a run's results: the right rows in the right order, whatever is asked, and never more than that."""
+
+import asyncio
+import itertools
+from dataclasses import replace
+
+import apsw
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evalmark import Case, Output, Result, Score
+from evalmark.errors import StoreError
+from evalmark.storage.queries.filter import ResultFilter, filter_condition
+from evalmark.storage.queries.pages import PagePosition, RowNeighbours, TargetCase
+from evalmark.storage.queries.trial_numbers import format_trial_id
+from tests.storage.store import sample
+
+EVERYWHERE = True
+
+NASTY = [
+    "'",
+    '"',
+    "';--",
+    "' or 1=1 --",
+    "%",
+    "_",
+    "!",
+    "\\",
+    "\x00",
+    "\ud800",
+    "); drop table run; --",
+    "?",
+    ":a",
+    "é",
+    "日本",
+]
+
+
+def kept(store, results, **fields):
+    run = sample.run(**fields)
+    store.start(run)
+    asyncio.run(store.sink(run.id).write(results))
+    store.finish(replace(run, status="complete"))
+    return store.browse(run.id)
+
+
+def results(count=20, repeats=1):
+    cases = [sample.case(number) for number in range(count)]
+    return [sample.answered(trial) for trial in sample.trials(cases, repeats)]
+
+
+def ids(found):
+    return [row.results[0].result.trial.case.id for row in found.rows]
+
+
+def test_pages_give_every_row_once_in_the_order_of_the_run(store):
+    browsing = kept(store, results())
+    pages = [browsing.page(ResultFilter(), limit=7)]
+    while not pages[-1].is_last:
+        pages.append(browsing.page(ResultFilter(), PagePosition(after=pages[-1].rows[-1].leader), 7))
+    assert [(page.total, page.place, page.is_first) for page in pages] == [
+        (20, 0, True),
+        (20, 7, False),
+        (20, 14, False),
+    ]
+    assert list(itertools.chain.from_iterable(map(ids, pages))) == [f"case-{number:02}" for number in range(20)]
+    assert browsing.page(ResultFilter(), PagePosition(before=pages[2].rows[0].leader), 7) == pages[1]
+
+
+def test_a_row_holds_all_targets_of_a_case_and_each_repeat_is_a_row(store):
+    first = results(3, repeats=2)
+    second = [replace(result, trial=replace(result.trial, target="app:other")) for result in first]
+    found = kept(store, first + second).page(ResultFilter())
+    assert found.total == 6
+    assert [{kept.result.trial.target for kept in row.results} for row in found.rows] == [
+        {"app:square", "app:other"}
+    ] * 6
+
+
+def test_what_is_found_is_what_a_look_at_every_result_finds(store):
+    every = results()
+    browsing = kept(store, every)
+    assert browsing.verdicts() == {"pass": 13, "fail": 7}
+    for verdict in ("pass", "fail", "error"):
+        wanted = [result.trial.case.id for result in every if result.verdict == verdict]
+        assert ids(browsing.page(ResultFilter(verdicts=(verdict,)))) == wanted
+    assert ids(browsing.page(ResultFilter(text="WHAT IS 7 times"))) == ["case-07"]
+    assert browsing.page(ResultFilter(text="I do not know")).total == 7
+    assert browsing.page(ResultFilter(text="liked")).total == 0
+    assert browsing.page(ResultFilter(tag="squares")).total == 20
+    assert browsing.page(ResultFilter(tag="square")).total == 0
+    assert browsing.page(ResultFilter(metric="equals", low=1.0)).total == 13
+    assert browsing.page(ResultFilter(high=0.5)).total == 7
+    assert browsing.page(ResultFilter(metric="other", low=0.0)).total == 0
+
+
+def test_only_results_with_certain_numbers_are_found_and_other_conditions_hold_too(store):
+    browsing = kept(store, results())
+    numbers = [row.results[0].number for row in browsing.page(ResultFilter()).rows]
+    chosen = frozenset(numbers[3:9])
+    assert ids(browsing.page(ResultFilter(numbers=chosen))) == [f"case-{number:02}" for number in range(3, 9)]
+    failed = browsing.page(ResultFilter(numbers=chosen, verdicts=("fail",)))
+    assert [row.results[0].number for row in failed.rows] == [
+        row.results[0].number
+        for row in browsing.page(ResultFilter(verdicts=("fail",))).rows
+        if row.results[0].number in chosen
+    ]
+    assert browsing.page(ResultFilter(numbers=frozenset())).total == 0
+    assert browsing.page(ResultFilter(numbers=frozenset({999_999}))).total == 0
+
+
+def test_results_are_left_out_by_their_numbers(store):
+    browsing = kept(store, results(5))
+    numbers = [row.results[0].number for row in browsing.page(ResultFilter()).rows]
+    assert ids(browsing.page(ResultFilter(without=frozenset(numbers[1:4])))) == ["case-00", "case-04"]
+    both = ResultFilter(numbers=frozenset(numbers[:2]), without=frozenset(numbers[1:]))
+    assert ids(browsing.page(both)) == ["case-00"]
+
+
+def test_trials_are_found_by_their_ids_and_name_them_as_results_do(store):
+    first = results(3, repeats=2)
+    odd = replace(first[0].trial, dataset="d\ud800", target="é", mode="conversation", case=sample.case(9))
+    every = [*first, sample.answered(odd)]
+    browsing = kept(store, every)
+    numbers = browsing.answered(ResultFilter())
+    by_number = {number: browsing.result(number).trial.id for number in numbers}
+    trials = browsing.trials()
+    assert {number: format_trial_id(one) for number, one in trials.among(numbers)} == by_number
+    assert {one for _, one in trials.numbered(by_number.values())} == {result.trial.id for result in every}
+    assert [*trials.numbered(["", "xyz", "0" * 12, by_number[numbers[0]].upper()])] == []
+    assert browsing.trials() is trials
+
+
+def test_an_output_that_is_an_error_is_no_answer_and_one_whose_score_broke_is(store):
+    answered, broken, unjudged = results(3)
+    broken = replace(broken, output=Output(error="TimeoutError: late"), scores=())
+    unjudged = replace(unjudged, scores=(Score(name="x", status="error", reason="it broke"),))
+    browsing = kept(store, [answered, broken, unjudged])
+    found = {browsing.result(number).trial.case.id for number in browsing.answered(ResultFilter())}
+    assert found == {"case-00", "case-02"}
+    assert len(browsing.answered(ResultFilter(verdicts=("error",)))) == 1
+    assert browsing.answered(ResultFilter(metric="x", low=2.0)) == []
+
+
+def test_the_results_of_cases_are_found_by_name_target_and_mode(store):
+    first = results(3, repeats=2)
+    odd = replace(first[0].trial, dataset="d\ud800", target="é", mode="conversation", case=sample.case(9))
+    browsing = kept(store, [*first, sample.answered(odd)])
+    known = first[2].trial
+    asked = [
+        TargetCase(known.dataset, known.case.id, known.target),
+        TargetCase("d\ud800", "case-09", "é", "conversation"),
+        TargetCase("d\ud800", "case-09", "é"),
+        TargetCase(known.dataset, "' or 1=1 --", known.target),
+    ]
+    found = browsing.of_cases(asked)
+    assert [len(several) for several in found] == [2, 1, 0, 0]
+    assert [one.result.trial.repeat for one in found[0]] == [0, 1]
+    assert found[1][0].result.trial == odd
+    assert browsing.numbers(asked) == [tuple(one.number for one in several) for several in found]
+
+
+def test_neighbours_are_those_of_the_order_asked_for(store):
+    browsing = kept(store, results(5))
+    wanted = ResultFilter(order="case", descending=True)
+    numbers = [row.leader for row in browsing.page(wanted).rows]
+    for place, number in enumerate(numbers):
+        before = numbers[place - 1] if place else None
+        after = numbers[place + 1] if place < 4 else None
+        ends = {"is_first": place == 0, "is_last": place == 4}
+        assert browsing.around(wanted, number) == RowNeighbours(before=before, after=after, **ends)
+    assert browsing.around(ResultFilter(), 99) == RowNeighbours()
+
+
+def test_a_result_is_found_in_its_own_run_only(store):
+    browsing = kept(store, results(2))
+    other = kept(store, results(3), name="20261121-143205-bbbb")
+    assert browsing.result(1).trial.case.id == "case-00"
+    assert browsing.result(3) is None
+    assert other.result(3).trial.case.id == "case-00"
+    assert len(browsing.beside(1)) == 1
+    with pytest.raises(StoreError, match="no run"):
+        store.browse("nothing")
+
+
+def test_nothing_of_the_store_can_be_changed_while_it_is_read(store):
+    browsing = kept(store, results(2))
+    browsing.page(ResultFilter(order="score", sorted_metric="equals"))
+    with pytest.raises((apsw.ReadOnlyError, StoreError)):
+        browsing._db.execute("delete from run")
+
+
+@given(text=st.one_of(st.sampled_from(NASTY), st.text(max_size=8)), low=st.floats(allow_nan=False))
+@settings(max_examples=150)
+def test_what_is_asked_reaches_sql_as_parameters_only(text, low):
+    plain = filter_condition(1, ResultFilter(text="a", tag="a", metric="a", low=0.5, order="score", sorted_metric="a"))
+    nasty = filter_condition(
+        1,
+        ResultFilter(text=text or "a", tag=text or "a", metric=text or "a", low=low, order="score", sorted_metric=text),
+    )
+    assert nasty.conditions == plain.conditions
+    assert nasty.conditions.count("?") == len(nasty.given)
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_texts_that_mean_something_to_sql_find_themselves_and_nothing_else(store, text):
+    whole = f"before {text} after"
+    made = [
+        Result(trial=replace(sample.trials([case])[0], position=number), output=Output(value=value), scores=(score,))
+        for number, (case, value, score) in enumerate(
+            [
+                (Case(id="a", tags=(text,)), whole, Score(name=text, value=0.5)),
+                (Case(id="b", tags=("x",)), "other", Score(name="other", value=0.9)),
+            ]
+        )
+    ]
+    browsing = kept(store, made)
+    if text not in ("\x00", "\ud800"):  # SQLite ends a pattern at the first, and no address can hold the second
+        assert ids(browsing.page(ResultFilter(text=text))) == ["a"]
+        assert ids(browsing.page(ResultFilter(tag=text))) == ["a"]
+    assert browsing.page(ResultFilter(metric=text, low=0.0)).total <= 1
+    assert browsing.page(ResultFilter(order="score", sorted_metric=text)).total == 2
