@@ -19,9 +19,9 @@ class ScriptedModel:
     """Says what a list says, in order, or what a function makes of each request.
 
     >>> import asyncio
-    >>> from evalmark import MarkedRow
+    >>> from evalmark import Turn
     >>> model = ScriptedModel(["Oslo"])
-    >>> asyncio.run(model(Request(messages=(MarkedRow(role="user", content="The capital of Norway?"),)))).text
+    >>> asyncio.run(model(Request(messages=(Turn(role="user", content="The capital of Norway?"),)))).text
     'Oslo'
     """
 

@@ -40,7 +40,7 @@ JudgedCase = tuple[TestCaseResult, Result]
 
 
 @dataclass(frozen=True, slots=True)
-class CosineRule:
+class CosineJudge:
     """The cosine rule with its model, as it judges beside the test."""
 
     strategy: CosineScoreEvaluationStrategy
@@ -144,12 +144,12 @@ class UnitTestRun:
 
     # Inside.
 
-    def _rule(self, ledger: RunStore) -> CosineRule | None:
+    def _rule(self, ledger: RunStore) -> CosineJudge | None:
         strategy = self.strategy
         if not isinstance(strategy, CosineScoreEvaluationStrategy) or not strategy.is_plain:
             return None
         embedder = CachedEmbedder(embedder_of(strategy.embed_function, self.sitting.models), ledger)
-        return CosineRule(strategy, strategy.scorer(embedder), embedder)
+        return CosineJudge(strategy, strategy.scorer(embedder), embedder)
 
     def _described(self) -> Metric:
         if self.rule is not None:

@@ -14,8 +14,8 @@ ASSUMED_OUTPUT = 1_024
 def estimate_input_tokens(request: Request) -> int:
     """A cautious guess of the request's input tokens.
 
-    >>> from evalmark import MarkedRow
-    >>> estimate_input_tokens(Request(messages=(MarkedRow(role="user", content="What is the capital of France?"),)))
+    >>> from evalmark import Turn
+    >>> estimate_input_tokens(Request(messages=(Turn(role="user", content="What is the capital of France?"),)))
     23
     """
     size = 0 if request.schema is None else len(request.texts[1])

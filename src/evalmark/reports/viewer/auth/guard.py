@@ -82,7 +82,7 @@ class Door:
 
     token: str
     hosts: frozenset[str]
-    """What a `EvalSession` header may say: names with their port, as `127.0.0.1:7878`."""
+    """What a `Host` header may say: names with their port, as `127.0.0.1:7878`."""
     cookie: str
     """The name of the cookie; browsers keep cookies by host and not by port, so each port needs one of its own."""
     tickets: Tickets = field(default_factory=Tickets, compare=False)
