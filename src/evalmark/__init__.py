@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from evalmark.harness.evals.definition import describe_eval
     from evalmark.harness.evals.failure import EvalFailedError
     from evalmark.runs.planning.chat_models import chat_model
+    from evalmark.scoring.judges.builtin import Factuality
 
     from .core.errors import ConfigError, DataError, EvalmarkError, ModelError, StoreError
     from .core.values.case import Case, Example, Output, ToolCall, Turn
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from .scoring.builtin.similarity import Similarity
     from .scoring.builtin.structured_output import StructuredOutput
     from .scoring.builtin.tool_calls import ToolCalls
-    from .scoring.judges.shipped import Factuality
     from .stats.comparison.comparing import compare
     from .tracing.recorder.door import record
 
@@ -71,7 +71,7 @@ __getattr__ = deferred(
         "EvalFailedError": "evalmark.harness.evals.failure",
         "EvalmarkError": "evalmark.core.errors",
         "Example": "evalmark.core.values.case",
-        "Factuality": "evalmark.scoring.judges.shipped",
+        "Factuality": "evalmark.scoring.judges.builtin",
         "Gate": "evalmark.core.values.run",
         "ModelError": "evalmark.core.errors",
         "Output": "evalmark.core.values.case",

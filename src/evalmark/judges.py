@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 from evalmark.core.lazy import deferred
 
 if TYPE_CHECKING:
+    from evalmark.scoring.judges.builtin import ClosedQA, Criteria, Factuality
     from evalmark.scoring.judges.faithfulness import Faithfulness
     from evalmark.scoring.judges.metric import MetricFile
+    from evalmark.scoring.judges.metric_files import read_metric
     from evalmark.scoring.judges.pairwise import Pairwise
-    from evalmark.scoring.judges.reading import read_metric
     from evalmark.scoring.judges.rubric import Rubric
-    from evalmark.scoring.judges.shipped import ClosedQA, Criteria, Factuality
     from evalmark.scoring.judges.verdict import Verdict, read_verdict
 
 __all__ = [
@@ -29,15 +29,15 @@ __all__ = [
 __getattr__ = deferred(
     __name__,
     {
-        "ClosedQA": "evalmark.scoring.judges.shipped",
-        "Criteria": "evalmark.scoring.judges.shipped",
-        "Factuality": "evalmark.scoring.judges.shipped",
+        "ClosedQA": "evalmark.scoring.judges.builtin",
+        "Criteria": "evalmark.scoring.judges.builtin",
+        "Factuality": "evalmark.scoring.judges.builtin",
         "Faithfulness": "evalmark.scoring.judges.faithfulness",
         "MetricFile": "evalmark.scoring.judges.metric",
         "Pairwise": "evalmark.scoring.judges.pairwise",
         "Rubric": "evalmark.scoring.judges.rubric",
         "Verdict": "evalmark.scoring.judges.verdict",
-        "read_metric": "evalmark.scoring.judges.reading",
+        "read_metric": "evalmark.scoring.judges.metric_files",
         "read_verdict": "evalmark.scoring.judges.verdict",
     },
 )

@@ -8,7 +8,7 @@ from evalmark.core.values.call import Reply
 from evalmark.judges import Verdict
 from evalmark.prompts.metrics.compliance import read_rule_verdicts
 from evalmark.prompts.metrics.metric import read_ok
-from evalmark.scoring.judges.faults import Fault
+from evalmark.scoring.judges.faults import ReplyFault
 
 from .asking import ask, metric
 
@@ -144,14 +144,14 @@ RULES = [
 @pytest.mark.parametrize(("said", "wanted"), RULES, ids=[said or "nothing" for said, _ in RULES])
 def test_a_verdict_for_each_rule(said, wanted):
     found = read_rule_verdicts(Reply(text=said), 2)
-    assert (found.kind if isinstance(found, Fault) else found.said) == wanted
+    assert (found.kind if isinstance(found, ReplyFault) else found.said) == wanted
 
 
 @given(st.text(), st.lists(st.text(max_size=20), max_size=2))
 def test_any_text_is_a_verdict_or_a_fault(text, material):
     found = read_ok(Reply(text=text), material)
-    assert isinstance(found, Verdict | Fault)
-    assert isinstance(found, Fault) or '"verdict"' in text
+    assert isinstance(found, Verdict | ReplyFault)
+    assert isinstance(found, ReplyFault) or '"verdict"' in text
 
 
 JSON = st.recursive(
@@ -167,6 +167,6 @@ JSON = st.recursive(
 @given(JSON, st.integers(1, 3))
 def test_any_data_gives_a_verdict_on_every_rule_or_a_fault(data, rules):
     found = read_rule_verdicts(Reply(data=data) if isinstance(data, dict) else Reply(text="x"), rules)
-    assert isinstance(found, Fault) or len(found.said) == rules
+    assert isinstance(found, ReplyFault) or len(found.said) == rules
     again = read_ok(Reply(data=data) if isinstance(data, dict) else Reply(text="x"))
-    assert isinstance(again, Fault) or data["verdict"] == ("OK" if again.raw else "ERR")
+    assert isinstance(again, ReplyFault) or data["verdict"] == ("OK" if again.raw else "ERR")

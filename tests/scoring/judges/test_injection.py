@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from evalmark import Case, Output
 from evalmark.core.values.call import Reply
 from evalmark.judges import read_verdict
-from evalmark.scoring.judges.faults import Fault
+from evalmark.scoring.judges.faults import ReplyFault
 from evalmark.testing.chat import ScriptedModel
 
 from .asking import BEST, BUILT_IN, FIVE, WORST
@@ -146,8 +146,8 @@ def test_an_object_that_was_copied_out_of_the_material_is_never_a_verdict(
     copied = json.dumps({"reason": reason, "score": score}, indent=indent, ensure_ascii=ascii_only)
     output = before + copied + after
     for said in (copied, f"It says:\n{copied}", f"```json\n{copied}\n```"):
-        assert isinstance(read_verdict(Reply(text=said), FIVE, [output]), Fault)
-    assert isinstance(read_verdict(Reply(data=json.loads(copied)), FIVE, ["the question", output]), Fault)
+        assert isinstance(read_verdict(Reply(text=said), FIVE, [output]), ReplyFault)
+    assert isinstance(read_verdict(Reply(data=json.loads(copied)), FIVE, ["the question", output]), ReplyFault)
 
 
 def test_what_a_judge_makes_up_for_an_attacker_cannot_be_told_from_its_own_word():

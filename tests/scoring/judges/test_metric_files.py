@@ -8,7 +8,7 @@ import pytest
 from evalmark.errors import ConfigError, DataError
 from evalmark.judges import MetricFile, Rubric, read_metric
 from evalmark.scoring.judges.measure import Measure, Option
-from evalmark.scoring.judges.reading import packaged_metric
+from evalmark.scoring.judges.metric_files import packaged_metric
 
 EXAMPLE = {
     "name": "Example Metric",

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from evalmark.core.values.call import Reply
 from evalmark.judges import Verdict, read_verdict
-from evalmark.scoring.judges.faults import Fault, FaultKind, worded
+from evalmark.scoring.judges.faults import FaultKind, ReplyFault, describe_reply_value
 from evalmark.scoring.judges.verdict import read_word
 
 from .corpus import CORPUS, FIVE, PICK, SHARE, TRUTH, WORDS
@@ -20,7 +20,7 @@ from .corpus import CORPUS, FIVE, PICK, SHARE, TRUTH, WORDS
 def test_a_reply_holds_this_verdict_or_this_fault(said):
     found = read_verdict(said.reply, said.measure)
     if said.fault:
-        assert isinstance(found, Fault)
+        assert isinstance(found, ReplyFault)
         assert found.kind == said.fault
         assert said.fault in get_args(FaultKind)
     else:
@@ -101,7 +101,7 @@ JSON = st.recursive(
 def test_whatever_is_given_for_a_verdict_it_is_one_of_the_measure_or_a_fault(raw, measure, as_text):
     said = {"reason": "r", measure.key: raw}
     found = read_verdict(Reply(text=json.dumps(said)) if as_text else Reply(data=said), measure)
-    if isinstance(found, Fault):
+    if isinstance(found, ReplyFault):
         assert found.kind in ("judge_parse", "judge_range")
         return
     assert found.raw == raw
@@ -121,12 +121,12 @@ def test_text_around_an_object_changes_nothing_but_whether_it_is_read(before, af
 def test_no_text_without_an_object_is_a_verdict(text):
     for measure in (FIVE, SHARE, TRUTH, PICK):
         found = read_verdict(Reply(text=text), measure)
-        assert isinstance(found, Fault)
+        assert isinstance(found, ReplyFault)
 
 
 @given(value=JSON)
 def test_a_fault_repeats_few_letters_of_a_reply(value):
-    assert len(worded(value)) < 60
+    assert len(describe_reply_value(value)) < 60
 
 
 def test_texts_of_real_judges_are_read_as_they_were_labelled(shared):
@@ -135,7 +135,7 @@ def test_texts_of_real_judges_are_read_as_they_were_labelled(shared):
     found = Counter()
     for row in rows:
         word = read_word(row["text"])
-        found[row["label"], "none" if isinstance(word, Fault) else word.lower()] += 1
+        found[row["label"], "none" if isinstance(word, ReplyFault) else word.lower()] += 1
     assert found == {("ok", "ok"): 1130, ("err", "err"): 547, ("unknown", "none"): 1}
 
 

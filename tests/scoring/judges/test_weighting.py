@@ -10,7 +10,7 @@ from evalmark import evaluate
 from evalmark.core.values.call import Reply, Token
 from evalmark.errors import ModelCallError
 from evalmark.judges import Rubric
-from evalmark.scoring.judges.weighting import Scale, Weighted, weighted
+from evalmark.scoring.judges.weighting import Scale, WeightedScore, weighted_score
 from evalmark.testing.chat import ScriptedModel
 
 from .asking import CASE, FIVE, ask, metric
@@ -36,12 +36,12 @@ def reply(*tokens, before='{"reason": "kind", "score":', after="}"):
 
 
 def score_of(found):
-    assert isinstance(found, Weighted), found
+    assert isinstance(found, WeightedScore), found
     return pytest.approx(found.score)
 
 
 def test_the_example_of_the_paper():
-    found = weighted(reply(token(" "), spread("4", G_EVAL)), "score", 4, FIVE_NUMBERS)
+    found = weighted_score(reply(token(" "), spread("4", G_EVAL)), "score", 4, FIVE_NUMBERS)
     assert score_of(found) == 4.04
     assert found.mass == pytest.approx(1.0)
 
@@ -86,7 +86,7 @@ def test_the_example_of_the_paper():
     ],
 )
 def test_numbers_are_gathered_from_their_tokens(tokens, score, scale, expected):
-    found = weighted(reply(*tokens), "score", score, scale)
+    found = weighted_score(reply(*tokens), "score", score, scale)
     assert score_of(found) == expected
     assert 0.9 <= found.mass <= 1
 
@@ -131,7 +131,7 @@ def test_numbers_are_gathered_from_their_tokens(tokens, score, scale, expected):
     ],
 )
 def test_where_probabilities_do_not_suffice_it_says_why(said, score, scale, why):
-    found = weighted(said, "score", score, scale)
+    found = weighted_score(said, "score", score, scale)
     assert isinstance(found, str)
     assert why in found
 
@@ -140,7 +140,7 @@ def test_where_probabilities_do_not_suffice_it_says_why(said, score, scale, why)
 def test_a_weighted_score_lies_on_the_scale_and_is_the_mean(weights, said):
     total = sum(weights)
     probabilities = {str(n): w / total for n, w in enumerate(weights, 1)}
-    found = weighted(reply(spread(str(said), probabilities)), "score", said, FIVE_NUMBERS)
+    found = weighted_score(reply(spread(str(said), probabilities)), "score", said, FIVE_NUMBERS)
     assert score_of(found) == sum(int(n) * p for n, p in probabilities.items())
     assert 1 <= found.score <= 5
 

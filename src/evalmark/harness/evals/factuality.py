@@ -1,6 +1,6 @@
 """The scorer that the examples begin with."""
 
-from evalmark.scoring.judges.shipped import Factuality
+from evalmark.scoring.judges.builtin import Factuality
 
 check_factuality = Factuality()
 """Whether the facts in the answer agree with the expected answer, as a model judges.

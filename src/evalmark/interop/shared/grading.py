@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from evalmark.scoring.judges.metric import MetricFile
-from evalmark.scoring.judges.rubric import ours_of, sections_of
-from evalmark.scoring.judges.template import fill, leftovers, slots_in
+from evalmark.scoring.judges.rubric import metric_slots, prompt_sections
+from evalmark.scoring.judges.template import fill, has_stray_braces, slots_in
 
 from .portable import Check
 
@@ -41,7 +41,7 @@ def messages_of(check: Check, variables: Mapping[str, str]) -> list[tuple[str, s
     found = []
     for role, text in check.messages:
         unknown = slots_in(text) - variables.keys()
-        if unknown or leftovers(text):
+        if unknown or has_stray_braces(text):
             shown = (
                 f"shows {{{{{min(unknown)}}}}}, which not every case has"
                 if unknown
@@ -54,10 +54,10 @@ def messages_of(check: Check, variables: Mapping[str, str]) -> list[tuple[str, s
 
 def question_of(metric: MetricFile, variables: Mapping[str, str]) -> str:
     """The question with variables of another format in its slots; a section without one for a slot is left out."""
-    ours = ours_of(metric.name, metric.description, metric.measure)
+    ours = metric_slots(metric.name, metric.description, metric.measure)
     shown = {slot: text for slot, text in variables.items() if _is_shown(metric, slot)}
     known = ours.keys() | shown.keys()
-    sections = [part for part in metric.template or sections_of("rubric") if slots_in(part) <= known]
+    sections = [part for part in metric.template or prompt_sections("rubric") if slots_in(part) <= known]
     return "\n\n".join(fill(section, {**shown, **ours}).strip() for section in (*sections, _form(metric)))
 
 

@@ -18,7 +18,7 @@ from evalmark.prompts.specs.spec import PromptSpec, read_spec
 from evalmark.scoring.binding.named import resolve
 from evalmark.scoring.judges.measure import Measure
 from evalmark.scoring.judges.metric import MetricFile
-from evalmark.scoring.judges.reading import read_metric
+from evalmark.scoring.judges.metric_files import read_metric
 
 from .portable import Check, Portable
 

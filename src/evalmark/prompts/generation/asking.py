@@ -10,9 +10,9 @@ from evalmark.core.protocols import ChatModel
 from evalmark.core.values.call import Reply, Request
 from evalmark.core.values.case import Turn
 from evalmark.prompts.specs.spec import PromptSpec
-from evalmark.scoring.judges.faults import Fault
-from evalmark.scoring.judges.fence import Piece, fenced, mark_of, piece
-from evalmark.scoring.judges.replies import object_of, said
+from evalmark.scoring.judges.delimiters import UntrustedText, delimit, delimiter_for, untrusted_text
+from evalmark.scoring.judges.faults import ReplyFault
+from evalmark.scoring.judges.replies import reply_object, reply_text
 from evalmark.scoring.judges.template import fill, slots_in
 
 from .stages import Stage
@@ -40,7 +40,7 @@ class Sheet:
     schema: Mapping[str, Any]
     ours: Mapping[str, str] = field(default_factory=dict)
     """Numbers and words of ours, by slot."""
-    material: Mapping[str, Sequence[Piece]] = field(default_factory=dict)
+    material: Mapping[str, Sequence[UntrustedText]] = field(default_factory=dict)
     """What others wrote, by slot; sections with a slot that nothing fills are left out."""
 
 
@@ -69,7 +69,10 @@ class Asking:
         if not isinstance(found, Wrong):
             return found
         repair = fill(texts("frame")["repair"], {"wrong": found.sentence, "form": texts(sheet.words)["form"]})
-        turns = (Turn(role="assistant", content=said(reply)[:LONGEST_SAID] or "-"), Turn(role="user", content=repair))
+        turns = (
+            Turn(role="assistant", content=reply_text(reply)[:LONGEST_SAID] or "-"),
+            Turn(role="user", content=repair),
+        )
         second = Request(messages=(*first.messages, *turns), schema=sheet.schema, settings=self.settings)
         better = _read(await self.send(stage, second), sheet.key, read)
         if isinstance(better, Wrong):
@@ -96,8 +99,8 @@ class Asking:
 
 
 def _read(reply: Reply, key: str, read: Callable[[Mapping[str, Any]], T | Wrong]) -> T | Wrong:
-    found = object_of(reply, key, ())
-    if isinstance(found, Fault):
+    found = reply_object(reply, key, ())
+    if isinstance(found, ReplyFault):
         return Wrong("it refuses" if found.kind == "judge_refused" else found.sentence)
     return read(found) if key in found else Wrong(f"the JSON object has no `{key}`")
 
@@ -108,19 +111,19 @@ def messages_of(sheet: Sheet) -> tuple[Turn, Turn]:
     known = sheet.ours.keys() | {slot for slot, parts in sheet.material.items() if parts}
     sections = [section for section in words["sections"] if slots_in(section) <= known]
     used = frozenset[str]().union(*map(slots_in, sections))
-    mark = mark_of([part for slot, parts in sheet.material.items() if slot in used for part in parts])
-    values = {slot: "\n".join(fenced(part, mark) for part in parts) for slot, parts in sheet.material.items()}
+    mark = delimiter_for([part for slot, parts in sheet.material.items() if slot in used for part in parts])
+    values = {slot: "\n".join(delimit(part, mark) for part in parts) for slot, parts in sheet.material.items()}
     body = "\n\n".join(fill(section, {**values, **sheet.ours}).strip() for section in (*sections, words["form"]))
     system = fill(texts("frame")["system"], {"mark": mark})
     return Turn(role="system", content=system), Turn(role="user", content=body)
 
 
-def shown(**said: str) -> dict[str, Sequence[Piece]]:
+def shown(**said: str) -> dict[str, Sequence[UntrustedText]]:
     """Material by slot, each under a label of the same words; what is empty is left out."""
-    return {slot: (piece(slot.replace("_", " "), text),) for slot, text in said.items() if text.strip()}
+    return {slot: (untrusted_text(slot.replace("_", " "), text),) for slot, text in said.items() if text.strip()}
 
 
-def prompt_shown(spec: PromptSpec, wishes: str = "") -> dict[str, Sequence[Piece]]:
+def prompt_shown(spec: PromptSpec, wishes: str = "") -> dict[str, Sequence[UntrustedText]]:
     """The prompt, and what its author wants of a stage, as material; `wishes` is their name in the prompt's file."""
     body = "\n\n".join(f"{message.role}:\n{message.text}" for message in spec.prompt.messages)
     return shown(prompt=body, wishes=spec.prompt.instructions.get(wishes, ""))

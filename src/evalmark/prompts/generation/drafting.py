@@ -10,7 +10,7 @@ from evalmark.core.values.plain_data import canonical
 from evalmark.core.values.words import count
 from evalmark.prompts.specs.spec import PromptSpec, Rule
 from evalmark.prompts.templates.prompt import Input, Scenario
-from evalmark.scoring.judges.faults import worded
+from evalmark.scoring.judges.faults import describe_reply_value
 from evalmark.scoring.judges.measure import object_schema
 from evalmark.scoring.judges.template import one_line
 
@@ -123,7 +123,7 @@ def read_tests(said: Any, spec: PromptSpec, group: Group, each: int, generation:
     A reply that holds no test that can be asked is no reply.
     """
     if not isinstance(said, list):
-        return Wrong(f"`tests` is {worded(said)}, not a list")
+        return Wrong(f"`tests` is {describe_reply_value(said)}, not a list")
     known = {rule.number: rule for rule in group.rules}
     drafts: list[Draft] = []
     dropped: Counter[str] = Counter()
@@ -142,10 +142,10 @@ def read_tests(said: Any, spec: PromptSpec, group: Group, each: int, generation:
 
 def _draft(row: Any, spec: PromptSpec, scenario: Scenario, known: Mapping[int, Rule], generation: int) -> Draft | Wrong:
     if not isinstance(row, Mapping):
-        return Wrong(f"it is {worded(row)}, not an object")
+        return Wrong(f"it is {describe_reply_value(row)}, not an object")
     number = row.get("rule")
     if isinstance(number, bool) or not isinstance(number, int) or number not in known:
-        return Wrong(f"`rule` is {worded(number)}, which is none of the numbers that were asked about")
+        return Wrong(f"`rule` is {describe_reply_value(number)}, which is none of the numbers that were asked about")
     inputs = read_inputs(row.get("inputs"), spec, scenario)
     if isinstance(inputs, Wrong):
         return inputs
@@ -166,7 +166,7 @@ def _line(said: Any) -> str:
 def read_inputs(said: Any, spec: PromptSpec, scenario: Scenario) -> dict[str, Any] | Wrong:
     """The values of a test: each by its own name, and such as the prompt takes."""
     if not isinstance(said, Mapping):
-        return Wrong(f"`inputs` is {worded(said)}, not an object")
+        return Wrong(f"`inputs` is {describe_reply_value(said)}, not an object")
     wanted: Sequence[Input] = open_inputs(spec.prompt, scenario)
     missing = [known.name for known in wanted if said.get(known.name) is None]
     strange = [name for name in said if name not in {known.name for known in wanted}]
@@ -220,7 +220,7 @@ def _read_part(spec: PromptSpec, scenario: Scenario, most: int, reply: Mapping[s
 def read_baseline(said: Any, spec: PromptSpec, scenario: Scenario, most: int) -> Drafted | Wrong:
     """The tests in a reply that knows of no rules."""
     if not isinstance(said, list):
-        return Wrong(f"`tests` is {worded(said)}, not a list")
+        return Wrong(f"`tests` is {describe_reply_value(said)}, not a list")
     found = [read_inputs(row.get("inputs") if isinstance(row, Mapping) else row, spec, scenario) for row in said[:most]]
     drafts = [Draft(inputs=one, scenario=scenario.name) for one in found if not isinstance(one, Wrong)]
     wrong = [one.sentence for one in found if isinstance(one, Wrong)]

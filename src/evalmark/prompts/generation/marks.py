@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from evalmark.prompts.specs.spec import PromptSpec
-from evalmark.scoring.judges.faults import worded
-from evalmark.scoring.judges.fence import piece
+from evalmark.scoring.judges.delimiters import untrusted_text
+from evalmark.scoring.judges.faults import describe_reply_value
 from evalmark.scoring.judges.measure import object_schema
-from evalmark.scoring.judges.verdict import shortened
+from evalmark.scoring.judges.verdict import shorten_reason
 
 from .asking import Asking, Sheet, Wrong, prompt_shown, shown
 from .drafting import side_by_side
@@ -38,19 +38,19 @@ def read_verdicts(said: Any, amount: int) -> list[Verdict] | Wrong:
     [Verdict(holds=True, reason='It says so.')]
     """
     if not isinstance(said, list):
-        return Wrong(f"`verdicts` is {worded(said)}, not a list")
+        return Wrong(f"`verdicts` is {describe_reply_value(said)}, not a list")
     found: dict[int, Verdict] = {}
     for place, row in enumerate(said, 1):
         if not isinstance(row, Mapping):
-            return Wrong(f"verdict {place} is {worded(row)}, not an object")
+            return Wrong(f"verdict {place} is {describe_reply_value(row)}, not an object")
         number, holds, reason = row.get("number"), row.get("holds"), row.get("reason")
         if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= amount:
-            return Wrong(f"`number` of verdict {place} is {worded(number)}, and there are 1 to {amount}")
+            return Wrong(f"`number` of verdict {place} is {describe_reply_value(number)}, and there are 1 to {amount}")
         if not isinstance(holds, bool):
-            return Wrong(f"`holds` of verdict {place} is {worded(holds)}, not true or false")
+            return Wrong(f"`holds` of verdict {place} is {describe_reply_value(holds)}, not true or false")
         if number in found:
             return Wrong(f"there are two verdicts on number {number}")
-        found[number] = Verdict(holds, shortened(reason) if isinstance(reason, str) else "")
+        found[number] = Verdict(holds, shorten_reason(reason) if isinstance(reason, str) else "")
     if missing := [number for number in range(1, amount + 1) if number not in found]:
         return Wrong(f"there is no verdict on number {missing[0]}")
     return [found[number] for number in range(1, amount + 1)]
@@ -96,7 +96,7 @@ async def validated(asking: Asking, spec: PromptSpec, rows: Sequence[Row]) -> li
 
 
 async def _valid(asking: Asking, spec: PromptSpec, rows: Sequence[Row]) -> list[Verdict]:
-    pieces = [piece(f"input {n}", whole_text(spec, row)) for n, row in enumerate(rows, 1)]
+    pieces = [untrusted_text(f"input {n}", whole_text(spec, row)) for n, row in enumerate(rows, 1)]
     material = {**shown(input_spec="\n".join(spec.input_spec)), "tests": pieces}
     return await _judged(asking, VALIDITY, material, len(rows))
 

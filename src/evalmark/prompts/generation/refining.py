@@ -8,7 +8,7 @@ from evalmark.prompts.specs.filling import UnfitRowError, values_of
 from evalmark.prompts.specs.spec import PromptSpec
 from evalmark.prompts.templates.rendering import render
 from evalmark.scoring.binding.wording import text_of
-from evalmark.scoring.judges.faults import worded
+from evalmark.scoring.judges.faults import describe_reply_value
 from evalmark.scoring.judges.measure import object_schema
 from evalmark.scoring.judges.template import one_line
 
@@ -130,7 +130,7 @@ async def _is_good(asking: Asking, spec: PromptSpec, request: Request, answer: s
 
     def read(found: Mapping[str, Any]) -> bool | Wrong:
         good = found["good"]
-        return good if isinstance(good, bool) else Wrong(f"`good` is {worded(good)}, not true or false")
+        return good if isinstance(good, bool) else Wrong(f"`good` is {describe_reply_value(good)}, not true or false")
 
     return await asking.ask(VALIDITY, sheet, read)
 

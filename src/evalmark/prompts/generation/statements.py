@@ -8,7 +8,7 @@ from typing import Any
 from evalmark.core.text import clean
 from evalmark.prompts.specs.lines import is_refusal, lines_of
 from evalmark.prompts.specs.spec import PromptSpec
-from evalmark.scoring.judges.faults import worded
+from evalmark.scoring.judges.faults import describe_reply_value
 from evalmark.scoring.judges.measure import object_schema
 from evalmark.scoring.judges.template import one_line
 
@@ -74,7 +74,7 @@ def _listed(key: str, found: Mapping[str, Any]) -> tuple[str, ...] | Wrong:
 def _statements(said: Any, key: str) -> tuple[str, ...] | Wrong:
     """The statements as a file holds them, one a line, each once."""
     if not isinstance(said, list):
-        return Wrong(f"`{key}` is {worded(said)}, not a list")
+        return Wrong(f"`{key}` is {describe_reply_value(said)}, not a list")
     if not said or len(said) > MOST:
         return Wrong(f"`{key}` holds {len(said):,} statements; it takes 1 to {MOST}")
     found = [statement(text, f"statement {number} of `{key}`") for number, text in enumerate(said, 1)]
@@ -93,7 +93,7 @@ def statement(said: Any, what: str) -> str | Wrong:
     'Be short.'
     """
     if not (isinstance(said, str) and clean(said).strip()):
-        return Wrong(f"{what} is {worded(said)}, not a text with something in it")
+        return Wrong(f"{what} is {describe_reply_value(said)}, not a text with something in it")
     lines = lines_of(one_line(clean(said)))
     return lines[0] if len(lines) == 1 else Wrong(f"{what} is not one sentence on one line")
 
@@ -105,7 +105,7 @@ def read_inverses(said: Any, rules: int) -> tuple[str, ...] | Wrong:
     ('Be rude.', 'Be long.')
     """
     if not isinstance(said, list):
-        return Wrong(f"`inverses` is {worded(said)}, not a list")
+        return Wrong(f"`inverses` is {describe_reply_value(said)}, not a list")
     found: dict[int, str] = {}
     for place, row in enumerate(said, 1):
         if wrong := _add_inverse(found, row, place, rules):
@@ -118,10 +118,10 @@ def read_inverses(said: Any, rules: int) -> tuple[str, ...] | Wrong:
 
 def _add_inverse(found: dict[int, str], row: Any, place: int, rules: int) -> Wrong | None:
     if not isinstance(row, Mapping):
-        return Wrong(f"inverse {place} is {worded(row)}, not an object")
+        return Wrong(f"inverse {place} is {describe_reply_value(row)}, not an object")
     number, said = row.get("rule"), row.get("inverse")
     if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= rules:
-        return Wrong(f"`rule` of inverse {place} is {worded(number)}, and there are rules 1 to {rules}")
+        return Wrong(f"`rule` of inverse {place} is {describe_reply_value(number)}, and there are rules 1 to {rules}")
     if number in found:
         return Wrong(f"there are two inverses of rule {number}")
     if said in ("", None):

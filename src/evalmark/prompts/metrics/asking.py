@@ -7,14 +7,14 @@ from evalmark.core.values.case import Turn
 from evalmark.prompts.templates.prompt import Prompt
 from evalmark.prompts.templates.rendering import pieces_of
 from evalmark.prompts.templates.writing import Authored
-from evalmark.scoring.judges.fence import Piece, fenced, mark_of, piece
+from evalmark.scoring.judges.delimiters import UntrustedText, delimit, delimiter_for, untrusted_text
 from evalmark.scoring.judges.question import Question
-from evalmark.scoring.judges.template import fill, frame
+from evalmark.scoring.judges.template import common_prompt, fill
 
 from .variables import LABELS
 from .wordings import texts
 
-Part = str | Piece
+Part = str | UntrustedText
 """Words of the metric's author, or material."""
 
 
@@ -31,10 +31,10 @@ def question_of(
     The metric's own instructions stand below those that every judge is told; how to reply stands at the end.
     """
     messages = [(role, _parts(pieces, values, prompt)) for role, pieces in pieces_of(prompt, values)]
-    material = tuple(part for _, parts in messages for part in parts if isinstance(part, Piece))
-    mark = mark_of(material)
+    material = tuple(part for _, parts in messages for part in parts if isinstance(part, UntrustedText))
+    mark = delimiter_for(material)
     told = [(role, _text(parts, mark)) for role, parts in messages]
-    system = [fill(frame().system, {"mark": mark}), texts("verdicts")["standards"]]
+    system = [fill(common_prompt().system, {"mark": mark}), texts("verdicts")["standards"]]
     system += [text for role, text in told if role == "system"]
     turns = [Turn(role=role, content=text) for role, text in told if role != "system"]
     closing = f"{texts('verdicts')['closing']}\n{form}"
@@ -59,7 +59,7 @@ def _parts(pieces: Sequence[Any], values: Mapping[str, str], prompt: Prompt) -> 
     return [
         str(found)
         if isinstance(found, Authored) or found in constants
-        else piece(_label(str(found), values), str(found))
+        else untrusted_text(_label(str(found), values), str(found))
         for found in pieces
     ]
 
@@ -74,7 +74,7 @@ def _text(parts: Sequence[Part], mark: str) -> str:
     """The parts as one text, in which every piece of material has its lines for itself."""
     written, is_closed = "", False
     for part in parts:
-        shown = part if isinstance(part, str) else fenced(part, mark)
+        shown = part if isinstance(part, str) else delimit(part, mark)
         needs_break = is_closed if isinstance(part, str) else bool(written) and not written.endswith("\n")
         if shown:
             written += ("\n" if needs_break and not shown.startswith("\n") else "") + shown

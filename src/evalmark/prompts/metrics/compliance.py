@@ -15,16 +15,16 @@ from evalmark.core.values.words import count
 from evalmark.prompts.specs.spec import PromptSpec
 from evalmark.scoring.binding.verdict import unscored
 from evalmark.scoring.binding.wording import shown, text_of
-from evalmark.scoring.judges.engine import hear_often
-from evalmark.scoring.judges.faults import Fault, worded
-from evalmark.scoring.judges.fence import piece
-from evalmark.scoring.judges.judgement import NO_REASON, not_judged, spoken
+from evalmark.scoring.judges.delimiters import untrusted_text
+from evalmark.scoring.judges.faults import ReplyFault, describe_reply_value
+from evalmark.scoring.judges.judge_calls import ask_repeatedly
+from evalmark.scoring.judges.judge_scores import NO_REASON, call_details, unusable_reply_score
 from evalmark.scoring.judges.measure import REASON, object_schema
-from evalmark.scoring.judges.question import Question, Sheet
-from evalmark.scoring.judges.replies import object_of
+from evalmark.scoring.judges.question import Question, QuestionTemplate
+from evalmark.scoring.judges.replies import reply_object
 from evalmark.scoring.judges.rubric import NO_ANSWER, check_repeat
-from evalmark.scoring.judges.template import frame
-from evalmark.scoring.judges.verdict import shortened
+from evalmark.scoring.judges.template import common_prompt
+from evalmark.scoring.judges.verdict import shorten_reason
 
 from .variables import input_text
 from .wordings import texts
@@ -90,7 +90,9 @@ class Compliance:
     def fingerprint(self) -> str:
         """Changes with every word that a judge is told, with the prompt and its rules, and with the settings."""
         spec = "" if self.spec is None else self.spec.fingerprint
-        return fingerprint("compliance-1", texts(self.name), frame().fingerprint, spec, self.questions, self.settings)
+        return fingerprint(
+            "compliance-1", texts(self.name), common_prompt().fingerprint, spec, self.questions, self.settings
+        )
 
     async def __call__(self, case: Case, output: Output, judge: ChatModel) -> Score:
         """What the judge finds; `unscored` where there is no answer, and where it cannot tell of a rule.
@@ -102,10 +104,10 @@ class Compliance:
             return unscored(self.name, NO_ANSWER)
         question = self.question(case, output)
         read = partial(read_rule_verdicts, rules=len(self.rules), material=[part.text for part in question.material])
-        heard = await hear_often(judge, question, read, self.questions)
-        detail = spoken(heard, judge.name, question)
+        heard = await ask_repeatedly(judge, question, read, self.questions)
+        detail = call_details(heard, judge.name, question)
         if heard[-1].fault is not None:
-            return not_judged(self.name, heard[-1], detail)
+            return unusable_reply_score(self.name, heard[-1], detail)
         return _scored(self.rules, [one.found for one in heard if one.found is not None], detail)
 
     def question(self, case: Case, output: Output) -> Question:
@@ -118,55 +120,65 @@ class Compliance:
             raise ConfigError(f"{self.name} needs a prompt under test; name one as the target.")
         listed = "\n".join(f"{number}. {rule}" for number, rule in enumerate(self.rules, 1))
         found = {
-            "prompt": piece("prompt", self.spec.body),
-            "input_spec": piece("input specification", "\n".join(self.spec.input_spec)),
-            "rules": piece("rules", listed),
-            "input": piece("input", input_text(case.input)),
-            "output": piece("output", text_of(output.value)),
+            "prompt": untrusted_text("prompt", self.spec.body),
+            "input_spec": untrusted_text("input specification", "\n".join(self.spec.input_spec)),
+            "rules": untrusted_text("rules", listed),
+            "input": untrusted_text("input", input_text(case.input)),
+            "output": untrusted_text("output", text_of(output.value)),
         }
         material = {slot: (part,) for slot, part in found.items() if part.text or slot == "output"}
         words = texts(self.name)
-        return Sheet(sections=words["sections"], form=words["form"], ours={}, material=material).question(
+        return QuestionTemplate(sections=words["sections"], form=words["form"], ours={}, material=material).question(
             SCHEMA, self.settings
         )
 
 
-def read_rule_verdicts(reply: Reply, rules: int, material: Sequence[str] = ()) -> RuleVerdict | Fault:
+def read_rule_verdicts(reply: Reply, rules: int, material: Sequence[str] = ()) -> RuleVerdict | ReplyFault:
     """The verdicts in a reply about so many rules, or what is wrong with them: each rule has to stand there once.
 
     >>> read_rule_verdicts(Reply(text='{"reason": "long", "verdicts": [{"rule": 1, "verdict": "ERR"}]}'), 1)
     RuleVerdict(said=('err',), reason='long')
     """
-    found = object_of(reply, KEY, material)
-    if isinstance(found, Fault):
+    found = reply_object(reply, KEY, material)
+    if isinstance(found, ReplyFault):
         return found
     rows, reason = found.get(KEY), found.get(REASON)
     if not isinstance(rows, list):
-        wrong = f"`{KEY}` is {worded(rows)}, not a list" if KEY in found else f"the JSON object has no `{KEY}`"
-        return Fault("judge_parse", wrong)
+        wrong = (
+            f"`{KEY}` is {describe_reply_value(rows)}, not a list"
+            if KEY in found
+            else f"the JSON object has no `{KEY}`"
+        )
+        return ReplyFault("judge_parse", wrong)
     if not (reason is None or isinstance(reason, str)):
-        return Fault("judge_parse", f"`{REASON}` is {worded(reason)}, not a text")
+        return ReplyFault("judge_parse", f"`{REASON}` is {describe_reply_value(reason)}, not a text")
     by_rule: dict[int, Said] = {}
     for place, row in enumerate(rows, 1):
         if fault := _add(by_rule, row, place, rules):
             return fault
     if missing := [number for number in range(1, rules + 1) if number not in by_rule]:
-        return Fault("judge_parse", f"there is no verdict on rule {missing[0]}")
-    return RuleVerdict(tuple(by_rule[number] for number in range(1, rules + 1)), shortened(reason or ""))
+        return ReplyFault("judge_parse", f"there is no verdict on rule {missing[0]}")
+    return RuleVerdict(tuple(by_rule[number] for number in range(1, rules + 1)), shorten_reason(reason or ""))
 
 
-def _add(by_rule: dict[int, Said], row: Any, place: int, rules: int) -> Fault | None:
+def _add(by_rule: dict[int, Said], row: Any, place: int, rules: int) -> ReplyFault | None:
     if not isinstance(row, Mapping):
-        return Fault("judge_parse", f"verdict {place} is {worded(row)}, not an object")
+        return ReplyFault("judge_parse", f"verdict {place} is {describe_reply_value(row)}, not an object")
     number, word = row.get("rule"), row.get("verdict")
     if isinstance(number, bool) or not isinstance(number, int):
-        return Fault("judge_parse", f"`rule` of verdict {place} is {worded(number)}, not the number of a rule")
+        return ReplyFault(
+            "judge_parse", f"`rule` of verdict {place} is {describe_reply_value(number)}, not the number of a rule"
+        )
     if not 1 <= number <= rules:
-        return Fault("judge_range", f"verdict {place} is on rule {worded(number)}, and there are {rules}")
+        return ReplyFault(
+            "judge_range", f"verdict {place} is on rule {describe_reply_value(number)}, and there are {rules}"
+        )
     if not (isinstance(word, str) and word in WORDS):
-        return Fault("judge_parse", f"`verdict` on rule {number} is {worded(word)}, not one of {', '.join(WORDS)}")
+        return ReplyFault(
+            "judge_parse", f"`verdict` on rule {number} is {describe_reply_value(word)}, not one of {', '.join(WORDS)}"
+        )
     if by_rule.setdefault(number, WORDS[word]) != WORDS[word]:
-        return Fault("judge_inconsistent", f"there are two different verdicts on rule {number}")
+        return ReplyFault("judge_inconsistent", f"there are two different verdicts on rule {number}")
     return None
 
 

@@ -14,16 +14,16 @@ from evalmark.core.values.score import Direction, Score
 from evalmark.prompts.specs.spec import PromptSpec
 from evalmark.prompts.templates.prompt import Prompt
 from evalmark.scoring.binding.verdict import unscored
-from evalmark.scoring.judges.faults import Fault, worded
-from evalmark.scoring.judges.judgement import judged, standard_of
+from evalmark.scoring.judges.faults import ReplyFault, describe_reply_value
+from evalmark.scoring.judges.judge_scores import score_output, score_rule_of
 from evalmark.scoring.judges.measure import REASON, object_schema
 from evalmark.scoring.judges.metric import MetricFile
 from evalmark.scoring.judges.question import Question
-from evalmark.scoring.judges.replies import object_of
-from evalmark.scoring.judges.rubric import NO_ANSWER, check_repeat, form_of, ours_of
-from evalmark.scoring.judges.template import fill, frame
-from evalmark.scoring.judges.verdict import Verdict, read_verdict, shortened
-from evalmark.scoring.judges.weighting import TOP
+from evalmark.scoring.judges.replies import reply_object
+from evalmark.scoring.judges.rubric import NO_ANSWER, check_repeat, form_name, metric_slots
+from evalmark.scoring.judges.template import common_prompt, fill
+from evalmark.scoring.judges.verdict import Verdict, read_verdict, shorten_reason
+from evalmark.scoring.judges.weighting import TOP_LOGPROBS
 
 from .asking import question_of
 from .variables import OF_PROMPT, values_for
@@ -93,7 +93,13 @@ class PromptMetric:
     @property
     def fingerprint(self) -> str:
         """Changes with the metric, with every word that a judge is told, and with the prompt under test."""
-        told = [self.prompt.fingerprint, frame().fingerprint, texts("verdicts"), self.says_ok, self.needs_expected]
+        told = [
+            self.prompt.fingerprint,
+            common_prompt().fingerprint,
+            texts("verdicts"),
+            self.says_ok,
+            self.needs_expected,
+        ]
         spec = self.spec.fingerprint if self.spec is not None and self.needs_spec else ""
         return fingerprint("prompt-metric-1", self.metric.fingerprint, told, spec, self.questions, bool(self.skipped))
 
@@ -122,7 +128,7 @@ class PromptMetric:
         question = self.question(case, output)
         material = [part.text for part in question.material]
         read = partial(read_ok, material=material) if self.says_ok else partial(self._read, material=material)
-        return await judged(judge, question, read, standard_of(metric, self.questions))
+        return await score_output(judge, question, read, score_rule_of(metric, self.questions))
 
     def question(self, case: Case, output: Output) -> Question:
         """What the judge is asked about an output.
@@ -135,8 +141,8 @@ class PromptMetric:
         metric = self.metric
         form = texts("verdicts")["form"]
         if not self.says_ok:
-            ours = ours_of(metric.name, metric.description, metric.measure)
-            form = fill(frame().forms[form_of(metric.measure)], ours)
+            ours = metric_slots(metric.name, metric.description, metric.measure)
+            form = fill(common_prompt().forms[form_name(metric.measure)], ours)
         values = {name: text for name, text in values_for(case, output, self.spec).items() if name in self.variables}
         return question_of(
             self.prompt,
@@ -144,7 +150,7 @@ class PromptMetric:
             form,
             OK_SCHEMA if self.says_ok else metric.measure.schema(),
             metric.settings,
-            TOP if metric.weighted else 0,
+            TOP_LOGPROBS if metric.weighted else 0,
         )
 
     def skips(self, case: Case) -> str:
@@ -155,18 +161,18 @@ class PromptMetric:
             return "the metric needs a ground truth, and the test has none"
         return ""
 
-    def _read(self, reply: Reply, material: Sequence[str]) -> Verdict | Fault:
+    def _read(self, reply: Reply, material: Sequence[str]) -> Verdict | ReplyFault:
         """The verdict, with what the judge calls its explanation where it gives no reason: many metrics ask for one."""
         measure = self.metric.measure
         found = read_verdict(reply, measure, material, lower=self.metric.direction == "lower")
-        if isinstance(found, Fault) or found.reason:
+        if isinstance(found, ReplyFault) or found.reason:
             return found
-        said = object_of(reply, measure.key, material)
-        told = said.get("explanation") if not isinstance(said, Fault) else None
-        return Verdict(found.raw, shortened(told)) if isinstance(told, str) else found
+        said = reply_object(reply, measure.key, material)
+        told = said.get("explanation") if not isinstance(said, ReplyFault) else None
+        return Verdict(found.raw, shorten_reason(told)) if isinstance(told, str) else found
 
 
-def read_ok(reply: Reply, material: Sequence[str] = ()) -> Verdict | Fault:
+def read_ok(reply: Reply, material: Sequence[str] = ()) -> Verdict | ReplyFault:
     """The verdict in a reply that has to be `{reason, verdict}` with OK or ERR, in these very letters.
 
     >>> read_ok(Reply(text='{"reason": "It is short.", "verdict": "OK"}'))
@@ -174,19 +180,19 @@ def read_ok(reply: Reply, material: Sequence[str] = ()) -> Verdict | Fault:
     >>> read_ok(Reply(text="not OK")).sentence
     'there is no JSON object in it'
     """
-    found = object_of(reply, VERDICT, material)
-    if isinstance(found, Fault):
+    found = reply_object(reply, VERDICT, material)
+    if isinstance(found, ReplyFault):
         return found
     if VERDICT not in found:
-        return Fault("judge_parse", f"the JSON object has no `{VERDICT}`")
+        return ReplyFault("judge_parse", f"the JSON object has no `{VERDICT}`")
     said, reason = found[VERDICT], found.get(REASON)
     if not (reason is None or isinstance(reason, str)):
-        return Fault("judge_parse", f"`{REASON}` is {worded(reason)}, not a text")
+        return ReplyFault("judge_parse", f"`{REASON}` is {describe_reply_value(reason)}, not a text")
     if not (isinstance(said, str) and said in (OK, ERR)):
-        return Fault("judge_parse", f"`{VERDICT}` is {worded(said)}, not {OK} or {ERR}")
+        return ReplyFault("judge_parse", f"`{VERDICT}` is {describe_reply_value(said)}, not {OK} or {ERR}")
     if found.get("pass") is (said != OK):
-        return Fault("judge_inconsistent", f"`{VERDICT}` and `pass` contradict each other")
-    return Verdict(said == OK, shortened(reason or ""))
+        return ReplyFault("judge_inconsistent", f"`{VERDICT}` and `pass` contradict each other")
+    return Verdict(said == OK, shorten_reason(reason or ""))
 
 
 def no_spec(metric: PromptMetric) -> str:

@@ -18,7 +18,7 @@ from evalmark.prompts.templates.prompt import Input, Prompt
 from evalmark.prompts.templates.reading import prompt_in
 from evalmark.prompts.templates.rendering import place_in
 from evalmark.prompts.templates.template import template_of
-from evalmark.scoring.judges.reading import metric_in
+from evalmark.scoring.judges.metric_files import parse_metric
 
 from .metric import ERR, OK, PromptMetric
 from .variables import LABELS
@@ -70,7 +70,7 @@ def read_prompt_metric(path: str | os.PathLike[str], *, named: bool = True) -> P
     faults = [*_strange(prompt), *(() if own_score or not scores else _other_scale(prompt))]
     if faults:
         raise ConfigError.of(faults)
-    metric = metric_in(_document(prompt, head, scores))
+    metric = parse_metric(_document(prompt, head, scores))
     used = _used(prompt)
     expected = next((known for known in prompt.inputs if known.name == "groundtruth" and known.name in used), None)
     may_lack = expected is not None and expected.declared and not expected.required

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from evalmark.scoring.judges.fence import fenced, mark_of, piece
+from evalmark.scoring.judges.delimiters import delimit, delimiter_for, untrusted_text
 
 INSTRUCTIONS = """\
 You improve the answer of a question-answering system before it is shown to a reader.
@@ -40,13 +40,13 @@ class RewritePrompt(NamedTuple):
 def build_rewrite_prompt(question: str, answer: str, contexts: Sequence[str], issues: Sequence[str]) -> RewritePrompt:
     """Ask for an answer to a question without these issues; passages are numbered from 1."""
     parts = [
-        piece("question", question),
-        *(piece(f"passage {number}", text) for number, text in enumerate(contexts, 1)),
-        piece("answer as it stands", answer),
-        piece("what is wrong with it", "\n".join(f"- {issue}" for issue in issues)),
+        untrusted_text("question", question),
+        *(untrusted_text(f"passage {number}", text) for number, text in enumerate(contexts, 1)),
+        untrusted_text("answer as it stands", answer),
+        untrusted_text("what is wrong with it", "\n".join(f"- {issue}" for issue in issues)),
     ]
-    mark = mark_of(parts)
-    material = "\n\n".join(fenced(part, mark) for part in parts)
+    mark = delimiter_for(parts)
+    material = "\n\n".join(delimit(part, mark) for part in parts)
     nothing = "" if contexts else "No passages were found.\n\n"
     return RewritePrompt(INSTRUCTIONS.format(mark=mark), f"{material}\n\n{nothing}Answer:", mark)
 

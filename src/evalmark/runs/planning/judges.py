@@ -15,12 +15,12 @@ from .plan import ScorerSpec, scorer_spec
 if TYPE_CHECKING:
     from evalmark.prompts.metrics import reading as prompt_metric_files
     from evalmark.prompts.metrics.metric import PromptMetric
-    from evalmark.scoring.judges import reading as judge_files
+    from evalmark.scoring.judges import metric_files as judge_files
     from evalmark.scoring.judges import rubric
     from evalmark.scoring.judges.rubric import Rubric
 else:
     prompt_metric_files = LazyModule("evalmark.prompts.metrics.reading")
-    judge_files = LazyModule("evalmark.scoring.judges.reading")
+    judge_files = LazyModule("evalmark.scoring.judges.metric_files")
     rubric = LazyModule("evalmark.scoring.judges.rubric")
 
 ScorerLike = str | Mapping[str, Any] | Callable[..., Any]

@@ -14,15 +14,15 @@ from evalmark.core.values.words import count
 from evalmark.scoring.binding.verdict import unscored
 from evalmark.scoring.binding.wording import shown, text_of
 
-from .engine import hear_often
-from .faults import Fault, worded
-from .judgement import not_judged, spoken
+from .faults import ReplyFault, describe_reply_value
+from .judge_calls import ask_repeatedly
+from .judge_scores import call_details, unusable_reply_score
 from .measure import REASON, object_schema
-from .question import Question, Sheet, material_of
-from .replies import object_of
-from .rubric import check_repeat, sections_of
-from .template import frame, packaged
-from .verdict import shortened
+from .question import Question, QuestionTemplate, material_of
+from .replies import reply_object
+from .rubric import check_repeat, prompt_sections
+from .template import common_prompt, load_prompt
+from .verdict import shorten_reason
 
 CLAIM = object_schema(
     {
@@ -74,8 +74,8 @@ class Faithfulness:
     @property
     def fingerprint(self) -> str:
         """Changes with every word that a judge is told, and with the settings."""
-        said = packaged(self.name).data
-        return fingerprint("faithfulness-1", said, frame().fingerprint, self.questions, self.settings)
+        said = load_prompt(self.name).data
+        return fingerprint("faithfulness-1", said, common_prompt().fingerprint, self.questions, self.settings)
 
     async def __call__(self, case: Case, output: Output, judge: ChatModel) -> Score:
         """What the judge finds; `unscored` without contexts, without an answer, and without a claim in it."""
@@ -87,58 +87,69 @@ class Faithfulness:
         question = self.question(case, output)
         material = [part.text for part in question.material]
         read = partial(read_claims, contexts=len(contexts), material=material)
-        heard = await hear_often(judge, question, read, self.questions)
-        detail = spoken(heard, judge.name, question)
+        heard = await ask_repeatedly(judge, question, read, self.questions)
+        detail = call_details(heard, judge.name, question)
         if heard[-1].fault is not None:
-            return not_judged(self.name, heard[-1], detail)
-        return _scored(self.name, [one.found or () for one in heard], detail)
+            return unusable_reply_score(self.name, heard[-1], detail)
+        return _claims_score(self.name, [one.found or () for one in heard], detail)
 
     def question(self, case: Case, output: Output) -> Question:
         """What the judge is asked about an output."""
         material = material_of(case, output, expected=False, history=False)
-        sheet = Sheet(
-            sections=sections_of(self.name), form=packaged(self.name).data["form"], ours={}, material=material
+        sheet = QuestionTemplate(
+            sections=prompt_sections(self.name), form=load_prompt(self.name).data["form"], ours={}, material=material
         )
         return sheet.question(SCHEMA, self.settings)
 
 
-def read_claims(reply: Reply, contexts: int, material: Sequence[str] = ()) -> tuple[Claim, ...] | Fault:
+def read_claims(reply: Reply, contexts: int, material: Sequence[str] = ()) -> tuple[Claim, ...] | ReplyFault:
     """The claims in a reply about an answer that rests on so many contexts, or what is wrong with them.
 
     A claim that is supported names the context that supports it; one that names a context that is not
     there contradicts itself.
     """
-    found = object_of(reply, "claims", material)
-    if isinstance(found, Fault):
+    found = reply_object(reply, "claims", material)
+    if isinstance(found, ReplyFault):
         return found
     rows = found.get("claims")
     if not isinstance(rows, list):
-        said = f"`claims` is {worded(rows)}, not a list" if "claims" in found else "the JSON object has no `claims`"
-        return Fault("judge_parse", said)
+        said = (
+            f"`claims` is {describe_reply_value(rows)}, not a list"
+            if "claims" in found
+            else "the JSON object has no `claims`"
+        )
+        return ReplyFault("judge_parse", said)
     claims = [_claim(row, number, contexts) for number, row in enumerate(rows, 1)]
-    return next((c for c in claims if isinstance(c, Fault)), None) or tuple(c for c in claims if isinstance(c, Claim))
+    return next((c for c in claims if isinstance(c, ReplyFault)), None) or tuple(
+        c for c in claims if isinstance(c, Claim)
+    )
 
 
-def _claim(row: Any, number: int, contexts: int) -> Claim | Fault:
+def _claim(row: Any, number: int, contexts: int) -> Claim | ReplyFault:
     if not isinstance(row, Mapping):
-        return Fault("judge_parse", f"claim {number} is {worded(row)}, not an object")
+        return ReplyFault("judge_parse", f"claim {number} is {describe_reply_value(row)}, not an object")
     text, supported, context = row.get("claim"), row.get("supported"), row.get("context")
     if not (isinstance(text, str) and text.strip()):
-        return Fault("judge_parse", f"claim {number} has no text under `claim`")
+        return ReplyFault("judge_parse", f"claim {number} has no text under `claim`")
     if not isinstance(supported, bool):
-        return Fault("judge_parse", f"`supported` of claim {number} is {worded(supported)}, not true or false")
+        return ReplyFault(
+            "judge_parse", f"`supported` of claim {number} is {describe_reply_value(supported)}, not true or false"
+        )
     if isinstance(context, bool) or not isinstance(context, int):
-        return Fault("judge_parse", f"`context` of claim {number} is {worded(context)}, not the number of a passage")
+        return ReplyFault(
+            "judge_parse",
+            f"`context` of claim {number} is {describe_reply_value(context)}, not the number of a passage",
+        )
     if not 0 <= context <= contexts:
-        wrong = f"claim {number} names passage {worded(context)}, and there are {contexts}"
-        return Fault("judge_inconsistent", wrong)
+        wrong = f"claim {number} names passage {describe_reply_value(context)}, and there are {contexts}"
+        return ReplyFault("judge_inconsistent", wrong)
     if supported and not context:
-        return Fault("judge_inconsistent", f"claim {number} is supported, and by no passage")
+        return ReplyFault("judge_inconsistent", f"claim {number} is supported, and by no passage")
     reason = row.get(REASON)
-    return Claim(text.strip(), supported, context, shortened(reason) if isinstance(reason, str) else "")
+    return Claim(text.strip(), supported, context, shorten_reason(reason) if isinstance(reason, str) else "")
 
 
-def _scored(name: str, answers: Sequence[Sequence[Claim]], detail: Mapping[str, Any]) -> Score:
+def _claims_score(name: str, answers: Sequence[Sequence[Claim]], detail: Mapping[str, Any]) -> Score:
     claims = answers[0]
     if not all(answers):
         reason = "the judge found no claim in the answer"
@@ -147,7 +158,8 @@ def _scored(name: str, answers: Sequence[Sequence[Claim]], detail: Mapping[str, 
     value = sum(shares) / len(shares)
     several = {"verdicts": shares, "flipped": len(set(shares)) > 1} if len(shares) > 1 else {}
     listed = [
-        {"claim": shortened(c.text), "supported": c.supported, "context": c.context, "reason": c.reason} for c in claims
+        {"claim": shorten_reason(c.text), "supported": c.supported, "context": c.context, "reason": c.reason}
+        for c in claims
     ]
     return Score(
         name=name,

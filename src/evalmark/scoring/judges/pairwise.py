@@ -13,18 +13,18 @@ from evalmark.core.values.score import Score
 from evalmark.scoring.binding.verdict import unscored
 from evalmark.scoring.binding.wording import NO_EXPECTED, shown, text_of
 
-from .engine import Heard, hear
-from .fence import Piece, piece
-from .judgement import NO_REASON, not_judged, spoken
+from .builtin import check_criteria
+from .delimiters import UntrustedText, untrusted_text
+from .judge_calls import JudgeReply, ask_judge
+from .judge_scores import NO_REASON, call_details, unusable_reply_score
 from .measure import Measure, Option
-from .question import Question, Sheet
-from .rubric import NO_ANSWER, check_repeat, ours_of, sections_of
-from .shipped import check_criteria
-from .template import frame, packaged
+from .question import Question, QuestionTemplate
+from .rubric import NO_ANSWER, check_repeat, metric_slots, prompt_sections
+from .template import common_prompt, load_prompt
 from .verdict import Verdict, read_verdict
 
-BETTER = "The better answer is right, answers what was asked, and leaves out what does not belong there."
-PLACES = ("first", "second")
+DEFAULT_CRITERIA = "The better answer is right, answers what was asked, and leaves out what does not belong there."
+POSITIONS = ("first", "second")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ class Pairwise:
 
     name: ClassVar[str] = "pairwise"
 
-    criteria: str = BETTER
+    criteria: str = DEFAULT_CRITERIA
     """What makes an answer the better one, in your words."""
     against: str = ""
     """The field of the row's metadata that holds the other answer; empty: the expected answer."""
@@ -64,9 +64,9 @@ class Pairwise:
     @property
     def fingerprint(self) -> str:
         """Changes with every word that a judge is told, and with the settings."""
-        said = packaged(self.name).data
+        said = load_prompt(self.name).data
         own = (self.criteria, self.against, self.questions, self.settings)
-        return fingerprint("pairwise-1", said, frame().fingerprint, own)
+        return fingerprint("pairwise-1", said, common_prompt().fingerprint, own)
 
     def lacks(self, case: Case) -> str:
         """Why no output of the case can be judged; empty where one can."""
@@ -85,43 +85,45 @@ class Pairwise:
         if why := self.lacks(case):
             return unscored(self.name, why)
         other = self._other(case)
-        heard: list[Heard[Verdict]] = []
-        questions = [self.question(case, output, other, place) for place in PLACES] * (self.questions // 2)
+        heard: list[JudgeReply[Verdict]] = []
+        questions = [self.question(case, output, other, place) for place in POSITIONS] * (self.questions // 2)
         for question in questions:
             material = [part.text for part in question.material]
-            heard.append(await hear(judge, question, partial(read_verdict, measure=_measure(), material=material)))
+            heard.append(await ask_judge(judge, question, partial(read_verdict, measure=_measure(), material=material)))
             if heard[-1].fault is not None:
                 break
-        detail = spoken(heard, judge.name, questions[0])
+        detail = call_details(heard, judge.name, questions[0])
         if heard[-1].fault is not None:
-            return not_judged(self.name, heard[-1], detail)
-        return _scored(self.name, [one.found for one in heard if one.found is not None], detail)
+            return unusable_reply_score(self.name, heard[-1], detail)
+        return _combined_score(self.name, [one.found for one in heard if one.found is not None], detail)
 
     def question(self, case: Case, output: Output, other: Any, place: str) -> Question:
         """What the judge is asked, with the output in the first or in the second place."""
         texts = [text_of(output.value), text_of(other)]
         if place == "second":
             texts.reverse()
-        material: dict[str, Sequence[Piece]] = {}
+        material: dict[str, Sequence[UntrustedText]] = {}
         if case.input is not None:
-            material["input"] = (piece("input", text_of(case.input)),)
-        material["answers"] = [piece(f"{name} answer", text) for name, text in zip(PLACES, texts, strict=True)]
-        sheet = Sheet(
-            sections=sections_of(self.name),
-            form=frame().forms["choice"],
-            ours=ours_of(self.name, self.criteria, _measure()),
+            material["input"] = (untrusted_text("input", text_of(case.input)),)
+        material["answers"] = [
+            untrusted_text(f"{name} answer", text) for name, text in zip(POSITIONS, texts, strict=True)
+        ]
+        sheet = QuestionTemplate(
+            sections=prompt_sections(self.name),
+            form=common_prompt().forms["choice"],
+            ours=metric_slots(self.name, self.criteria, _measure()),
             material=material,
         )
         return sheet.question(_measure().schema(), self.settings)
 
 
 def _measure() -> Measure:
-    said = packaged("pairwise").data["score"]
+    said = load_prompt("pairwise").data["score"]
     options = {name: Option(row["worth"], row["meaning"]) for name, row in said["choices"].items()}
     return Measure(kind="choice", description=said["description"], options=options)
 
 
-def _scored(name: str, verdicts: Sequence[Verdict], detail: Mapping[str, Any]) -> Score:
+def _combined_score(name: str, verdicts: Sequence[Verdict], detail: Mapping[str, Any]) -> Score:
     """The mean of all orders; what the judge said stands in the detail, the output's place first, then second."""
     options = _measure().options
     worths = [options[verdict.raw].worth or 0.0 for verdict in verdicts]

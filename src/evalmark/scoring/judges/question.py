@@ -8,15 +8,15 @@ from evalmark.core.values.call import Request
 from evalmark.core.values.case import Case, Output, Turn
 from evalmark.scoring.binding.wording import text_of
 
-from .fence import Piece, fenced, mark_of, piece
-from .template import fill, frame, slots_in
+from .delimiters import UntrustedText, delimit, delimiter_for, untrusted_text
+from .template import common_prompt, fill, slots_in
 
 ROLES = ("user", "assistant", "system", "tool")
 MATERIAL = ("input", "output", "expected", "history", "contexts")
 """Slots that show what others wrote."""
-NOTHING = "(nothing)"
+EMPTY_PLACEHOLDER = "(nothing)"
 """What stands for material that there is none of, and for an empty reply."""
-LONGEST_SAID = 4_096
+MAX_REPLY_CHARS = 4_096
 """Characters of a reply that are kept and shown again."""
 
 
@@ -27,7 +27,7 @@ class Question:
     messages: tuple[Turn, ...]
     form: str
     """How to reply; told again when a reply cannot be used."""
-    material: tuple[Piece, ...]
+    material: tuple[UntrustedText, ...]
     """What stands inside the fence."""
     schema: Mapping[str, Any] | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -40,9 +40,9 @@ class Question:
 
     def again(self, said: str, wrong: str) -> Request:
         """The question, what was said, and what was wrong with it."""
-        repair = fill(frame().repair, {"wrong": wrong, "form": self.form})
+        repair = fill(common_prompt().repair, {"wrong": wrong, "form": self.form})
         turns = (
-            Turn(role="assistant", content=said[:LONGEST_SAID] or NOTHING),
+            Turn(role="assistant", content=said[:MAX_REPLY_CHARS] or EMPTY_PLACEHOLDER),
             Turn(role="user", content=repair),
         )
         return Request(
@@ -56,14 +56,14 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sheet:
+class QuestionTemplate:
     """What goes into a question: sections with slots, and what fills them."""
 
     sections: Sequence[str]
     form: str
     ours: Mapping[str, str]
     """What the metric's author and this package say."""
-    material: Mapping[str, Sequence[Piece]]
+    material: Mapping[str, Sequence[UntrustedText]]
     """What others wrote, by slot; a slot without any stands in no mapping."""
 
     def question(self, schema: Mapping[str, Any] | None, settings: Mapping[str, Any], logprobs: int = 0) -> Question:
@@ -72,13 +72,13 @@ class Sheet:
         shown = [s for s in self.sections if slots_in(s) <= known or "output" in slots_in(s)]
         used = frozenset[str]().union(*map(slots_in, shown))
         parts = tuple(part for slot, parts in self.material.items() if slot in used for part in parts)
-        mark = mark_of(parts)
-        values = {slot: "\n".join(fenced(part, mark) for part in parts) for slot, parts in self.material.items()}
-        filled = {**dict.fromkeys(used, NOTHING), **values, **self.ours}
+        mark = delimiter_for(parts)
+        values = {slot: "\n".join(delimit(part, mark) for part in parts) for slot, parts in self.material.items()}
+        filled = {**dict.fromkeys(used, EMPTY_PLACEHOLDER), **values, **self.ours}
         body = "\n\n".join(fill(section, filled).strip() for section in (*shown, self.form))
         return Question(
             messages=(
-                Turn(role="system", content=fill(frame().system, {"mark": mark})),
+                Turn(role="system", content=fill(common_prompt().system, {"mark": mark})),
                 Turn(role="user", content=body),
             ),
             form=fill(self.form, self.ours),
@@ -89,21 +89,21 @@ class Sheet:
         )
 
 
-def material_of(case: Case, output: Output, *, expected: bool, history: bool) -> dict[str, Sequence[Piece]]:
+def material_of(case: Case, output: Output, *, expected: bool, history: bool) -> dict[str, Sequence[UntrustedText]]:
     """What is known of an output, by slot; the expected answer and the history only when asked for."""
-    found: dict[str, Sequence[Piece]] = {}
+    found: dict[str, Sequence[UntrustedText]] = {}
     if case.input is not None:
-        found["input"] = (piece("input", text_of(case.input)),)
+        found["input"] = (untrusted_text("input", text_of(case.input)),)
     if history and case.history:
         found["history"] = [_turn(number, turn) for number, turn in enumerate(case.history, 1)]
     if expected and case.references:
-        found["expected"] = (piece("expected answer", text_of(case.references[0])),)
+        found["expected"] = (untrusted_text("expected answer", text_of(case.references[0])),)
     if contexts := case.contexts_of(output):
-        found["contexts"] = [piece(f"context {number}", text) for number, text in enumerate(contexts, 1)]
-    found["output"] = (piece("output", text_of(output.value)),)
+        found["contexts"] = [untrusted_text(f"context {number}", text) for number, text in enumerate(contexts, 1)]
+    found["output"] = (untrusted_text("output", text_of(output.value)),)
     return found
 
 
-def _turn(number: int, turn: Turn) -> Piece:
+def _turn(number: int, turn: Turn) -> UntrustedText:
     role = turn.role if turn.role in ROLES else "other"  # roles come from files, and this is a line of ours
-    return piece(f"history {number}, {role}", text_of(turn.content))
+    return untrusted_text(f"history {number}, {role}", text_of(turn.content))

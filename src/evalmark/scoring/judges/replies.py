@@ -10,11 +10,11 @@ from evalmark.core.values.plain_data import MAX_DEPTH, canonical
 from evalmark.inputs.documents.json_walk import Step, walk
 from evalmark.inputs.documents.strict_json import RefusedError, decode_at
 
-from .faults import Fault
+from .faults import ReplyFault
 
-MOST_TEXT = 200_000
+MAX_REPLY_LENGTH = 200_000
 """Characters of a reply that are read; no verdict needs as many."""
-PATIENCE = 20
+MAX_SCANS_PER_CHAR = 20
 """How often each letter of a text may be read when it is searched for objects, before the search gives up."""
 
 _REFUSAL = re.compile(
@@ -23,11 +23,11 @@ _REFUSAL = re.compile(
     r"|i (?:can['\u2019]?t|cannot|can not|could not|couldn['\u2019]t|will not|won['\u2019]?t|must decline|decline|refuse|do not feel)"
     r"|as an ai\b|as a (?:large )?language model\b|this (?:request|content) (?:violates|goes against))"
 )
-BLOCKS = ("```", "```json")
+CODE_FENCES = ("```", "```json")
 """What opens a block of code with JSON in it."""
 
 
-class Found(NamedTuple):
+class FoundObject(NamedTuple):
     """An object in a text, and where it stands."""
 
     start: int
@@ -35,92 +35,92 @@ class Found(NamedTuple):
     value: dict[str, Any]
 
 
-def said(reply: Reply) -> str:
+def reply_text(reply: Reply) -> str:
     """What a judge said, as a text: its words, or the object that it gave without any."""
     return reply.text if reply.text.strip() or reply.data is None else canonical(reply.data)
 
 
-def object_of(reply: Reply, key: str, material: Sequence[str]) -> Mapping[str, Any] | Fault:
+def reply_object(reply: Reply, key: str, material: Sequence[str]) -> Mapping[str, Any] | ReplyFault:
     """The object with the verdict under `key`, or why there is none.
 
     It is what the endpoint gave as an object, else the last thing in the text, alone, in a ```json block
     or after prose. An object that stands in the `material` as well is a copy, and no verdict.
     """
-    if fault := stopped(reply):
+    if fault := status_fault(reply):
         return fault
     found = reply.data if reply.data is not None else _object_in(reply.text.strip(), key, material)
-    if isinstance(found, Fault):
+    if isinstance(found, ReplyFault):
         return found
     if not isinstance(found, Mapping):
-        return Fault("judge_parse", "it is JSON, but no object")
-    if is_copied(found, material):
-        return Fault("judge_inconsistent", "the object is a copy of one in the material, so it is no verdict")
+        return ReplyFault("judge_parse", "it is JSON, but no object")
+    if is_copy_of_material(found, material):
+        return ReplyFault("judge_inconsistent", "the object is a copy of one in the material, so it is no verdict")
     return found
 
 
-def stopped(reply: Reply) -> Fault | None:
+def status_fault(reply: Reply) -> ReplyFault | None:
     """What keeps a reply from being read at all."""
     if reply.status == "truncated":
-        return Fault("judge_truncated", "it was cut off by the length limit; give a shorter reason")
+        return ReplyFault("judge_truncated", "it was cut off by the length limit; give a shorter reason")
     if reply.status in ("refused", "filtered"):
-        return Fault("judge_refused", "it refuses to judge")
+        return ReplyFault("judge_refused", "it refuses to judge")
     if reply.data is None and not reply.text.strip():
-        return Fault("judge_parse", "it is empty")
+        return ReplyFault("judge_parse", "it is empty")
     return None
 
 
-def _object_in(text: str, key: str, material: Sequence[str]) -> dict[str, Any] | Fault:
-    if len(text) > MOST_TEXT:
-        return Fault("judge_parse", f"it is longer than {MOST_TEXT:,} characters")
+def _object_in(text: str, key: str, material: Sequence[str]) -> dict[str, Any] | ReplyFault:
+    if len(text) > MAX_REPLY_LENGTH:
+        return ReplyFault("judge_parse", f"it is longer than {MAX_REPLY_LENGTH:,} characters")
     objects = objects_in(text)
-    if isinstance(objects, Fault):
+    if isinstance(objects, ReplyFault):
         return objects
     if not objects:
         return _no_object(text)
     last = objects[-1]
-    if wrong := _around(text, objects):
+    if wrong := _surrounding_fault(text, objects):
         return wrong
     others = [o.value for o in objects if key in o.value and key in last.value and o.value != last.value]
-    if any(not is_copied(other, material) for other in others):
-        return Fault("judge_inconsistent", f"it holds two different objects with `{key}`")
+    if any(not is_copy_of_material(other, material) for other in others):
+        return ReplyFault("judge_inconsistent", f"it holds two different objects with `{key}`")
     return last.value
 
 
-def _no_object(text: str) -> Fault:
+def _no_object(text: str) -> ReplyFault:
     if "{" in text:
-        return Fault("judge_parse", "the JSON in it is broken")
-    return refusal(text) or Fault("judge_parse", "there is no JSON object in it")
+        return ReplyFault("judge_parse", "the JSON in it is broken")
+    return refusal_fault(text) or ReplyFault("judge_parse", "there is no JSON object in it")
 
 
-def refusal(text: str) -> Fault | None:
+def refusal_fault(text: str) -> ReplyFault | None:
     """The fault of a text that begins as refusals do."""
-    return Fault("judge_refused", "it refuses to judge") if _REFUSAL.search(text) else None
+    return ReplyFault("judge_refused", "it refuses to judge") if _REFUSAL.search(text) else None
 
 
-def _around(text: str, objects: Sequence[Found]) -> Fault | None:
+def _surrounding_fault(text: str, objects: Sequence[FoundObject]) -> ReplyFault | None:
     """What is wrong with the text around the last object."""
     last = objects[-1]
     before, after = text[: last.start].rstrip(), text[last.end :].strip()
-    if after != ("```" if before.lower().endswith(BLOCKS) else ""):
-        return Fault("judge_parse", "there is more text after the JSON object, or its block is not closed")
-    pieces = _between(text, objects)
+    if after != ("```" if before.lower().endswith(CODE_FENCES) else ""):
+        return ReplyFault("judge_parse", "there is more text after the JSON object, or its block is not closed")
+    pieces = _text_before_objects(text, objects)
     prose = "".join(pieces)
     # An object inside one that is broken, or in a list, would be a part of the verdict, not the verdict.
     if prose.count("{") != prose.count("}") or pieces[-1].rstrip().endswith("[") or pieces[-1].strip() == ",":
-        return Fault("judge_parse", "the JSON object stands inside something that is no JSON object")
+        return ReplyFault("judge_parse", "the JSON object stands inside something that is no JSON object")
     return None
 
 
-def _between(text: str, objects: Sequence[Found]) -> list[str]:
+def _text_before_objects(text: str, objects: Sequence[FoundObject]) -> list[str]:
     """What stands before each object, from the end of the one before it."""
     ends = [0, *(found.end for found in objects)]
     return [text[end : found.start] for end, found in zip(ends, objects, strict=False)]
 
 
-def objects_in(text: str) -> list[Found] | Fault:
+def objects_in(text: str) -> list[FoundObject] | ReplyFault:
     """The objects in a text, without those inside of others; a fault where one holds what JSON refuses."""
-    found: list[Found] = []
-    left = PATIENCE * len(text) + 10_000
+    found: list[FoundObject] = []
+    left = MAX_SCANS_PER_CHAR * len(text) + 10_000
     at = text.find("{")
     while at >= 0 and left > 0:
         try:
@@ -129,38 +129,38 @@ def objects_in(text: str) -> list[Found] | Fault:
             left -= error.pos - at
             end = at + 1
         except RefusedError:
-            return _refused(text, at)
+            return _invalid_json_fault(text, at)
         else:
-            found.append(Found(at, end, value))
+            found.append(FoundObject(at, end, value))
         at = text.find("{", end)
     return found if left > 0 else []
 
 
-def _refused(text: str, at: int) -> Fault:
+def _invalid_json_fault(text: str, at: int) -> ReplyFault:
     """What in the object at `at` is JSON in form only."""
     for step in walk(text, at):
         if len(step.path) > MAX_DEPTH:
             break
         if step.kind == "key" and step.earlier is not None:
-            return Fault("judge_parse", "a name stands twice in the JSON object")
-        if _is_endless(step):
-            return Fault("judge_range", f"{step.sign[:20]} is no number that can be a verdict")
-    return Fault("judge_parse", "the JSON in it is nested too deep")
+            return ReplyFault("judge_parse", "a name stands twice in the JSON object")
+        if _is_not_finite(step):
+            return ReplyFault("judge_range", f"{step.sign[:20]} is no number that can be a verdict")
+    return ReplyFault("judge_parse", "the JSON in it is nested too deep")
 
 
-def _is_endless(step: Step) -> bool:
+def _is_not_finite(step: Step) -> bool:
     if step.kind == "number":
         return len(step.sign) > 400 or float(step.sign) in (float("inf"), float("-inf"))
     return step.kind == "word" and step.sign.lstrip("-") in ("NaN", "Infinity")
 
 
-def is_copied(found: Mapping[str, Any], material: Sequence[str]) -> bool:
+def is_copy_of_material(found: Mapping[str, Any], material: Sequence[str]) -> bool:
     """Whether an object stands in the material, as it is or inside a JSON text.
 
     Material that is built to make the search long counts as if it held every object.
     """
     texts = [form for text in material if "{" in text for form in _unescaped(text)]
-    return any(value is None or value == found for text in texts for value in _everywhere(text))
+    return any(value is None or value == found for text in texts for value in _all_objects(text))
 
 
 def _unescaped(text: str) -> Iterator[str]:
@@ -171,9 +171,9 @@ def _unescaped(text: str) -> Iterator[str]:
         yield plainer.replace("\\n", "\n")
 
 
-def _everywhere(text: str) -> Iterator[dict[str, Any] | None]:
+def _all_objects(text: str) -> Iterator[dict[str, Any] | None]:
     """Every object in a text, those inside of others too; None when the search gives up."""
-    left = PATIENCE * len(text) + 10_000
+    left = MAX_SCANS_PER_CHAR * len(text) + 10_000
     at = text.find("{")
     while at >= 0:
         try:

@@ -13,14 +13,14 @@ from evalmark.core.values.score import Direction, Score
 from evalmark.scoring.binding.verdict import unscored
 from evalmark.scoring.binding.wording import NO_EXPECTED
 
-from .fields import MANY
-from .judgement import judged, standard_of
+from .field_reader import MAX_REPEATS
+from .judge_scores import score_output, score_rule_of
 from .measure import Measure
 from .metric import MetricFile
-from .question import Question, Sheet, material_of
-from .template import frame, one_line, packaged
+from .question import Question, QuestionTemplate, material_of
+from .template import common_prompt, load_prompt, one_line
 from .verdict import read_verdict
-from .weighting import TOP
+from .weighting import TOP_LOGPROBS
 
 NO_ANSWER = "the target gave None, which is no answer; is a `return` missing?"
 
@@ -78,8 +78,8 @@ class Rubric:
     @property
     def fingerprint(self) -> str:
         """Changes with the metric, with every word that a judge is told, and with how often it is asked."""
-        shipped = "" if self.metric.template else fingerprint(packaged("rubric").data)
-        return fingerprint("rubric-1", self.metric.fingerprint, frame().fingerprint, shipped, self.questions)
+        shipped = "" if self.metric.template else fingerprint(load_prompt("rubric").data)
+        return fingerprint("rubric-1", self.metric.fingerprint, common_prompt().fingerprint, shipped, self.questions)
 
     @property
     def questions(self) -> int:
@@ -95,38 +95,38 @@ class Rubric:
             return unscored(metric.name, NO_EXPECTED, metric.direction)
         question = self.question(case, output)
         material = [part.text for part in question.material]
-        return await judged(
+        return await score_output(
             judge,
             question,
             partial(read_verdict, measure=metric.measure, material=material, lower=metric.direction == "lower"),
-            standard_of(metric, self.questions),
+            score_rule_of(metric, self.questions),
         )
 
     def question(self, case: Case, output: Output) -> Question:
         """What the judge is asked about an output."""
         metric = self.metric
-        sheet = Sheet(
-            sections=metric.template or sections_of("rubric"),
-            form=frame().forms[form_of(metric.measure)],
-            ours=ours_of(metric.name, metric.description, metric.measure),
+        sheet = QuestionTemplate(
+            sections=metric.template or prompt_sections("rubric"),
+            form=common_prompt().forms[form_name(metric.measure)],
+            ours=metric_slots(metric.name, metric.description, metric.measure),
             material=material_of(case, output, expected=metric.needs_example_output, history=metric.needs_history),
         )
-        logprobs = TOP if metric.weighted else 0
+        logprobs = TOP_LOGPROBS if metric.weighted else 0
         return sheet.question(metric.measure.schema(), metric.settings, logprobs)
 
 
-def sections_of(name: str) -> Sequence[str]:
+def prompt_sections(name: str) -> Sequence[str]:
     """The sections of a question that is shipped with evalmark."""
-    sections: Sequence[str] = packaged(name).data["sections"]
+    sections: Sequence[str] = load_prompt(name).data["sections"]
     return sections
 
 
-def form_of(measure: Measure) -> str:
+def form_name(measure: Measure) -> str:
     """Which of the frame's forms asks for a verdict of this measure."""
     return measure.kind if measure.words is None else "words"
 
 
-def ours_of(name: str, description: str, measure: Measure) -> Mapping[str, str]:
+def metric_slots(name: str, description: str, measure: Measure) -> Mapping[str, str]:
     """What fills the slots that are ours and the author's."""
     yes, no = measure.words or ("", "")
     return {
@@ -147,5 +147,7 @@ def check_repeat(name: str, repeat: Any) -> None:
     Raises:
         ConfigError: it is no whole number from 1 to 100.
     """
-    if repeat is not None and (isinstance(repeat, bool) or not isinstance(repeat, int) or not 1 <= repeat <= MANY):
-        raise ConfigError(f"{name}: `repeat` is {repeat!r}; it has to be a whole number from 1 to {MANY}.")
+    if repeat is not None and (
+        isinstance(repeat, bool) or not isinstance(repeat, int) or not 1 <= repeat <= MAX_REPEATS
+    ):
+        raise ConfigError(f"{name}: `repeat` is {repeat!r}; it has to be a whole number from 1 to {MAX_REPEATS}.")

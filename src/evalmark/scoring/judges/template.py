@@ -26,7 +26,7 @@ def slots_in(template: str) -> frozenset[str]:
     return frozenset(_SLOT.findall(template))
 
 
-def leftovers(template: str) -> bool:
+def has_stray_braces(template: str) -> bool:
     """Whether braces stand in a template that open no slot, such as those of a template language."""
     rest = _SLOT.sub("", template)
     return any(mark in rest for mark in ("{{", "}}", "{%", "%}"))
@@ -38,19 +38,19 @@ def fill(template: str, values: Mapping[str, str]) -> str:
     >>> fill("say {{ word }}", {"word": "{{word}} {0}"})
     'say {{word}} {0}'
     """
-    parts = list(_cut(template))
+    parts = list(_split_slots(template))
     parts[1::2] = [values[slot] for slot in parts[1::2]]
     return "".join(parts)
 
 
 @lru_cache(maxsize=256)
-def _cut(template: str) -> tuple[str, ...]:
+def _split_slots(template: str) -> tuple[str, ...]:
     """Text and names of slots in turn: the same few templates are filled thousands of times."""
     return tuple(_SLOT.split(template))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Frame:
+class CommonPrompt:
     """What every judge is told, whatever the metric."""
 
     system: str
@@ -61,16 +61,16 @@ class Frame:
 
 
 @cache
-def frame() -> Frame:
+def common_prompt() -> CommonPrompt:
     """The frame that is shipped with evalmark."""
-    said = packaged("frame").data
-    return Frame(
+    said = load_prompt("frame").data
+    return CommonPrompt(
         system=said["system"], forms=said["forms"], repair=said["repair"], fingerprint=fingerprint("frame", said)
     )
 
 
 @cache
-def packaged(name: str) -> Document:
+def load_prompt(name: str) -> Document:
     """A prompt file of this package."""
     file = files("evalmark.scoring.judges").joinpath("prompts", f"{name}.yaml")
     return document_of(file.read_text(encoding="utf-8"), Path("evalmark", "judges", "prompts", file.name), is_text)

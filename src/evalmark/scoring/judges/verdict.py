@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 from evalmark.core.values.call import Reply
 
-from .faults import Fault, worded
+from .faults import ReplyFault, describe_reply_value
 from .measure import REASON, Measure
-from .replies import object_of, refusal, stopped
+from .replies import refusal_fault, reply_object, status_fault
 
-LONGEST_REASON = 4_096
+MAX_REASON_CHARS = 4_096
 """Characters of a reason that are kept."""
-SAYS_PASSED = ("pass", "passed")
+PASS_KEYS = ("pass", "passed")
 """Truth values that a judge may give beside its verdict, and that must not contradict it."""
 
 
@@ -24,7 +24,9 @@ class Verdict(NamedTuple):
     reason: str = ""
 
 
-def read_verdict(reply: Reply, measure: Measure, material: Sequence[str] = (), lower: bool = False) -> Verdict | Fault:
+def read_verdict(
+    reply: Reply, measure: Measure, material: Sequence[str] = (), lower: bool = False
+) -> Verdict | ReplyFault:
     """The verdict in a reply, or what is wrong with it; nothing is clamped, rounded or guessed.
 
     `material` is what stood inside the fence: an object that stands there too is no verdict. `lower`
@@ -37,65 +39,67 @@ def read_verdict(reply: Reply, measure: Measure, material: Sequence[str] = (), l
     'judge_range'
     """
     if measure.words is not None:
-        return _in_words(reply, measure.words)
-    found = object_of(reply, measure.key, material)
-    if isinstance(found, Fault):
+        return _word_verdict(reply, measure.words)
+    found = reply_object(reply, measure.key, material)
+    if isinstance(found, ReplyFault):
         return found
     if measure.key not in found:
-        return Fault("judge_parse", f"the JSON object has no `{measure.key}`")
+        return ReplyFault("judge_parse", f"the JSON object has no `{measure.key}`")
     reason = found.get(REASON)
     if not (reason is None or isinstance(reason, str)):
-        return Fault("judge_parse", f"`{REASON}` is {worded(reason)}, not a text")
+        return ReplyFault("judge_parse", f"`{REASON}` is {describe_reply_value(reason)}, not a text")
     raw = found[measure.key]
-    fault = _unfit(raw, measure) or _contradicted(found, raw, measure, lower)
-    return fault or Verdict(float(raw) if measure.kind == "percentage" else raw, shortened(reason or ""))
+    fault = _value_fault(raw, measure) or _contradiction(found, raw, measure, lower)
+    return fault or Verdict(float(raw) if measure.kind == "percentage" else raw, shorten_reason(reason or ""))
 
 
-def _unfit(raw: Any, measure: Measure) -> Fault | None:
+def _value_fault(raw: Any, measure: Measure) -> ReplyFault | None:
     """Why the value under the verdict's name is none of this measure."""
     if measure.kind == "boolean":
         fine, wanted = isinstance(raw, bool), "true or false"
     elif measure.kind == "choice":
         fine, wanted = isinstance(raw, str) and raw in measure.options, f"one of {', '.join(measure.options)}"
     else:
-        return _no_number(raw, measure)
-    return None if fine else Fault("judge_parse", f"`{measure.key}` is {worded(raw)}, not {wanted}")
+        return _number_fault(raw, measure)
+    return None if fine else ReplyFault("judge_parse", f"`{measure.key}` is {describe_reply_value(raw)}, not {wanted}")
 
 
-def _no_number(raw: Any, measure: Measure) -> Fault | None:
+def _number_fault(raw: Any, measure: Measure) -> ReplyFault | None:
     whole = measure.kind == "scale"
     low, high = (measure.low, measure.high) if whole else (0, 100)
     wanted = f"a {'whole ' if whole else ''}number from {low} to {high}"
     if isinstance(raw, bool) or not isinstance(raw, (int, float)):
-        return Fault("judge_parse", f"`{measure.key}` is {worded(raw)}, not {wanted}")
+        return ReplyFault("judge_parse", f"`{measure.key}` is {describe_reply_value(raw)}, not {wanted}")
     if low <= raw <= high and (isinstance(raw, int) or not whole):
         return None
-    return Fault("judge_range", f"`{measure.key}` is {worded(raw)}, not {wanted}")  # NaN comes here too
+    return ReplyFault(
+        "judge_range", f"`{measure.key}` is {describe_reply_value(raw)}, not {wanted}"
+    )  # NaN comes here too
 
 
-def _contradicted(found: Mapping[str, Any], raw: Any, measure: Measure, lower: bool) -> Fault | None:
+def _contradiction(found: Mapping[str, Any], raw: Any, measure: Measure, lower: bool) -> ReplyFault | None:
     """What the reply says beside its verdict and against it."""
     best = measure.is_extreme(raw)
     if best is None:
         return None
     good = best if measure.kind == "boolean" else best is not lower
-    for name in SAYS_PASSED:
+    for name in PASS_KEYS:
         if name != measure.key and isinstance(found.get(name), bool) and found[name] is not good:
-            return Fault("judge_inconsistent", f"`{measure.key}` and `{name}` contradict each other")
+            return ReplyFault("judge_inconsistent", f"`{measure.key}` and `{name}` contradict each other")
     score = found.get("score")
     if measure.kind == "boolean" and raw and isinstance(score, (int, float)) and score == 0:
-        return Fault("judge_inconsistent", "`pass` and `score` contradict each other")
+        return ReplyFault("judge_inconsistent", "`pass` and `score` contradict each other")
     return None
 
 
-def _in_words(reply: Reply, words: tuple[str, str]) -> Verdict | Fault:
-    word = stopped(reply) or read_word(reply.text, words)
-    if isinstance(word, Fault):
-        return refusal(reply.text.strip()) or word
-    return Verdict(word == words[0], shortened(reply.text.strip().removesuffix(word).strip()))
+def _word_verdict(reply: Reply, words: tuple[str, str]) -> Verdict | ReplyFault:
+    word = status_fault(reply) or read_word(reply.text, words)
+    if isinstance(word, ReplyFault):
+        return refusal_fault(reply.text.strip()) or word
+    return Verdict(word == words[0], shorten_reason(reply.text.strip().removesuffix(word).strip()))
 
 
-def read_word(text: str, words: Sequence[str] = ("OK", "ERR")) -> str | Fault:
+def read_word(text: str, words: Sequence[str] = ("OK", "ERR")) -> str | ReplyFault:
     r"""The one of these words that a text ends in, or why it is none.
 
     The word stands alone on the last line, or after a full stop there, in these very letters; no
@@ -106,17 +110,17 @@ def read_word(text: str, words: Sequence[str] = ("OK", "ERR")) -> str | Fault:
     """
     text = text.strip()
     if not text:
-        return Fault("judge_parse", "it is empty")
+        return ReplyFault("judge_parse", "it is empty")
     lines = [line.strip() for line in text.splitlines()]
     wanted = " or ".join(words)
     last = next((word for word in words if re.search(rf"(?:^|[.!?]\s+){re.escape(word)}$", lines[-1])), None)
     if last is None:
-        return Fault("judge_parse", f"its last line is not {wanted}")
+        return ReplyFault("judge_parse", f"its last line is not {wanted}")
     if any(line in words and line != last for line in lines[:-1]):
-        return Fault("judge_inconsistent", f"{wanted} stand in it as two verdicts")
+        return ReplyFault("judge_inconsistent", f"{wanted} stand in it as two verdicts")
     return last
 
 
-def shortened(reason: str) -> str:
-    """A reason that is not longer than `LONGEST_REASON` characters."""
-    return reason if len(reason) <= LONGEST_REASON else reason[:LONGEST_REASON] + "…"
+def shorten_reason(reason: str) -> str:
+    """A reason that is not longer than `MAX_REASON_CHARS` characters."""
+    return reason if len(reason) <= MAX_REASON_CHARS else reason[:MAX_REASON_CHARS] + "…"

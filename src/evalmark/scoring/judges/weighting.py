@@ -11,15 +11,15 @@ from typing import NamedTuple
 
 from evalmark.core.values.call import Reply, Token
 
-LEAST_MASS = 0.9
+MIN_MASS = 0.9
 """How much of the probability has to lie on numbers of the scale."""
-TOP = 20
+TOP_LOGPROBS = 20
 """How many of the likeliest tokens are asked for."""
 _FIRST = re.compile(r"[\s:\"]*(0|[1-9]\d*)(\D.*)?", re.DOTALL)
 _NEXT = re.compile(r"(\d*)(\D.*)?", re.DOTALL)
 
 
-class Weighted(NamedTuple):
+class WeightedScore(NamedTuple):
     """An expected score."""
 
     score: float
@@ -42,7 +42,7 @@ class Scale(NamedTuple):
         return any(str(n).startswith(text) and str(n) != text for n in range(self.low, self.high + 1))
 
 
-def weighted(reply: Reply, key: str, score: int, scale: Scale) -> Weighted | str:
+def weighted_score(reply: Reply, key: str, score: int, scale: Scale) -> WeightedScore | str:
     """The expected score around the number that a judge gave, or why there is only the number itself.
 
     The number stands in the reply's JSON under `key`.
@@ -55,27 +55,27 @@ def weighted(reply: Reply, key: str, score: int, scale: Scale) -> Weighted | str
         return "the number is not found among the tokens"
     if any(not _is_probability(p) for token in reply.tokens for _, p in ((token.text, token.logprob), *token.others)):
         return "the endpoint gave numbers that are no log probabilities"
-    tokens = list(_from(reply.tokens, places[0].start(1)))
+    tokens = list(_tokens_from(reply.tokens, places[0].start(1)))
     masses: dict[int, float] = {}
-    for number, p in _spread(tokens, "", scale):
+    for number, p in _number_probabilities(tokens, "", scale):
         masses[number] = masses.get(number, 0.0) + p
     return _expected(masses, scale)
 
 
-def _expected(masses: Mapping[int, float], scale: Scale) -> Weighted | str:
+def _expected(masses: Mapping[int, float], scale: Scale) -> WeightedScore | str:
     mass = math.fsum(masses.values())
     if mass > 1.001:
         return "the probabilities that the endpoint gave add up to more than 1"
-    if mass < LEAST_MASS:
+    if mass < MIN_MASS:
         return f"only {mass:z.2f} of the probability lies on numbers from {scale.low} to {scale.high}"
-    return Weighted(math.fsum(number * p for number, p in masses.items()) / mass, min(1.0, mass))
+    return WeightedScore(math.fsum(number * p for number, p in masses.items()) / mass, min(1.0, mass))
 
 
 def _is_probability(logprob: float) -> bool:
     return not math.isnan(logprob) and logprob <= 1e-6
 
 
-def _from(tokens: Sequence[Token], at: int) -> Iterator[Token]:
+def _tokens_from(tokens: Sequence[Token], at: int) -> Iterator[Token]:
     """The tokens from the one on that holds the letter at `at`."""
     end = 0
     for token in tokens:
@@ -84,7 +84,7 @@ def _from(tokens: Sequence[Token], at: int) -> Iterator[Token]:
             yield token
 
 
-def _spread(tokens: Sequence[Token], before: str, scale: Scale) -> Iterator[tuple[int, float]]:
+def _number_probabilities(tokens: Sequence[Token], before: str, scale: Scale) -> Iterator[tuple[int, float]]:
     """Numbers and their probabilities, where the digits `before` stand already.
 
     A token that was not said shows nothing of what would have come after it. Its digits count where no
@@ -103,7 +103,7 @@ def _spread(tokens: Sequence[Token], before: str, scale: Scale) -> Iterator[tupl
         digits, ended = found[0], found[1]
         number, p = before + digits, math.exp(min(0.0, logprob))
         if text == tokens[0].text and not ended and scale.goes_on(number):
-            yield from ((n, p * q) for n, q in _spread(tokens[1:], number, scale))
+            yield from ((n, p * q) for n, q in _number_probabilities(tokens[1:], number, scale))
         elif scale.has(number) and (ended or whole or not scale.goes_on(number)):
             yield int(number), p
 

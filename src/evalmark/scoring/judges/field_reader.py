@@ -7,14 +7,14 @@ from typing import Any
 
 from evalmark.inputs.documents.document import DataPath
 
-LONGEST = 60
+MAX_PREVIEW_CHARS = 60
 """Characters that a message shows of a value."""
-MANY = 100
+MAX_REPEATS = 100
 """How often a judge may be asked about one output."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fields:
+class FieldReader:
     """Takes values out of mappings, and gathers what is wrong with them."""
 
     faults: list[tuple[DataPath, str]] = field(default_factory=list)
@@ -72,18 +72,18 @@ class Fields:
             return None
         if isinstance(found, (int, float)) and not isinstance(found, bool) and 0 <= found <= 1:
             return float(found)
-        self.find(at, f"is {shown(found)}; it takes a number from 0 to 1.")
+        self.find(at, f"is {json_preview(found)}; it takes a number from 0 to 1.")
         return None
 
     def _refuse(self, at: DataPath, data: Mapping[str, Any], key: str, needed: bool, wanted: str) -> None:
         if data.get(key) is not None:
-            self.find((*at, key), f"is {shown(data[key])}; it takes {wanted}.")
+            self.find((*at, key), f"is {json_preview(data[key])}; it takes {wanted}.")
         elif needed:
             self.find((*at, key), f"is missing; it takes {wanted}.")
 
 
-def shown(value: Any) -> str:
+def json_preview(value: Any) -> str:
     """A value as a message shows it: as JSON, on one line, cut where it is long."""
-    text = json.dumps(value, ensure_ascii=False)[: LONGEST + 1]
+    text = json.dumps(value, ensure_ascii=False)[: MAX_PREVIEW_CHARS + 1]
     safe = "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
-    return safe if len(text) <= LONGEST else f"{safe[:LONGEST]}…"
+    return safe if len(text) <= MAX_PREVIEW_CHARS else f"{safe[:MAX_PREVIEW_CHARS]}…"

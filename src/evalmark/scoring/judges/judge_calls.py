@@ -8,20 +8,20 @@ from evalmark.core.errors import ModelCallError, NotRecordedError
 from evalmark.core.protocols import ChatModel
 from evalmark.core.values.call import Reply, Request
 
-from .faults import Fault
+from .faults import ReplyFault
 from .question import Question
-from .replies import said
+from .replies import reply_text
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Heard(Generic[T]):
+class JudgeReply(Generic[T]):
     """What came of one question."""
 
     found: T | None
     """What was read; None where the last reply could not be used."""
-    fault: Fault | None
+    fault: ReplyFault | None
     """Why the last reply could not be used."""
     reply: Reply
     """The last one."""
@@ -33,7 +33,7 @@ class Heard(Generic[T]):
     """Whether the endpoint rejected the question until it no longer asked for logprobs."""
 
 
-async def hear(judge: ChatModel, question: Question, read: Callable[[Reply], T | Fault]) -> Heard[T]:
+async def ask_judge(judge: ChatModel, question: Question, read: Callable[[Reply], T | ReplyFault]) -> JudgeReply[T]:
     """Ask, and read the reply; where it cannot be used, say what is wrong and ask once more.
 
     Raises:
@@ -41,37 +41,37 @@ async def hear(judge: ChatModel, question: Question, read: Callable[[Reply], T |
         NotRecordedError: strict replay has none.
         RunStoppedError: no further call may be made.
     """
-    reply, bare = await _asked(judge, question.request)
+    reply, bare = await _send(judge, question.request)
     found = read(reply)
-    if not isinstance(found, Fault):
-        return Heard(found=found, fault=None, reply=reply, calls=_keys(reply), without_logprobs=bare)
-    request = question.again(said(reply), found.sentence)
-    second, later = await _asked(judge, replace(request, logprobs=0) if bare else request)
+    if not isinstance(found, ReplyFault):
+        return JudgeReply(found=found, fault=None, reply=reply, calls=_call_keys(reply), without_logprobs=bare)
+    request = question.again(reply_text(reply), found.sentence)
+    second, later = await _send(judge, replace(request, logprobs=0) if bare else request)
     better = read(second)
-    return Heard(
-        found=None if isinstance(better, Fault) else better,
-        fault=better if isinstance(better, Fault) else None,
+    return JudgeReply(
+        found=None if isinstance(better, ReplyFault) else better,
+        fault=better if isinstance(better, ReplyFault) else None,
         reply=second,
-        calls=_keys(reply, second),
+        calls=_call_keys(reply, second),
         repaired=True,
         without_logprobs=bare or later,
     )
 
 
-async def hear_often(
-    judge: ChatModel, question: Question, read: Callable[[Reply], T | Fault], times: int
-) -> list[Heard[T]]:
+async def ask_repeatedly(
+    judge: ChatModel, question: Question, read: Callable[[Reply], T | ReplyFault], times: int
+) -> list[JudgeReply[T]]:
     """Ask one question so many times; a reply that cannot be used is the last. Raises what `hear` raises.
 
     One after the other, so that each finds its own reply again in a recording.
     """
-    heard = [await hear(judge, question, read)]
+    heard = [await ask_judge(judge, question, read)]
     while len(heard) < times and heard[-1].fault is None:
-        heard.append(await hear(judge, question, read))
+        heard.append(await ask_judge(judge, question, read))
     return heard
 
 
-async def _asked(judge: ChatModel, request: Request) -> tuple[Reply, bool]:
+async def _send(judge: ChatModel, request: Request) -> tuple[Reply, bool]:
     """The reply, and whether logprobs had to be left out: some endpoints reject requests for them."""
     try:
         return await judge(request), False
@@ -84,5 +84,5 @@ async def _asked(judge: ChatModel, request: Request) -> tuple[Reply, bool]:
     return await judge(replace(request, logprobs=0)), True
 
 
-def _keys(*replies: Reply) -> tuple[str, ...]:
+def _call_keys(*replies: Reply) -> tuple[str, ...]:
     return tuple(reply.key for reply in replies if reply.key)

@@ -9,35 +9,35 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalmark import Case, Output, Turn
-from evalmark.scoring.judges.fence import LONGEST_DATA, fenced, mark_of, piece
-from evalmark.scoring.judges.question import Sheet, material_of
-from evalmark.scoring.judges.template import fill, frame, leftovers, packaged, slots_in
+from evalmark.scoring.judges.delimiters import MAX_TEXT_CHARS, delimit, delimiter_for, untrusted_text
+from evalmark.scoring.judges.question import QuestionTemplate, material_of
+from evalmark.scoring.judges.template import common_prompt, fill, has_stray_braces, load_prompt, slots_in
 
 TEXTS = st.lists(st.text(), min_size=1, max_size=4)
 
 
 def parts(*texts):
-    return [piece(f"context {n}", text) for n, text in enumerate(texts)]
+    return [untrusted_text(f"context {n}", text) for n, text in enumerate(texts)]
 
 
 def sheet(*sections, **material):
-    found = {slot: [piece(slot, text)] for slot, text in material.items()}
-    return Sheet(sections=sections, form="Reply.", ours={"name": "tone"}, material=found)
+    found = {slot: [untrusted_text(slot, text)] for slot, text in material.items()}
+    return QuestionTemplate(sections=sections, form="Reply.", ours={"name": "tone"}, material=found)
 
 
 @given(texts=TEXTS)
 def test_the_mark_stands_in_none_of_the_texts_and_is_the_same_for_the_same_texts(texts):
-    mark = mark_of(parts(*texts))
+    mark = delimiter_for(parts(*texts))
     assert re.fullmatch(r"[0-9a-f]{16}([0-9a-f]{16})*", mark)
     assert all(mark not in text.lower() for text in texts)
-    assert mark == mark_of(parts(*texts))
+    assert mark == delimiter_for(parts(*texts))
 
 
 @given(texts=TEXTS, other=st.text())
 def test_other_texts_have_another_mark(texts, other):
-    assert (mark_of(parts(*texts)) == mark_of(parts(other))) == (texts == [other])
-    assert mark_of(parts(*texts)) != mark_of(parts(*texts, other))
-    assert mark_of(parts(*texts)) != mark_of(parts("".join(texts) + "x"))
+    assert (delimiter_for(parts(*texts)) == delimiter_for(parts(other))) == (texts == [other])
+    assert delimiter_for(parts(*texts)) != delimiter_for(parts(*texts, other))
+    assert delimiter_for(parts(*texts)) != delimiter_for(parts("".join(texts) + "x"))
 
 
 def always(parts, attempt):
@@ -56,7 +56,7 @@ def always(parts, attempt):
     ],
 )
 def test_a_mark_that_stands_in_a_text_is_made_longer_or_made_anew(known, length, attempt):
-    mark = mark_of(parts("harmless", known), digest=always)
+    mark = delimiter_for(parts("harmless", known), digest=always)
     assert mark == always([], attempt)[:length]
     assert mark not in known.lower()
 
@@ -65,11 +65,11 @@ def test_a_mark_that_stands_in_a_text_is_made_longer_or_made_anew(known, length,
 def test_a_question_holds_the_output_letter_for_letter_and_its_fence_once(output, question):
     asked = sheet("Asked: {{input}}", "Judge: {{output}}", input=question, output=output).question(None, {})
     system, user = (turn.content for turn in asked.messages)
-    mark = mark_of(asked.material)
+    mark = delimiter_for(asked.material)
     assert f'<data-{mark} name="output">\n{output}\n</data-{mark}>' in user
     assert user.count(f"</data-{mark}>") == 2
     assert system.count(mark) == 2
-    assert output not in system or output in fill(frame().system, {"mark": mark})
+    assert output not in system or output in fill(common_prompt().system, {"mark": mark})
 
 
 @pytest.mark.parametrize(
@@ -98,10 +98,10 @@ def test_sections_that_nothing_fills_are_left_out_but_never_the_one_with_the_out
 
 
 def test_a_text_that_is_too_long_is_cut_and_the_cut_is_told():
-    long = "x" * (LONGEST_DATA + 5)
-    part = piece("output", long)
+    long = "x" * (MAX_TEXT_CHARS + 5)
+    part = untrusted_text("output", long)
     assert part.is_cut
-    assert fenced(part, "3f").startswith('<data-3f name="output" cut="the first 100,000 of 100,005 characters">\nxxx')
+    assert delimit(part, "3f").startswith('<data-3f name="output" cut="the first 100,000 of 100,005 characters">\nxxx')
     assert sheet("{{output}}", output=long).question(None, {}).cut == {"output": [100_000, 100_005]}
     assert sheet("{{output}}", output="short").question(None, {}).cut == {}
 
@@ -147,7 +147,7 @@ def test_a_case_with_half_a_surrogate_pair_can_be_asked_about():
     ],
 )
 def test_what_is_no_slot_is_noticed(template, left):
-    assert leftovers(template) is left
+    assert has_stray_braces(template) is left
 
 
 def test_every_prompt_of_the_package_is_read_strictly_and_has_known_slots():
@@ -157,10 +157,10 @@ def test_every_prompt_of_the_package_is_read_strictly_and_has_known_slots():
         for name in ("closed_qa", "criteria", "factuality", "faithfulness", "frame", "pairwise", "rubric")
     ]
     for name in names:
-        assert packaged(name.removesuffix(".yaml")).data
-    assert slots_in(frame().system) == {"mark"}
-    assert slots_in(frame().repair) == {"wrong", "form"}
-    assert set(frame().forms) == {"scale", "percentage", "boolean", "choice", "words"}
+        assert load_prompt(name.removesuffix(".yaml")).data
+    assert slots_in(common_prompt().system) == {"mark"}
+    assert slots_in(common_prompt().repair) == {"wrong", "form"}
+    assert set(common_prompt().forms) == {"scale", "percentage", "boolean", "choice", "words"}
 
 
 @given(

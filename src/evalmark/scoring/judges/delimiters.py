@@ -5,12 +5,12 @@ from collections.abc import Callable, Sequence
 from itertools import count as endless
 from typing import NamedTuple
 
-LONGEST_DATA = 100_000
+MAX_TEXT_CHARS = 100_000
 """Characters of one text that a judge is shown; what comes after is cut off, and the score's detail says so."""
-SHORTEST_MARK = 16
+MIN_DELIMITER_CHARS = 16
 
 
-class Piece(NamedTuple):
+class UntrustedText(NamedTuple):
     """One text that others wrote."""
 
     label: str
@@ -25,12 +25,12 @@ class Piece(NamedTuple):
         return self.length > len(self.text)
 
 
-def piece(label: str, text: str) -> Piece:
-    """A text as a judge is shown it, not longer than `LONGEST_DATA`."""
-    return Piece(label, text[:LONGEST_DATA], len(text))
+def untrusted_text(label: str, text: str) -> UntrustedText:
+    """A text as a judge is shown it, not longer than `MAX_TEXT_CHARS`."""
+    return UntrustedText(label, text[:MAX_TEXT_CHARS], len(text))
 
 
-def fenced(part: Piece, mark: str) -> str:
+def delimit(part: UntrustedText, mark: str) -> str:
     """The text between two lines that hold the mark, letter for letter.
 
     >>> print(fenced(piece("output", "Oslo"), "3f"))
@@ -42,7 +42,7 @@ def fenced(part: Piece, mark: str) -> str:
     return f'<data-{mark} name="{part.label}"{cut}>\n{part.text}\n</data-{mark}>'
 
 
-def _digest(parts: Sequence[Piece], attempt: int) -> str:
+def _digest(parts: Sequence[UntrustedText], attempt: int) -> str:
     digest = hashlib.sha256(f"evalmark-fence-{attempt}".encode())
     for part in parts:
         for text in (part.label, part.text):
@@ -52,7 +52,9 @@ def _digest(parts: Sequence[Piece], attempt: int) -> str:
     return digest.hexdigest()
 
 
-def mark_of(parts: Sequence[Piece], digest: Callable[[Sequence[Piece], int], str] = _digest) -> str:
+def delimiter_for(
+    parts: Sequence[UntrustedText], digest: Callable[[Sequence[UntrustedText], int], str] = _digest
+) -> str:
     """The mark of a fence around these texts: hex digits that stand in none of them.
 
     It is a hash over all of them, so a text would have to hold its own hash to close its fence, and
@@ -61,7 +63,7 @@ def mark_of(parts: Sequence[Piece], digest: Callable[[Sequence[Piece], int], str
     texts = [part.text.casefold() for part in parts]
     for attempt in endless():
         whole = digest(parts, attempt)
-        for length in range(SHORTEST_MARK, len(whole) + 1, 16):
+        for length in range(MIN_DELIMITER_CHARS, len(whole) + 1, 16):
             if not any(whole[:length] in text for text in texts):
                 return whole[:length]
     raise AssertionError("unreachable")

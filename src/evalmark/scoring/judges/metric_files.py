@@ -15,13 +15,13 @@ from evalmark.inputs.documents.document import DataPath, Document, load_document
 from evalmark.inputs.documents.json_walk import json_path
 from evalmark.inputs.documents.secrets import secrets_in
 
-from .fields import MANY, Fields, shown
+from .field_reader import MAX_REPEATS, FieldReader, json_preview
 from .measure import KEYS, Measure, MeasureKind, Option
 from .metric import MetricFile
 from .question import MATERIAL
-from .template import is_text, leftovers, packaged, slots_in
+from .template import has_stray_braces, is_text, load_prompt, slots_in
 
-TOP = (
+TOP_LEVEL_KEYS = (
     "name",
     "config",
     "metric_description",
@@ -33,15 +33,17 @@ TOP = (
     "settings",
     "template",
 )
-CONFIG = ("needs_history", "needs_example_output")
-SCORE = ("type", "description", "min", "max", "choices", "weighted")
-ELSEWHERE = dict.fromkeys(CONFIG, "config") | dict.fromkeys(("type", "min", "max", "choices", "weighted"), "score")
+CONFIG_KEYS = ("needs_history", "needs_example_output")
+SCORE_KEYS = ("type", "description", "min", "max", "choices", "weighted")
+PARENT_OF_KEY = dict.fromkeys(CONFIG_KEYS, "config") | dict.fromkeys(
+    ("type", "min", "max", "choices", "weighted"), "score"
+)
 """Under which key one belongs that was found at the top."""
-OURS = ("name", "description", "score")
+METRIC_SLOTS = ("name", "description", "score")
 """Slots of a template that show what the metric itself says."""
-SPARE = Measure(kind="scale")
+INVALID_MEASURE = Measure(kind="scale")
 """Stands for a measure with a fault."""
-LONGEST_SCALE = 101
+MAX_WEIGHTED_SCALE = 101
 """Numbers of a scale that can be weighted with their probabilities."""
 
 
@@ -57,33 +59,33 @@ def read_metric(path: str | os.PathLike[str]) -> MetricFile:
             f"{file}: a metric in a prompt file is read with `evalmark.prompts.metrics.reading.read_prompt_metric`; metric files of "
             "this form are JSON or YAML."
         )
-    return metric_in(load_document(file, is_text))
+    return parse_metric(load_document(file, is_text))
 
 
 @cache
 def packaged_metric(name: str) -> MetricFile:
     """A metric that is shipped with evalmark."""
-    return metric_in(packaged(name))
+    return parse_metric(load_prompt(name))
 
 
-def metric_in(document: Document) -> MetricFile:
+def parse_metric(document: Document) -> MetricFile:
     """The metric in a document.
 
     Raises:
         ConfigError: something in it is wrong; all faults are named, one a line.
     """
-    if hint := _other_file(document.data):
+    if hint := _wrong_file_hint(document.data):
         raise DataError(f"{document.place_of()}: {hint}")
-    reading = _Reading(document=document, fields=Fields(), notes=list(document.notes))
+    reading = _MetricParser(document=document, fields=FieldReader(), notes=list(document.notes))
     metric = reading.metric(document.data)
     faults = reading.fields.faults
     if faults:
-        told = [f"{document.place_of(at)}: {json_path(at)} {sentence}" for at, sentence in _in_order(faults, document)]
+        told = [f"{document.place_of(at)}: {json_path(at)} {sentence}" for at, sentence in _by_line(faults, document)]
         raise ConfigError.of(told)
     return metric
 
 
-def _in_order(faults: list[tuple[DataPath, str]], document: Document) -> list[tuple[DataPath, str]]:
+def _by_line(faults: list[tuple[DataPath, str]], document: Document) -> list[tuple[DataPath, str]]:
     def line(fault: tuple[DataPath, str]) -> int:
         at = fault[0]
         return next((n for end in range(len(at), -1, -1) if (n := document.lines.get(at[:end]))), 1)
@@ -91,10 +93,10 @@ def _in_order(faults: list[tuple[DataPath, str]], document: Document) -> list[tu
     return sorted(faults, key=line)
 
 
-def _other_file(data: Any) -> str | None:
+def _wrong_file_hint(data: Any) -> str | None:
     """What to say of a file that is something else than a metric."""
     if not isinstance(data, Mapping):
-        return f"this is {shown(data)}; a metric is a mapping with `name`, `metric_description` and `score`."
+        return f"this is {json_preview(data)}; a metric is a mapping with `name`, `metric_description` and `score`."
     if {"metric_description", "score"} & data.keys():
         return None
     if "data" in data:
@@ -105,23 +107,23 @@ def _other_file(data: Any) -> str | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Reading:
+class _MetricParser:
     """One metric on its way from data to a value."""
 
     document: Document
-    fields: Fields
+    fields: FieldReader
     notes: list[str] = field(default_factory=list)
 
     def metric(self, data: Mapping[str, Any]) -> MetricFile:
         """The metric; worth something only if no fault has been found."""
         fields = self.fields
-        self._unknown((), data, TOP)
+        self._unknown((), data, TOP_LEVEL_KEYS)
         config = fields.mapping((), data, "config") or {}
-        self._unknown(("config",), config, CONFIG)
+        self._unknown(("config",), config, CONFIG_KEYS)
         history = self._truth(("config",), config, "needs_history")
         example = self._truth(("config",), config, "needs_example_output")
         score = fields.mapping((), data, "score") or {}
-        self._unknown(("score",), score, SCORE)
+        self._unknown(("score",), score, SCORE_KEYS)
         measure = self._measure(score)
         return MetricFile(
             name=fields.text((), data, "name") or "",
@@ -131,7 +133,7 @@ class _Reading:
             needs_example_output=example,
             threshold=self._threshold(data, measure),
             direction=self._direction(data),
-            repeat=fields.whole((), data, "repeat", 1, MANY, needed=False) or 1,
+            repeat=fields.whole((), data, "repeat", 1, MAX_REPEATS, needed=False) or 1,
             weighted=self._weighted(score, measure),
             template=self._template(data, history, example),
             judge=fields.text((), data, "judge", needed=False),
@@ -142,8 +144,8 @@ class _Reading:
     def _unknown(self, at: DataPath, data: Mapping[str, Any], known: tuple[str, ...]) -> None:
         for key in (key for key in data if key not in (*known, "$schema")):
             where = f"`{at[-1]}`" if at else "a metric"
-            if not at and key in ELSEWHERE:
-                advice = f"write it under `{ELSEWHERE[key]}`."
+            if not at and key in PARENT_OF_KEY:
+                advice = f"write it under `{PARENT_OF_KEY[key]}`."
             elif close := get_close_matches(str(key).lower(), known, n=1):
                 advice = f"did you mean `{close[0]}`?"
             else:
@@ -176,7 +178,7 @@ class _Reading:
         if low is not None and high is not None and low >= high:
             self.fields.find((*at, "min"), f"is {low} and `max` is {high}; `min` has to be less than `max`.")
         fits = low is not None and high is not None and low < high
-        return Measure(kind="scale", description=description, low=low or 0, high=high or 1) if fits else SPARE
+        return Measure(kind="scale", description=description, low=low or 0, high=high or 1) if fits else INVALID_MEASURE
 
     def _kind(self, said: str | None) -> MeasureKind | None:
         found: dict[str, MeasureKind] = {kind: kind for kind in KEYS}
@@ -184,7 +186,7 @@ class _Reading:
             return found.get((said or "").lower())
         close = get_close_matches(said.lower(), found, n=1)
         advice = f"did you mean `{close[0]}`?" if close else f"there are {', '.join(found)}."
-        self.fields.find(("score", "type"), f"is {shown(said)}, which is no type of score; {advice}")
+        self.fields.find(("score", "type"), f"is {json_preview(said)}, which is no type of score; {advice}")
         return None
 
     def _unused(self, score: Mapping[str, Any], kind: str | None) -> None:
@@ -220,7 +222,7 @@ class _Reading:
         at: DataPath = ("threshold",)
         low, high = (measure.low, measure.high) if measure.kind == "scale" else (0, 100)
         is_number = isinstance(found, (int, float)) and not isinstance(found, bool)
-        is_raw = is_number and found > 1 and low <= found <= high and measure is not SPARE
+        is_raw = is_number and found > 1 and low <= found <= high and measure is not INVALID_MEASURE
         if is_raw and measure.kind in ("scale", "percentage"):
             meant = f"{found:g} of {low}..{high} is {(found - low) / (high - low):g}"
             self.fields.find(at, f"is {found:g}; it takes a number from 0 to 1, and {meant}.")
@@ -230,18 +232,20 @@ class _Reading:
     def _direction(self, data: Mapping[str, Any]) -> Direction:
         found = data.get("direction")
         if found not in (None, "higher", "lower"):
-            self.fields.find(("direction",), f"is {shown(found)}; it takes `higher` or `lower`, whichever is better.")
+            self.fields.find(
+                ("direction",), f"is {json_preview(found)}; it takes `higher` or `lower`, whichever is better."
+            )
         return "lower" if found == "lower" else "higher"
 
     def _weighted(self, score: Mapping[str, Any], measure: Measure) -> bool:
         if "weighted" not in score:
             return False
         wanted = self._truth(("score",), score, "weighted")
-        fits = measure.kind == "scale" and measure.low >= 0 and measure.high - measure.low < LONGEST_SCALE
+        fits = measure.kind == "scale" and measure.low >= 0 and measure.high - measure.low < MAX_WEIGHTED_SCALE
         if wanted and not fits:
             self.fields.find(
                 ("score", "weighted"),
-                f"is for scales of at most {LONGEST_SCALE} numbers, from 0 or more; leave it out.",
+                f"is for scales of at most {MAX_WEIGHTED_SCALE} numbers, from 0 or more; leave it out.",
             )
         return wanted and fits
 
@@ -263,21 +267,23 @@ class _Reading:
             or not sections
             or not all(isinstance(s, str) and s.strip() for s in sections)
         ):
-            self.fields.find(("template",), f"is {shown(found)}; it takes a text, or a list of texts.")
+            self.fields.find(("template",), f"is {json_preview(found)}; it takes a text, or a list of texts.")
             return ()
         used = frozenset[str]().union(*map(slots_in, sections))
         at: DataPath = ("template",)
-        for slot in sorted(used - set(MATERIAL) - set(OURS)):
-            close = get_close_matches(slot, (*MATERIAL, *OURS), n=1)
-            advice = f"did you mean {{{{{close[0]}}}}}?" if close else f"there are {', '.join((*MATERIAL, *OURS))}."
+        for slot in sorted(used - set(MATERIAL) - set(METRIC_SLOTS)):
+            close = get_close_matches(slot, (*MATERIAL, *METRIC_SLOTS), n=1)
+            advice = (
+                f"did you mean {{{{{close[0]}}}}}?" if close else f"there are {', '.join((*MATERIAL, *METRIC_SLOTS))}."
+            )
             self.fields.find(at, f"has a slot {{{{{slot}}}}} that nothing fills; {advice}")
-        if any(map(leftovers, sections)):
+        if any(map(has_stray_braces, sections)):
             self.fields.find(
                 at, "holds {{, }} or {% that open no slot; slots are names such as {{output}}, and no more."
             )
         if "output" not in used:
             self.fields.find(at, "has no slot {{output}}, so nothing would be judged.")
-        for slot, needed, key in (("history", history, CONFIG[0]), ("expected", example, CONFIG[1])):
+        for slot, needed, key in (("history", history, CONFIG_KEYS[0]), ("expected", example, CONFIG_KEYS[1])):
             if slot in used and not needed:
                 self.fields.find(at, f"shows {{{{{slot}}}}}, and `config.{key}` is not true.")
         return tuple(sections)

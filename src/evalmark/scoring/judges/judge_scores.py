@@ -10,20 +10,20 @@ from evalmark.core.values.call import Reply
 from evalmark.core.values.score import Direction, Score
 from evalmark.core.values.words import count
 
-from .engine import Heard, hear_often
-from .faults import Fault
+from .faults import ReplyFault
+from .judge_calls import JudgeReply, ask_repeatedly
 from .measure import Measure
 from .metric import MetricFile
-from .question import LONGEST_SAID, Question
-from .replies import said
+from .question import MAX_REPLY_CHARS, Question
+from .replies import reply_text
 from .verdict import Verdict
-from .weighting import Scale, Weighted, weighted
+from .weighting import Scale, WeightedScore, weighted_score
 
 NO_REASON = "the judge gave no reason"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standard:
+class ScoreRule:
     """By what a judge's words become a score."""
 
     name: str
@@ -35,9 +35,9 @@ class Standard:
     """Whether the numbers of a scale are weighted with their probabilities."""
 
 
-def standard_of(metric: MetricFile, repeat: int) -> Standard:
+def score_rule_of(metric: MetricFile, repeat: int) -> ScoreRule:
     """The standard that a metric file sets, for a judge who is asked so often."""
-    return Standard(
+    return ScoreRule(
         name=metric.name,
         measure=metric.measure,
         direction=metric.direction,
@@ -46,17 +46,19 @@ def standard_of(metric: MetricFile, repeat: int) -> Standard:
     )
 
 
-async def judged(judge: ChatModel, question: Question, read: Callable[[Reply], Verdict | Fault], by: Standard) -> Score:
+async def score_output(
+    judge: ChatModel, question: Question, read: Callable[[Reply], Verdict | ReplyFault], by: ScoreRule
+) -> Score:
     """The score of an output; `unscored` where one of the judge's replies could not be used."""
-    heard = await hear_often(judge, question, read, by.repeat)
-    detail = spoken(heard, judge.name, question)
+    heard = await ask_repeatedly(judge, question, read, by.repeat)
+    detail = call_details(heard, judge.name, question)
     last = heard[-1]
     if last.fault is not None:
-        return not_judged(by.name, last, detail, by.direction)
-    return _scored(heard, by, detail)
+        return unusable_reply_score(by.name, last, detail, by.direction)
+    return _combined_score(heard, by, detail)
 
 
-def spoken(heard: Sequence[Heard[Any]], judge: str, question: Question) -> dict[str, Any]:
+def call_details(heard: Sequence[JudgeReply[Any]], judge: str, question: Question) -> dict[str, Any]:
     """What is kept of the calls, whatever they came to."""
     cut = {"cut": question.cut} if question.cut else {}
     return {
@@ -68,10 +70,12 @@ def spoken(heard: Sequence[Heard[Any]], judge: str, question: Question) -> dict[
     }
 
 
-def not_judged(name: str, last: Heard[Any], detail: Mapping[str, Any], direction: Direction = "higher") -> Score:
+def unusable_reply_score(
+    name: str, last: JudgeReply[Any], detail: Mapping[str, Any], direction: Direction = "higher"
+) -> Score:
     """The score of an output on which the judge gave no verdict that can be used; its words are kept."""
-    fault = last.fault or Fault("judge_parse", "it is empty")
-    kept = said(last.reply)[:LONGEST_SAID]
+    fault = last.fault or ReplyFault("judge_parse", "it is empty")
+    kept = reply_text(last.reply)[:MAX_REPLY_CHARS]
     return Score(
         name=name,
         status="unscored",
@@ -81,17 +85,17 @@ def not_judged(name: str, last: Heard[Any], detail: Mapping[str, Any], direction
     )
 
 
-def _scored(heard: Sequence[Heard[Verdict]], by: Standard, detail: dict[str, Any]) -> Score:
+def _combined_score(heard: Sequence[JudgeReply[Verdict]], by: ScoreRule, detail: dict[str, Any]) -> Score:
     verdicts = [one.found for one in heard if one.found is not None]
     raws = [verdict.raw for verdict in verdicts]
     found = {"verdict": raws[0], **detail}
     if len(raws) > 1:
-        found |= {"verdict": _usual(raws), "verdicts": raws, "flipped": len(set(raws)) > 1}
+        found |= {"verdict": _most_common(raws), "verdicts": raws, "flipped": len(set(raws)) > 1}
     if by.measure.kind == "choice" and (meaning := by.measure.options[found["verdict"]].meaning):
         found["meaning"] = meaning
     numbers: list[Any] = raws
     if by.weighted:
-        numbers, how = _weighed(heard, raws, by.measure)
+        numbers, how = _weighted_numbers(heard, raws, by.measure)
         found |= how
     values = [by.measure.value_of(number) for number in numbers]
     known = [value for value in values if value is not None]
@@ -111,7 +115,7 @@ def _scored(heard: Sequence[Heard[Verdict]], by: Standard, detail: dict[str, Any
     )
 
 
-def _usual(raws: Sequence[Any]) -> Any:
+def _most_common(raws: Sequence[Any]) -> Any:
     """The verdict given most often; the first of those where several were."""
     return Counter(raws).most_common(1)[0][0]
 
@@ -130,30 +134,30 @@ def _reason(verdicts: Sequence[Verdict], found: Mapping[str, Any]) -> str:
     reason = usual.reason.strip() or NO_REASON
     if not found.get("flipped"):
         return reason
-    all_said = ", ".join(_word(verdict.raw) for verdict in verdicts)
-    return f"asked {count(len(verdicts), 'time')}, the judge said {all_said}; {_word(usual.raw)} because: {reason}"
+    all_said = ", ".join(_format_verdict(verdict.raw) for verdict in verdicts)
+    return f"asked {count(len(verdicts), 'time')}, the judge said {all_said}; {_format_verdict(usual.raw)} because: {reason}"
 
 
-def _word(raw: Any) -> str:
+def _format_verdict(raw: Any) -> str:
     if isinstance(raw, bool):
         return "yes" if raw else "no"
     return f"{raw:g}" if isinstance(raw, float) else str(raw)
 
 
-def _weighed(
-    heard: Sequence[Heard[Verdict]], raws: Sequence[int], measure: Measure
+def _weighted_numbers(
+    heard: Sequence[JudgeReply[Verdict]], raws: Sequence[int], measure: Measure
 ) -> tuple[list[float], dict[str, Any]]:
     """The expected scores where the endpoint gave probabilities, else the plain numbers and why."""
     scale = Scale(measure.low, measure.high)
     found = [
         "the endpoint takes no question for probabilities"
         if one.without_logprobs
-        else weighted(one.reply, measure.key, raw, scale)
+        else weighted_score(one.reply, measure.key, raw, scale)
         for one, raw in zip(heard, raws, strict=True)
     ]
     if plain := [why for why in found if isinstance(why, str)]:
         # Means of numbers that were got in two ways would be means of neither.
         return list(raws), {"weighting": f"plain: {plain[0]}"}
-    expected = [one for one in found if isinstance(one, Weighted)]
+    expected = [one for one in found if isinstance(one, WeightedScore)]
     mass = min(one.mass for one in expected)
     return [one.score for one in expected], {"weighting": "logprobs", "mass": round(mass, 6)}

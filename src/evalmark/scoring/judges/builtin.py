@@ -12,7 +12,7 @@ from evalmark.core.values.score import Score
 from evalmark.scoring.binding.verdict import no_reference
 from evalmark.scoring.binding.wording import shown
 
-from .reading import packaged_metric
+from .metric_files import packaged_metric
 from .rubric import Rubric, check_repeat
 
 
