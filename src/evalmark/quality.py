@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from evalmark.runs.guardrails.guard import Guard
     from evalmark.runs.guardrails.improvement import improve_answer, improve_answer_async
     from evalmark.runs.guardrails.verdicts import BlockedError, GuardVerdict
-    from evalmark.scoring.builtin.answer_quality import Rules
+    from evalmark.scoring.builtin.answer_quality import QualityRules
 
 __all__ = [
     "Assessment",
     "BlockedError",
     "Guard",
     "GuardVerdict",
-    "Rules",
+    "QualityRules",
     "assess_answer",
     "dspy_metric",
     "improve_answer",
@@ -31,7 +31,7 @@ __getattr__ = deferred(
         "BlockedError": "evalmark.runs.guardrails.verdicts",
         "Guard": "evalmark.runs.guardrails.guard",
         "GuardVerdict": "evalmark.runs.guardrails.verdicts",
-        "Rules": "evalmark.scoring.builtin.answer_quality",
+        "QualityRules": "evalmark.scoring.builtin.answer_quality",
         "assess_answer": "evalmark.runs.guardrails.assess",
         "dspy_metric": "evalmark.runs.guardrails.dspy_metrics",
         "improve_answer": "evalmark.runs.guardrails.improvement",

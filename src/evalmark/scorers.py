@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from evalmark.interop.shared.assertions import Assertions, JudgedAssertions
     from evalmark.scoring.builtin.answer_quality import AnswerQuality
     from evalmark.scoring.builtin.checks import Contains, Equals, Length, Regex, Time
-    from evalmark.scoring.builtin.closeness import Chrf, EditSimilarity
-    from evalmark.scoring.builtin.numbers import Numeric
+    from evalmark.scoring.builtin.json_checks import IsJson, JsonSchema
+    from evalmark.scoring.builtin.numeric import Numeric
     from evalmark.scoring.builtin.rag import (
         AnswerCorrectness,
         AnswerHallucination,
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     )
     from evalmark.scoring.builtin.retrieval import ContextPrecisionAtK, ContextRecallAtK
     from evalmark.scoring.builtin.similarity import CosineRule, Similarity
-    from evalmark.scoring.builtin.structure import IsJson, JsonSchema
     from evalmark.scoring.builtin.structured_output import StructuredOutput
+    from evalmark.scoring.builtin.text_similarity import Chrf, EditSimilarity
     from evalmark.scoring.builtin.tool_calls import ToolCalls
 
 __all__ = [
@@ -63,20 +63,20 @@ __getattr__ = deferred(
         "AnswerQuestionRelevance": "evalmark.scoring.builtin.rag",
         "AnswerRelevance": "evalmark.scoring.builtin.rag",
         "Assertions": "evalmark.interop.shared.assertions",
-        "Chrf": "evalmark.scoring.builtin.closeness",
+        "Chrf": "evalmark.scoring.builtin.text_similarity",
         "Contains": "evalmark.scoring.builtin.checks",
         "ContextPrecisionAtK": "evalmark.scoring.builtin.retrieval",
         "ContextRecallAtK": "evalmark.scoring.builtin.retrieval",
         "ContextRelevance": "evalmark.scoring.builtin.rag",
         "ContextSufficiency": "evalmark.scoring.builtin.rag",
         "CosineRule": "evalmark.scoring.builtin.similarity",
-        "EditSimilarity": "evalmark.scoring.builtin.closeness",
+        "EditSimilarity": "evalmark.scoring.builtin.text_similarity",
         "Equals": "evalmark.scoring.builtin.checks",
-        "IsJson": "evalmark.scoring.builtin.structure",
-        "JsonSchema": "evalmark.scoring.builtin.structure",
+        "IsJson": "evalmark.scoring.builtin.json_checks",
+        "JsonSchema": "evalmark.scoring.builtin.json_checks",
         "JudgedAssertions": "evalmark.interop.shared.assertions",
         "Length": "evalmark.scoring.builtin.checks",
-        "Numeric": "evalmark.scoring.builtin.numbers",
+        "Numeric": "evalmark.scoring.builtin.numeric",
         "PythonAssertion": "evalmark.interop.promptfoo.python",
         "Regex": "evalmark.scoring.builtin.checks",
         "Similarity": "evalmark.scoring.builtin.similarity",

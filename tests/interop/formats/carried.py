@@ -21,11 +21,11 @@ from evalmark.interop.promptfoo.writing import to_promptfoo_files
 from evalmark.interop.shared.origins import metric_of
 from evalmark.interop.shared.portable import Check, Exported, Portable
 from evalmark.judges import MetricFile
-from evalmark.prompts.templates.reading import prompt_in
+from evalmark.prompts.templates.prompt_files import parse_prompt
 from evalmark.reports.files.run_json import as_jsonl
 from evalmark.scoring.judges.measure import Measure
 
-PROMPT = prompt_in(
+PROMPT = parse_prompt(
     """---
 name: mood
 description: Names the mood of a text.

@@ -17,7 +17,7 @@ from evalmark.interop.openai_evals.reading import import_openai_evals
 from evalmark.interop.openai_evals.registry_reading import import_openai_registry
 from evalmark.interop.shared.assertions import Assertions
 from evalmark.judges import read_metric
-from evalmark.scoring.binding.named import resolve
+from evalmark.scoring.binding.registry import resolve_scorer
 
 from .carried import laid_out
 
@@ -335,7 +335,7 @@ def scores(folder, evals, answers, samples=SAMPLES):
     given = [replace(case, given=Output(value=answer)) for case, answer in zip(cases, answers, strict=True)]
     metrics = read_suite(folder / "in" / "suite.yaml").metrics
     settings = [{name: value for name, value in metric.settings.items() if name != "name"} for metric in metrics]
-    scorers = [resolve(metric.name, said) for metric, said in zip(metrics, settings, strict=True)]
+    scorers = [resolve_scorer(metric.name, said) for metric, said in zip(metrics, settings, strict=True)]
     run = evaluate(given, None, scorers, store=None)
     return [result.verdict for result in run.results]
 

@@ -15,7 +15,7 @@ from evalmark.core.values.score import Trial
 from evalmark.core.values.usage import Usage
 from evalmark.inputs.datasets.read import read_cases
 from evalmark.interop.shared.portable import Portable
-from evalmark.prompts.templates.reading import prompt_in, read_prompt
+from evalmark.prompts.templates.prompt_files import parse_prompt, read_prompt
 from evalmark.prompts.templates.rendering import render
 from evalmark.stats.summary.collect import summarise
 from evalmark.stats.summary.gate import judge
@@ -143,7 +143,7 @@ def test_the_cases_of_a_suite_that_was_moved_are_those_of_the_run(name, tmp_path
         assert found["c1"].input == {"text": "What a day!", "tone": "warm"}
 
 
-WITH_DEFAULTS = prompt_in(
+WITH_DEFAULTS = parse_prompt(
     """---
 name: mood
 inputs: {text: {type: string}, tone: {type: string}, place: {default: Oslo}, hint: {required: false}}

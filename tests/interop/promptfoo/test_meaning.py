@@ -9,7 +9,7 @@ from evalmark.core.settings import Settings
 from evalmark.interop.promptfoo.patterns import python_pattern
 from evalmark.interop.promptfoo.reading import import_promptfoo
 from evalmark.scorers import Regex
-from evalmark.scoring.binding.named import resolve
+from evalmark.scoring.binding.registry import resolve_scorer
 from tests.interop.formats.carried import laid_out
 from tests.interop.promptfoo.test_promptfoo import config, moved
 
@@ -313,7 +313,7 @@ def test_a_whole_object_is_compared(tmp_path):
     [metric] = suite["metrics"]
     answers = ['{"a": 1}', '{"a": 1, "b": 2}', '{"a": 1, "error": "x"}', "no"]
     cases = [Case(id=text, expected=case.expected, given=Output(value=text)) for text in answers]
-    run = evaluate(cases, None, [resolve("structured_output", metric["structured_output"])], store=None)
+    run = evaluate(cases, None, [resolve_scorer("structured_output", metric["structured_output"])], store=None)
     assert [result.verdict for result in run.results] == ["pass", "fail", "fail", "fail"]
 
 

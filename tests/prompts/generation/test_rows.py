@@ -11,21 +11,21 @@ from evalmark import Case
 from evalmark.errors import ConfigError, EvalmarkError
 from evalmark.inputs.documents.faults import PlacedError
 from evalmark.inputs.documents.whole import write_whole
-from evalmark.prompts.generation.asking import Wrong
-from evalmark.prompts.generation.coverage import coverage_of
-from evalmark.prompts.generation.drafting import groups_of, read_inputs
+from evalmark.prompts.generation.coverage import read_coverage
+from evalmark.prompts.generation.drafts import parse_inputs, rule_groups
 from evalmark.prompts.generation.effort import EFFORTS, effort_named
-from evalmark.prompts.generation.keeping import has_content, rows_in, statements_in, write_json
-from evalmark.prompts.generation.marks import read_verdicts
-from evalmark.prompts.generation.rows import Draft, inputs_in, rows_of, whole_text, without_twins
-from evalmark.prompts.generation.side_data import Mark, SideData, read_side_data, write_side_data
+from evalmark.prompts.generation.folder_files import has_content, read_rows, read_statements, write_json
+from evalmark.prompts.generation.rows import GeneratedTest, draft_rows, inputs_in, unique_drafts, whole_text
+from evalmark.prompts.generation.side_data import GenerationRecord, RuleGroundedness, read_record, write_record
+from evalmark.prompts.generation.stage_calls import ReplyProblem
 from evalmark.prompts.generation.stages import STAGES, from_here, stage_named
-from evalmark.prompts.generation.statements import read_inverses, statement
+from evalmark.prompts.generation.statements import parse_inverses, statement
+from evalmark.prompts.generation.validity import parse_verdicts
 from evalmark.prompts.generation.variables import NO_SCENARIO, check_inputs, inputs_schema, open_inputs, scenarios_of
-from evalmark.prompts.specs.lines import lines_of
 from evalmark.prompts.specs.prompt_tests import read_tests
 from evalmark.prompts.specs.spec import PromptSpec, read_spec
-from evalmark.prompts.templates.reading import prompt_in
+from evalmark.prompts.specs.statement_files import lines_of
+from evalmark.prompts.templates.prompt_files import parse_prompt
 from evalmark.reports.terminal.generation import coverage_text
 from evalmark.stats.summary.headline import left_out
 
@@ -47,7 +47,7 @@ FIELDS = [
 
 
 def spec_of(text: str, **more) -> PromptSpec:
-    return PromptSpec(prompt=prompt_in(text, Path("p.prompty")), **more)
+    return PromptSpec(prompt=parse_prompt(text, Path("p.prompty")), **more)
 
 
 PLAIN = spec_of("user:\n{{ text }}", rules=("One.", "Two."), inverse_rules=("Not one.", "Not two."))
@@ -62,20 +62,20 @@ def test_a_statement_stands_on_its_line_and_is_read_as_it_was_written(text):
 
 def test_what_a_terminal_would_act_on_is_not_in_a_statement():
     assert statement("\x1b]0;title\x07\x1b[31mBe\x9b1m \u202eshort.\x00", "it") == "Be short."
-    assert isinstance(statement("\x1b[31m\x07", "it"), Wrong)
+    assert isinstance(statement("\x1b[31m\x07", "it"), ReplyProblem)
 
 
 def test_what_a_terminal_would_act_on_is_escaped_in_json(tmp_path):
     rows = [{"inputs": {"text": "\x1b[1m\x9b2J\u202ea\u2028é"}}]
     write_json(tmp_path / "tests.json", rows)
     assert not set("\x1b\x9b\u202e\u2028") & set((tmp_path / "tests.json").read_text(encoding="utf-8"))
-    assert rows_in(tmp_path / "tests.json") == rows
+    assert read_rows(tmp_path / "tests.json") == rows
 
 
 @given(st.lists(st.tuples(st.integers(-1, 5), st.sampled_from(["", "No.", "Never.", "- x", "a\nb", "1."])), max_size=6))
 def test_inverses_are_each_of_its_own_rule_or_there_are_none(said):
-    found = read_inverses([{"rule": number, "inverse": text} for number, text in said], 3)
-    if not isinstance(found, Wrong):
+    found = parse_inverses([{"rule": number, "inverse": text} for number, text in said], 3)
+    if not isinstance(found, ReplyProblem):
         assert sorted(number for number, _ in said) == [1, 2, 3]
         assert len(found) == sum(bool(text) for _, text in said)
 
@@ -83,14 +83,14 @@ def test_inverses_are_each_of_its_own_rule_or_there_are_none(said):
 @pytest.mark.parametrize("name", [*FIELDS, "testinput", "input", "vars", "groundtruth", "generation"])
 def test_whatever_an_input_is_called_a_row_is_read_as_it_was_meant(name, tmp_path):
     spec = spec_of(f"user:\n{{{{ {name} }}}} {{{{ other }}}}", rules=("One.",))
-    draft = Draft({name: "a, b", "other": "c"}, spec.rule(1), "why", "guess")
-    write_json(tmp_path / "tests.json", rows_of(spec, [draft], {"One.": False}))
+    draft = GeneratedTest({name: "a, b", "other": "c"}, spec.rule(1), "why", "guess")
+    write_json(tmp_path / "tests.json", draft_rows(spec, [draft], {"One.": False}))
     (case,) = read_tests(tmp_path / "tests.json", spec, pytest.fail)
     assert isinstance(case, Case), case
     assert case.input == {name: "a, b", "other": "c"}
     assert (case.metadata["rule"], case.metadata["ruleid"], case.metadata["inverse"]) == ("One.", 1, False)
     assert case.expected is None
-    assert inputs_in(spec, rows_in(tmp_path / "tests.json")[0]) == case.input
+    assert inputs_in(spec, read_rows(tmp_path / "tests.json")[0]) == case.input
 
 
 @pytest.mark.parametrize(
@@ -108,11 +108,15 @@ def test_what_a_row_puts_in_is_found_wherever_it_stands(row, given):
 
 def test_a_test_is_the_same_where_rule_scenario_and_inputs_are():
     one, two = PLAIN.rule(1), PLAIN.rule(2)
-    drafts = [Draft({"text": "a"}, one), Draft({"text": "a"}, one, "again"), Draft({"text": "a"}, two)]
-    assert without_twins([*drafts, Draft({"text": "a"}, one, scenario="s")]) == [
+    drafts = [
+        GeneratedTest({"text": "a"}, one),
+        GeneratedTest({"text": "a"}, one, "again"),
+        GeneratedTest({"text": "a"}, two),
+    ]
+    assert unique_drafts([*drafts, GeneratedTest({"text": "a"}, one, scenario="s")]) == [
         drafts[0],
         drafts[2],
-        Draft({"text": "a"}, one, scenario="s"),
+        GeneratedTest({"text": "a"}, one, scenario="s"),
     ]
 
 
@@ -135,7 +139,7 @@ def test_what_a_scenario_sets_is_asked_of_nobody():
     spec = spec_of(SCENES, rules=("One.", "Two."), inverse_rules=("Not one.",))
     names = {s.name: [known.name for known in open_inputs(spec.prompt, s)] for s in scenarios_of(spec.prompt)}
     assert names == {"short": ["kind", "rows"], "all": ["tone"]}
-    groups = groups_of(spec, effort_named("medium", max_rules_per_call=1))
+    groups = rule_groups(spec, effort_named("medium", max_rules_per_call=1))
     assert [(group.scenario.name, [rule.number for rule in group.rules]) for group in groups] == [
         (name, [number]) for name in ("short", "all") for number in (1, 2, 3)
     ]
@@ -165,8 +169,8 @@ def test_inputs_are_asked_for_in_their_types():
     ],
 )
 def test_inputs_that_the_prompt_cannot_take_are_no_test(said, wrong):
-    found = read_inputs(said, spec_of(SCENES), NO_SCENARIO)
-    assert (wrong is None) == (not isinstance(found, Wrong))
+    found = parse_inputs(said, spec_of(SCENES), NO_SCENARIO)
+    assert (wrong is None) == (not isinstance(found, ReplyProblem))
     assert wrong is None or wrong in found.sentence
 
 
@@ -221,22 +225,26 @@ def test_what_no_model_can_write_is_refused(kind):
     ],
 )
 def test_verdicts_that_leave_a_doubt_are_none(said):
-    assert isinstance(read_verdicts(said, 2), Wrong)
+    assert isinstance(parse_verdicts(said, 2), ReplyProblem)
 
 
 def test_the_side_data_are_read_as_they_were_written(tmp_path):
-    side = SideData(marks={"One.": Mark(False, "No.")}).asked_anew(["rules", "tests"]).made("rules", "f", "openai/a")
-    write_side_data(tmp_path, side)
-    assert read_side_data(tmp_path) == side
+    side = (
+        GenerationRecord(marks={"One.": RuleGroundedness(False, "No.")})
+        .asked_anew(["rules", "tests"])
+        .made("rules", "f", "openai/a")
+    )
+    write_record(tmp_path, side)
+    assert read_record(tmp_path) == side
     assert (side.redo, side.origin("rules").times) == (("tests",), 1)
-    assert read_side_data(tmp_path / "nowhere") == SideData()
+    assert read_record(tmp_path / "nowhere") == GenerationRecord()
 
 
 @pytest.mark.parametrize("text", ["[]x", "[1]", "{}", '{"stages": {"a": 1}, "redo": [], "rules": []}', "nonsense"])
 def test_side_data_that_are_not_ours_are_an_error_with_their_place(tmp_path, text):
     (tmp_path / "generated.json").write_text(text, encoding="utf-8")
     with pytest.raises(PlacedError, match=r"generated\.json"):
-        read_side_data(tmp_path)
+        read_record(tmp_path)
 
 
 def test_a_file_that_cannot_be_written_leaves_what_was_there_and_nothing_beside_it(tmp_path):
@@ -257,12 +265,12 @@ def test_a_file_counts_where_something_stands_in_it(tmp_path, text, is_there):
 def test_a_file_that_holds_a_refusal_is_named_with_the_stage_that_makes_it_anew(tmp_path):
     (tmp_path / "inverse_rules.txt").write_text("I'm sorry, but I can't help with that.\n", encoding="utf-8")
     with pytest.raises(PlacedError, match="--redo inverse-rules"):
-        statements_in(tmp_path / "inverse_rules.txt")
+        read_statements(tmp_path / "inverse_rules.txt")
 
 
 def test_rows_that_are_no_list_of_objects_are_none(tmp_path):
     (tmp_path / "tests.json").write_text(json.dumps({"data": []}), encoding="utf-8")
-    assert rows_in(tmp_path / "tests.json") is None
+    assert read_rows(tmp_path / "tests.json") is None
 
 
 def test_each_preset_asks_for_no_less_than_the_one_before():
@@ -283,7 +291,7 @@ def test_lines_of_the_report_fit_the_terminal(tmp_path, width):
     prompt.write_text("user:\n{{ text }}")
     write_whole(tmp_path / "p" / "rules.txt", [f"{'Answer in one word, whatever is asked. ' * 5}\n"])
     write_json(tmp_path / "p" / "tests.json", [{"testinput": "Hi", "ruleid": 1}])
-    (line,) = [line for line in coverage_text(coverage_of(prompt), width).splitlines() if "Answer" in line]
+    (line,) = [line for line in coverage_text(read_coverage(prompt), width).splitlines() if "Answer" in line]
     assert len(line) == width
     assert line.endswith("…")
 
@@ -299,6 +307,6 @@ def test_what_the_report_counts_is_what_the_headline_of_a_run_counts(tmp_path):
         {"testinput": "e", "tags": ["baseline"]},
     ]
     write_json(tmp_path / "p" / "tests.json", rows)
-    found = coverage_of(prompt)
+    found = read_coverage(prompt)
     cases = list(read_tests(tmp_path / "p" / "tests.json", read_spec(prompt)))
     assert (found.counted, found.baseline) == (sum(left_out(case) is None for case in cases), 2) == (1, 2)

@@ -4,10 +4,10 @@ import asyncio
 from pathlib import Path
 
 from evalmark import Case, Output
+from evalmark.prompts.metrics.metric_prompts import read_prompt_metric
 from evalmark.prompts.metrics.needs import with_spec
-from evalmark.prompts.metrics.reading import read_prompt_metric
 from evalmark.prompts.specs.spec import PromptSpec
-from evalmark.prompts.templates.reading import prompt_in
+from evalmark.prompts.templates.prompt_files import parse_prompt
 from evalmark.testing.chat import ScriptedModel
 
 PROMPT = "---\nname: tagger\n---\nsystem:\nReturn one tag.\nuser:\n{{ text }}\n"
@@ -19,7 +19,9 @@ OUTPUT = Output(value="NN")
 def spec(folder=Path("prompts"), **fields):
     """A prompt with two rules."""
     known = {"intent": "Tag a word.", "input_spec": ("A word.",), "rules": RULES, "inverse_rules": ("Two tags.",)}
-    return PromptSpec(prompt=prompt_in(PROMPT, folder / "tagger.prompty"), folder=folder / "tagger", **(known | fields))
+    return PromptSpec(
+        prompt=parse_prompt(PROMPT, folder / "tagger.prompty"), folder=folder / "tagger", **(known | fields)
+    )
 
 
 def metric(folder, text, name="fine.metric.prompty", *, named=True, **fields):

@@ -8,8 +8,8 @@ from evalmark import Case, Output, evaluate
 from evalmark.errors import ConfigError
 from evalmark.prompts.metrics.compliance import Compliance
 from evalmark.prompts.metrics.needs import with_spec
-from evalmark.scoring.binding.bound import as_scorer
-from evalmark.scoring.binding.named import resolve
+from evalmark.scoring.binding.bound_scorer import as_scorer
+from evalmark.scoring.binding.registry import resolve_scorer
 from evalmark.testing.chat import ScriptedModel
 
 from .asking import CASE, OUTPUT, RULES, ask, spec, told
@@ -121,7 +121,7 @@ def test_without_an_answer_nobody_is_asked():
 
 
 def test_it_needs_a_prompt_under_test():
-    scorer = resolve("compliance")
+    scorer = resolve_scorer("compliance")
     with pytest.raises(ConfigError, match="compliance needs a prompt under test"):
         with_spec(scorer, None)
     with pytest.raises(ConfigError, match="compliance needs a prompt under test"):
@@ -130,11 +130,11 @@ def test_it_needs_a_prompt_under_test():
 
 
 def test_settings_and_repeat_come_from_a_suite():
-    scorer = resolve("compliance", {"repeat": 2, "settings": {"temperature": 0}})
+    scorer = resolve_scorer("compliance", {"repeat": 2, "settings": {"temperature": 0}})
     _, model = ask(with_spec(scorer, spec()), [said("OK", "OK")] * 2)
     assert [dict(request.settings) for request in model.asked] == [{"temperature": 0}] * 2
     with pytest.raises(ConfigError, match="`repeat` is 0"):
-        resolve("compliance", {"repeat": 0})
+        resolve_scorer("compliance", {"repeat": 0})
 
 
 def test_the_fingerprint_follows_the_rules_and_the_settings():

@@ -12,10 +12,10 @@ from typing import Any, Literal
 
 import yaml
 
-from evalmark.prompts.rules.finding import AllOf, Check
+from evalmark.prompts.rules.checks import AllOf, RuleCheck
+from evalmark.prompts.rules.explicit_checks import explicit_check
 from evalmark.prompts.rules.labels import OneOf
-from evalmark.prompts.rules.reading import check_of
-from evalmark.prompts.rules.stated import stated_check
+from evalmark.prompts.rules.rule_parser import check_of
 from evalmark.stats.inference.means import share_interval
 
 FILE = Path(__file__).parent / "corpus.yaml"
@@ -27,12 +27,12 @@ class Annotated:
     """One rule with what readers would accept."""
 
     rule: str
-    checks: frozenset[Check]
+    checks: frozenset[RuleCheck]
     is_whole: bool
     half: Half
 
     @property
-    def found(self) -> frozenset[Check]:
+    def found(self) -> frozenset[RuleCheck]:
         """What is read out of the rule."""
         return alone(check_of(self.rule))
 
@@ -48,7 +48,7 @@ class Annotated:
         return "right" if found == self.checks else "part"
 
 
-def alone(check: Check | None) -> frozenset[Check]:
+def alone(check: RuleCheck | None) -> frozenset[RuleCheck]:
     """The checks that a check is made of, each as if it were the whole rule."""
     checks = () if check is None else check.checks if isinstance(check, AllOf) else (check,)
     return frozenset(replace(one, is_whole=True) for one in checks)  # type: ignore[type-var]
@@ -57,7 +57,7 @@ def alone(check: Check | None) -> frozenset[Check]:
 def annotated(row: dict[str, Any]) -> Annotated:
     """A row of the file."""
     said = row["check"]
-    check = stated_check(said)
+    check = explicit_check(said)
     open_case = said != "none" and isinstance(said.get("labels"), list)
     checks = {replace(one, case="unsaid") if open_case and isinstance(one, OneOf) else one for one in alone(check)}
     last = int(hashlib.sha256(row["rule"].encode()).hexdigest()[-1], 16)

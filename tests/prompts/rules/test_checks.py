@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from evalmark.prompts.rules.language import language_of
 from evalmark.prompts.rules.limits import amounts
-from evalmark.prompts.rules.markup import read_markup
-from evalmark.prompts.rules.reading import check_of
+from evalmark.prompts.rules.markup import parse_markup
+from evalmark.prompts.rules.rule_parser import check_of
 
 LABELS = "The output must be one of these labels: spam, ham."
 SPELLED = "The output must be one of these labels (case-sensitive): spam, ham."
@@ -170,7 +170,7 @@ NEST = st.recursive(
 
 @given(NEST)
 def test_nested_elements_are_counted_as_they_stand(text):
-    found = read_markup(text)
+    found = parse_markup(text)
     assert found.fault == ""
     assert len(found.tags) == text.count("</")
     assert sum(found.inside("p", "b")) == sum(
@@ -182,7 +182,7 @@ def test_nested_elements_are_counted_as_they_stand(text):
 
 @given(st.text(alphabet=st.sampled_from("<>/pb! -=\"'a")))
 def test_any_text_is_read_as_markup(text):
-    assert isinstance(read_markup(text).fault, str)
+    assert isinstance(parse_markup(text).fault, str)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evalmark.prompts.rules.reading import check_of
+from evalmark.prompts.rules.rule_parser import check_of
 
 from .corpus import alone, corpus, line
 

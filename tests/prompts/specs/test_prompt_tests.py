@@ -10,8 +10,8 @@ from evalmark import Case
 from evalmark.errors import ConfigError
 from evalmark.inputs.datasets.options import BadRow
 from evalmark.prompts.specs.prompt_tests import file_of_tests, read_baseline, read_tests, sample_tests
-from evalmark.prompts.specs.spec import PromptSpec, Rule, read_spec
-from evalmark.prompts.templates.reading import prompt_in
+from evalmark.prompts.specs.spec import PromptRule, PromptSpec, read_spec
+from evalmark.prompts.templates.prompt_files import parse_prompt
 
 ONE = "---\nname: one\n---\nsystem:\nTag it.\nuser:\n{{ text }}\n"
 THREE = """---
@@ -32,7 +32,7 @@ NONE = "user:\nSay hello.\n"
 
 def spec_of(text, tmp_path, **fields):
     """A prompt with two rules and an inverse one."""
-    prompt = prompt_in(text, tmp_path / "p.prompty")
+    prompt = parse_prompt(text, tmp_path / "p.prompty")
     rules = {"rules": ("short", "kind"), "inverse_rules": ("long",), **fields}
     return PromptSpec(prompt=prompt, folder=tmp_path, **rules)
 
@@ -182,12 +182,12 @@ def test_a_row_that_cannot_be_asked_is_named_with_its_place(tmp_path, row, promp
 @pytest.mark.parametrize(
     ("row", "rule"),
     [
-        ({"ruleid": "1"}, Rule(1, "short")),
-        ({"ruleid": 3}, Rule(3, "long", True)),
-        ({"rule": "kind"}, Rule(2, "kind")),
-        ({"ruleid": 1, "rule": "kind"}, Rule(1, "kind")),
-        ({"ruleid": 1, "rule": "an older one", "inverse": True}, Rule(1, "an older one", True)),
-        ({"rule": "long"}, Rule(3, "long", True)),
+        ({"ruleid": "1"}, PromptRule(1, "short")),
+        ({"ruleid": 3}, PromptRule(3, "long", True)),
+        ({"rule": "kind"}, PromptRule(2, "kind")),
+        ({"ruleid": 1, "rule": "kind"}, PromptRule(1, "kind")),
+        ({"ruleid": 1, "rule": "an older one", "inverse": True}, PromptRule(1, "an older one", True)),
+        ({"rule": "long"}, PromptRule(3, "long", True)),
     ],
     ids=str,
 )

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalmark.errors import ConfigError
-from evalmark.prompts.specs.lines import lines_of
 from evalmark.prompts.specs.prompt_tests import file_of_tests
-from evalmark.prompts.specs.spec import Rule, folder_of, read_spec
+from evalmark.prompts.specs.spec import PromptRule, folder_of, read_spec
+from evalmark.prompts.specs.statement_files import lines_of
 
 PROMPT = "---\nname: Tagger\n---\nsystem:\nReturn one tag.\nuser:\n{{ text }}\n"
 
@@ -115,12 +115,17 @@ def test_what_the_files_say(prompt):
         home,
     )
     assert spec.numbered == (
-        Rule(1, "One tag."),
-        Rule(2, "No more."),
-        Rule(3, "Two tags.", True),
-        Rule(4, "More.", True),
+        PromptRule(1, "One tag."),
+        PromptRule(2, "No more."),
+        PromptRule(3, "Two tags.", True),
+        PromptRule(4, "More.", True),
     )
-    assert (spec.rule(3), spec.rule(0), spec.rule(5), spec.rule(-1)) == (Rule(3, "Two tags.", True), None, None, None)
+    assert (spec.rule(3), spec.rule(0), spec.rule(5), spec.rule(-1)) == (
+        PromptRule(3, "Two tags.", True),
+        None,
+        None,
+        None,
+    )
     assert (spec.body, spec.notes) == ("Return one tag.\n\n{{ text }}", ())
 
 
@@ -132,9 +137,9 @@ def test_seven_rules_with_six_inverses_are_a_note_and_never_a_shift(prompt):
         f"{home}/inverse_rules.txt:7: 6 inverse rules for 7 rules; their numbers are 8 to 13, and none "
     )
     assert (spec.rule(7), spec.rule(8), spec.rule(13), spec.rule(14)) == (
-        Rule(7, "r7"),
-        Rule(8, "a", True),
-        Rule(13, "f", True),
+        PromptRule(7, "r7"),
+        PromptRule(8, "a", True),
+        PromptRule(13, "f", True),
         None,
     )
 

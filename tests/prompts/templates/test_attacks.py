@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from evalmark.errors import ConfigError
-from evalmark.prompts.templates.reading import prompt_in
+from evalmark.prompts.templates.prompt_files import parse_prompt
 from evalmark.prompts.templates.rendering import render
 
 from .writing_down import prompt, said
@@ -180,7 +180,7 @@ HEADS = [
 @pytest.mark.parametrize("text", HEADS)
 def test_a_head_is_data(text, canary):
     with pytest.raises(ConfigError):
-        prompt_in(text, Path("p.prompty"))
+        parse_prompt(text, Path("p.prompty"))
     assert list(canary.iterdir()) == []
 
 
@@ -283,7 +283,7 @@ def test_a_deep_template_is_refused(body):
 def test_a_text_made_to_be_slow_is_read_in_time(text):
     before = time.process_time()
     try:
-        prompt_in(text, Path("p.md"))
+        parse_prompt(text, Path("p.md"))
     except ConfigError as error:
         assert str(error).startswith("p.md")  # noqa: PT017
     assert time.process_time() - before < 10
@@ -304,11 +304,11 @@ sys.addaudithook(lambda event, args: seen.append(event) if event in WATCHED and 
 def test_nothing_is_compiled_run_or_opened_to_read_and_render_a_prompt():
     text = "---\ninputs: {n: x}\n---\n{% for a in l|items %}{{a|join(n)|upper}}{% endfor %}{{ l.b if l is defined }}"
     path = Path("p.prompty")
-    render(prompt_in(text, path), {"l": {"b": 1}})  # what is loaded at first use is loaded now
+    render(parse_prompt(text, path), {"l": {"b": 1}})  # what is loaded at first use is loaded now
     seen.clear()
     watching.append(True)
     try:
-        render(prompt_in(text + " ", path), {"l": {"b": 1}})
+        render(parse_prompt(text + " ", path), {"l": {"b": 1}})
     finally:
         watching.clear()
     assert seen == []

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evalmark.errors import ConfigError
-from evalmark.prompts.templates.reading import prompt_in, read_prompt
+from evalmark.prompts.templates.prompt_files import parse_prompt, read_prompt
 from evalmark.prompts.templates.rendering import render
 
 from .test_attacks import GADGETS
@@ -36,19 +36,19 @@ values = st.one_of(st.text(), st.sampled_from(GADGETS), st.lists(pieces, max_siz
 @example("---\ninputs: {x: {type: array, enum: [[]]}}\n---\n{{x}}", "p.md")
 def test_reading_raises_nothing_but_our_errors(text, name):
     try:
-        found = prompt_in(text, Path(name))
+        found = parse_prompt(text, Path(name))
     except ConfigError as error:
         assert str(error).startswith(name)  # noqa: PT017
         return
-    assert found == prompt_in(text, Path(name))
-    assert found.fingerprint == prompt_in(text, Path("other", name)).fingerprint
+    assert found == parse_prompt(text, Path(name))
+    assert found.fingerprint == parse_prompt(text, Path("other", name)).fingerprint
     assert repr(found)
 
 
 @given(texts, plain)
 def test_rendering_raises_nothing_but_our_errors(text, value):
     try:
-        found = prompt_in(text, Path("p.md"))
+        found = parse_prompt(text, Path("p.md"))
         turns = render(found, {known.name: value for known in found.inputs})
     except ConfigError:
         return

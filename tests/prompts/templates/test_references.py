@@ -6,7 +6,7 @@ import os
 import pytest
 
 from evalmark.errors import ConfigError
-from evalmark.prompts.templates.reading import read_prompt
+from evalmark.prompts.templates.prompt_files import read_prompt
 from evalmark.prompts.templates.rendering import render
 
 

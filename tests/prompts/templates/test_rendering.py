@@ -7,7 +7,7 @@ import pytest
 
 from evalmark import Turn
 from evalmark.errors import ConfigError
-from evalmark.prompts.templates.reading import prompt_in
+from evalmark.prompts.templates.prompt_files import parse_prompt
 from evalmark.prompts.templates.rendering import render
 
 from .writing_down import prompt, refused, said
@@ -208,7 +208,7 @@ def test_a_value_that_cannot_be_used_there_is_refused_with_its_line(body, values
 
 
 def test_a_line_within_a_block_of_yaml_is_found():
-    found = prompt_in("messages:\n- role: user\n  content: |\n    a\n    {{b}}", Path("p.yml"))
+    found = parse_prompt("messages:\n- role: user\n  content: |\n    a\n    {{b}}", Path("p.yml"))
     with pytest.raises(ConfigError, match=r"p\.yml:5: \{\{b\}\} has no value"):
         render(found, {})
 

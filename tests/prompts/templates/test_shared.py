@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from evalmark.errors import ConfigError
-from evalmark.prompts.templates.reading import read_prompt
+from evalmark.prompts.templates.prompt_files import read_prompt
 from evalmark.prompts.templates.rendering import render
 
 SU, S, U = ("system", "user"), ("system",), ("user",)

@@ -6,12 +6,12 @@ import pytest
 
 from evalmark.errors import ConfigError
 from evalmark.prompts.templates.prompt import Prompt
-from evalmark.prompts.templates.reading import prompt_in
+from evalmark.prompts.templates.prompt_files import parse_prompt
 from evalmark.prompts.templates.rendering import render
 
 
 def prompt(body: str, head: str = "", name: str = "p.prompty") -> Prompt:
-    return prompt_in(f"---\n{head}\n---\n{body}", Path(name))
+    return parse_prompt(f"---\n{head}\n---\n{body}", Path(name))
 
 
 def said(body: str, head: str = "", **values) -> str:

@@ -12,7 +12,7 @@ from evalmark import Case, Output
 from evalmark.core.context.trial_context import TrialContext, trial_context
 from evalmark.runs.engine.trial import call_target, run_scorers
 from evalmark.runs.targets.function import as_target
-from evalmark.scoring.binding.bound import as_scorer
+from evalmark.scoring.binding.bound_scorer import as_scorer
 
 BOT = """
 import asyncio, json

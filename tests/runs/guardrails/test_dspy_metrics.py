@@ -8,7 +8,7 @@ import pytest
 
 from evalmark.errors import ConfigError, EvalmarkError
 from evalmark.quality import dspy_metric
-from evalmark.scoring.binding.bound import as_scorer
+from evalmark.scoring.binding.bound_scorer import as_scorer
 from tests.scoring.builtin.asking import Angles
 
 with warnings.catch_warnings():

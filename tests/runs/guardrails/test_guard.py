@@ -15,7 +15,7 @@ from evalmark.core.values.call import Reply, Request
 from evalmark.errors import ConfigError
 from evalmark.quality import BlockedError, Guard, GuardVerdict
 from evalmark.scorers import AnswerHallucination, AnswerQuality, Length
-from evalmark.scoring.binding.bound import as_scorer
+from evalmark.scoring.binding.bound_scorer import as_scorer
 from tests.scoring.builtin.asking import Angles, angles
 
 QUESTION = "Who built the bridge?"

@@ -10,7 +10,7 @@ from evalmark.errors import ConfigError, RunStoppedError
 from evalmark.judges import Criteria
 from evalmark.quality import Guard, improve_answer, improve_answer_async
 from evalmark.scorers import AnswerHallucination
-from evalmark.scoring.binding.bound import as_scorer
+from evalmark.scoring.binding.bound_scorer import as_scorer
 from evalmark.testing.scripted import Finish, Refusal, ScriptedServer, Status
 
 QUESTION, POOR, GOOD = "Who built the bridge?", "Ida Holm.", "Ida Holm [1]."

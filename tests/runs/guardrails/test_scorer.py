@@ -5,7 +5,7 @@ import pytest
 from evalmark import Output
 from evalmark.errors import ConfigError
 from evalmark.scorers import AnswerQuality
-from evalmark.scoring.binding.named import resolve
+from evalmark.scoring.binding.registry import resolve_scorer
 from tests.scoring.builtin.asking import ask
 
 GOOD = {"input": "Is it so?", "contexts": ("One.",)}
@@ -74,11 +74,11 @@ def test_nothing_retrieved_is_an_issue_and_not_the_same_as_unknown():
 
 
 def test_a_suite_names_it_with_its_settings():
-    assert resolve("quality") == AnswerQuality()
+    assert resolve_scorer("quality") == AnswerQuality()
     settings = {"min_relevance": 0.5, "list_triggers": ["which"], "fallback_phrases": ["sorry"], "strict_compat": True}
-    assert resolve("quality", settings) == AnswerQuality(**settings)
-    assert ask(resolve("quality", {"strict_compat": True}), "a[i]", **GOOD).passed is True
-    assert ask(resolve("not-quality"), "Yes.", **GOOD).passed is True
+    assert resolve_scorer("quality", settings) == AnswerQuality(**settings)
+    assert ask(resolve_scorer("quality", {"strict_compat": True}), "a[i]", **GOOD).passed is True
+    assert ask(resolve_scorer("not-quality"), "Yes.", **GOOD).passed is True
 
 
 @pytest.mark.parametrize(
@@ -91,4 +91,4 @@ def test_a_suite_names_it_with_its_settings():
 )
 def test_settings_that_cannot_be_used_are_refused_with_their_place(settings):
     with pytest.raises(ConfigError, match=r"^suite\.yaml:3: "):
-        resolve("quality", settings, "suite.yaml:3")
+        resolve_scorer("quality", settings, "suite.yaml:3")

@@ -18,7 +18,7 @@ import pytest
 
 from evalmark.core.foreign.code_access import IMPORTED_SUITE_SCORERS
 from evalmark.core.foreign.named_objects import load_object
-from evalmark.scoring.binding.named import GROUP, _hints
+from evalmark.scoring.binding.registry import GROUP, _type_hints
 
 KEPT = "kept-by-somebody-else"
 WHERE = (
@@ -60,7 +60,7 @@ def settings_with_paths() -> Iterator[tuple[str, str]]:
     scorers = {entry.name: entry.load() for entry in entry_points(group=GROUP)}
     scorers |= {name: load_object(name) for name in IMPORTED_SUITE_SCORERS}
     for name, scorer in sorted(scorers.items()):
-        yield from ((name, setting) for setting, hint in _hints(scorer).items() if paths_in(hint))
+        yield from ((name, setting) for setting, hint in _type_hints(scorer).items() if paths_in(hint))
 
 
 def test_the_settings_with_paths_are_found():

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from evalmark import Case, Output, Score
-from evalmark.scoring.binding.bound import as_scorer
+from evalmark.scoring.binding.bound_scorer import as_scorer
 
 
 def direction(text: str) -> list[float]:

@@ -17,7 +17,7 @@ from evalmark.scorers import (
     ContextRelevance,
     ContextSufficiency,
 )
-from evalmark.scoring.binding.bound import as_scorer
+from evalmark.scoring.binding.bound_scorer import as_scorer
 from evalmark.scoring.builtin.grounding import FLAGS, RAG_METRICS, flag_thresholds
 from evalmark.scoring.builtin.retrieval import precision_at_k
 

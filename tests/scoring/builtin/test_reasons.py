@@ -16,7 +16,7 @@ from evalmark.scorers import (
     ContextSufficiency,
     EditSimilarity,
 )
-from evalmark.scoring.binding.bound import as_scorer
+from evalmark.scoring.binding.bound_scorer import as_scorer
 
 from .asking import Angles
 

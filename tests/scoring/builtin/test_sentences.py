@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalmark.errors import ConfigError
-from evalmark.scoring.builtin.sentences import split
+from evalmark.scoring.builtin.sentences import split_sentences
 
 
 @pytest.mark.parametrize(
@@ -40,12 +40,12 @@ from evalmark.scoring.builtin.sentences import split
     ],
 )
 def test_the_default_splitter_finds_sentences(text, sentences):
-    assert list(split(text)) == sentences
+    assert list(split_sentences(text)) == sentences
 
 
 @given(st.text())
 def test_no_text_breaks_the_default_splitter_and_nothing_is_lost(text):
-    found = split(text)
+    found = split_sentences(text)
     assert all(sentence == sentence.strip() and sentence for sentence in found)
     letters = "".join(re.findall(r"[a-zA-Z0-9]", text))
     assert "".join(re.findall(r"[a-zA-Z0-9]", "".join(found))) == letters
@@ -53,31 +53,31 @@ def test_no_text_breaks_the_default_splitter_and_nothing_is_lost(text):
 
 @given(st.text())
 def test_simple_is_the_regular_expression(text):
-    assert list(split(text, "simple")) == [s.strip() for s in re.split("[.!?]", text) if s.strip()]
+    assert list(split_sentences(text, "simple")) == [s.strip() for s in re.split("[.!?]", text) if s.strip()]
 
 
 def test_a_function_splits_too():
-    assert split("a; b ;;", lambda text: text.split(";")) == ("a", "b")
+    assert split_sentences("a; b ;;", lambda text: text.split(";")) == ("a", "b")
 
 
 def test_a_language_can_be_named():
-    assert split("Das gilt z. B. hier. Und dort.", "sentencex:de") == ("Das gilt z. B. hier.", "Und dort.")
+    assert split_sentences("Das gilt z. B. hier. Und dort.", "sentencex:de") == ("Das gilt z. B. hier.", "Und dort.")
 
 
 @pytest.mark.parametrize("splitter", ["nltk", "", "sentencex:", "sentencex:1", "Simple"])
 def test_an_unknown_splitter_is_refused(splitter):
     with pytest.raises(ConfigError, match=r"splitter .* is unknown; use 'sentencex'"):
-        split("a", splitter)
+        split_sentences("a", splitter)
 
 
 def test_a_long_text_is_taken_apart_as_a_short_one_is():
     once = 'It costs 3.5 euros. Ask Dr. Smith! Is it "so"? Yes.\n\nA line\nand another one.\n'
-    assert split(once * 2_000) == split(once) * 2_000
-    assert split("one word and another " * 2_000) == (("one word and another " * 2_000).strip(),)
+    assert split_sentences(once * 2_000) == split_sentences(once) * 2_000
+    assert split_sentences("one word and another " * 2_000) == (("one word and another " * 2_000).strip(),)
 
 
 @pytest.mark.parametrize("unit", ["```", "<!--", "a"])
 def test_a_text_without_sentences_is_taken_apart_in_time(unit):
     before = time.process_time()
-    assert len(split(unit * (400_000 // len(unit)))) == (100_000 if unit == "<!--" else 1)
+    assert len(split_sentences(unit * (400_000 // len(unit)))) == (100_000 if unit == "<!--" else 1)
     assert time.process_time() - before < 30  # two or three on a machine of its own; before it was divided, minutes

@@ -10,13 +10,15 @@ from hypothesis import strategies as st
 from evalmark import Case, Example, Similarity
 from evalmark.errors import ConfigError
 from evalmark.scorers import CosineRule
-from evalmark.scoring.builtin.similarity import Compared, closest_example, comparable
+from evalmark.scoring.builtin.similarity import ComparedExample, closest_example, comparison_text
 
 from .asking import Angles, ask
 
 
-def at(cosine: float | None, *, liked: bool = True) -> Compared:
-    return Compared(example=Example(value="x", liked=liked), cosine=cosine, mismatch="" if cosine is not None else "no")
+def at(cosine: float | None, *, liked: bool = True) -> ComparedExample:
+    return ComparedExample(
+        example=Example(value="x", liked=liked), cosine=cosine, mismatch="" if cosine is not None else "no"
+    )
 
 
 @pytest.mark.parametrize(
@@ -179,7 +181,7 @@ def test_mappings_are_compared_by_canonical_json():
     ],
 )
 def test_only_things_of_one_kind_are_compared(answer, example, mismatch):
-    assert comparable(answer, example)[1] == mismatch
+    assert comparison_text(answer, example)[1] == mismatch
 
 
 def test_a_threshold_on_the_metric_replaces_the_rule_but_not_the_guard():

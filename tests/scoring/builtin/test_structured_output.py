@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from evalmark import Example, Output, StructuredOutput
 from evalmark.errors import ConfigError
-from evalmark.scoring.binding.named import resolve
+from evalmark.scoring.binding.registry import resolve_scorer
 from evalmark.scoring.matching.equality import ABSENT, Fuzzy
 
 from .asking import ask
@@ -240,10 +240,10 @@ def test_wrong_settings_are_refused(settings, told):
 
 def test_a_suite_names_it_with_settings():
     settings = {"expected": {"a": "x"}, "match": "fuzzy", "fuzzy": {"ignore_case": True}, "error_field": None}
-    scorer = resolve("structured_output", settings)
+    scorer = resolve_scorer("structured_output", settings)
     assert scorer == StructuredOutput(**settings)
     assert ask(scorer, {"a": "X"}).passed
-    assert ask(resolve("not-structured_output", {"expected": {"a": 1}}), {"a": 2}).passed
+    assert ask(resolve_scorer("not-structured_output", {"expected": {"a": 1}}), {"a": 2}).passed
     assert ask(StructuredOutput(expected={"a": "x"}, match="fuzzy", fuzzy=Fuzzy()), {"a": "X"}).passed
 
 

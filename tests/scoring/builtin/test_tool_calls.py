@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from evalmark import Output, ToolCall, ToolCalls
 from evalmark.errors import ConfigError
 from evalmark.inputs.datasets.read import read_cases
-from evalmark.scoring.binding.named import resolve
+from evalmark.scoring.binding.registry import resolve_scorer
 from evalmark.scoring.matching.equality import Fuzzy
 
 from .asking import ask
@@ -374,17 +374,17 @@ def test_wrong_settings_are_refused(settings, told):
 )
 def test_wrong_settings_of_a_suite_are_refused_with_their_place(settings, told):
     with pytest.raises(ConfigError, match=told):
-        resolve("tool_calls", settings, "suite.yaml:3")
+        resolve_scorer("tool_calls", settings, "suite.yaml:3")
 
 
 def test_a_suite_names_it_with_settings():
     settings = {"expected": ["a", call("b", x=1)], "ordered": True, "arguments": "fuzzy", "fuzzy": {"tolerance": 0.5}}
-    assert resolve("tool_calls", settings) == ToolCalls(**settings)
+    assert resolve_scorer("tool_calls", settings) == ToolCalls(**settings)
     assert ToolCalls(arguments="fuzzy", fuzzy=Fuzzy(substring=True)).fuzzy == Fuzzy(substring=True)
 
 
 def test_a_tool_that_must_not_be_called():
-    scorer = resolve("not-tool_calls", {"expected": "delete_account"})
+    scorer = resolve_scorer("not-tool_calls", {"expected": "delete_account"})
     assert ask(scorer, made("search")).passed is True
     assert ask(scorer, made("search", "delete_account")).passed is False
     assert ask(scorer, Output(tool_calls=(ToolCall(name="delete_account", error="denied"),))).passed is False

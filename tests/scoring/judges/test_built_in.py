@@ -9,19 +9,19 @@ from evalmark import Case, Example, Factuality, Output, Turn
 from evalmark.core.values.call import Reply
 from evalmark.errors import ConfigError
 from evalmark.judges import ClosedQA, Criteria, Faithfulness, Pairwise
-from evalmark.scoring.binding.bound import as_scorer
-from evalmark.scoring.binding.named import resolve
+from evalmark.scoring.binding.bound_scorer import as_scorer
+from evalmark.scoring.binding.registry import resolve_scorer
 from evalmark.testing.chat import ScriptedModel
 
 from .asking import BUILT_IN, CASE, OUTPUT, ask
 
 
 def test_each_can_be_named_in_a_suite():
-    assert resolve("factuality") == Factuality()
-    assert resolve("criteria", {"criteria": "Short.", "repeat": 3}) == Criteria(criteria="Short.", repeat=3)
-    assert resolve("closed-qa", {"criteria": "Short."}) == ClosedQA(criteria="Short.")
-    assert resolve("faithfulness", {"settings": {"temperature": 0}}) == Faithfulness(settings={"temperature": 0})
-    assert resolve("pairwise", {"against": "old"}) == Pairwise(against="old")
+    assert resolve_scorer("factuality") == Factuality()
+    assert resolve_scorer("criteria", {"criteria": "Short.", "repeat": 3}) == Criteria(criteria="Short.", repeat=3)
+    assert resolve_scorer("closed-qa", {"criteria": "Short."}) == ClosedQA(criteria="Short.")
+    assert resolve_scorer("faithfulness", {"settings": {"temperature": 0}}) == Faithfulness(settings={"temperature": 0})
+    assert resolve_scorer("pairwise", {"against": "old"}) == Pairwise(against="old")
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_each_can_be_named_in_a_suite():
 )
 def test_settings_that_cannot_be_are_refused(name, settings, sentence):
     with pytest.raises(ConfigError) as caught:
-        resolve(name, settings)
+        resolve_scorer(name, settings)
     assert sentence in str(caught.value)
 
 

@@ -372,7 +372,7 @@ def test_a_file_that_is_something_else_is_refused_in_a_sentence(write, text, sen
 
 
 def test_metrics_in_prompty_files_have_a_reader_of_their_own(tmp_path):
-    with pytest.raises(ConfigError, match=r"is read with `evalmark.prompts.metrics.reading.read_prompt_metric`"):
+    with pytest.raises(ConfigError, match=r"is read with `evalmark.prompts.metrics.metric_prompts.read_prompt_metric`"):
         read_metric(tmp_path / "x.metric.prompty")
 
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalmark.errors import ConfigError
-from evalmark.scoring.matching.differences import parting, spoken
-from evalmark.scoring.matching.equality import ABSENT, Fuzzy, data_of, fuzzy_of, holds_nan, strictly
+from evalmark.scoring.matching.differences import describe_data, describe_difference
+from evalmark.scoring.matching.equality import ABSENT, Fuzzy, fuzzy_options, holds_nan, json_data, strict_equal
 from evalmark.scoring.matching.json_text import NotJsonError
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5)
@@ -44,7 +44,7 @@ DATA = st.recursive(
     ],
 )
 def test_strictly(expected, found, same):
-    assert strictly(expected, found) is same
+    assert strict_equal(expected, found) is same
 
 
 @pytest.mark.parametrize(
@@ -109,14 +109,14 @@ def test_fuzzily(options, expected, found, same):
 
 @given(DATA)
 def test_data_agrees_with_itself(value):
-    assert strictly(value, value)
+    assert strict_equal(value, value)
     assert Fuzzy()(value, value)
     assert Fuzzy(any_order=False, tolerance=0, coerce=True, ignore_case=False)(value, value)
 
 
 @given(DATA, DATA)
 def test_what_agrees_strictly_agrees_fuzzily(one, other):
-    assert not strictly(one, other) or Fuzzy()(one, other)
+    assert not strict_equal(one, other) or Fuzzy()(one, other)
 
 
 @given(st.lists(SCALARS, max_size=6), st.lists(SCALARS, max_size=6), st.randoms())
@@ -151,11 +151,11 @@ def test_what_is_nested_too_deeply_is_refused_rather_than_cut():
     for _ in range(200):
         deep = [deep]
     with pytest.raises(NotJsonError, match="nested too deeply"):
-        data_of(deep)
+        json_data(deep)
 
 
 def test_data_keeps_nan_rules_and_absence():
-    data = data_of({"a": (1, math.nan), 2: ABSENT, "f": len})
+    data = json_data({"a": (1, math.nan), 2: ABSENT, "f": len})
     assert data["2"] is ABSENT
     assert data["f"] is len
     assert holds_nan(data)
@@ -165,15 +165,17 @@ def test_data_keeps_nan_rules_and_absence():
 @pytest.mark.parametrize(
     ("same", "expected", "found", "told"),
     [
-        pytest.param(strictly, 1, 2, "expected 1, found 2", id="the whole"),
-        pytest.param(strictly, {"a": {"b": 1}}, {"a": {"b": 2}}, "a.b: expected 1, found 2", id="a path of keys"),
-        pytest.param(strictly, {"a": [{"b": 1}]}, {"a": [{"b": 2}]}, "a[0].b: expected 1, found 2", id="a list"),
-        pytest.param(strictly, {"a": 1}, {}, "a: expected 1, but it is missing", id="a missing field"),
-        pytest.param(strictly, {"a": 1}, {"a": None}, "a: expected 1, found null", id="null is there"),
-        pytest.param(strictly, {}, {"a": 3}, "a: expected no such field, found 3", id="one too many"),
-        pytest.param(strictly, {"a": ABSENT}, {"a": 3}, "a: expected no such field, found 3", id="one that was barred"),
-        pytest.param(strictly, [1], [1, 2], "expected [1], found [1, 2]", id="lists of other lengths"),
-        pytest.param(strictly, {"": 1}, {"": 2}, "expected 1, found 2", id="a key without letters"),
+        pytest.param(strict_equal, 1, 2, "expected 1, found 2", id="the whole"),
+        pytest.param(strict_equal, {"a": {"b": 1}}, {"a": {"b": 2}}, "a.b: expected 1, found 2", id="a path of keys"),
+        pytest.param(strict_equal, {"a": [{"b": 1}]}, {"a": [{"b": 2}]}, "a[0].b: expected 1, found 2", id="a list"),
+        pytest.param(strict_equal, {"a": 1}, {}, "a: expected 1, but it is missing", id="a missing field"),
+        pytest.param(strict_equal, {"a": 1}, {"a": None}, "a: expected 1, found null", id="null is there"),
+        pytest.param(strict_equal, {}, {"a": 3}, "a: expected no such field, found 3", id="one too many"),
+        pytest.param(
+            strict_equal, {"a": ABSENT}, {"a": 3}, "a: expected no such field, found 3", id="one that was barred"
+        ),
+        pytest.param(strict_equal, [1], [1, 2], "expected [1], found [1, 2]", id="lists of other lengths"),
+        pytest.param(strict_equal, {"": 1}, {"": 2}, "expected 1, found 2", id="a key without letters"),
         pytest.param(Fuzzy(), {"a": {"b": "x"}}, {"a": {"b": "y", "c": 1}}, "a.b: expected 'x', found 'y'", id="fuzzy"),
         pytest.param(Fuzzy(), [1, 2], [2, 3], "expected [1, 2], found [2, 3]", id="fuzzy lists have no places"),
         pytest.param(
@@ -187,18 +189,18 @@ def test_data_keeps_nan_rules_and_absence():
     ],
 )
 def test_where_two_values_part(same, expected, found, told):
-    assert parting(same, expected, found) == told
+    assert describe_difference(same, expected, found) == told
 
 
 @given(DATA, DATA)
 def test_there_are_words_for_any_two_values_that_part(one, other):
-    for same in (strictly, Fuzzy()):
+    for same in (strict_equal, Fuzzy()):
         if not same(one, other):
-            assert "expected " in parting(same, one, other)
+            assert "expected " in describe_difference(same, one, other)
 
 
 def test_rules_are_spoken_of_without_addresses_in_memory():
-    assert spoken({"a": [lambda v: v, ABSENT, re.compile("x")]}) == {
+    assert describe_data({"a": [lambda v: v, ABSENT, re.compile("x")]}) == {
         "a": ["what a function accepts", "no such field", "a text with 'x' in it"]
     }
 
@@ -216,10 +218,10 @@ def test_rules_are_spoken_of_without_addresses_in_memory():
 )
 def test_wrong_options_are_refused(options, told):
     with pytest.raises(ConfigError, match=told):
-        fuzzy_of(options, False, "here")
+        fuzzy_options(options, False, "here")
 
 
 def test_options_are_added_to_the_default_of_the_scorer():
-    assert fuzzy_of({"ignore_case": False}, True, "here") == Fuzzy(ignore_case=False, substring=True)
-    assert fuzzy_of({"substring": False}, True, "here") == Fuzzy()
-    assert fuzzy_of(None, True, "here") == Fuzzy(substring=True)
+    assert fuzzy_options({"ignore_case": False}, True, "here") == Fuzzy(ignore_case=False, substring=True)
+    assert fuzzy_options({"substring": False}, True, "here") == Fuzzy()
+    assert fuzzy_options(None, True, "here") == Fuzzy(substring=True)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
-from evalmark.scoring.matching.pairing import all_paired, paired, paired_in_order
+from evalmark.scoring.matching.pairing import best_ordered_pairs, can_pair_all, maximum_pairs
 
 GRIDS = st.integers(0, 7).flatmap(
     lambda rights: st.lists(st.lists(st.integers(0, 3), min_size=rights, max_size=rights), max_size=7)
@@ -38,7 +38,7 @@ def best_in_order(grid, left=0, right=0):
 class TestInAnyOrder:
     @given(GRIDS)
     def test_there_are_as_many_pairs_as_scipy_finds(self, grid):
-        pairs = paired(len(grid), width(grid), lambda left, right: grid[left][right] > 0)
+        pairs = maximum_pairs(len(grid), width(grid), lambda left, right: grid[left][right] > 0)
         fits = np.array(grid, dtype=float).reshape(len(grid), width(grid)) > 0
         rows, columns = linear_sum_assignment(fits, maximize=True)
         assert len(pairs) == fits[rows, columns].sum()
@@ -46,7 +46,7 @@ class TestInAnyOrder:
 
     @given(GRIDS)
     def test_each_pair_fits_and_nothing_stands_in_two(self, grid):
-        pairs = paired(len(grid), width(grid), lambda left, right: grid[left][right] > 0)
+        pairs = maximum_pairs(len(grid), width(grid), lambda left, right: grid[left][right] > 0)
         assert all(grid[left][right] for left, right in pairs.items())
         assert len(set(pairs.values())) == len(pairs)
         assert list(pairs) == sorted(pairs)
@@ -54,10 +54,10 @@ class TestInAnyOrder:
     @given(GRIDS, st.randoms())
     def test_the_order_of_the_items_does_not_change_how_many_pairs_there_are(self, grid, random):
         rows, columns = list(range(len(grid))), list(range(width(grid)))
-        before = paired(len(rows), len(columns), lambda left, right: grid[left][right] > 0)
+        before = maximum_pairs(len(rows), len(columns), lambda left, right: grid[left][right] > 0)
         random.shuffle(rows)
         random.shuffle(columns)
-        after = paired(len(rows), len(columns), lambda left, right: grid[rows[left]][columns[right]] > 0)
+        after = maximum_pairs(len(rows), len(columns), lambda left, right: grid[rows[left]][columns[right]] > 0)
         assert len(before) == len(after)
 
     @given(GRIDS)
@@ -65,8 +65,8 @@ class TestInAnyOrder:
         def fits(left, right):
             return grid[left][right] > 0
 
-        every = len(paired(len(grid), width(grid), fits)) == len(grid)
-        assert all_paired(len(grid), width(grid), fits) is every
+        every = len(maximum_pairs(len(grid), width(grid), fits)) == len(grid)
+        assert can_pair_all(len(grid), width(grid), fits) is every
 
     @given(GRIDS.filter(width), st.data())
     def test_what_is_likely_is_a_hint_and_no_answer(self, grid, data):
@@ -74,25 +74,27 @@ class TestInAnyOrder:
             return grid[left][right] > 0
 
         hints = st.lists(st.integers(0, width(grid) - 1), min_size=len(grid), max_size=len(grid))
-        without = all_paired(len(grid), width(grid), fits)
-        assert all_paired(len(grid), width(grid), fits, data.draw(hints)) is without
+        without = can_pair_all(len(grid), width(grid), fits)
+        assert can_pair_all(len(grid), width(grid), fits, data.draw(hints)) is without
 
     def test_a_chain_of_a_thousand_moves_needs_no_recursion(self):
         size = 1_000
-        pairs = paired(size, size, lambda left, right: right in (left, left + 1) if left < size - 1 else right == 0)
+        pairs = maximum_pairs(
+            size, size, lambda left, right: right in (left, left + 1) if left < size - 1 else right == 0
+        )
         assert len(pairs) == size
         assert pairs[size - 1] == 0
 
     def test_the_same_pair_is_asked_for_once(self):
         asked = []
-        paired(3, 3, lambda left, right: asked.append((left, right)) or right == 0)
+        maximum_pairs(3, 3, lambda left, right: asked.append((left, right)) or right == 0)
         assert len(asked) == len(set(asked))
 
 
 class TestInOrder:
     @given(GRIDS)
     def test_the_pairs_are_worth_the_most_and_do_not_cross(self, grid):
-        pairs = paired_in_order(len(grid), width(grid), lambda left, right: grid[left][right])
+        pairs = best_ordered_pairs(len(grid), width(grid), lambda left, right: grid[left][right])
         assert sum(grid[left][right] for left, right in pairs.items()) == best_in_order(grid)
         assert list(pairs) == sorted(pairs)
         assert list(pairs.values()) == sorted(set(pairs.values()))
@@ -110,4 +112,4 @@ class TestInOrder:
         ],
     )
     def test_where_there_is_a_choice(self, lefts, rights, pairs):
-        assert paired_in_order(len(lefts), len(rights), lambda left, right: lefts[left] == rights[right]) == pairs
+        assert best_ordered_pairs(len(lefts), len(rights), lambda left, right: lefts[left] == rights[right]) == pairs

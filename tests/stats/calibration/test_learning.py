@@ -5,7 +5,7 @@ import pytest
 from evalmark import Score
 from evalmark.core.values.run import Metric
 from evalmark.errors import ConfigError
-from evalmark.scoring.binding.verdict import is_barred
+from evalmark.scoring.binding.scores import is_barred
 from evalmark.stats.agreement.thresholds import learn_threshold
 from evalmark.stats.calibration.evidence import of_results
 from evalmark.stats.calibration.learning import Promise, learn, scored, split_level, wanted_metrics

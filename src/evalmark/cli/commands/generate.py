@@ -9,7 +9,7 @@ import typer
 from evalmark.cli.terminal.output import output_look, print_error, print_line
 from evalmark.core.errors import ConfigError, RunStoppedError
 from evalmark.core.lazy import need
-from evalmark.prompts.generation.coverage import coverage_of
+from evalmark.prompts.generation.coverage import read_coverage
 from evalmark.prompts.generation.effort import effort_named
 from evalmark.prompts.generation.stages import stage_named
 from evalmark.reports.terminal.generation import (
@@ -127,7 +127,7 @@ def generate_files(  # noqa: PLR0913  each is a flag of the command line
 
 
 def _report(file: Path, settings: "Settings") -> None:
-    found = coverage_of(file)
+    found = read_coverage(file)
     say_line_by_line(coverage_text(found, output_look().width))
     if store_exists(settings.store):
         with open_store(settings.store, read_only=True) as ledger:
@@ -149,7 +149,7 @@ def _carry_out(job: "GenerateJob", settings: "Settings", quiet: bool) -> None:
             print_error("\nInterrupted; what was made stays, and so does every reply. Go on with the same command.\n")
             raise typer.Exit(INTERRUPTED) from None
     if not quiet:
-        found = coverage_of(job.prompt)
+        found = read_coverage(job.prompt)
         notes = notes_text(account)
         for text in (notes, f"\n{coverage_text(found, output_look().width)}\n", spending_text(spent)):
             say_line_by_line(text)

@@ -15,8 +15,8 @@ from evalmark.core.values.case import Case, Output
 from evalmark.core.values.score import Score
 from evalmark.models.embeddings.cached_embedder import CachedEmbedder, MemoryVectorCache
 from evalmark.runs.planning.models import Models
-from evalmark.scoring.binding.bound import BoundScorer, as_scorer
-from evalmark.scoring.builtin.similarity import Similarity, comparable, compared_text
+from evalmark.scoring.binding.bound_scorer import BoundScorer, as_scorer
+from evalmark.scoring.builtin.similarity import Similarity, comparison_text, embedding_text
 
 from .embed_function import embedder_of
 from .labeled import TestCase, as_case
@@ -134,7 +134,7 @@ class CosineScoreEvaluationStrategy(EvaluationStrategyBase):
         values = [output.value for output in test_case.outputs]
         if self.auto_unwrap_dict:
             values = [next(iter(v.values())) if isinstance(v, dict) and len(v) == 1 else v for v in values]
-        return [compared_text(value) for value in values]
+        return [embedding_text(value) for value in values]
 
     def _reasoning(self, test_case: TestCase, output: Output, score: Score) -> str | None:
         """Why there is no score, or why it is 0 although nothing was compared; None where the numbers say it all."""
@@ -142,7 +142,7 @@ class CosineScoreEvaluationStrategy(EvaluationStrategyBase):
             return score.reason
         if "closest" in score.detail:
             return None
-        pairs = (comparable(output.value, o.value, auto_unwrap=self.auto_unwrap_dict) for o in test_case.outputs)
+        pairs = (comparison_text(output.value, o.value, auto_unwrap=self.auto_unwrap_dict) for o in test_case.outputs)
         return next((mismatch for _, mismatch in pairs if mismatch), score.reason)
 
     async def _alone(self, case: Case, output: Output) -> Score:

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 from evalmark.core.errors import ConfigError
 from evalmark.core.values.score import Score
-from evalmark.scoring.binding.given import as_scores
-from evalmark.scoring.binding.verdict import unscored
+from evalmark.scoring.binding.score_conversion import as_scores
+from evalmark.scoring.binding.scores import unscored
 
 from .labeled import TestCase
 

@@ -21,7 +21,7 @@ from evalmark.runs.engine.trial import run_scorers
 from evalmark.runs.execution.run_store import RunStore
 from evalmark.runs.execution.run_writer import RunWriter, start_run
 from evalmark.runs.execution.session import RunSession
-from evalmark.scoring.binding.bound import BoundScorer
+from evalmark.scoring.binding.bound_scorer import BoundScorer
 
 from .embed_function import embedder_of
 from .evaluation import CosineScoreEvaluationStrategy, EvaluationStrategyBase

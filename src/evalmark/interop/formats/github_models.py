@@ -11,7 +11,7 @@ from evalmark.interop.shared.moving import PromptText, prompt_data
 from evalmark.interop.shared.names import is_model
 from evalmark.interop.shared.portable import Check, Exported, Portable
 from evalmark.interop.shared.results import REST, rest_of, verdicts_of
-from evalmark.scoring.binding.wording import text_of
+from evalmark.scoring.binding.text import text_of
 
 Data = dict[str, Any]
 _PARAMETERS = {"max_tokens": "maxTokens", "temperature": "temperature", "top_p": "topP"}

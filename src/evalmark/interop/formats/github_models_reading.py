@@ -18,9 +18,9 @@ from evalmark.interop.shared.moving import Moving, PromptText, Wanted, read_side
 from evalmark.interop.shared.results import REST, SIDE, result_from
 from evalmark.prompts.templates.frontmatter import is_text
 from evalmark.prompts.templates.prompt import Prompt
-from evalmark.prompts.templates.reading import prompt_in, read_prompt
-from evalmark.prompts.templates.template import LONGEST_TEMPLATE
-from evalmark.scoring.binding.wording import text_of
+from evalmark.prompts.templates.prompt_files import parse_prompt, read_prompt
+from evalmark.prompts.templates.template import MAX_TEMPLATE_CHARS
+from evalmark.scoring.binding.text import text_of
 
 from .github_models import native_of
 
@@ -121,9 +121,9 @@ def _is_of_rows(key: str, text: str) -> bool:
 
 def _read(document: Document, data: Data) -> Prompt:
     """The prompt itself, whose test data may be larger than any prompt."""
-    if document.path.stat().st_size <= LONGEST_TEMPLATE:
+    if document.path.stat().st_size <= MAX_TEMPLATE_CHARS:
         return read_prompt(document.path)
-    return prompt_in(yaml_text({key: data[key] for key in _KEPT if key in data}), document.path)
+    return parse_prompt(yaml_text({key: data[key] for key in _KEPT if key in data}), document.path)
 
 
 def _messages(data: Data, name: str, place: str, moving: Moving) -> None:

@@ -13,7 +13,7 @@ from evalmark.inputs.documents.text import read_text
 from evalmark.interop.shared.folders import file_in
 from evalmark.interop.shared.imported import Imported, Part
 from evalmark.interop.shared.sheets import Row, read_rows
-from evalmark.prompts.specs.lines import is_check
+from evalmark.prompts.specs.statement_files import is_check
 
 from .promptpex_trials import Known, trials_of
 

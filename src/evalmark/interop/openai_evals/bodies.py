@@ -16,7 +16,7 @@ from evalmark.interop.shared.names import at_openai, is_model
 from evalmark.interop.shared.portable import Exported, Portable
 from evalmark.interop.shared.results import REST, rest_of, verdicts_of
 from evalmark.prompts.templates.prompt import Prompt
-from evalmark.scoring.binding.wording import text_of
+from evalmark.scoring.binding.text import text_of
 
 from .criteria import EXPECTED, OUTPUT, NoCriterionError, criteria_of, reference_of
 

@@ -15,7 +15,7 @@ from evalmark.interop.shared.results import REST, rest_of, verdicts_of
 from evalmark.prompts.templates.prompt import Prompt
 from evalmark.prompts.templates.rendering import render
 from evalmark.runs.targets.prompt import input_values
-from evalmark.scoring.binding.wording import text_of
+from evalmark.scoring.binding.text import text_of
 
 Data = dict[str, Any]
 BASIC = "evals.elsuite.basic."

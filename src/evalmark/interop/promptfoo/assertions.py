@@ -15,7 +15,7 @@ from evalmark.interop.shared.imported import Fate
 from evalmark.interop.shared.names import from_promptfoo
 from evalmark.interop.shared.portable import Check
 from evalmark.interop.shared.rubrics import compares, grader_of, in_words
-from evalmark.scoring.binding.wording import text_of
+from evalmark.scoring.binding.text import text_of
 
 from .patterns import python_pattern
 

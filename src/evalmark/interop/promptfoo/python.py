@@ -11,7 +11,7 @@ from evalmark.core.foreign.allowed_folders import AllowedFolders
 from evalmark.core.foreign.named_objects import load_object
 from evalmark.core.values.case import Case, Output
 from evalmark.inputs.documents.files import regular_file, what_is
-from evalmark.scoring.binding.wording import text_of
+from evalmark.scoring.binding.text import text_of
 
 
 @dataclass(frozen=True, kw_only=True)

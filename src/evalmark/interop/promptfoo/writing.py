@@ -13,7 +13,7 @@ from evalmark.interop.shared.names import from_promptfoo, to_promptfoo
 from evalmark.interop.shared.portable import Exported, Portable
 from evalmark.interop.shared.results import REST, rest_of, verdicts_of
 from evalmark.interop.shared.rubrics import differences
-from evalmark.scoring.binding.wording import text_of
+from evalmark.scoring.binding.text import text_of
 
 from .assertions import (
     Asked,

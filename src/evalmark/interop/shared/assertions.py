@@ -12,8 +12,8 @@ from evalmark.core.values.case import Case, Output
 from evalmark.core.values.plain_data import canonical, plain
 from evalmark.core.values.score import Score
 from evalmark.inputs.documents.strict_json import parse_json
-from evalmark.scoring.binding.named import resolve
-from evalmark.scoring.binding.verdict import meets
+from evalmark.scoring.binding.registry import resolve_scorer
+from evalmark.scoring.binding.scores import meets_threshold
 
 KEY = "assert"
 """Under which key of a case's metadata its own checks stand: a list of `{scorer: settings}`."""
@@ -62,7 +62,7 @@ class JudgedAssertions:
         for name, label, settings, least in _asked(case, JUDGED, (*CHECKS, *(f"not-{name}" for name in CHECKS))):
             score = _named(await _scorer(name, canonical(settings))(case, output, judge), label)
             if least is not None and score.value is not None:
-                score = replace(score, passed=meets(score.value, least))
+                score = replace(score, passed=meets_threshold(score.value, least))
             scores.append(score)
         return scores or [Score(name=self.name, status="skipped", reason="the row asks no judge")]
 
@@ -95,7 +95,7 @@ def _asked(case: Case, mine: tuple[str, ...], others: tuple[str, ...]) -> list[C
 @lru_cache(maxsize=1024)
 def _scorer(name: str, settings: str) -> Callable[..., Any]:
     """Rows often ask for the same."""
-    return resolve(name, parse_json(settings, KEY), f"`{KEY}` in the metadata", AllowedFolders((Path.cwd(),)))
+    return resolve_scorer(name, parse_json(settings, KEY), f"`{KEY}` in the metadata", AllowedFolders((Path.cwd(),)))
 
 
 def _named(score: Score, label: str) -> Score:

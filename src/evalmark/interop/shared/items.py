@@ -9,7 +9,7 @@ from evalmark.core.values.plain_data import fingerprint, plain
 from evalmark.inputs.datasets.fields import field_of
 from evalmark.inputs.datasets.options import ReadOptions
 from evalmark.prompts.templates.prompt import Prompt
-from evalmark.scoring.binding.wording import text_of
+from evalmark.scoring.binding.text import text_of
 
 OURS = ("id", "expected", "contexts", "history", "tags", "metadata")
 """Fields of a case that stand beside its inputs."""

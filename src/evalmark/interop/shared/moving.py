@@ -12,7 +12,7 @@ from evalmark.core.values.score import Result
 from evalmark.inputs.documents.document import load_document
 from evalmark.inputs.documents.faults import PlacedError
 from evalmark.inputs.documents.serialization import file_name, json_line, yaml_text
-from evalmark.prompts.templates.reading import prompt_in
+from evalmark.prompts.templates.prompt_files import parse_prompt
 
 from .folders import file_in
 from .imported import Fate, Imported, Part
@@ -245,10 +245,10 @@ def _prompt_files(moving: Moving, files: dict[str, str]) -> list[str]:
         path = f"{file_name(prompt.name, [other.removesuffix('.prompt.yml') for other in found])}.prompt.yml"
         data = prompt_data(prompt)
         try:
-            named = {known.name for known in prompt_in(yaml_text(data), Path(path)).inputs}
+            named = {known.name for known in parse_prompt(yaml_text(data), Path(path)).inputs}
             more = {name: {"required": False} for name in _variables(moving) if name not in named}
             text = yaml_text({**data, "inputs": more} if more else data)
-            prompt_in(text, Path(path))
+            parse_prompt(text, Path(path))
         except ConfigError as error:
             why = str(error).splitlines()[0].partition(": ")[2]
             moving.lacks_prompt = True

@@ -12,10 +12,10 @@ from evalmark.core.values.run import Metric, Run
 from evalmark.inputs.suites.read import read_suite
 from evalmark.inputs.suites.suite import MetricSpec, Suite
 from evalmark.prompts.metrics.metric import PromptMetric
-from evalmark.prompts.metrics.reading import ENDING, find_metrics, read_prompt_metric
-from evalmark.prompts.metrics.variables import OF_PROMPT, values_for
+from evalmark.prompts.metrics.metric_prompts import METRIC_ENDING, find_metrics, read_prompt_metric
+from evalmark.prompts.metrics.variables import SPEC_VARIABLES, variable_values
 from evalmark.prompts.specs.spec import PromptSpec, read_spec
-from evalmark.scoring.binding.named import resolve
+from evalmark.scoring.binding.registry import resolve_scorer
 from evalmark.scoring.judges.measure import Measure
 from evalmark.scoring.judges.metric import MetricFile
 from evalmark.scoring.judges.metric_files import read_metric
@@ -73,7 +73,7 @@ def _origin(path: Path) -> _Origin:
 
 def _name(path: Path) -> str:
     if path.name.lower().endswith(".prompty"):
-        return path.name[: -len(ENDING)] if path.name.lower().endswith(ENDING) else path.stem
+        return path.name[: -len(METRIC_ENDING)] if path.name.lower().endswith(METRIC_ENDING) else path.stem
     return read_metric(path).name
 
 
@@ -114,11 +114,11 @@ def _of_file(name: str, path: Path, spec: PromptSpec | None) -> Check:
 
 def _messages(found: PromptMetric, spec: PromptSpec | None) -> tuple[tuple[str, str], ...]:
     """The messages of a metric in a prompt file, with the texts of the prompt under test in their places."""
-    texts = values_for(Case(id=""), Output(), spec)
+    texts = variable_values(Case(id=""), Output(), spec)
 
     def fill(slot: re.Match[str]) -> str:
         name = slot[1]
-        if name in OF_PROMPT:
+        if name in SPEC_VARIABLES:
             return texts[name].replace("{{", "{").replace("}}", "}").replace("{%", "{ %")
         return f"{{{{{_OURS.get(name, name)}}}}}"
 
@@ -139,6 +139,6 @@ def metric_of(scorer: str, settings: Mapping[str, Any]) -> MetricFile | None:
     """What a judge is asked by a built-in scorer; None for one that asks none."""
     if scorer not in ("factuality", "criteria", "closed_qa"):
         return None
-    rubric = resolve(scorer, {key: value for key, value in settings.items() if key != "repeat"}).rubric  # type: ignore[attr-defined]
+    rubric = resolve_scorer(scorer, {key: value for key, value in settings.items() if key != "repeat"}).rubric  # type: ignore[attr-defined]
     metric: MetricFile = rubric.metric
     return metric

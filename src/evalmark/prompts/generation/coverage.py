@@ -11,10 +11,10 @@ from evalmark.core.values.score import Score
 from evalmark.inputs.datasets.options import BadRow
 from evalmark.inputs.documents.files import what_is
 from evalmark.prompts.specs.prompt_tests import file_of_tests, read_baseline, read_tests
-from evalmark.prompts.specs.spec import PromptSpec, Rule, read_spec
+from evalmark.prompts.specs.spec import PromptRule, PromptSpec, read_spec
 from evalmark.stats.summary.headline import left_out
 
-from .side_data import SideData, read_side_data
+from .side_data import GenerationRecord, read_record
 from .stages import BASELINE_TESTS
 
 
@@ -22,7 +22,7 @@ from .stages import BASELINE_TESTS
 class RuleCoverage:
     """The tests of one rule."""
 
-    rule: Rule
+    rule: PromptRule
     grounded: bool | None
     """Whether the prompt bears the rule out; None where nobody looked, and for inverse rules."""
     tests: tuple[str, ...] = ()
@@ -62,7 +62,7 @@ class Coverage:
         return tuple(one.rule.number for one in self.rules if not one.tests)
 
 
-class Broken(NamedTuple):
+class BrokenRules(NamedTuple):
     """Which tests have broken which rule in a run, whoever said so: a judge or a machine."""
 
     run: str
@@ -71,14 +71,14 @@ class Broken(NamedTuple):
     """Ids of tests by the text of the rule."""
 
 
-def broken_in(run: Run) -> Broken:
+def rules_broken_in(run: Run) -> BrokenRules:
     """Which tests have broken which rule on any of the models of a run."""
     found: dict[str, dict[str, None]] = {}
     for result in run.results:
         for row in (row for score in result.scores for row in _rules_of(score)):
             if row.get("verdict") == "err":
                 found.setdefault(str(row.get("text")), {})[result.trial.case.id] = None
-    return Broken(run.id, {rule: tuple(ids) for rule, ids in found.items()})
+    return BrokenRules(run.id, {rule: tuple(ids) for rule, ids in found.items()})
 
 
 def _rules_of(score: Score) -> list[Mapping[str, Any]]:
@@ -90,7 +90,7 @@ def _rules_of(score: Score) -> list[Mapping[str, Any]]:
     return [{"text": score.detail.get("text"), "verdict": "err"}] if is_check else []
 
 
-def coverage_of(prompt: Path) -> Coverage:
+def read_coverage(prompt: Path) -> Coverage:
     """What the tests in a prompt's folder are about; nothing is asked.
 
     Raises:
@@ -102,7 +102,7 @@ def coverage_of(prompt: Path) -> Coverage:
     rows = [] if path is None else list(read_tests(path, spec, notes.append))
     cases = [row for row in rows if isinstance(row, Case)]
     plain = [case for case in cases if left_out(case) != "baseline"]
-    side = read_side_data(spec.folder)
+    side = read_record(spec.folder)
     by_rule = _by_rule(spec, plain)
     return Coverage(
         path=path,
@@ -128,7 +128,9 @@ def _by_rule(spec: PromptSpec, cases: Sequence[Case]) -> dict[int | None, list[C
     return found
 
 
-def _of_rule(spec: PromptSpec, rule: Rule, by_rule: Mapping[int | None, list[Case]], side: SideData) -> RuleCoverage:
+def _of_rule(
+    spec: PromptSpec, rule: PromptRule, by_rule: Mapping[int | None, list[Case]], side: GenerationRecord
+) -> RuleCoverage:
     paired = len(spec.rules) == len(spec.inverse_rules)
     step = -len(spec.rules) if rule.inverse else len(spec.rules)
     opposite = rule.number + step if paired else None

@@ -6,20 +6,20 @@ from typing import Any, NamedTuple
 
 from evalmark.core.errors import ConfigError
 from evalmark.core.values.plain_data import fingerprint
-from evalmark.prompts.specs.filling import UnfitRowError, values_of
-from evalmark.prompts.specs.maker import ASKING, REFERENCES
-from evalmark.prompts.specs.spec import PromptSpec, Rule
+from evalmark.prompts.specs.case_builder import INPUT_FIELDS, REFERENCE_FIELDS
+from evalmark.prompts.specs.row_values import InvalidRowError, input_values
+from evalmark.prompts.specs.spec import PromptRule, PromptSpec
 from evalmark.prompts.templates.prompt import Scenario
-from evalmark.scoring.binding.wording import text_of
+from evalmark.scoring.binding.text import text_of
 
-from .keeping import Row
+from .folder_files import RowData
 from .variables import NO_SCENARIO
 
 INPUTS = "inputs"
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class FieldNames:
     """Names of fields that no input of the prompt has."""
 
     taken: frozenset[str]
@@ -39,16 +39,16 @@ class Columns:
         return row.get(self(name))
 
 
-def columns_of(spec: PromptSpec) -> Columns:
+def field_names(spec: PromptSpec) -> FieldNames:
     """The names of fields beside the inputs of a prompt."""
-    return Columns(frozenset(known.name for known in spec.prompt.inputs))
+    return FieldNames(frozenset(known.name for known in spec.prompt.inputs))
 
 
-class Draft(NamedTuple):
+class GeneratedTest(NamedTuple):
     """A test as a model wrote it."""
 
     inputs: Mapping[str, Any]
-    rule: Rule | None = None
+    rule: PromptRule | None = None
     """None in baseline tests."""
     reasoning: str = ""
     expected: str = ""
@@ -62,30 +62,30 @@ class Draft(NamedTuple):
         return fingerprint("generated-1", number, self.scenario, self.inputs)[:12]
 
 
-def unfit(spec: PromptSpec, inputs: Mapping[str, Any], scenario: Scenario) -> str | None:
+def input_problem(spec: PromptSpec, inputs: Mapping[str, Any], scenario: Scenario) -> str | None:
     """Why the prompt cannot take these inputs; None where it can."""
     try:
-        values_of(spec.prompt, None, inputs, scenario.parameters)
-    except (UnfitRowError, ConfigError) as fault:
+        input_values(spec.prompt, None, inputs, scenario.parameters)
+    except (InvalidRowError, ConfigError) as fault:
         return str(fault)
     blank = [name for name, value in inputs.items() if isinstance(value, str) and not value.strip()]
     return f"`{blank[0]}` is empty" if blank and len(blank) == len(inputs) else None
 
 
-def without_twins(drafts: Sequence[Draft]) -> list[Draft]:
+def unique_drafts(drafts: Sequence[GeneratedTest]) -> list[GeneratedTest]:
     """Each test once."""
     return list({draft.key: draft for draft in reversed(drafts)}.values())[::-1]
 
 
-def rows_of(spec: PromptSpec, drafts: Sequence[Draft], grounded: Mapping[str, bool]) -> list[Row]:
+def draft_rows(spec: PromptSpec, drafts: Sequence[GeneratedTest], grounded: Mapping[str, bool]) -> list[RowData]:
     """Drafts as rows; tests of a rule have running numbers."""
-    names = columns_of(spec)
+    names = field_names(spec)
     numbers: dict[int, int] = {}
     found = []
     for draft in drafts:
         number = draft.rule.number if draft.rule else 0
         numbers[number] = numbers.get(number, 0) + 1
-        row: Row = {names("id"): f"{'b' if draft.rule is None else f'r{number}'}-{draft.key}"}
+        row: RowData = {names("id"): f"{'b' if draft.rule is None else f'r{number}'}-{draft.key}"}
         if draft.rule is not None:
             row |= {names("ruleid"): number, names("rule"): draft.rule.text, names("inverse"): draft.rule.inverse}
         row |= {names("testid"): numbers[number], names(INPUTS): dict(draft.inputs)}
@@ -102,16 +102,16 @@ def rows_of(spec: PromptSpec, drafts: Sequence[Draft], grounded: Mapping[str, bo
 
 def inputs_in(spec: PromptSpec, row: Mapping[str, Any]) -> Any:
     """What a row puts into the prompt, whoever wrote it: all together, or a field for each input; None for nothing."""
-    names = columns_of(spec)
-    whole = next((found for name in ASKING if (found := names.get(row, name)) not in (None, "")), None)
+    names = field_names(spec)
+    whole = next((found for name in INPUT_FIELDS if (found := names.get(row, name)) not in (None, "")), None)
     apart = {name: row[name] for name in names.taken if row.get(name) is not None}
     return apart or None if whole is None else whole
 
 
 def is_answered(spec: PromptSpec, row: Mapping[str, Any]) -> bool:
     """Whether a row has its ground truth, or was looked for one in vain."""
-    names = columns_of(spec)
-    return any(names.get(row, name) is not None for name in (*REFERENCES, "groundtruthmodel"))
+    names = field_names(spec)
+    return any(names.get(row, name) is not None for name in (*REFERENCE_FIELDS, "groundtruthmodel"))
 
 
 def inputs_text(inputs: Any) -> str:
@@ -121,7 +121,7 @@ def inputs_text(inputs: Any) -> str:
 
 def scenario_of(spec: PromptSpec, row: Mapping[str, Any]) -> Scenario:
     """The scenario that a row names."""
-    name = columns_of(spec).get(row, "scenario")
+    name = field_names(spec).get(row, "scenario")
     return next((known for known in spec.prompt.scenarios if known.name == name), NO_SCENARIO)
 
 
@@ -135,7 +135,7 @@ def whole_text(spec: PromptSpec, row: Mapping[str, Any]) -> str:
     if not (defaults or parameters):
         return inputs_text(given)
     try:
-        values = values_of(spec.prompt, given, {}, parameters)
-    except UnfitRowError:  # a person may have written it; reading the file says what is wrong with it
+        values = input_values(spec.prompt, given, {}, parameters)
+    except InvalidRowError:  # a person may have written it; reading the file says what is wrong with it
         return inputs_text(given)
     return inputs_text({**defaults, **values})

@@ -9,7 +9,7 @@ from evalmark.inputs.documents.faults import PlacedError
 from evalmark.inputs.documents.strict_json import parse_json
 from evalmark.inputs.documents.text import read_text
 
-from .keeping import has_content, write_json
+from .folder_files import has_content, write_json
 
 NAME = "generated.json"
 ABOUT = (
@@ -18,14 +18,14 @@ ABOUT = (
 )
 
 
-class Mark(NamedTuple):
+class RuleGroundedness(NamedTuple):
     """Whether the prompt bears a rule out."""
 
     grounded: bool
     reason: str = ""
 
 
-class Origin(NamedTuple):
+class StageOrigin(NamedTuple):
     """How a stage was made last."""
 
     basis: str = ""
@@ -36,35 +36,35 @@ class Origin(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SideData:
+class GenerationRecord:
     """All of it, as a value."""
 
-    origins: Mapping[str, Origin] = field(default_factory=dict)
+    origins: Mapping[str, StageOrigin] = field(default_factory=dict)
     """By stage."""
     redo: tuple[str, ...] = ()
     """Stages that were asked to be made anew and are not yet."""
-    marks: Mapping[str, Mark] = field(default_factory=dict)
+    marks: Mapping[str, RuleGroundedness] = field(default_factory=dict)
     """By the text of the rule, so that a rule that is edited has none."""
 
-    def origin(self, stage: str) -> Origin:
+    def origin(self, stage: str) -> StageOrigin:
         """How a stage was made last."""
-        return self.origins.get(stage, Origin())
+        return self.origins.get(stage, StageOrigin())
 
-    def asked_anew(self, stages: Iterable[str]) -> "SideData":
+    def asked_anew(self, stages: Iterable[str]) -> "GenerationRecord":
         """With these stages to be made anew."""
         names = tuple(stages)
         origins = {name: self.origin(name)._replace(times=self.origin(name).times + 1) for name in names}
         redo = tuple(dict.fromkeys((*self.redo, *names)))
         return replace(self, origins={**self.origins, **origins}, redo=redo)
 
-    def made(self, stage: str, basis: str, model: str) -> "SideData":
+    def made(self, stage: str, basis: str, model: str) -> "GenerationRecord":
         """With a stage that has been made."""
-        origin = Origin(basis, self.origin(stage).times, model)
+        origin = StageOrigin(basis, self.origin(stage).times, model)
         redo = tuple(name for name in self.redo if name != stage)
         return replace(self, origins={**self.origins, stage: origin}, redo=redo)
 
 
-def read_side_data(folder: Path) -> SideData:
+def read_record(folder: Path) -> GenerationRecord:
     """What is kept in a prompt's folder.
 
     Raises:
@@ -72,15 +72,18 @@ def read_side_data(folder: Path) -> SideData:
     """
     path = folder / NAME
     if not has_content(path):
-        return SideData()
+        return GenerationRecord()
     data = parse_json(read_text(path), str(path))
     try:
-        return SideData(
+        return GenerationRecord(
             origins={
-                name: Origin(str(o["from"]), int(o["times"]), str(o["model"])) for name, o in data["stages"].items()
+                name: StageOrigin(str(o["from"]), int(o["times"]), str(o["model"]))
+                for name, o in data["stages"].items()
             },
             redo=tuple(map(str, data["redo"])),
-            marks={str(row["rule"]): Mark(row["grounded"] is True, str(row["reason"])) for row in data["rules"]},
+            marks={
+                str(row["rule"]): RuleGroundedness(row["grounded"] is True, str(row["reason"])) for row in data["rules"]
+            },
         )
     except (AttributeError, KeyError, TypeError, ValueError):
         raise PlacedError(
@@ -89,7 +92,7 @@ def read_side_data(folder: Path) -> SideData:
         ) from None
 
 
-def write_side_data(folder: Path, side: SideData) -> None:
+def write_record(folder: Path, side: GenerationRecord) -> None:
     """Keep it. Raises EvalmarkError where it cannot be written."""
     data: dict[str, Any] = {
         "about": ABOUT,

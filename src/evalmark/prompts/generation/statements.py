@@ -6,54 +6,54 @@ from functools import partial
 from typing import Any
 
 from evalmark.core.text import clean
-from evalmark.prompts.specs.lines import is_refusal, lines_of
 from evalmark.prompts.specs.spec import PromptSpec
+from evalmark.prompts.specs.statement_files import is_refusal, lines_of
 from evalmark.scoring.judges.faults import describe_reply_value
 from evalmark.scoring.judges.measure import object_schema
 from evalmark.scoring.judges.template import one_line
 
-from .asking import Asking, Sheet, Wrong, prompt_shown, shown
+from .stage_calls import ReplyProblem, StageModels, StageQuestion, prompt_slots, untrusted_slots
 from .stages import INPUT_SPEC, INTENT, INVERSE_RULES, RULES
-from .variables import described
+from .variables import describe_inputs
 
 MOST = 200
 """Statements of one file; more is no list of rules any more."""
 TEXT = {"type": "string"}
 
 
-async def intent_of(asking: Asking, spec: PromptSpec) -> tuple[str, ...]:
+async def intent_of(asking: StageModels, spec: PromptSpec) -> tuple[str, ...]:
     """What a prompt is for, in a sentence."""
-    sheet = Sheet(
-        words="intent", key="intent", schema=object_schema({"intent": TEXT}), material=prompt_shown(spec, "intent")
+    sheet = StageQuestion(
+        words="intent", key="intent", schema=object_schema({"intent": TEXT}), material=prompt_slots(spec, "intent")
     )
     return await asking.ask(INTENT, sheet, lambda found: _statements([found["intent"]], "intent"))
 
 
-async def input_spec_of(asking: Asking, spec: PromptSpec) -> tuple[str, ...]:
+async def input_spec_of(asking: StageModels, spec: PromptSpec) -> tuple[str, ...]:
     """What may be put into a prompt."""
-    material = {**prompt_shown(spec, "inputSpec"), **shown(variables=described(spec.prompt.inputs))}
+    material = {**prompt_slots(spec, "inputSpec"), **untrusted_slots(variables=describe_inputs(spec.prompt.inputs))}
     return await asking.ask(
         INPUT_SPEC, _list_sheet("input_spec", "statements", material), partial(_listed, "statements")
     )
 
 
-async def rules_of(asking: Asking, spec: PromptSpec) -> tuple[str, ...]:
+async def rules_of(asking: StageModels, spec: PromptSpec) -> tuple[str, ...]:
     """What every output of a prompt has to keep to."""
-    material = {**prompt_shown(spec, "outputRules"), **shown(input_spec="\n".join(spec.input_spec))}
+    material = {**prompt_slots(spec, "outputRules"), **untrusted_slots(input_spec="\n".join(spec.input_spec))}
     return await asking.ask(RULES, _list_sheet("rules", "rules", material), partial(_listed, "rules"))
 
 
-async def inverse_rules_of(asking: Asking, spec: PromptSpec) -> tuple[str, ...]:
+async def inverse_rules_of(asking: StageModels, spec: PromptSpec) -> tuple[str, ...]:
     """The opposite of each rule, in the order of the rules; without those of rules that have none."""
     rules = "\n".join(f"{number}. {rule}" for number, rule in enumerate(spec.rules, 1))
     row = object_schema({"rule": {"type": "integer"}, "inverse": TEXT})
-    sheet = Sheet(
+    sheet = StageQuestion(
         words="inverse_rules",
         key="inverses",
         schema=object_schema({"inverses": {"type": "array", "items": row}}),
-        material=shown(rules=rules, wishes=spec.prompt.instructions.get("inverseOutputRules", "")),
+        material=untrusted_slots(rules=rules, wishes=spec.prompt.instructions.get("inverseOutputRules", "")),
     )
-    return await asking.ask(INVERSE_RULES, sheet, lambda found: read_inverses(found["inverses"], len(spec.rules)))
+    return await asking.ask(INVERSE_RULES, sheet, lambda found: parse_inverses(found["inverses"], len(spec.rules)))
 
 
 def with_statements(spec: PromptSpec, name: str, lines: tuple[str, ...]) -> PromptSpec:
@@ -62,29 +62,29 @@ def with_statements(spec: PromptSpec, name: str, lines: tuple[str, ...]) -> Prom
     return replace(spec, **fields)
 
 
-def _list_sheet(words: str, key: str, material: Mapping[str, Any]) -> Sheet:
+def _list_sheet(words: str, key: str, material: Mapping[str, Any]) -> StageQuestion:
     schema = object_schema({key: {"type": "array", "items": TEXT}})
-    return Sheet(words=words, key=key, schema=schema, material=material)
+    return StageQuestion(words=words, key=key, schema=schema, material=material)
 
 
-def _listed(key: str, found: Mapping[str, Any]) -> tuple[str, ...] | Wrong:
+def _listed(key: str, found: Mapping[str, Any]) -> tuple[str, ...] | ReplyProblem:
     return _statements(found[key], key)
 
 
-def _statements(said: Any, key: str) -> tuple[str, ...] | Wrong:
+def _statements(said: Any, key: str) -> tuple[str, ...] | ReplyProblem:
     """The statements as a file holds them, one a line, each once."""
     if not isinstance(said, list):
-        return Wrong(f"`{key}` is {describe_reply_value(said)}, not a list")
+        return ReplyProblem(f"`{key}` is {describe_reply_value(said)}, not a list")
     if not said or len(said) > MOST:
-        return Wrong(f"`{key}` holds {len(said):,} statements; it takes 1 to {MOST}")
+        return ReplyProblem(f"`{key}` holds {len(said):,} statements; it takes 1 to {MOST}")
     found = [statement(text, f"statement {number} of `{key}`") for number, text in enumerate(said, 1)]
-    if wrong := next((one for one in found if isinstance(one, Wrong)), None):
+    if wrong := next((one for one in found if isinstance(one, ReplyProblem)), None):
         return wrong
     texts = [one for one in found if isinstance(one, str)]
-    return Wrong("it refuses") if is_refusal(texts) else tuple(dict.fromkeys(texts))
+    return ReplyProblem("it refuses") if is_refusal(texts) else tuple(dict.fromkeys(texts))
 
 
-def statement(said: Any, what: str) -> str | Wrong:
+def statement(said: Any, what: str) -> str | ReplyProblem:
     r"""A text as it will be read again from its line: a list mark, a second line or a heading would move all numbers.
 
     What a terminal would act on is taken out, since such files are there to be looked at.
@@ -93,45 +93,47 @@ def statement(said: Any, what: str) -> str | Wrong:
     'Be short.'
     """
     if not (isinstance(said, str) and clean(said).strip()):
-        return Wrong(f"{what} is {describe_reply_value(said)}, not a text with something in it")
+        return ReplyProblem(f"{what} is {describe_reply_value(said)}, not a text with something in it")
     lines = lines_of(one_line(clean(said)))
-    return lines[0] if len(lines) == 1 else Wrong(f"{what} is not one sentence on one line")
+    return lines[0] if len(lines) == 1 else ReplyProblem(f"{what} is not one sentence on one line")
 
 
-def read_inverses(said: Any, rules: int) -> tuple[str, ...] | Wrong:
+def parse_inverses(said: Any, rules: int) -> tuple[str, ...] | ReplyProblem:
     """The inverse rules in a reply: each rule has to be there exactly once, so that none is taken for that of another.
 
     >>> read_inverses([{"rule": 2, "inverse": "Be long."}, {"rule": 1, "inverse": "Be rude."}], 2)
     ('Be rude.', 'Be long.')
     """
     if not isinstance(said, list):
-        return Wrong(f"`inverses` is {describe_reply_value(said)}, not a list")
+        return ReplyProblem(f"`inverses` is {describe_reply_value(said)}, not a list")
     found: dict[int, str] = {}
     for place, row in enumerate(said, 1):
         if wrong := _add_inverse(found, row, place, rules):
             return wrong
     if missing := [number for number in range(1, rules + 1) if number not in found]:
-        return Wrong(f"there is no inverse of rule {missing[0]}")
+        return ReplyProblem(f"there is no inverse of rule {missing[0]}")
     inverses = tuple(found[number] for number in range(1, rules + 1) if found[number])
-    return inverses or Wrong("no rule has an inverse")
+    return inverses or ReplyProblem("no rule has an inverse")
 
 
-def _add_inverse(found: dict[int, str], row: Any, place: int, rules: int) -> Wrong | None:
+def _add_inverse(found: dict[int, str], row: Any, place: int, rules: int) -> ReplyProblem | None:
     if not isinstance(row, Mapping):
-        return Wrong(f"inverse {place} is {describe_reply_value(row)}, not an object")
+        return ReplyProblem(f"inverse {place} is {describe_reply_value(row)}, not an object")
     number, said = row.get("rule"), row.get("inverse")
     if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= rules:
-        return Wrong(f"`rule` of inverse {place} is {describe_reply_value(number)}, and there are rules 1 to {rules}")
+        return ReplyProblem(
+            f"`rule` of inverse {place} is {describe_reply_value(number)}, and there are rules 1 to {rules}"
+        )
     if number in found:
-        return Wrong(f"there are two inverses of rule {number}")
+        return ReplyProblem(f"there are two inverses of rule {number}")
     if said in ("", None):
         found[number] = ""
         return None
     text = statement(said, f"the inverse of rule {number}")
-    if isinstance(text, Wrong):
+    if isinstance(text, ReplyProblem):
         return text
     if text in found.values():
-        return Wrong(f"the inverse of rule {number} is that of another rule too")
+        return ReplyProblem(f"the inverse of rule {number} is that of another rule too")
     found[number] = text
     return None
 

@@ -52,7 +52,7 @@ def check_inputs(spec: PromptSpec) -> None:
         )
 
 
-def described(inputs: Sequence[Input]) -> str:
+def describe_inputs(inputs: Sequence[Input]) -> str:
     """Inputs, one a line, with all that the prompt's file says of them."""
     return "\n".join(_line(known) for known in inputs)
 

@@ -13,8 +13,8 @@ from evalmark.core.values.plain_data import fingerprint
 from evalmark.core.values.score import Score
 from evalmark.core.values.words import count
 from evalmark.prompts.specs.spec import PromptSpec
-from evalmark.scoring.binding.verdict import unscored
-from evalmark.scoring.binding.wording import shown, text_of
+from evalmark.scoring.binding.scores import unscored
+from evalmark.scoring.binding.text import preview, text_of
 from evalmark.scoring.judges.delimiters import untrusted_text
 from evalmark.scoring.judges.faults import ReplyFault, describe_reply_value
 from evalmark.scoring.judges.judge_calls import ask_repeatedly
@@ -29,23 +29,23 @@ from evalmark.scoring.judges.verdict import shorten_reason
 from .variables import input_text
 from .wordings import texts
 
-Said = Literal["ok", "err", "unscored"]
-KEY = "verdicts"
-WORDS: Mapping[str, Said] = {"OK": "ok", "ERR": "err", "UNSURE": "unscored"}
+RuleOutcome = Literal["ok", "err", "unscored"]
+VERDICTS_KEY = "verdicts"
+WORDS: Mapping[str, RuleOutcome] = {"OK": "ok", "ERR": "err", "UNSURE": "unscored"}
 """What the judge says of a rule, and what it is called in the detail of a score."""
 ROW = object_schema({"rule": {"type": "integer"}, "verdict": {"type": "string", "enum": list(WORDS)}})
-SCHEMA = object_schema({REASON: {"type": "string"}, KEY: {"type": "array", "items": ROW}})
+SCHEMA = object_schema({REASON: {"type": "string"}, VERDICTS_KEY: {"type": "array", "items": ROW}})
 
 
 class RuleVerdict(NamedTuple):
     """What a judge said of all rules at once."""
 
-    said: tuple[Said, ...]
+    said: tuple[RuleOutcome, ...]
     """One word a rule, in the order of the rules."""
     reason: str = ""
 
     @property
-    def whole(self) -> Said:
+    def whole(self) -> RuleOutcome:
         """Broken where one rule is; kept where all are; else nobody can tell."""
         return next((word for word in ("err", "unscored") if word in self.said), "ok")
 
@@ -108,7 +108,7 @@ class Compliance:
         detail = call_details(heard, judge.name, question)
         if heard[-1].fault is not None:
             return unusable_reply_score(self.name, heard[-1], detail)
-        return _scored(self.rules, [one.found for one in heard if one.found is not None], detail)
+        return _combined_score(self.rules, [one.found for one in heard if one.found is not None], detail)
 
     def question(self, case: Case, output: Output) -> Question:
         """What the judge is asked about an output.
@@ -139,29 +139,29 @@ def read_rule_verdicts(reply: Reply, rules: int, material: Sequence[str] = ()) -
     >>> read_rule_verdicts(Reply(text='{"reason": "long", "verdicts": [{"rule": 1, "verdict": "ERR"}]}'), 1)
     RuleVerdict(said=('err',), reason='long')
     """
-    found = reply_object(reply, KEY, material)
+    found = reply_object(reply, VERDICTS_KEY, material)
     if isinstance(found, ReplyFault):
         return found
-    rows, reason = found.get(KEY), found.get(REASON)
+    rows, reason = found.get(VERDICTS_KEY), found.get(REASON)
     if not isinstance(rows, list):
         wrong = (
-            f"`{KEY}` is {describe_reply_value(rows)}, not a list"
-            if KEY in found
-            else f"the JSON object has no `{KEY}`"
+            f"`{VERDICTS_KEY}` is {describe_reply_value(rows)}, not a list"
+            if VERDICTS_KEY in found
+            else f"the JSON object has no `{VERDICTS_KEY}`"
         )
         return ReplyFault("judge_parse", wrong)
     if not (reason is None or isinstance(reason, str)):
         return ReplyFault("judge_parse", f"`{REASON}` is {describe_reply_value(reason)}, not a text")
-    by_rule: dict[int, Said] = {}
+    by_rule: dict[int, RuleOutcome] = {}
     for place, row in enumerate(rows, 1):
-        if fault := _add(by_rule, row, place, rules):
+        if fault := _add_verdict(by_rule, row, place, rules):
             return fault
     if missing := [number for number in range(1, rules + 1) if number not in by_rule]:
         return ReplyFault("judge_parse", f"there is no verdict on rule {missing[0]}")
     return RuleVerdict(tuple(by_rule[number] for number in range(1, rules + 1)), shorten_reason(reason or ""))
 
 
-def _add(by_rule: dict[int, Said], row: Any, place: int, rules: int) -> ReplyFault | None:
+def _add_verdict(by_rule: dict[int, RuleOutcome], row: Any, place: int, rules: int) -> ReplyFault | None:
     if not isinstance(row, Mapping):
         return ReplyFault("judge_parse", f"verdict {place} is {describe_reply_value(row)}, not an object")
     number, word = row.get("rule"), row.get("verdict")
@@ -182,10 +182,10 @@ def _add(by_rule: dict[int, Said], row: Any, place: int, rules: int) -> ReplyFau
     return None
 
 
-def _scored(rules: Sequence[str], verdicts: Sequence[RuleVerdict], detail: Mapping[str, Any]) -> Score:
+def _combined_score(rules: Sequence[str], verdicts: Sequence[RuleVerdict], detail: Mapping[str, Any]) -> Score:
     whole = [verdict.whole for verdict in verdicts]
     value = whole.count("ok") / len(whole)
-    usual: Said = "unscored" if "unscored" in whole else "ok" if value > 0.5 else "err"
+    usual: RuleOutcome = "unscored" if "unscored" in whole else "ok" if value > 0.5 else "err"
     chosen = verdicts[whole.index(usual)]
     listed = [
         {"rule": number, "text": rule, "verdict": said}
@@ -209,7 +209,7 @@ def _reason(rules: Sequence[str], verdict: RuleVerdict) -> str:
     for word, opening in (("err", "breaks"), ("unscored", "cannot be held against")):
         numbers = [number for number, said in enumerate(verdict.said, 1) if said == word]
         if numbers:
-            named = ", ".join(f"rule {number} ({shown(rules[number - 1])})" for number in numbers)
+            named = ", ".join(f"rule {number} ({preview(rules[number - 1])})" for number in numbers)
             return f"{opening} {named}: {told}"
     all_of_them = "its rule" if len(rules) == 1 else f"all {len(rules)} rules"
     return f"keeps to {all_of_them}: {told}"

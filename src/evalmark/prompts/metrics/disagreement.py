@@ -39,7 +39,7 @@ class Disagreement:
 
 
 @dataclass(slots=True)
-class _Tally:
+class _Counts:
     check: str = ""
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("agreed", "missed", "alone", "left_out"), 0))
 
@@ -56,7 +56,7 @@ def disagreements(run: Run, judge: str = "compliance", checks: str = "rules") ->
     `judge` and `checks` are the names of both metrics. Each of several judges has its own. As a whole an output is broken
     where a check does not hold, and kept where all hold; where one of them could tell nothing, it is left out. A judge without verdicts rule by rule is compared as a whole.
     """
-    tallies: dict[tuple[str, int | None], _Tally] = {}
+    tallies: dict[tuple[str, int | None], _Counts] = {}
     for result in run.results:
         found = _checks(result, checks)
         if not found:
@@ -71,7 +71,7 @@ def disagreements(run: Run, judge: str = "compliance", checks: str = "rules") ->
     )
 
 
-def keeps_to(checks: Iterable[Score]) -> bool | None:
+def follows_rules(checks: Iterable[Score]) -> bool | None:
     """Whether an output keeps to all rules that were checked; None where one could not be told and none is broken."""
     said = [check.passed for check in checks]
     return False if False in said else None if None in said or not said else True
@@ -86,12 +86,12 @@ def _checks(result: Result, name: str) -> dict[int, Score]:
     }
 
 
-def _compare(tallies: dict[tuple[str, int | None], _Tally], score: Score, checks: Mapping[int, Score]) -> None:
+def _compare(tallies: dict[tuple[str, int | None], _Counts], score: Score, checks: Mapping[int, Score]) -> None:
     judged = score.passed if score.status == "scored" else None
-    tallies.setdefault((score.name, None), _Tally()).add(judged, keeps_to(checks.values()))
+    tallies.setdefault((score.name, None), _Counts()).add(judged, follows_rules(checks.values()))
     for number, kept in _by_rule(score):
         if (check := checks.get(number)) is not None:
-            tally = tallies.setdefault((score.name, number), _Tally(str(check.detail.get("check", ""))))
+            tally = tallies.setdefault((score.name, number), _Counts(str(check.detail.get("check", ""))))
             more = check.passed and not check.detail.get("is_whole", True)  # the rule may be broken all the same
             tally.add(kept, None if more else check.passed)
 

@@ -13,7 +13,7 @@ from evalmark.core.values.plain_data import fingerprint
 from evalmark.core.values.score import Direction, Score
 from evalmark.prompts.specs.spec import PromptSpec
 from evalmark.prompts.templates.prompt import Prompt
-from evalmark.scoring.binding.verdict import unscored
+from evalmark.scoring.binding.scores import unscored
 from evalmark.scoring.judges.faults import ReplyFault, describe_reply_value
 from evalmark.scoring.judges.judge_scores import score_output, score_rule_of
 from evalmark.scoring.judges.measure import REASON, object_schema
@@ -25,8 +25,8 @@ from evalmark.scoring.judges.template import common_prompt, fill
 from evalmark.scoring.judges.verdict import Verdict, read_verdict, shorten_reason
 from evalmark.scoring.judges.weighting import TOP_LOGPROBS
 
-from .asking import question_of
-from .variables import OF_PROMPT, values_for
+from .metric_question import question_of
+from .variables import SPEC_VARIABLES, variable_values
 from .wordings import texts
 
 VERDICT = "verdict"
@@ -83,7 +83,7 @@ class PromptMetric:
     @property
     def needs_spec(self) -> bool:
         """Whether the words name something that only a prompt under test has."""
-        return not self.variables.isdisjoint(OF_PROMPT)
+        return not self.variables.isdisjoint(SPEC_VARIABLES)
 
     @property
     def questions(self) -> int:
@@ -137,13 +137,15 @@ class PromptMetric:
             ConfigError: the metric needs a prompt under test, and there is none.
         """
         if self.spec is None and self.needs_spec:
-            raise ConfigError(no_spec(self))
+            raise ConfigError(missing_spec_message(self))
         metric = self.metric
         form = texts("verdicts")["form"]
         if not self.says_ok:
             ours = metric_slots(metric.name, metric.description, metric.measure)
             form = fill(common_prompt().forms[form_name(metric.measure)], ours)
-        values = {name: text for name, text in values_for(case, output, self.spec).items() if name in self.variables}
+        values = {
+            name: text for name, text in variable_values(case, output, self.spec).items() if name in self.variables
+        }
         return question_of(
             self.prompt,
             values,
@@ -195,15 +197,15 @@ def read_ok(reply: Reply, material: Sequence[str] = ()) -> Verdict | ReplyFault:
     return Verdict(said == OK, shorten_reason(reason or ""))
 
 
-def no_spec(metric: PromptMetric) -> str:
+def missing_spec_message(metric: PromptMetric) -> str:
     """What to say of a metric in a run that has no prompt under test."""
-    names = " and ".join(f"{{{{{name}}}}}" for name in OF_PROMPT if name in metric.variables)
+    names = " and ".join(f"{{{{{name}}}}}" for name in SPEC_VARIABLES if name in metric.variables)
     return (
         f"{metric.prompt.place}: the metric {metric.name!r} shows {names}, and the run has no prompt under test; "
         "name one as its target."
     )
 
 
-def called(metric: PromptMetric, name: str) -> PromptMetric:
+def with_name(metric: PromptMetric, name: str) -> PromptMetric:
     """The metric under another name."""
     return replace(metric, metric=replace(metric.metric, name=name))

@@ -7,7 +7,7 @@ from typing import Any
 from evalmark.core.errors import ConfigError
 from evalmark.prompts.specs.spec import PromptSpec
 
-from .metric import PromptMetric, no_spec
+from .metric import PromptMetric, missing_spec_message
 
 
 def needs_spec(scorer: Callable[..., Any]) -> bool:
@@ -26,7 +26,7 @@ def with_spec(scorer: Callable[..., Any], spec: PromptSpec | None, place: str = 
     if spec is None:
         name = getattr(scorer, "name", "the metric")
         said = (
-            no_spec(scorer)
+            missing_spec_message(scorer)
             if isinstance(scorer, PromptMetric)
             else f"{name} needs a prompt under test; name one as the target."
         )

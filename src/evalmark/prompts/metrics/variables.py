@@ -5,7 +5,7 @@ from typing import Any
 
 from evalmark.core.values.case import Case, Output
 from evalmark.prompts.specs.spec import PromptSpec
-from evalmark.scoring.binding.wording import text_of
+from evalmark.scoring.binding.text import text_of
 
 LABELS: Mapping[str, str] = {
     "output": "output",
@@ -17,11 +17,11 @@ LABELS: Mapping[str, str] = {
     "inputSpec": "input specification",
 }
 """What a judge reads a variable's value as."""
-OF_PROMPT = ("prompt", "rules", "intent", "inputSpec")
+SPEC_VARIABLES = ("prompt", "rules", "intent", "inputSpec")
 """Those that only a run of a prompt can fill."""
 
 
-def values_for(case: Case, output: Output, spec: PromptSpec | None) -> dict[str, str]:
+def variable_values(case: Case, output: Output, spec: PromptSpec | None) -> dict[str, str]:
     """The value of every variable; an empty text where there is none."""
     return {
         "output": text_of(output.value),

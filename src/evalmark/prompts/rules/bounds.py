@@ -1,12 +1,12 @@
 """How many of something there may be: whether a number fits, and how that is said."""
 
 
-def fits(number: int, low: int | None, high: int | None) -> bool:
+def within_bounds(number: int, low: int | None, high: int | None) -> bool:
     """Whether a number is within bounds; None: there is none on that side."""
     return (low is None or number >= low) and (high is None or number <= high)
 
 
-def said(low: int | None, high: int | None) -> str:
+def describe_bounds(low: int | None, high: int | None) -> str:
     """The bounds in words; one of them is given.
 
     >>> said(2, None), said(0, 80), said(3, 3), said(1_000, 2_000), said(0, 0)

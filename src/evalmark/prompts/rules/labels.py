@@ -4,11 +4,11 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from evalmark.scoring.binding.wording import shown
+from evalmark.scoring.binding.text import preview
 
-from .finding import Demand, Finding
+from .checks import CheckResult, Requirement
 from .language import SCRIPTS
-from .phrases import NUMBER, Clause, Rule, number_of
+from .phrases import NUMBER, Clause, MaskedRule, number_of
 
 Case = Literal["exact", "ignore", "unsaid"]
 _NOUN = (
@@ -69,7 +69,7 @@ _FROM_LIST = re.compile(
 _LISTED = re.compile(r"(?<![\w$])([A-Z][A-Z0-9_]{0,11}\$?):\s")
 _FALLBACK = re.compile(r"\b(?:return|answer|reply|say|output)\s+[\"'`]?([A-Z]\w*)[\"'`]?\s*(?:[.]|$)", re.MULTILINE)
 _AROUND = " \t\r\n\"'`*_.\u201c\u201d\u2018\u2019"
-LEAST = 3
+MIN_LABELS = 3
 """Labels that a list in a prompt has to have, to be taken for one."""
 
 
@@ -93,38 +93,38 @@ class OneOf:
         first = ", ".join(self.labels[:4])
         return f"exactly one of {first}" + (f" and {len(self.labels) - 4} more" if len(self.labels) > 4 else "")
 
-    def __call__(self, text: str) -> Finding:
+    def __call__(self, text: str) -> CheckResult:
         """Compare."""
         said = text.strip()
         of = f"of the {len(self.labels)} labels"
         if said in self.labels:
-            return Finding(True, f"{shown(said)} is one {of}")
+            return CheckResult(True, f"{preview(said)} is one {of}")
         bare = said.strip(_AROUND).casefold()
         near = next((label for label in self.labels if label.strip(_AROUND).casefold() == bare), None)
         if self.case == "exact" or near is None:
-            return Finding(False, f"{shown(said)} is none {of}")
+            return CheckResult(False, f"{preview(said)} is none {of}")
         if self.case == "ignore" and said.casefold() in (label.casefold() for label in self.labels):
-            return Finding(True, f"{shown(said)} is one {of}, but for case")
-        return Finding(
-            None, f"{shown(said)} is {shown(near)} in another spelling; the rule does not say whether it will do"
+            return CheckResult(True, f"{preview(said)} is one {of}, but for case")
+        return CheckResult(
+            None, f"{preview(said)} is {preview(near)} in another spelling; the rule does not say whether it will do"
         )
 
 
-def labels_of(clause: Clause, rule: Rule, prompt: str = "") -> Demand | None:
+def labels_in_clause(clause: Clause, rule: MaskedRule, prompt: str = "") -> Requirement | None:
     """The labels that a clause allows; where it speaks of the prompt's list, those that the prompt lists."""
     if clause.negated:
         return None
     text = clause.text.strip()
     if _FROM_LIST.fullmatch(text):
-        listed = labels_in(prompt)
-        return Demand((OneOf(labels=listed, case="unsaid"),)) if len(listed) >= LEAST else None
+        listed = labels_in_prompt(prompt)
+        return Requirement((OneOf(labels=listed, case="unsaid"),)) if len(listed) >= MIN_LABELS else None
     for pattern in (_ANNOUNCED, _NAMED_FIRST, _ONE_FROM, _ONE_WORD, _DIRECT):
         if match := pattern.fullmatch(text):
             return _demand(match, rule)
     return None
 
 
-def _demand(match: re.Match[str], rule: Rule) -> Demand | None:
+def _demand(match: re.Match[str], rule: MaskedRule) -> Requirement | None:
     """The labels of a list, where it is all there is and can be read in one way only."""
     groups = match.groupdict()
     listed = _LIST_TAIL.fullmatch(match["list"].rstrip(" ."))
@@ -144,7 +144,7 @@ def _demand(match: re.Match[str], rule: Rule) -> Demand | None:
     if exact and ignored:
         return None
     case: Case = "exact" if exact else "ignore" if ignored else "unsaid"
-    return Demand((OneOf(labels=labels, case=case),), is_whole=not letters)
+    return Requirement((OneOf(labels=labels, case=case),), is_whole=not letters)
 
 
 def _is_order(match: re.Match[str]) -> bool:
@@ -152,7 +152,7 @@ def _is_order(match: re.Match[str]) -> bool:
     return re.match(r"be\s+only\s+(?:exactly\s+)?one\s+of:|(?:exactly\s+)?match\s", match[0], re.IGNORECASE) is not None
 
 
-def _items(said: str, rule: Rule, sure: bool) -> tuple[str, ...]:
+def _items(said: str, rule: MaskedRule, sure: bool) -> tuple[str, ...]:
     """The items of a list; none where it could be read in several ways."""
     text = said.strip()
     bracket = re.fullmatch(r"\[(.+)\]", text)
@@ -194,7 +194,7 @@ def _is_label(item: str) -> bool:
     )
 
 
-def labels_in(prompt: str) -> tuple[str, ...]:
+def labels_in_prompt(prompt: str) -> tuple[str, ...]:
     """The labels that a prompt lists as `LABEL: meaning`, after the word `list`, with those that it says to return otherwise.
 
     >>> labels_in("The list of tags: CC: Conjunction, NN: Noun, VB: Verb. If there is none, return Unknown.")
@@ -202,4 +202,4 @@ def labels_in(prompt: str) -> tuple[str, ...]:
     """
     opening = re.search(r"\blist of\b[^:]{0,80}:", prompt)
     listed = _LISTED.findall(prompt[opening.end() - 1 :]) if opening else []
-    return tuple(dict.fromkeys([*listed, *_FALLBACK.findall(prompt)])) if len(set(listed)) >= LEAST else ()
+    return tuple(dict.fromkeys([*listed, *_FALLBACK.findall(prompt)])) if len(set(listed)) >= MIN_LABELS else ()

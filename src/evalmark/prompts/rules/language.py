@@ -5,7 +5,7 @@ import unicodedata
 from collections import Counter
 from dataclasses import dataclass
 
-from .finding import Demand, Finding
+from .checks import CheckResult, Requirement
 from .phrases import Clause
 
 SMALL_WORDS = {
@@ -31,10 +31,10 @@ SCRIPTS = {
     "Chinese": ("CJK",),
     "Japanese": ("HIRAGANA", "KATAKANA", "CJK"),
 }
-LEAST_WORDS = 20
+MIN_WORDS = 20
 """A text of fewer words says nothing certain of its language, unless by its script."""
-LEAST_LETTERS = 12
-FOREIGN = 0.05
+MIN_LETTERS = 12
+MAX_FOREIGN_SHARE = 0.05
 """A text is surely in another language where a smaller share of its letters is of the script; names and code are often not."""
 _NAMES = "|".join(SCRIPTS)
 _NAMED = re.compile(
@@ -60,22 +60,22 @@ class Language:
         """The language."""
         return f"in {self.name}"
 
-    def __call__(self, text: str) -> Finding:
+    def __call__(self, text: str) -> CheckResult:
         """Look at the letters, then at the words."""
         letters = [letter for letter in text if letter.isalpha()]
-        if len(letters) < LEAST_LETTERS:
-            return Finding(None, "too short to tell its language")
+        if len(letters) < MIN_LETTERS:
+            return CheckResult(None, "too short to tell its language")
         share = sum(unicodedata.name(letter, "").startswith(SCRIPTS[self.name]) for letter in letters) / len(letters)
-        if FOREIGN <= share < 0.5:
-            return Finding(None, f"{share:.0%} of its letters are of the script of {self.name}")
-        if share < FOREIGN:
-            return Finding(False, f"{share:.0%} of its letters are of the script of {self.name}")
+        if MAX_FOREIGN_SHARE <= share < 0.5:
+            return CheckResult(None, f"{share:.0%} of its letters are of the script of {self.name}")
+        if share < MAX_FOREIGN_SHARE:
+            return CheckResult(False, f"{share:.0%} of its letters are of the script of {self.name}")
         if self.name not in SMALL_WORDS:
-            return Finding(None, f"its letters are of the script of {self.name}, which other languages may share")
+            return CheckResult(None, f"its letters are of the script of {self.name}, which other languages may share")
         spoken = language_of(text)
         if spoken is None:
-            return Finding(None, "it is not plain which language it is in")
-        return Finding(spoken == self.name, f"it is in {spoken}")
+            return CheckResult(None, "it is not plain which language it is in")
+        return CheckResult(spoken == self.name, f"it is in {spoken}")
 
 
 def language_of(text: str) -> str | None:
@@ -85,7 +85,7 @@ def language_of(text: str) -> str | None:
     'English'
     """
     words = re.findall(r"[^\W\d_]+", text.lower())
-    if len(words) < LEAST_WORDS:
+    if len(words) < MIN_WORDS:
         return None
     counts = Counter(words)
     shares = {
@@ -95,10 +95,10 @@ def language_of(text: str) -> str | None:
     return first if best >= 0.15 and best >= 1.5 * second else None
 
 
-def language_in(clause: Clause) -> Demand | None:
+def language_in(clause: Clause) -> Requirement | None:
     """The language that a clause asks for."""
     match = None if clause.negated else _LANGUAGE.fullmatch(clause.text)
-    return None if match is None else Demand((Language(name=_known(match["name"])),), is_whole=not match["kind"])
+    return None if match is None else Requirement((Language(name=_known(match["name"])),), is_whole=not match["kind"])
 
 
 def language_named(text: str, start: int) -> tuple[Language, int] | None:

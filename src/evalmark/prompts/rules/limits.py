@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from evalmark.core.lazy import need
 from evalmark.core.values.words import count
-from evalmark.scoring.builtin.sentences import split
+from evalmark.scoring.builtin.sentences import split_sentences
 
-from .bounds import fits, said
-from .finding import Check, Demand, Finding
+from .bounds import describe_bounds, within_bounds
+from .checks import CheckResult, Requirement, RuleCheck
 from .language import language_named
 from .phrases import NUMBER, Clause, number_of
 
@@ -107,24 +107,25 @@ class Limit:
     @property
     def says(self) -> str:
         """The limit in words."""
-        return f"{said(self.low, self.high)} {self.unit}{'' if (self.high or self.low) == 1 else 's'}"
+        return f"{describe_bounds(self.low, self.high)} {self.unit}{'' if (self.high or self.low) == 1 else 's'}"
 
-    def __call__(self, text: str) -> Finding:
+    def __call__(self, text: str) -> CheckResult:
         """Count; where careful readers would count differently, and it matters, nothing can be told."""
         least, most = amounts(text, self.unit)
-        holds = fits(least, self.low, self.high)
-        if least != most and (holds != fits(most, self.low, self.high) or _between(least, most, self)):
-            return Finding(
-                None, f"{least:,} to {count(most, self.unit)}, by how they are counted; {said(self.low, self.high)}"
+        holds = within_bounds(least, self.low, self.high)
+        if least != most and (holds != within_bounds(most, self.low, self.high) or _between(least, most, self)):
+            return CheckResult(
+                None,
+                f"{least:,} to {count(most, self.unit)}, by how they are counted; {describe_bounds(self.low, self.high)}",
             )
         shown = count(most, self.unit) if least == most else f"{least:,} to {count(most, self.unit)}"
-        return Finding(holds, f"{shown}, {said(self.low, self.high)}")
+        return CheckResult(holds, f"{shown}, {describe_bounds(self.low, self.high)}")
 
 
 def _between(least: int, most: int, limit: Limit) -> bool:
     """Whether some amount between two that do not fit would."""
     low, high = limit.low or 0, limit.high
-    return not fits(least, low, high) and least < low and high is not None and most > high
+    return not within_bounds(least, low, high) and least < low and high is not None and most > high
 
 
 def amounts(text: str, unit: str) -> tuple[int, int]:
@@ -148,8 +149,8 @@ def _words(text: str) -> tuple[int, ...]:
 
 def _sentences(text: str) -> tuple[int, ...]:
     text = re.sub(r"^[ \t]*(?:\d{1,3}[.)]|[-*+\u2022])[ \t]+", "", text, flags=re.MULTILINE)
-    lines = [part for line in text.splitlines() for part in split(line)]
-    return (len(split(text)), len(lines), sum(_has_end(part) for part in lines))
+    lines = [part for line in text.splitlines() for part in split_sentences(line)]
+    return (len(split_sentences(text)), len(lines), sum(_has_end(part) for part in lines))
 
 
 def _has_end(text: str) -> bool:
@@ -242,7 +243,7 @@ def _unit(word: str) -> str:
 _EXACTLY = re.compile(r"(?:exactly|precisely|only|just)\s", re.IGNORECASE)
 
 
-def limits_in(clause: Clause) -> Demand | None:
+def limits_in(clause: Clause) -> Requirement | None:
     """The limits that a clause sets on the whole output; None where it sets none, or one on parts of the output."""
     text = clause.text
     if match := _SIZE.fullmatch(text):
@@ -255,10 +256,10 @@ def limits_in(clause: Clause) -> Demand | None:
         found = _amount(text, match.end())
         one = "only" in match[0].lower() and found is not None and found.limit.high == 1
         fit = found is not None and (not found.is_bare or one) and re.fullmatch(_TAIL, text[found.end :], re.IGNORECASE)
-        return Demand((found.limit,)) if found is not None and fit and not _may_be_people(found.limit) else None
+        return Requirement((found.limit,)) if found is not None and fit and not _may_be_people(found.limit) else None
     if match := _BE.match(text):
         kept = re.match(r"be\s+kept\s", text, re.IGNORECASE) is not None or text.lower().startswith("fit")
-        return _chain(text, match.end(), kept)
+        return _limit_chain(text, match.end(), kept)
     return None
 
 
@@ -266,28 +267,30 @@ def _may_be_people(limit: Limit) -> bool:
     return limit.unit == "character" and max(limit.low or 0, limit.high or 0) < _FEW
 
 
-def _exceeding(text: str, start: int) -> Demand | None:
+def _exceeding(text: str, start: int) -> Requirement | None:
     found = _amount(text, start)
     if found is None or not (found.is_bare or found.limit.high == 1) or not _ends(text, found.end):
         return None
-    return Demand((Limit(unit=found.limit.unit, low=(found.limit.high or 0) + 1),))
+    return Requirement((Limit(unit=found.limit.unit, low=(found.limit.high or 0) + 1),))
 
 
-def _prohibited(text: str) -> Demand | None:
+def _prohibited(text: str) -> Requirement | None:
     """A limit said by what must not be."""
     if match := _EXCEED.match(text):
         found = _amount(text, match.end())
         fit = found is not None and (found.is_bare or found.limit.high == 1) and _ends(text, found.end)
-        return Demand((Limit(unit=found.limit.unit, high=found.limit.high),)) if found is not None and fit else None
+        return (
+            Requirement((Limit(unit=found.limit.unit, high=found.limit.high),)) if found is not None and fit else None
+        )
     match = re.match(r"(?:be|contain|have|include|use|span|consist\s+of)\s+", text, re.IGNORECASE)
     found = None if match is None else _amount(text, match.end())
     if found is None or not _ends(text, found.end):
         return None
     low, high = found.limit.low, found.limit.high
     if re.match(rf"\w+\s+(?:of\s+)?(?:{_ABOVE})\s", text, re.IGNORECASE) and low is not None:
-        return Demand((Limit(unit=found.limit.unit, high=low - 1),))
+        return Requirement((Limit(unit=found.limit.unit, high=low - 1),))
     if re.match(rf"\w+\s+(?:of\s+)?(?:{_BELOW})\s", text, re.IGNORECASE) and high is not None:
-        return Demand((Limit(unit=found.limit.unit, low=high + 1),))
+        return Requirement((Limit(unit=found.limit.unit, low=high + 1),))
     return None
 
 
@@ -295,22 +298,22 @@ def _ends(text: str, place: int) -> bool:
     return re.fullmatch(_TAIL, text[place:], re.IGNORECASE) is not None
 
 
-def _chain(text: str, start: int, kept: bool) -> Demand | None:
+def _limit_chain(text: str, start: int, kept: bool) -> Requirement | None:
     """Limits one after the other, each on the whole output: `a single paragraph of at most 80 words, in English`."""
     if match := _COMPOUND.fullmatch(text, start):
         number = number_of(match["low"]) if match["low"] else 1
-        return Demand((Limit(unit=match["unit"].lower(), low=number, high=number),), is_whole=False)
+        return Requirement((Limit(unit=match["unit"].lower(), low=number, high=number),), is_whole=False)
     if match := _ONE_KIND.match(text, start):
         plain = re.fullmatch(rf"(?:exactly\s+)?{_ONE}\s+", match[0], re.IGNORECASE) is not None
         found = _linked(f"{text[:start]}a single {text[match.end() :]}", start, kept)
-        return found if plain or found is None else Demand(found.checks, is_whole=False)
+        return found if plain or found is None else Requirement(found.checks, is_whole=False)
     opening = next((m for kind in (_OF_NOUN, _OF_LIST, _QUALITIES) if (m := kind.match(text, start))), None)
     found = _linked(text, start if opening is None else opening.end(), kept)
-    return found if opening is None or found is None else Demand(found.checks, is_whole=False)
+    return found if opening is None or found is None else Requirement(found.checks, is_whole=False)
 
 
-def _linked(text: str, place: int, kept: bool) -> Demand | None:
-    checks: list[Check] = []
+def _linked(text: str, place: int, kept: bool) -> Requirement | None:
+    checks: list[RuleCheck] = []
     while True:
         found = _element(text, place, kept)
         if found is None or (checks and isinstance(checks[-1], Limit) and not _may_follow(text, place, checks)):
@@ -320,28 +323,28 @@ def _linked(text: str, place: int, kept: bool) -> Demand | None:
         check, place = found
         checks.append(check)
         if _ends(text, place):
-            return Demand(tuple(checks))
+            return Requirement(tuple(checks))
         if any(map(is_single, checks)) and _asks_for_more(check, text[place:]):
-            return Demand(tuple(checks), is_whole=False)
+            return Requirement(tuple(checks), is_whole=False)
         if (joint := _JOINT.match(text, place)) is None:
             return None
         place = joint.end()
 
 
-def _may_share_a_bound(said: str, check: Check, earlier: list[Check]) -> bool:
+def _may_share_a_bound(said: str, check: RuleCheck, earlier: list[RuleCheck]) -> bool:
     """Whether an amount without a bound of its own may stand under that of an earlier one: `at most 3 sentences and 50 words`."""
     if not isinstance(check, Limit) or check.low != check.high or _EXACTLY.match(said):
         return False
     return any(isinstance(one, Limit) and one.low != one.high for one in earlier)
 
 
-def _asks_for_more(check: Check, rest: str) -> bool:
+def _asks_for_more(check: RuleCheck, rest: str) -> bool:
     """Whether what follows only says more of the one thing that the output is."""
     small = isinstance(check, Limit) and check.unit in ("word", "line", "sentence")
     return _RELATIVE.fullmatch(rest) is not None or (small and _WITHOUT.fullmatch(rest) is not None)
 
 
-def _may_follow(text: str, place: int, checks: list[Check]) -> bool:
+def _may_follow(text: str, place: int, checks: list[RuleCheck]) -> bool:
     """Whether a further limit is one on the whole: after `of` only where it follows the one thing that it can be about."""
     if is_single(checks[-1]) or re.search(r"\sand\s+(?:be\s+)?$", text[:place], re.IGNORECASE):
         return True
@@ -350,12 +353,12 @@ def _may_follow(text: str, place: int, checks: list[Check]) -> bool:
     return by_comma and any(map(is_single, checks)) and (found is None or not found.is_bare)
 
 
-def is_single(check: Check) -> bool:
+def is_single(check: RuleCheck) -> bool:
     """Whether the output is one thing by this check, so that what is said of that thing is said of the output."""
     return isinstance(check, Limit) and (check.low, check.high) == (1, 1)
 
 
-def _element(text: str, place: int, kept: bool) -> tuple[Check, int] | None:
+def _element(text: str, place: int, kept: bool) -> tuple[RuleCheck, int] | None:
     found = _amount(text, place)
     if found is not None:
         limit = found.limit

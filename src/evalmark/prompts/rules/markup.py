@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from evalmark.core.values.words import count
 
-from .bounds import fits, said
-from .finding import Demand, Finding
+from .bounds import describe_bounds, within_bounds
+from .checks import CheckResult, Requirement
 from .phrases import NUMBER, OUTPUT, number_of
 
 VOID = frozenset(["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"])
@@ -50,7 +50,7 @@ _SAYS_NOTHING = re.compile(r"\s*(?:in the (?:output|response))?\s*", re.IGNORECA
 _MORE = re.compile(r"\s+to\s+[^,;]+", re.IGNORECASE)
 
 
-class Reading(NamedTuple):
+class MarkupElements(NamedTuple):
     """The elements of a text, in the order in which they open."""
 
     tags: tuple[str, ...]
@@ -69,7 +69,7 @@ class Reading(NamedTuple):
         ]
 
 
-def read_markup(text: str) -> Reading:
+def parse_markup(text: str) -> MarkupElements:
     """The elements of a text; one pass, whatever the text is.
 
     >>> read_markup("<p>a<br>b</p><i>").fault, read_markup("<p><b>x</b></p>").inside("p", "b")
@@ -99,7 +99,9 @@ def read_markup(text: str) -> Reading:
             ends[inner] = len(tags)
     for left in opened:
         ends[left] = len(tags)
-    return Reading(tuple(tags), tuple(ends), fault or (f"<{tags[opened[-1]]}> is never closed" if opened else ""))
+    return MarkupElements(
+        tuple(tags), tuple(ends), fault or (f"<{tags[opened[-1]]}> is never closed" if opened else "")
+    )
 
 
 def _without_comments(text: str) -> str:
@@ -124,12 +126,14 @@ class TagCount:
     @property
     def says(self) -> str:
         """The number and the tag."""
-        return f"{said(self.low, self.high)} <{self.tag}>"
+        return f"{describe_bounds(self.low, self.high)} <{self.tag}>"
 
-    def __call__(self, text: str) -> Finding:
+    def __call__(self, text: str) -> CheckResult:
         """Count."""
-        number = read_markup(text).tags.count(self.tag)
-        return Finding(fits(number, self.low, self.high), f"{number} <{self.tag}>, {said(self.low, self.high)}")
+        number = parse_markup(text).tags.count(self.tag)
+        return CheckResult(
+            within_bounds(number, self.low, self.high), f"{number} <{self.tag}>, {describe_bounds(self.low, self.high)}"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,52 +149,56 @@ class TagsInside:
     @property
     def says(self) -> str:
         """The number and both tags."""
-        return f"{said(self.low, self.high)} <{self.tag}> in each <{self.outer}>"
+        return f"{describe_bounds(self.low, self.high)} <{self.tag}> in each <{self.outer}>"
 
-    def __call__(self, text: str) -> Finding:
+    def __call__(self, text: str) -> CheckResult:
         """Count in each."""
-        inside = read_markup(text).inside(self.outer, self.tag)
+        inside = parse_markup(text).inside(self.outer, self.tag)
         if not inside:
-            return Finding(None, f"there is no <{self.outer}>")
-        wrong = next(((n, number) for n, number in enumerate(inside, 1) if not fits(number, self.low, self.high)), None)
+            return CheckResult(None, f"there is no <{self.outer}>")
+        wrong = next(
+            ((n, number) for n, number in enumerate(inside, 1) if not within_bounds(number, self.low, self.high)), None
+        )
         if wrong is None:
-            return Finding(
-                True, f"{said(self.low, self.high)} in each of {count(len(inside), f'<{self.outer}> element')}"
+            return CheckResult(
+                True,
+                f"{describe_bounds(self.low, self.high)} in each of {count(len(inside), f'<{self.outer}> element')}",
             )
-        return Finding(
-            False, f"{wrong[1]} <{self.tag}> in <{self.outer}> number {wrong[0]}, {said(self.low, self.high)}"
+        return CheckResult(
+            False,
+            f"{wrong[1]} <{self.tag}> in <{self.outer}> number {wrong[0]}, {describe_bounds(self.low, self.high)}",
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Balanced:
+class ClosedTags:
     """Every tag is closed, in the right order, and nothing is closed that was not opened."""
 
     is_whole: bool = True
     says: str = "all tags are closed"
 
-    def __call__(self, text: str) -> Finding:
+    def __call__(self, text: str) -> CheckResult:
         """Look at every tag."""
-        found = read_markup(text)
+        found = parse_markup(text)
         if not found.tags and not found.fault:
-            return Finding(None, "there is no tag")
-        return Finding(not found.fault, found.fault or f"all of {count(len(found.tags), 'element')} closed")
+            return CheckResult(None, "there is no tag")
+        return CheckResult(not found.fault, found.fault or f"all of {count(len(found.tags), 'element')} closed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Markup:
+class HasMarkup:
     """There is some tag of HTML at all: a text without one is not formatted as HTML."""
 
     is_whole: bool = False
     says: str = "some HTML tag"
 
-    def __call__(self, text: str) -> Finding:
+    def __call__(self, text: str) -> CheckResult:
         """Look for one."""
-        number = len(read_markup(text).tags)
-        return Finding(number > 0, count(number, "element"))
+        number = len(parse_markup(text).tags)
+        return CheckResult(number > 0, count(number, "element"))
 
 
-def markup_in(sentence: str) -> Demand | None:
+def markup_in(sentence: str) -> Requirement | None:
     """What a sentence asks of tags."""
     if match := _INSIDE.fullmatch(sentence):
         low, high = (1, None) if match["one"] else _range(match)
@@ -202,16 +210,16 @@ def markup_in(sentence: str) -> Demand | None:
         low, high = (0, 0) if match["none"] else _range(match)
         return _with_tail(TagCount(tag=re.findall(_TAG, sentence)[0].lower(), low=low, high=high), match["tail"])
     if match := _BALANCED.fullmatch(sentence):
-        return Demand((Balanced(),), is_whole=not (match["tail"] or "").startswith(","))
+        return Requirement((ClosedTags(),), is_whole=not (match["tail"] or "").startswith(","))
     if match := _WRAPPED.fullmatch(sentence):
-        return Demand((TagCount(tag=(match[1] or match["tag"]).lower(), low=1),), is_whole=False)
-    return Demand((Markup(),), is_whole=False) if _HTML.fullmatch(sentence) else None
+        return Requirement((TagCount(tag=(match[1] or match["tag"]).lower(), low=1),), is_whole=False)
+    return Requirement((HasMarkup(),), is_whole=False) if _HTML.fullmatch(sentence) else None
 
 
-def _with_tail(check: TagCount | TagsInside, tail: str) -> Demand | None:
+def _with_tail(check: TagCount | TagsInside, tail: str) -> Requirement | None:
     """The check, where the rest of the sentence takes nothing back."""
     whole = _SAYS_NOTHING.fullmatch(tail) is not None
-    return Demand((check,), is_whole=whole) if whole or _MORE.fullmatch(tail) else None
+    return Requirement((check,), is_whole=whole) if whole or _MORE.fullmatch(tail) else None
 
 
 def _range(match: re.Match[str]) -> tuple[int, int | None]:

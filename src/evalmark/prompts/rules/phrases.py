@@ -123,7 +123,7 @@ class Clause(NamedTuple):
     """Whether it says something of the single thing that the clause before it says the output is."""
 
 
-class Rule(NamedTuple):
+class MaskedRule(NamedTuple):
     """A rule with its quoted texts masked, so that nothing in them is taken for words of the rule."""
 
     text: str
@@ -141,7 +141,7 @@ class Rule(NamedTuple):
         return _MASK.sub(lambda match: self.quoted[int(match[1])], text)
 
 
-def masked(rule: str) -> Rule:
+def mask_rule(rule: str) -> MaskedRule:
     """The rule with each quoted text replaced by its number in brackets, and blanks made single."""
     found: list[str] = []
 
@@ -156,15 +156,15 @@ def masked(rule: str) -> Rule:
         return f"\u27e6{len(found) - 1}\u27e7{mark}"
 
     plain = _YOU_NOT.sub("do not", _QUOTED.sub(mask, text))
-    return Rule(_POLITE.sub("", plain), tuple(found))
+    return MaskedRule(_POLITE.sub("", plain), tuple(found))
 
 
-def is_loose(text: str) -> bool:
+def is_ambiguous(text: str) -> bool:
     """Whether a rule has a condition, an exception, an example or a wish: readers may differ on what it asks for."""
     return _LOOSE.search(_MEANS.sub("", text)) is not None
 
 
-def has_placeholder(rule: Rule) -> bool:
+def has_placeholder(rule: MaskedRule) -> bool:
     """Whether a quoted text stands for others: `The writer likes...`, `<name>`."""
     return any(re.search(r"\.\.\.|\u2026|<[^<>]*>|\[[^\]]*\]|\{[^}]*\}", text) for text in rule.quoted)
 
@@ -176,7 +176,7 @@ def is_extra(sentence: str) -> bool:
 
 def clauses(sentence: str) -> tuple[Clause, ...]:
     """The demands of a sentence on the whole output; empty where it is about something else."""
-    if (order := _order(sentence)) is not None:
+    if (order := _imperative_clause(sentence)) is not None:
         return tuple(_split(order, sentence))
     if match := _EXTREME.match(sentence):
         return (Clause(f"be a {match['bound'].lower()} of {sentence[match.end() :].strip(' .')}"),)
@@ -184,11 +184,11 @@ def clauses(sentence: str) -> tuple[Clause, ...]:
         if (match := pattern.match(sentence)) is not None and (first := _CLAUSE.match(sentence, match.end())):
             rest = sentence[first.end() :]
             unit = f" {match['unit'] or match['units']}s" if pattern is _COUNT else ""
-            return tuple(_split(Clause(f"{opening}{_base(rest)}{unit}", bool(first["no"])), sentence))
+            return tuple(_split(Clause(f"{opening}{_base_form(rest)}{unit}", bool(first["no"])), sentence))
     return ()
 
 
-def _order(sentence: str) -> Clause | None:
+def _imperative_clause(sentence: str) -> Clause | None:
     """A sentence that orders something, as if it said so of the output."""
     if match := _PROHIBITION.match(sentence):
         verb = {"exceed": "exceed", "go over": "exceed"}.get(" ".join(match["verb"].lower().split()), "contain")
@@ -209,14 +209,14 @@ def _split(first: Clause, sentence: str) -> Iterator[Clause]:
     while (match := _NEXT.search(text)) is not None and (verb := _CLAUSE.match(text, match.end())) is not None:
         yield Clause(text[: match.start()].strip(), negated, of_one)
         of_one = match[0].strip().lower() in ("that", "which")
-        text, negated = _base(text[verb.end() :]), bool(verb["no"])
+        text, negated = _base_form(text[verb.end() :]), bool(verb["no"])
     while not negated and (match := _SHARED.search(text)) is not None:  # `must be short and include a link`
         yield Clause(text[: match.start()].strip(), negated, of_one)
         text, of_one = text[match.end() :], False
     yield Clause(text.strip(" ."), negated, of_one)
 
 
-def _base(text: str) -> str:
+def _base_form(text: str) -> str:
     """A clause with its verb in its base form."""
     if match := _ONLY_FIRST.match(text):
         text = f"{match['verb']} {'' if match['of'] else 'only '}{text[match.end() :]}"

@@ -4,10 +4,10 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from evalmark.scoring.binding.wording import shown
+from evalmark.scoring.binding.text import preview
 
-from .finding import Demand, Finding
-from .phrases import Clause, Rule
+from .checks import CheckResult, Requirement
+from .phrases import Clause, MaskedRule
 
 _Q = r"\u27e6\d+\u27e7"
 _THINGS = (
@@ -36,7 +36,7 @@ _ADDED = re.compile(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Forbidden:
+class ForbiddenWords:
     """None of these words stands in the output.
 
     A word in small letters is the same with capitals. Where case differs otherwise (`US`, `us`), and where the word is
@@ -52,22 +52,22 @@ class Forbidden:
     @property
     def says(self) -> str:
         """The words."""
-        return "not " + " or ".join(map(shown, self.words))
+        return "not " + " or ".join(map(preview, self.words))
 
-    def __call__(self, text: str) -> Finding:
+    def __call__(self, text: str) -> CheckResult:
         """Look for each."""
         small = text.lower()
-        there = [w for w in self.words if _stands(w, text) or (w.islower() and _stands(w, small))]
+        there = [w for w in self.words if _contains_word(w, text) or (w.islower() and _contains_word(w, small))]
         if there:
-            return Finding(False, f"it says {shown(there[0])}")
+            return CheckResult(False, f"it says {preview(there[0])}")
         near = next((word for word in self.words if word.lower() in small), None)
         if near is not None:
-            return Finding(None, f"it says {shown(near)} in other letters, or within a word")
-        return Finding(True, f"it says none of {len(self.words)}")
+            return CheckResult(None, f"it says {preview(near)} in other letters, or within a word")
+        return CheckResult(True, f"it says none of {len(self.words)}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Required:
+class RequiredTexts:
     """These texts stand in the output; where one stands there in other letters or within a word, nothing can be told."""
 
     texts: tuple[str, ...]
@@ -76,19 +76,19 @@ class Required:
     @property
     def says(self) -> str:
         """The texts."""
-        return " and ".join(map(shown, self.texts))
+        return " and ".join(map(preview, self.texts))
 
-    def __call__(self, text: str) -> Finding:
+    def __call__(self, text: str) -> CheckResult:
         """Look for each."""
-        missing = [wanted for wanted in self.texts if not _alone(wanted, text)]
+        missing = [wanted for wanted in self.texts if not _stands_alone(wanted, text)]
         gone = [wanted for wanted in missing if wanted.rstrip(".,;!?").casefold() not in text.casefold()]
         if gone or not missing:
-            return Finding(not gone, f"{shown(gone[0])} is missing" if gone else f"{self.says} there")
-        return Finding(None, f"{shown(missing[0])} stands there in other letters, or within a word")
+            return CheckResult(not gone, f"{preview(gone[0])} is missing" if gone else f"{self.says} there")
+        return CheckResult(None, f"{preview(missing[0])} stands there in other letters, or within a word")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ends:
+class StartsOrEndsWith:
     """The output begins, or ends, with a text; blanks around it do not count."""
 
     text: str
@@ -98,23 +98,25 @@ class Ends:
     @property
     def says(self) -> str:
         """Where, and what."""
-        return f"{self.where}s with {shown(self.text)}"
+        return f"{self.where}s with {preview(self.text)}"
 
-    def __call__(self, text: str) -> Finding:
+    def __call__(self, text: str) -> CheckResult:
         """Compare."""
         said = text.strip()
         at_start = self.where == "start"
         holds: bool | None = said.startswith(self.text) if at_start else said.endswith(self.text)
         plain, wanted = (words.strip(" \t\r\n\"'`*_.\u201c\u201d").casefold() for words in (said, self.text))
-        if holds and not _alone(self.text, said[: len(self.text) + 1] if at_start else said[-len(self.text) - 1 :]):
+        if holds and not _stands_alone(
+            self.text, said[: len(self.text) + 1] if at_start else said[-len(self.text) - 1 :]
+        ):
             holds = None  # a part of a longer word
         elif not holds and wanted and (plain.startswith(wanted) if at_start else plain.endswith(wanted)):
             holds = None  # but for case, quotes or a full stop
-        return Finding(holds, f"it {self.where}s with {shown(said[:40] if at_start else said[-40:])}")
+        return CheckResult(holds, f"it {self.where}s with {preview(said[:40] if at_start else said[-40:])}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ordered:
+class OrderedTexts:
     """These texts stand in the output in this order, each once; where one is missing or stands there again, nothing can be told.
 
     A text that begins a line counts before one within a line.
@@ -128,20 +130,20 @@ class Ordered:
         """The order."""
         return "in order: " + ", ".join(self.texts)
 
-    def __call__(self, text: str) -> Finding:
+    def __call__(self, text: str) -> CheckResult:
         """Compare the places where each stands first."""
         found = [_places(wanted, text) for wanted in self.texts]
         for wanted, there in zip(self.texts, found, strict=True):
             if len(there) != 1:
-                return Finding(None, f"{shown(wanted)} is {'there more than once' if there else 'missing'}")
+                return CheckResult(None, f"{preview(wanted)} is {'there more than once' if there else 'missing'}")
         places = [there[0] for there in found]
         late = next((n for n in range(1, len(places)) if places[n] < places[n - 1]), None)
         if late is None:
-            return Finding(True, "all in order")
-        return Finding(False, f"{shown(self.texts[late])} stands before {shown(self.texts[late - 1])}")
+            return CheckResult(True, "all in order")
+        return CheckResult(False, f"{preview(self.texts[late])} stands before {preview(self.texts[late - 1])}")
 
 
-def words_in(clause: Clause, rule: Rule) -> Demand | None:
+def words_in(clause: Clause, rule: MaskedRule) -> Requirement | None:
     """What a clause asks of words."""
     if match := _CONTAIN.fullmatch(clause.text):
         texts = _texts(match["list"], rule)
@@ -153,13 +155,13 @@ def words_in(clause: Clause, rule: Rule) -> Demand | None:
         known = not match["tail"] or _ADDED.fullmatch(match["tail"])
         (text,) = _texts(match["list"], rule)
         fit = known and (where == "start" or not match["tail"])
-        return Demand((Ends(text=text, where=where),), is_whole=not match["tail"]) if fit else None
+        return Requirement((StartsOrEndsWith(text=text, where=where),), is_whole=not match["tail"]) if fit else None
     if match := _ORDER.fullmatch(clause.text):
         return _order(match["list"], rule)
     return None
 
 
-def label_in(sentence: str, rule: Rule, prompt: str) -> Demand | None:
+def label_in(sentence: str, rule: MaskedRule, prompt: str) -> Requirement | None:
     """The label that something has to follow, where the prompt has a line for it: then it stands in every output."""
     match = _LABEL.fullmatch(sentence)
     if match is None:
@@ -167,32 +169,34 @@ def label_in(sentence: str, rule: Rule, prompt: str) -> Demand | None:
     (label,) = _texts(match["list"], rule)
     lines = (line.strip() for line in prompt.splitlines())
     return (
-        Demand((Required(texts=(label,)),), is_whole=False) if any(line.startswith(label) for line in lines) else None
+        Requirement((RequiredTexts(texts=(label,)),), is_whole=False)
+        if any(line.startswith(label) for line in lines)
+        else None
     )
 
 
-def _forbidden(match: re.Match[str], texts: tuple[str, ...]) -> Demand | None:
+def _forbidden(match: re.Match[str], texts: tuple[str, ...]) -> Requirement | None:
     wider = _WIDER.fullmatch(match["tail"]) is not None
     if match["tail"] and not wider:
         return None
-    return Demand((Forbidden(words=texts),), is_whole=not wider)
+    return Requirement((ForbiddenWords(words=texts),), is_whole=not wider)
 
 
-def _required(match: re.Match[str], texts: tuple[str, ...]) -> Demand | None:
+def _required(match: re.Match[str], texts: tuple[str, ...]) -> Requirement | None:
     opening = match[0][: match.start("list") - match.start()]
     added = _ADDED.fullmatch(match["tail"]) is not None
     if (match["tail"] and not added) or _ANY.search(match["list"]) or _ANY.search(opening):
         return None
-    return Demand((Required(texts=texts),), is_whole=not added)
+    return Requirement((RequiredTexts(texts=texts),), is_whole=not added)
 
 
-def _order(said: str, rule: Rule) -> Demand | None:
+def _order(said: str, rule: MaskedRule) -> Requirement | None:
     items = _texts(said, rule) or tuple(
         part for part in re.split(r",\s*(?:and\s+)?|\s+and\s+", said.rstrip(". ")) if part
     )
     plain = all(item[:1].isupper() and len(item.split()) <= 3 and not _ANY.search(item) for item in items)
     fit = 2 <= len(items) <= 20 and (plain or bool(_texts(said, rule)))
-    return Demand((Ordered(texts=items),)) if fit else None
+    return Requirement((OrderedTexts(texts=items),)) if fit else None
 
 
 def _places(wanted: str, text: str) -> list[int]:
@@ -202,16 +206,16 @@ def _places(wanted: str, text: str) -> list[int]:
     return at_start or [match.end() for match in re.finditer(rf"(?<!\w){re.escape(wanted)}(?!\w)", text)]
 
 
-def _texts(said: str, rule: Rule) -> tuple[str, ...]:
+def _texts(said: str, rule: MaskedRule) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(rule.unmasked, re.findall(_Q, said))))
 
 
-def _alone(wanted: str, text: str) -> bool:
+def _stands_alone(wanted: str, text: str) -> bool:
     """Whether a text stands somewhere in another, and not with letters right before or after its own."""
     before = r"(?<![^\W\d_])" if wanted[:1].isalpha() else ""
     after = r"(?![^\W\d_])" if wanted[-1:].isalpha() else ""
     return re.search(before + re.escape(wanted) + after, text) is not None
 
 
-def _stands(word: str, text: str) -> bool:
+def _contains_word(word: str, text: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None

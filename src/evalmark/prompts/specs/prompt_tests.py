@@ -13,16 +13,16 @@ from evalmark.inputs.documents.faults import PlacedError
 from evalmark.inputs.documents.files import local_file, what_is
 from evalmark.inputs.documents.text import read_text
 
-from .filling import UnfitRowError
-from .maker import TestMaker
+from .case_builder import CaseBuilder
+from .row_values import InvalidRowError
 from .spec import PromptSpec
 
 Note = Callable[[str], None]
-NAMES = ("tests.json", "tests.jsonl", "tests.csv", "tests.yaml", "tests.yml")
+TEST_FILES = ("tests.json", "tests.jsonl", "tests.csv", "tests.yaml", "tests.yml")
 """Where the tests of a prompt may lie in its folder."""
 
 
-def _unheard(note: str) -> None:
+def _ignore_note(note: str) -> None:
     return None
 
 
@@ -32,14 +32,14 @@ def file_of_tests(spec: PromptSpec) -> Path | None:
     Raises:
         ConfigError: there are several, so nobody can tell which one counts.
     """
-    found = [spec.folder / name for name in NAMES if what_is(spec.folder / name) != "nothing"]
+    found = [spec.folder / name for name in TEST_FILES if what_is(spec.folder / name) != "nothing"]
     if len(found) > 1:
         names = " and ".join(path.name for path in found)
         raise DataError(f"{spec.folder}: {names} both hold tests; remove one, or name the one to run.")
     return found[0] if found else None
 
 
-def read_tests(path: Path, spec: PromptSpec, notes: Note = _unheard) -> Iterator[Case | BadRow]:
+def read_tests(path: Path, spec: PromptSpec, notes: Note = _ignore_note) -> Iterator[Case | BadRow]:
     """The tests of a prompt in a JSON, JSONL, CSV, TSV or YAML file, one by one.
 
     The input of each case is a mapping of the prompt's inputs; the ground truth is what is expected. The metadata hold
@@ -55,7 +55,7 @@ def read_tests(path: Path, spec: PromptSpec, notes: Note = _unheard) -> Iterator
     options = ReadOptions()
     reader = READERS[format_of(path, options)]
     reading = Reading(path=path, options=options, notes=notes, any_columns=True)
-    maker = TestMaker(spec=spec, notes=notes)
+    maker = CaseBuilder(spec=spec, notes=notes)
     started = False
     try:
         for line, column, value in reader(reading):
@@ -63,14 +63,14 @@ def read_tests(path: Path, spec: PromptSpec, notes: Note = _unheard) -> Iterator
             if isinstance(value, PlacedError):
                 yield BadRow(place=value.place, message=value.message)
             else:
-                yield _made(maker, value, reading.place(line, column))
+                yield _build_case(maker, value, reading.place(line, column))
     except PlacedError as fault:
         if not started:
             raise
         yield BadRow(place=fault.place, message=f"{fault.message} Nothing after this could be read.", last=True)
 
 
-def read_baseline(path: Path, spec: PromptSpec, notes: Note = _unheard) -> Iterator[Case | BadRow]:
+def read_baseline(path: Path, spec: PromptSpec, notes: Note = _ignore_note) -> Iterator[Case | BadRow]:
     """The tests in a text file that a model made of the prompt alone, with a line `===` between them.
 
     Raises:
@@ -78,7 +78,7 @@ def read_baseline(path: Path, spec: PromptSpec, notes: Note = _unheard) -> Itera
     """
     path = Path(path)
     local_file(path)
-    maker = TestMaker(spec=spec, notes=notes)
+    maker = CaseBuilder(spec=spec, notes=notes)
     held: list[str] = []
     start = 1
     for number, line in enumerate([*read_text(path).splitlines(), "==="], start=1):
@@ -89,19 +89,19 @@ def read_baseline(path: Path, spec: PromptSpec, notes: Note = _unheard) -> Itera
         first = start + next((n for n, kept in enumerate(held) if kept.strip()), 0)
         held, start = [], number + 1
         if text:
-            yield _made(maker, {"testinput": text, "baseline": True}, f"{path}:{first}")
+            yield _build_case(maker, {"testinput": text, "baseline": True}, f"{path}:{first}")
 
 
-def sample_tests(spec: PromptSpec, notes: Note = _unheard) -> Iterator[Case | BadRow]:
+def sample_tests(spec: PromptSpec, notes: Note = _ignore_note) -> Iterator[Case | BadRow]:
     """The samples in the prompt's own file, as tests."""
-    maker = TestMaker(spec=spec, notes=notes)
+    maker = CaseBuilder(spec=spec, notes=notes)
     for sample in spec.prompt.samples:
         row: Mapping[str, Any] = {**sample.rest, **sample.values}
-        yield _made(maker, row, f"{spec.prompt.file}:{sample.line}")
+        yield _build_case(maker, row, f"{spec.prompt.file}:{sample.line}")
 
 
-def _made(maker: TestMaker, row: Any, place: str) -> Case | BadRow:
+def _build_case(maker: CaseBuilder, row: Any, place: str) -> Case | BadRow:
     try:
         return maker.make(row, place)
-    except UnfitRowError as fault:
+    except InvalidRowError as fault:
         return BadRow(place=place, message=f"{fault}.")

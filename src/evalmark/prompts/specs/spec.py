@@ -14,22 +14,22 @@ from evalmark.core.values.words import count
 from evalmark.inputs.documents.faults import PlacedError
 from evalmark.inputs.documents.files import local_file, what_is
 from evalmark.inputs.documents.text import read_text
-from evalmark.prompts.rules.stated import stated_check
+from evalmark.prompts.rules.explicit_checks import explicit_check
 from evalmark.prompts.templates.prompt import Prompt
-from evalmark.prompts.templates.reading import read_prompt
+from evalmark.prompts.templates.prompt_files import read_prompt
 
-from .lines import Statement, is_refusal, statements
+from .statement_files import StatementLine, is_refusal, statements_with_checks
 
-FILES = ("intent.txt", "input_spec.txt", "rules.txt", "inverse_rules.txt")
+SPEC_FILES = ("intent.txt", "input_spec.txt", "rules.txt", "inverse_rules.txt")
 """What the folder of a prompt may hold beside its tests; each may be missing, and each may be edited by hand."""
 _ENDS = (".prompty", ".markdown", ".md", ".txt", ".yaml", ".yml")
-NOTHING: Mapping[str, str] = MappingProxyType({})
+NO_ENV: Mapping[str, str] = MappingProxyType({})
 
 
 RULES_FILE = "rules.txt"
 
 
-class StatedCheck(NamedTuple):
+class ExplicitCheck(NamedTuple):
     """How a rule is to be checked by a machine, as its author says."""
 
     rule: int
@@ -39,11 +39,11 @@ class StatedCheck(NamedTuple):
 
     @property
     def data(self) -> Any:
-        """What `evalmark.prompts.rules.stated.stated_check` takes."""
+        """What `evalmark.prompts.rules.explicit_checks.explicit_check` takes."""
         return json.loads(self.said)
 
 
-class Rule(NamedTuple):
+class PromptRule(NamedTuple):
     """One rule of a prompt's outputs."""
 
     number: int
@@ -68,19 +68,19 @@ class PromptSpec:
     """What every output has to keep to, one statement each."""
     inverse_rules: tuple[str, ...] = ()
     """The opposite of rules, from which tests are made that tempt the prompt to break one."""
-    checks: tuple[StatedCheck, ...] = ()
+    checks: tuple[ExplicitCheck, ...] = ()
     """The checks that are stated for rules; all others are read out of the words of the rule."""
     notes: tuple[str, ...] = field(default=(), compare=False)
     """What a reader should know about the files, one sentence each."""
 
     @property
-    def numbered(self) -> tuple[Rule, ...]:
+    def numbered(self) -> tuple[PromptRule, ...]:
         """Rules and inverse rules under the numbers by which tests name them."""
-        rules = [Rule(number, text) for number, text in enumerate(self.rules, 1)]
+        rules = [PromptRule(number, text) for number, text in enumerate(self.rules, 1)]
         inverse = enumerate(self.inverse_rules, len(rules) + 1)
-        return (*rules, *(Rule(number, text, inverse=True) for number, text in inverse))
+        return (*rules, *(PromptRule(number, text, inverse=True) for number, text in inverse))
 
-    def rule(self, number: int) -> Rule | None:
+    def rule(self, number: int) -> PromptRule | None:
         """The rule of a number; None where there is none."""
         found = self.numbered
         return found[number - 1] if 1 <= number <= len(found) else None
@@ -116,7 +116,7 @@ def folder_of(prompt_path: str | os.PathLike[str]) -> Path:
 def read_spec(
     prompt_path: str | os.PathLike[str],
     folder: str | os.PathLike[str] | None = None,
-    env: Mapping[str, str] = NOTHING,
+    env: Mapping[str, str] = NO_ENV,
 ) -> PromptSpec:
     """A prompt with the files in its folder; a file that is missing or empty says nothing.
 
@@ -129,7 +129,7 @@ def read_spec(
     path = Path(prompt_path)
     home = folder_of(path) if folder is None else Path(folder)
     prompt = read_prompt(path, env)
-    intent, input_spec, rules, inverse = (_statements(home / name) for name in FILES)
+    intent, input_spec, rules, inverse = (_statements(home / name) for name in SPEC_FILES)
     return PromptSpec(
         prompt=prompt,
         folder=home,
@@ -137,16 +137,16 @@ def read_spec(
         input_spec=tuple(one.text for one in input_spec),
         rules=tuple(one.text for one in rules),
         inverse_rules=tuple(one.text for one in inverse),
-        checks=_stated(rules, prompt.schema, home / RULES_FILE),
+        checks=_explicit_checks(rules, prompt.schema, home / RULES_FILE),
         notes=tuple(_notes(home, len(rules), inverse)),
     )
 
 
-def _statements(file: Path) -> list[Statement]:
+def _statements(file: Path) -> list[StatementLine]:
     if what_is(file) == "nothing":
         return []
     local_file(file)
-    found = statements(read_text(file), str(file))
+    found = statements_with_checks(read_text(file), str(file))
     if is_refusal([one.text for one in found]):
         raise PlacedError(
             f"{file}:{found[0].line}", f"holds {found[0].text[:60]!r}, a refusal; write the file, or make it anew."
@@ -157,30 +157,32 @@ def _statements(file: Path) -> list[Statement]:
     return found
 
 
-def _stated(rules: list[Statement], schema: Mapping[str, Any] | None, file: Path) -> tuple[StatedCheck, ...]:
+def _explicit_checks(
+    rules: list[StatementLine], schema: Mapping[str, Any] | None, file: Path
+) -> tuple[ExplicitCheck, ...]:
     """The checks of rules, each of which is sound.
 
     Raises:
         DataError: one is not.
     """
-    found: list[StatedCheck] = []
+    found: list[ExplicitCheck] = []
     for number, one in enumerate(rules, 1):
         if one.check is None:
             continue
         line, data = one.check
         try:
-            stated_check(data, schema)
+            explicit_check(data, schema)
         except ConfigError as error:
             raise PlacedError(f"{file}:{line}", f"the check of rule {number}: {error}") from None
-        found.append(StatedCheck(number, json.dumps(data, sort_keys=True)))
+        found.append(ExplicitCheck(number, json.dumps(data, sort_keys=True)))
     return tuple(found)
 
 
-def _notes(home: Path, rules: int, inverse: list[Statement]) -> list[str]:
+def _notes(home: Path, rules: int, inverse: list[StatementLine]) -> list[str]:
     """Say of inverse rules that are not as many as the rules that their numbers stay what they are."""
     if not inverse or len(inverse) == rules:
         return []
     numbers = f"{rules + 1} to {rules + len(inverse)}" if len(inverse) > 1 else f"{rules + 1}"
-    place = f"{home / FILES[3]}:{inverse[-1].line}"
+    place = f"{home / SPEC_FILES[3]}:{inverse[-1].line}"
     amounts = f"{count(len(inverse), 'inverse rule')} for {count(rules, 'rule')}"
     return [f"{place}: {amounts}; their numbers are {numbers}, and none is taken for the opposite of a certain rule."]

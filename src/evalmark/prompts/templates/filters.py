@@ -7,7 +7,7 @@ from typing import Any
 
 from evalmark.inputs.documents.text import MAX_ROW
 
-MOST_LETTERS = MAX_ROW
+MAX_PROMPT_CHARS = MAX_ROW
 """Characters that a rendered prompt, or any text on the way to it, may have."""
 TESTS = ("defined", "none", "undefined")
 
@@ -56,8 +56,8 @@ def _list(value: Any) -> list[Any]:
 def _join(value: Any, between: Any = "") -> str:
     words = [text_of(item) for item in _list(value)]
     glue = _text(between)
-    if sum(map(len, words)) + len(glue) * len(words) > MOST_LETTERS:
-        raise FilterError(f"would make a text of more than {MOST_LETTERS:,} characters")
+    if sum(map(len, words)) + len(glue) * len(words) > MAX_PROMPT_CHARS:
+        raise FilterError(f"would make a text of more than {MAX_PROMPT_CHARS:,} characters")
     return glue.join(words)
 
 

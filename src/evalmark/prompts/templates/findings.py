@@ -8,7 +8,7 @@ from evalmark.core.errors import ConfigError
 from evalmark.inputs.documents.document import DataPath, Document
 from evalmark.inputs.documents.json_walk import json_path
 
-from .fitting import shown
+from .input_values import json_preview
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +40,8 @@ class Findings:
         if found is None or isinstance(found, str):
             return found
         if isinstance(found, (int, float)) and not isinstance(found, bool):
-            return shown(found)  # a version or a name that happens to be a number
-        self.find(at, f"is {shown(found)}; it takes a text.")
+            return json_preview(found)  # a version or a name that happens to be a number
+        self.find(at, f"is {json_preview(found)}; it takes a text.")
         return None
 
     def mapping(self, at: DataPath, found: Any) -> Mapping[str, Any]:
@@ -49,7 +49,7 @@ class Findings:
         if isinstance(found, Mapping):
             return found
         if found is not None:
-            self.find(at, f"is {shown(found)}; it takes a mapping.")
+            self.find(at, f"is {json_preview(found)}; it takes a mapping.")
         return {}
 
     def list(self, at: DataPath, found: Any) -> list[Any]:
@@ -57,7 +57,7 @@ class Findings:
         if isinstance(found, list):
             return found
         if found is not None:
-            self.find(at, f"is {shown(found)}; it takes a list.")
+            self.find(at, f"is {json_preview(found)}; it takes a list.")
         return []
 
     def refuse(self) -> None:

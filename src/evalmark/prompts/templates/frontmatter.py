@@ -8,7 +8,7 @@ from evalmark.inputs.documents.document import DataPath, Document
 from evalmark.inputs.documents.faults import PlacedError
 from evalmark.inputs.documents.strict_yaml import parse_yaml
 
-from .fitting import shown
+from .input_values import json_preview
 
 _FENCE = re.compile(r"---[ \t]*")
 _OTHER = re.compile(r"(---[ \t]*[A-Za-z]\w*|\+\+\+|;;;)[ \t]*")
@@ -22,7 +22,7 @@ TEXTS = frozenset(
 """Keys below which a YAML word is typed only where no letter of it gets lost."""
 
 
-class Parts(NamedTuple):
+class PromptParts(NamedTuple):
     """A prompt file's head, its body, and the line in which the body begins."""
 
     head: Document
@@ -35,7 +35,7 @@ def is_text(key: str) -> bool:
     return key in TEXTS
 
 
-def parts_of(text: str, path: Path) -> Parts:
+def split_frontmatter(text: str, path: Path) -> PromptParts:
     """The head and the body of a text; without a line `---` at its top all of it is body.
 
     A head begins with a line of exactly three hyphens and ends with the next one: longer rules, and such lines further
@@ -49,16 +49,16 @@ def parts_of(text: str, path: Path) -> Parts:
     if _OTHER.fullmatch(lines[first]):
         raise PlacedError(
             f"{path}:{first + 1}",
-            f"a head that begins with {shown(lines[first].strip())} is not read; write YAML between two lines of ---.",
+            f"a head that begins with {json_preview(lines[first].strip())} is not read; write YAML between two lines of ---.",
         )
     if not _FENCE.fullmatch(lines[first]):
-        return Parts(Document(path=path, data={}), text, 1)
+        return PromptParts(Document(path=path, data={}), text, 1)
     last = next((number for number, line in enumerate(lines[first + 1 :], first + 1) if _FENCE.fullmatch(line)), None)
     if last is None:
         raise PlacedError(
             f"{path}:{first + 1}", "the head that begins here is never closed; end it with a line of ---."
         )
-    return Parts(_head(lines[first + 1 : last], first + 1, path), "\n".join(lines[last + 1 :]), last + 2)
+    return PromptParts(_head(lines[first + 1 : last], first + 1, path), "\n".join(lines[last + 1 :]), last + 2)
 
 
 def _head(lines: list[str], above: int, path: Path) -> Document:
@@ -68,5 +68,7 @@ def _head(lines: list[str], above: int, path: Path) -> Document:
     text = "\n" * above + "\n".join(lines)
     data = parse_yaml(text, str(path), is_text=is_text, notes=notes.append, lines=places)
     if data is not None and not isinstance(data, dict):
-        raise PlacedError(f"{path}:{above + 1}", f"the head is {shown(data)}; it takes a mapping, such as `name: …`.")
+        raise PlacedError(
+            f"{path}:{above + 1}", f"the head is {json_preview(data)}; it takes a mapping, such as `name: …`."
+        )
     return Document(path=path, data=data or {}, lines=places, notes=tuple(notes))

@@ -7,12 +7,12 @@ from typing import Any
 from evalmark.inputs.documents.document import DataPath
 
 from .findings import Findings
-from .fitting import TYPES, Plain, UnfitError, fitted, shown
+from .input_values import TYPES, InputValueError, PlainCopier, convert_value, json_preview
 from .prompt import Input, InputType, Message
 from .rendering import place_in
 from .template import template_of
 
-PROPERTY = frozenset(
+PROPERTY_KEYS = frozenset(
     (
         *("type", "kind", "description", "default", "required", "is_required", "example", "sample", "enum"),
         *("enumValues", "title", "name", "strict", "items", "properties", "format", "minimum", "maximum"),
@@ -20,7 +20,7 @@ PROPERTY = frozenset(
     )
 )
 """Keys that make a mapping the description of an input; any other key makes it the value of one."""
-_TAKES_NO_DEFAULT = ("image", "audio", "file")
+_TYPES_WITHOUT_DEFAULT = ("image", "audio", "file")
 
 
 def inputs_of(said: Any, messages: Iterable[Message], findings: Findings) -> tuple[Input, ...]:
@@ -43,7 +43,7 @@ def _unused(name: str, others: list[str]) -> str:
 
 def _declared(said: Any, findings: Findings) -> dict[str, Input]:
     at: DataPath = ("inputs",)
-    if isinstance(said, Mapping) and isinstance(said.get("properties"), (list, dict)) and said.keys() <= PROPERTY:
+    if isinstance(said, Mapping) and isinstance(said.get("properties"), (list, dict)) and said.keys() <= PROPERTY_KEYS:
         said, at = said["properties"], (*at, "properties")
     if isinstance(said, list):
         return _listed(said, at, findings)
@@ -59,7 +59,7 @@ def _listed(rows: list[Any], at: DataPath, findings: Findings) -> dict[str, Inpu
         here = (*at, number)
         name = row.get("name") if isinstance(row, Mapping) else None
         if not isinstance(name, str) or not isinstance(row, Mapping):
-            findings.find(here, f"is {shown(row)}; an input in a list is a mapping with a `name`.")
+            findings.find(here, f"is {json_preview(row)}; an input in a list is a mapping with a `name`.")
         elif name in found:
             findings.find(here, f"names {name!r} a second time; it stood first in line {found[name].line}.")
         elif _is_name(name, here, findings):
@@ -70,19 +70,19 @@ def _listed(rows: list[Any], at: DataPath, findings: Findings) -> dict[str, Inpu
 def _is_name(name: str, at: DataPath, findings: Findings) -> bool:
     if name.isidentifier() and not name.startswith("__"):
         return True
-    findings.find(at, f"declares {shown(name)}, which no {{{{…}}}} can name; use letters, digits and _.")
+    findings.find(at, f"declares {json_preview(name)}, which no {{{{…}}}} can name; use letters, digits and _.")
     return False
 
 
 def _input(name: str, row: Any, at: DataPath, findings: Findings) -> Input:
     line = findings.line_of(at)
-    if not isinstance(row, Mapping) or not row.keys() <= PROPERTY:
+    if not isinstance(row, Mapping) or not row.keys() <= PROPERTY_KEYS:
         return Input(name=name, type=_type_of(row), default=row, required=row is None, line=line)
     kind = _type(row, at, findings)
     default = row.get("default")
     required = row.get("required", row.get("is_required", default is None))
     if not isinstance(required, bool):
-        findings.find((*at, "required"), f"is {shown(required)}; it takes true or false.")
+        findings.find((*at, "required"), f"is {json_preview(required)}; it takes true or false.")
     choices = row.get("enum", row.get("enumValues"))
     known = Input(
         name=name,
@@ -114,17 +114,17 @@ def _type(row: Mapping[str, Any], at: DataPath, findings: Findings) -> InputType
     close = get_close_matches(str(said).lower(), TYPES, n=1)
     known = ", ".join(dict.fromkeys(TYPES.values()))
     advice = f"did you mean {close[0]!r}?" if close else f"there are {known}."
-    findings.find((*at, key), f"is {shown(said)}, which is no type; {advice}")
+    findings.find((*at, key), f"is {json_preview(said)}, which is no type; {advice}")
     return None
 
 
 def _check_default(known: Input, at: DataPath, findings: Findings) -> None:
     if known.default is None:
         return
-    if known.type in _TAKES_NO_DEFAULT:
+    if known.type in _TYPES_WITHOUT_DEFAULT:
         findings.find((*at, "default"), f"is given, and an input of the type {known.type} takes none.")
         return
     try:
-        fitted(Plain().copy(known.default), known)
-    except UnfitError as unfit:
+        convert_value(PlainCopier().copy(known.default), known)
+    except InputValueError as unfit:
         findings.find((*at, "default"), f"{unfit}.")

@@ -45,7 +45,7 @@ class Input:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
+class PromptSample:
     """Values for the inputs that the prompt's author wrote down."""
 
     values: Mapping[str, Any]
@@ -76,7 +76,7 @@ class Prompt:
     description: str = ""
     inputs: tuple[Input, ...] = ()
     """Declared ones first, in the order of the file, then those that only a message names."""
-    samples: tuple[Sample, ...] = ()
+    samples: tuple[PromptSample, ...] = ()
     scenarios: tuple[Scenario, ...] = ()
     instructions: Mapping[str, str] = field(default_factory=dict)
     """What PromptPex is told for its stages: `intent`, `inputSpec`, `outputRules`, …"""

@@ -15,15 +15,24 @@ from evalmark.inputs.documents.secrets import secrets_in
 from evalmark.inputs.documents.text import read_text
 
 from .findings import Findings
-from .fitting import shown
 from .frontmatter import is_text
+from .input_values import json_preview
 
-LONGEST_FILE = 4 << 20
+MAX_FILE_BYTES = 4 << 20
 """Bytes that a file may have which a prompt brings in."""
-_TOO_LARGE = f"it is larger than {LONGEST_FILE >> 20} MiB."
-UNREAD = ("configuration", "connection")
+_TOO_LARGE = f"it is larger than {MAX_FILE_BYTES >> 20} MiB."
+CONNECTION_KEYS = ("configuration", "connection")
 """Keys of how a model is reached. They are not used here and may hold keys, so nothing in them is looked up or kept."""
-USED = ("inputs", "sample", "testSamples", "testData", "scenarios", "instructions", "model", "modelParameters")
+REFERENCE_KEYS = (
+    "inputs",
+    "sample",
+    "testSamples",
+    "testData",
+    "scenarios",
+    "instructions",
+    "model",
+    "modelParameters",
+)
 """Keys in which references are followed."""
 _SECRET = re.compile(r"(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.IGNORECASE)
 _REFERENCE = re.compile(r"\$\{(env|file):([^}]*)\}")
@@ -34,35 +43,37 @@ _ODD = re.compile(r"^[A-Za-z][A-Za-z0-9+.\-]*:|\\|%[0-9A-Fa-f]{2}|[\x00-\x1f\x7f
 
 def without_connections(data: Mapping[str, Any]) -> dict[str, Any]:
     """The keys of a file without those that say how a model or a tool is reached."""
-    found = {key: value for key, value in data.items() if key not in UNREAD}
+    found = {key: value for key, value in data.items() if key not in CONNECTION_KEYS}
     return found | {key: _without(found[key]) for key in ("model", "tools") if key in found}
 
 
 def _without(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _without(item) for key, item in value.items() if key not in UNREAD}
+        return {key: _without(item) for key, item in value.items() if key not in CONNECTION_KEYS}
     return [_without(item) for item in value] if isinstance(value, list) else value
 
 
-def resolved(data: Mapping[str, Any], env: Mapping[str, str], findings: Findings) -> dict[str, Any]:
+def resolve_references(data: Mapping[str, Any], env: Mapping[str, str], findings: Findings) -> dict[str, Any]:
     """The keys of a file, with the values of references in their place where a value is used here.
 
     Messages are left as they are, and what a reference brings is not looked through again.
     """
-    return {key: _resolved(value, env, findings, (key,)) if key in USED else value for key, value in data.items()}
+    return {
+        key: _resolve(value, env, findings, (key,)) if key in REFERENCE_KEYS else value for key, value in data.items()
+    }
 
 
-def _resolved(data: Any, env: Mapping[str, str], findings: Findings, at: DataPath) -> Any:
+def _resolve(data: Any, env: Mapping[str, str], findings: Findings, at: DataPath) -> Any:
     if isinstance(data, str):
-        return _looked_up(data, env, findings, at)
+        return _look_up(data, env, findings, at)
     if isinstance(data, dict):
-        return {key: _resolved(value, env, findings, (*at, key)) for key, value in data.items()}
+        return {key: _resolve(value, env, findings, (*at, key)) for key, value in data.items()}
     if isinstance(data, list):
-        return [_resolved(value, env, findings, (*at, number)) for number, value in enumerate(data)]
+        return [_resolve(value, env, findings, (*at, number)) for number, value in enumerate(data)]
     return data
 
 
-def _looked_up(text: str, env: Mapping[str, str], findings: Findings, at: DataPath) -> Any:
+def _look_up(text: str, env: Mapping[str, str], findings: Findings, at: DataPath) -> Any:
     found = _REFERENCE.fullmatch(text.strip())
     if found is None:
         if _REFERENCE.search(text):
@@ -72,7 +83,7 @@ def _looked_up(text: str, env: Mapping[str, str], findings: Findings, at: DataPa
     try:
         return _variable(said, env) if kind == "env" else file_under(findings.document.path.parent, said)
     except PlacedError as error:
-        findings.find(at, f"names the file {shown(said)}: {error.message}")
+        findings.find(at, f"names the file {json_preview(said)}: {error.message}")
     except DataError as error:
         if at[0] == "model":  # which the command line may name, and mostly does
             findings.note(findings.line_of(at), f"{json_path(at)} {error}")
@@ -84,12 +95,14 @@ def _looked_up(text: str, env: Mapping[str, str], findings: Findings, at: DataPa
 def _variable(said: str, env: Mapping[str, str]) -> str:
     name, colon, other = said.partition(":")
     if _SECRET.search(name) or any(secrets_in({name: ""})):
-        raise DataError(f"names the variable {shown(name)}, a secret; it would be recorded with every question.")
+        raise DataError(f"names the variable {json_preview(name)}, a secret; it would be recorded with every question.")
     if name in env:
         return env[name]
     if colon:
         return other
-    raise DataError(f"names the variable {shown(name)}, which was not handed in; hand it in, or write the value out.")
+    raise DataError(
+        f"names the variable {json_preview(name)}, which was not handed in; hand it in, or write the value out."
+    )
 
 
 def file_under(folder: Path, said: str) -> Any:
@@ -100,14 +113,14 @@ def file_under(folder: Path, said: str) -> Any:
     """
     parts = said.split("/")
     if not said.strip() or _ODD.search(said) or said.startswith(("/", "~")):
-        raise PlacedError(shown(said), "only a plain relative path under the prompt's folder is read.")
+        raise PlacedError(json_preview(said), "only a plain relative path under the prompt's folder is read.")
     real, root = Path(os.path.realpath(folder / said)), Path(os.path.realpath(folder))
     if ".." in parts or not real.is_relative_to(root):
-        raise PlacedError(shown(said), "it leads out of the prompt's folder; copy the file there.")
+        raise PlacedError(json_preview(said), "it leads out of the prompt's folder; copy the file there.")
     regular_file(folder / said)
-    if real.stat().st_size > LONGEST_FILE:
-        raise PlacedError(shown(said), _TOO_LARGE)
+    if real.stat().st_size > MAX_FILE_BYTES:
+        raise PlacedError(json_preview(said), _TOO_LARGE)
     text = read_text(real)
-    if len(text) > LONGEST_FILE:  # what was packed with gzip grows
-        raise PlacedError(shown(said), _TOO_LARGE)
+    if len(text) > MAX_FILE_BYTES:  # what was packed with gzip grows
+        raise PlacedError(json_preview(said), _TOO_LARGE)
     return document_of(text, real, is_text).data if real.suffix.lower() in _DATA else text

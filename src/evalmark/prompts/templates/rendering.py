@@ -9,10 +9,10 @@ from evalmark.core.errors import ConfigError
 from evalmark.core.values.case import Turn
 from evalmark.inputs.documents.faults import PlacedError
 
-from .fitting import Plain, UnfitError, fitted
+from .input_values import InputValueError, PlainCopier, convert_value
+from .interpreter import Image, MessagePart, MissingValue, RenderBudget, TemplateText, Thread, render_template
 from .prompt import Input, Message, Prompt
 from .template import BrokenTemplateError
-from .writing import Allowance, Authored, Image, Missing, Piece, Thread, written
 
 
 def render(prompt: Prompt, values: Mapping[str, Any]) -> tuple[Turn, ...]:
@@ -26,25 +26,27 @@ def render(prompt: Prompt, values: Mapping[str, Any]) -> tuple[Turn, ...]:
         ConfigError: a value is missing, unknown or of another type than its input declares; all of them are named,
             one a line. Or a template cannot use a value where it stands, or a limit on steps or size is reached.
     """
-    return tuple(turn for role, pieces in pieces_of(prompt, values) for turn in _turns(role, pieces))
+    return tuple(turn for role, pieces in message_parts(prompt, values) for turn in _turns(role, pieces))
 
 
-def pieces_of(prompt: Prompt, values: Mapping[str, Any]) -> list[tuple[str, list[Piece]]]:
-    """The role and the pieces of each message, in which the words of the prompt's author are `Authored`.
+def message_parts(prompt: Prompt, values: Mapping[str, Any]) -> list[tuple[str, list[MessagePart]]]:
+    """The role and the pieces of each message, in which the words of the prompt's author are `TemplateText`.
 
     Raises:
         ConfigError: as `render`.
     """
     faults: list[str] = []
     scope = _scope(prompt, values, faults)
-    allowance = Allowance()
-    found: list[tuple[str, list[Piece]]] = []
+    allowance = RenderBudget()
+    found: list[tuple[str, list[MessagePart]]] = []
     missing: dict[str, str] = {}
     for message in prompt.messages:
         try:
-            writing = written(message.text, scope, allowance)
+            writing = render_template(message.text, scope, allowance)
         except BrokenTemplateError as fault:
-            raise _first_of(faults, PlacedError(place_in(prompt.file, message, fault.line), fault.sentence)) from None
+            raise _first_error(
+                faults, PlacedError(place_in(prompt.file, message, fault.line), fault.sentence)
+            ) from None
         for name, line in writing.missing.items():
             missing.setdefault(name, place_in(prompt.file, message, line))
         found.append((message.role, writing.pieces))
@@ -59,30 +61,36 @@ def place_in(file: str, message: Message, line: int) -> str:
     return f"{file}:{message.line if message.on_one_line else message.line + line - 1}"
 
 
-def _first_of(faults: list[str], error: ConfigError) -> ConfigError:
+def _first_error(faults: list[str], error: ConfigError) -> ConfigError:
     """What is wrong with the values says more than what a template makes of them."""
     return ConfigError.of(faults) if faults else error
 
 
 def _scope(prompt: Prompt, values: Mapping[str, Any], faults: list[str]) -> dict[str, Any]:
-    plain = Plain()
+    plain = PlainCopier()
     known = {one.name: one for one in prompt.inputs}
-    scope = {one.name: _stand_in(one, plain) for one in prompt.inputs if one.default is not None or not one.required}
+    scope = {
+        one.name: _default_value(one, plain) for one in prompt.inputs if one.default is not None or not one.required
+    }
     for name, value in values.items():
         if name not in known:
             faults.append(_unknown(prompt, name, known))
         elif value is not None:
             try:
-                scope[name] = fitted(plain.copy(value), known[name])
-            except UnfitError as unfit:
+                scope[name] = convert_value(plain.copy(value), known[name])
+            except InputValueError as unfit:
                 faults.append(f"{prompt.file}:{known[name].line}: the value of {name!r} {unfit}.")
-                scope[name] = Missing(name, optional=True)  # it is said already that something is wrong with it
+                scope[name] = MissingValue(name, optional=True)  # it is said already that something is wrong with it
     return scope
 
 
-def _stand_in(known: Input, plain: Plain) -> Any:
+def _default_value(known: Input, plain: PlainCopier) -> Any:
     """What stands where no value is given; it was found to fit when the file was read."""
-    return Missing(known.name, optional=True) if known.default is None else fitted(plain.copy(known.default), known)
+    return (
+        MissingValue(known.name, optional=True)
+        if known.default is None
+        else convert_value(plain.copy(known.default), known)
+    )
 
 
 def _unknown(prompt: Prompt, name: str, known: Mapping[str, Input]) -> str:
@@ -98,7 +106,7 @@ def _without_value(prompt: Prompt, name: str, place: str) -> str:
     return f"{place}: {{{{{name}}}}} is not in the value that was given; add it, or write {{{{{name} | default('')}}}}."
 
 
-def _turns(role: str, pieces: list[Piece]) -> list[Turn]:
+def _turns(role: str, pieces: list[MessagePart]) -> list[Turn]:
     """The turns that one message makes: one, or more where a conversation stands in its middle."""
     if not any(isinstance(piece, Thread) for piece in pieces):
         return [Turn(role=role, content=_content(pieces))]
@@ -112,17 +120,17 @@ def _turns(role: str, pieces: list[Piece]) -> list[Turn]:
     return turns
 
 
-def _without_blank_ends(pieces: list[Piece]) -> list[Piece]:
+def _without_blank_ends(pieces: list[MessagePart]) -> list[MessagePart]:
     """Pieces without the blank lines that set a conversation apart from the text around it; values stay whole."""
     first, last = pieces[0], pieces[-1]
-    if isinstance(first, Authored):
-        pieces = [Authored(first.lstrip("\n")), *pieces[1:]]
-    if isinstance(last, Authored):
-        pieces = [*pieces[:-1], Authored(str(pieces[-1]).rstrip("\n"))]
+    if isinstance(first, TemplateText):
+        pieces = [TemplateText(first.lstrip("\n")), *pieces[1:]]
+    if isinstance(last, TemplateText):
+        pieces = [*pieces[:-1], TemplateText(str(pieces[-1]).rstrip("\n"))]
     return pieces
 
 
-def _content(pieces: list[Piece]) -> Any:
+def _content(pieces: list[MessagePart]) -> Any:
     """A text; or, with pictures in it, the list of parts that OpenAI's chat API takes."""
     if not any(isinstance(piece, Image) for piece in pieces):
         return "".join(piece for piece in pieces if isinstance(piece, str))

@@ -8,30 +8,30 @@ from evalmark.inputs.documents.document import DataPath
 from evalmark.inputs.documents.faults import PlacedError
 
 from .findings import Findings
-from .fitting import shown
-from .prompt import Input, Sample, Scenario
+from .input_values import json_preview
+from .prompt import Input, PromptSample, Scenario
 from .references import file_under
 
 _SCENARIO = ("name", "instructions", "parameters")
 
 
-def samples_of(data: Mapping[str, Any], inputs: tuple[Input, ...], findings: Findings) -> tuple[Sample, ...]:
+def samples_of(data: Mapping[str, Any], inputs: tuple[Input, ...], findings: Findings) -> tuple[PromptSample, ...]:
     """The samples under `sample`, `testSamples` and `testData`, in this order."""
     names = [known.name for known in inputs]
-    found: list[Sample] = []
+    found: list[PromptSample] = []
     for key in ("sample", "testSamples", "testData"):
         for at, row in _rows(data.get(key), (key,), names, findings):
-            sample = Sample(
+            sample = PromptSample(
                 values={name: value for name, value in row.items() if name in names},
                 rest={name: value for name, value in row.items() if name not in names},
                 line=findings.line_of(at),
             )
             found.append(sample)
-            _look(sample, names, key, findings)
+            _note_unknown_inputs(sample, names, key, findings)
     return tuple(found)
 
 
-def _look(sample: Sample, names: list[str], key: str, findings: Findings) -> None:
+def _note_unknown_inputs(sample: PromptSample, names: list[str], key: str, findings: Findings) -> None:
     """Say of a sample that names no input, or nearly one, that it does."""
     for other in sample.rest:
         close = get_close_matches(other, names, n=1, cutoff=0.8)
@@ -47,28 +47,28 @@ def _rows(
         return
     for number, item in enumerate(said) if isinstance(said, list) else ((None, said),):
         here = at if number is None else (*at, number)
-        for row in _opened(item, here, names, findings):
+        for row in _sample_rows(item, here, names, findings):
             if isinstance(row, Mapping):
                 yield here, row
             else:
-                findings.find(here, f"holds {shown(row)}; a sample is a mapping from inputs to their values.")
+                findings.find(here, f"holds {json_preview(row)}; a sample is a mapping from inputs to their values.")
 
 
-def _opened(item: Any, at: DataPath, names: Sequence[str], findings: Findings) -> list[Any]:
+def _sample_rows(item: Any, at: DataPath, names: Sequence[str], findings: Findings) -> list[Any]:
     """A sample itself, or those in the file that it names."""
     if not isinstance(item, str):
-        return _listed(item, names)
+        return _rows_in_data(item, names)
     if not item.lower().endswith((".json", ".yaml", ".yml")):
-        findings.find(at, f"is {shown(item)}; it takes a mapping, or the name of a JSON or YAML file.")
+        findings.find(at, f"is {json_preview(item)}; it takes a mapping, or the name of a JSON or YAML file.")
         return []
     try:
-        return _listed(file_under(findings.document.path.parent, item), names)
+        return _rows_in_data(file_under(findings.document.path.parent, item), names)
     except PlacedError as error:
-        findings.find(at, f"names the file {shown(item)}: {error.message}")
+        findings.find(at, f"names the file {json_preview(item)}: {error.message}")
         return []
 
 
-def _listed(data: Any, names: Sequence[str]) -> list[Any]:
+def _rows_in_data(data: Any, names: Sequence[str]) -> list[Any]:
     """The rows of a file's data, which may stand in a list, under a key that is no input's name, or alone."""
     if isinstance(data, Mapping) and len(data) == 1 and isinstance(rows := next(iter(data.values())), list):
         is_inside = next(iter(data)) not in names and rows and all(isinstance(row, Mapping) for row in rows)

@@ -18,17 +18,17 @@ from evalmark.core.values.plain_data import MAX_DEPTH
 
 from .filters import FILTERS, TESTS
 
-LONGEST_TEMPLATE = 1 << 20
+MAX_TEMPLATE_CHARS = 1 << 20
 """Characters that one message's template may have."""
-LONGEST_NUMBER = 4_000
+MAX_NUMBER_BITS = 4_000
 """Binary digits of a whole number; Python writes no number that is much longer."""
 
-ALLOWED: tuple[type[nodes.Node], ...] = (
+ALLOWED_NODES: tuple[type[nodes.Node], ...] = (
     *(nodes.Output, nodes.TemplateData, nodes.If, nodes.For),
     *(nodes.Name, nodes.Const, nodes.Getattr, nodes.Getitem, nodes.Filter, nodes.Test, nodes.List, nodes.Tuple),
     *(nodes.And, nodes.Or, nodes.Not, nodes.Compare, nodes.Operand, nodes.CondExpr),
 )
-REFUSED = {
+REFUSED_NODES = {
     nodes.Call: "a call",
     nodes.Macro: "{% macro %}",
     nodes.CallBlock: "{% call %}",
@@ -49,7 +49,7 @@ REFUSED = {
     nodes.UnaryExpr: "arithmetic",
 }
 """What the most usual of all other nodes are called; more special types first."""
-HAS = f"the template language has {{{{ variables }}}}, if, for, and the filters {', '.join(sorted(FILTERS))}"
+FEATURES = f"the template language has {{{{ variables }}}}, if, for, and the filters {', '.join(sorted(FILTERS))}"
 
 
 class BrokenTemplateError(Exception):
@@ -77,11 +77,11 @@ def template_of(text: str) -> Template:
     Raises:
         BrokenTemplateError: it is no template, or holds something that is not allowed.
     """
-    if len(text) > LONGEST_TEMPLATE:
+    if len(text) > MAX_TEMPLATE_CHARS:
         raise BrokenTemplateError(
-            1, f"the message has {len(text):,} characters; a template has at most {LONGEST_TEMPLATE:,}."
+            1, f"the message has {len(text):,} characters; a template has at most {MAX_TEMPLATE_CHARS:,}."
         )
-    tree = _parsed(text)
+    tree = _parse(text)
     found: dict[str, int] = {}
     _check_all(tree.body, 0, frozenset(), found)
     return Template(body=tuple(tree.body), variables=tuple(found.items()))
@@ -92,7 +92,7 @@ def _syntax() -> ImmutableSandboxedEnvironment:
     return ImmutableSandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True)
 
 
-def _parsed(text: str) -> nodes.Template:
+def _parse(text: str) -> nodes.Template:
     try:
         return _syntax().parse(text)
     except RecursionError:
@@ -115,8 +115,8 @@ def _check(node: nodes.Node, depth: int, bound: frozenset[str], free: dict[str, 
     """Refuse what is not allowed, and gather the names that come from outside."""
     if depth > MAX_DEPTH:
         raise BrokenTemplateError(node.lineno, f"nested deeper than {MAX_DEPTH} levels.")
-    if not isinstance(node, ALLOWED):
-        raise BrokenTemplateError(node.lineno, f"{_name_of(node)} is not allowed; {HAS}.")
+    if not isinstance(node, ALLOWED_NODES):
+        raise BrokenTemplateError(node.lineno, f"{_name_of(node)} is not allowed; {FEATURES}.")
     if isinstance(node, nodes.For):
         _check_loop(node, depth, bound, free)
         return
@@ -127,7 +127,7 @@ def _check(node: nodes.Node, depth: int, bound: frozenset[str], free: dict[str, 
 
 
 def _name_of(node: nodes.Node) -> str:
-    return next((name for kind, name in REFUSED.items() if isinstance(node, kind)), type(node).__name__)
+    return next((name for kind, name in REFUSED_NODES.items() if isinstance(node, kind)), type(node).__name__)
 
 
 def _check_words(node: nodes.Node) -> None:
@@ -138,7 +138,7 @@ def _check_words(node: nodes.Node) -> None:
     if isinstance(node, nodes.Const) and _is_too_large(node.value):
         raise BrokenTemplateError(node.lineno, "a number is too large.")
     if isinstance(node, nodes.Filter) and node.name not in FILTERS:
-        raise BrokenTemplateError(node.lineno, f"there is no filter {node.name!r}; {HAS}.")
+        raise BrokenTemplateError(node.lineno, f"there is no filter {node.name!r}; {FEATURES}.")
     if isinstance(node, nodes.Test) and node.name not in TESTS:
         raise BrokenTemplateError(
             node.lineno, f"there is no test `is {node.name}`; there are {', '.join(sorted(TESTS))}."
@@ -151,7 +151,7 @@ def _is_too_large(value: Any) -> bool:
     """Whether a constant is a number that cannot be written out; one in hexadecimal digits may have any length."""
     if isinstance(value, float):
         return not math.isfinite(value)
-    return isinstance(value, int) and value.bit_length() > LONGEST_NUMBER
+    return isinstance(value, int) and value.bit_length() > MAX_NUMBER_BITS
 
 
 def _check_arguments(node: nodes.Filter | nodes.Test) -> None:
@@ -163,7 +163,7 @@ def _check_arguments(node: nodes.Filter | nodes.Test) -> None:
 
 def _check_loop(node: nodes.For, depth: int, bound: frozenset[str], free: dict[str, int]) -> None:
     if node.recursive:
-        raise BrokenTemplateError(node.lineno, f"a recursive loop is not allowed; {HAS}.")
+        raise BrokenTemplateError(node.lineno, f"a recursive loop is not allowed; {FEATURES}.")
     targets = targets_of(node)
     if "loop" in targets:
         raise BrokenTemplateError(node.lineno, "`loop` is the loop's own name; give the item another one.")

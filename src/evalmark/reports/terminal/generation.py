@@ -6,9 +6,9 @@ from evalmark.core.money import calls, cost, tokens
 from evalmark.core.text import one_line
 from evalmark.core.values.spending import Spending, total_spending
 from evalmark.core.values.words import count
-from evalmark.prompts.generation.chain import Account, Step
-from evalmark.prompts.generation.counting import CallCount, total_of
-from evalmark.prompts.generation.coverage import Broken, Coverage, RuleCoverage
+from evalmark.prompts.generation.call_estimate import CallCount, format_total
+from evalmark.prompts.generation.coverage import BrokenRules, Coverage, RuleCoverage
+from evalmark.prompts.generation.pipeline import GenerationResult, StageResult
 from evalmark.reports.text.numbers import GAP
 
 WIDTH = 100
@@ -17,12 +17,12 @@ LEAST = 20
 MOST_BAD = 5
 
 
-def step_text(step: Step) -> str:
+def step_text(step: StageResult) -> str:
     """One stage in a line."""
     return f"  {step.stage:<15} {step.fate:<9} {one_line(str(step.path))}: {step.amount}"
 
 
-def notes_text(account: Account) -> str:
+def notes_text(account: GenerationResult) -> str:
     """What a reader should know of the files, one sentence a line."""
     return "\n".join(f"  note: {one_line(note)}" for note in account.notes)
 
@@ -43,7 +43,7 @@ def coverage_text(found: Coverage, width: int = WIDTH) -> str:
     )
 
 
-def broken_text(found: Coverage, broken: Broken) -> str:
+def broken_text(found: Coverage, broken: BrokenRules) -> str:
     """Which tests have broken which rule in a run."""
     rules = [one.rule for one in found.rules if one.rule.text in broken.tests]
     if not rules:
@@ -124,4 +124,4 @@ def count_text(counts: tuple[CallCount, ...]) -> str:
         f"  {one.stage:<15} {number:>{width}}{f'  {one.model}' if one.calls and one.model else ''}"
         for one, number in zip(counts, numbers, strict=True)
     ]
-    return "\n".join([*lines, "", f"  {total_of(counts)[:1].upper()}{total_of(counts)[1:]}; nothing was sent."])
+    return "\n".join([*lines, "", f"  {format_total(counts)[:1].upper()}{format_total(counts)[1:]}; nothing was sent."])

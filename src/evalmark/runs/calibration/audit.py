@@ -11,8 +11,8 @@ from evalmark.core.values.run import DatasetInfo, Metric, Run
 from evalmark.core.values.score import Result, Score
 from evalmark.core.values.words import count
 from evalmark.inputs.documents.files import what_is
-from evalmark.prompts.metrics.disagreement import keeps_to
-from evalmark.prompts.metrics.machine import Rules
+from evalmark.prompts.metrics.disagreement import follows_rules
+from evalmark.prompts.metrics.rule_checks import RuleChecks
 from evalmark.prompts.specs.spec import RULES_FILE, PromptSpec, folder_of, read_spec
 from evalmark.runs.execution.rescore import NO_OVERRIDES, RescoreRequest, plan_rescore
 from evalmark.runs.execution.threshold_notes import labels_for_run
@@ -137,7 +137,7 @@ def rules_truths(run: Run, spec: PromptSpec | None = None, remark: str = "") -> 
     Raises:
         ConfigError: the run has no such scores and no prompt is named, or none of its rules can be checked.
     """
-    rules = None if spec is None else Rules(spec=spec)
+    rules = None if spec is None else RuleChecks(spec=spec)
     if rules is not None and not rules.checks:
         raise ConfigError(
             f"{rules.spec.folder / RULES_FILE if rules.spec else ''}{f' ({remark})' if remark else ''}: has no rule that a machine can check, so there is nothing to hold a "
@@ -145,7 +145,7 @@ def rules_truths(run: Run, spec: PromptSpec | None = None, remark: str = "") -> 
         )
     found: dict[str, bool] = {}
     for result in run.results:
-        kept = keeps_to(_checked(result, rules))
+        kept = follows_rules(_checked(result, rules))
         if kept is not None:
             found[result.trial.id] = kept
     if not found:
@@ -155,7 +155,7 @@ def rules_truths(run: Run, spec: PromptSpec | None = None, remark: str = "") -> 
     return Truths(verdicts=found, source="the rules", about=_about(run, rules, remark), is_whole=True)
 
 
-def _about(run: Run, rules: Rules | None, remark: str) -> str:
+def _about(run: Run, rules: RuleChecks | None, remark: str) -> str:
     """Which rules were checked, and what their checks leave open."""
     if rules is None or rules.spec is None:
         return f"the scores of rules in run {run.id}" + (f", which was made with {run.suite}" if run.suite else "")
@@ -166,13 +166,13 @@ def _about(run: Run, rules: Rules | None, remark: str) -> str:
     return f"{spec.folder / RULES_FILE}{f' ({remark})' if remark else ''}: {able}{rest}"
 
 
-def _checked(result: Result, rules: Rules | None) -> Sequence[Score]:
+def _checked(result: Result, rules: RuleChecks | None) -> Sequence[Score]:
     """The scores of the rules of an output that a machine has looked at."""
     if result.output.error is not None:
         return ()
     if rules is not None:
         return rules(result.trial.case, result.output)
-    return [s for s in result.scores if s.name.startswith(f"{Rules.name}.") and "rule" in s.detail]
+    return [s for s in result.scores if s.name.startswith(f"{RuleChecks.name}.") and "rule" in s.detail]
 
 
 def _spec(prompt: Path, run: Run) -> tuple[PromptSpec, str]:

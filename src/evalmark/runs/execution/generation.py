@@ -9,13 +9,13 @@ from evalmark.core.errors import ConfigError
 from evalmark.core.protocols import CallLog, ChatModel
 from evalmark.core.settings import Settings
 from evalmark.core.values.spending import Spending
-from evalmark.prompts.generation import chain
-from evalmark.prompts.generation.chain import Account, Job, Step
-from evalmark.prompts.generation.counting import CallCount, calls_of
-from evalmark.prompts.generation.coverage import Broken, broken_in
+from evalmark.prompts.generation import pipeline
+from evalmark.prompts.generation.call_estimate import CallCount, estimate_calls
+from evalmark.prompts.generation.coverage import BrokenRules, rules_broken_in
 from evalmark.prompts.generation.effort import Effort
+from evalmark.prompts.generation.pipeline import GenerationJob, GenerationResult, StageResult
 from evalmark.prompts.generation.stages import GROUNDTRUTH, STAGES, Stage
-from evalmark.prompts.templates.reading import read_prompt
+from evalmark.prompts.templates.prompt_files import read_prompt
 from evalmark.runs.planning.check import raise_faults
 from evalmark.runs.planning.models import ModelGateway, Models
 
@@ -37,12 +37,12 @@ class GenerateJob:
     """Other models, by stage."""
     seed: int | None = None
     redo: Stage | None = None
-    told: Callable[[Step], None] | None = None
+    told: Callable[[StageResult], None] | None = None
 
 
 async def generate_tests(
     job: GenerateJob, settings: Settings, journal: CallLog, *, models: Models | None = None
-) -> tuple[Account, tuple[Spending, ...]]:
+) -> tuple[GenerationResult, tuple[Spending, ...]]:
     """Make the files of a prompt's folder that are not there; with what the calls came to.
 
     Raises:
@@ -55,7 +55,7 @@ async def generate_tests(
     try:
         opened = _opened(job, models)
         raise_faults(door.faults(opened.values()))
-        account = await chain.generate(_job(job, {stage: door(model) for stage, model in opened.items()}))
+        account = await pipeline.generate_tests(_job(job, {stage: door(model) for stage, model in opened.items()}))
         return account, door.meter.spending()
     finally:
         await door.close()
@@ -69,14 +69,14 @@ async def estimate_test_calls(job: GenerateJob, settings: Settings) -> tuple[Cal
     """
     models = Models(settings=settings)
     try:
-        return calls_of(_job(job, _opened(job, models)))
+        return estimate_calls(_job(job, _opened(job, models)))
     finally:
         await models.close()
 
 
-def _job(job: GenerateJob, models: Mapping[str, ChatModel]) -> Job:
+def _job(job: GenerateJob, models: Mapping[str, ChatModel]) -> GenerationJob:
     more = {} if job.told is None else {"told": job.told}
-    return Job(
+    return GenerationJob(
         prompt=job.prompt,
         effort=job.effort,
         models=models,
@@ -105,9 +105,9 @@ def _usual(job: GenerateJob, settings: Settings) -> str:
     return found
 
 
-def broken_rules(prompt: Path, ledger: RunStore) -> Broken | None:
+def broken_rules(prompt: Path, ledger: RunStore) -> BrokenRules | None:
     """Which tests have broken which rule in the newest run of a prompt; None where it was not run lately."""
     there = os.path.realpath(prompt)
     runs = (run for run in ledger.runs(MOST_RUNS) if run.suite and os.path.realpath(run.suite) == there)
     newest = next(runs, None)
-    return None if newest is None else broken_in(newest)
+    return None if newest is None else rules_broken_in(newest)

@@ -22,8 +22,8 @@ from evalmark.runs.planning.plan import (
     load_embedder,
 )
 from evalmark.runs.planning.suite import plan_suite
-from evalmark.scoring.binding.bound import scorer_name
-from evalmark.scoring.binding.named import scorer_names
+from evalmark.scoring.binding.bound_scorer import scorer_name
+from evalmark.scoring.binding.registry import scorer_names
 
 from .recorded_cases import recorded_cases
 

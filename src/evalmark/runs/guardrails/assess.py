@@ -5,7 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypedDict
 
 from evalmark.core.errors import ConfigError
-from evalmark.scoring.builtin.answer_quality import DEFAULT, Asked, Rules, issues_in, read_scores, seen
+from evalmark.scoring.builtin.answer_quality import (
+    DEFAULT_RULES,
+    QualityInput,
+    QualityRules,
+    describe_type,
+    find_issues,
+    parse_scores,
+)
 
 LOG = logging.getLogger("evalmark.quality")
 
@@ -33,7 +40,7 @@ def assess_answer(  # noqa: PLR0913  the signature that Auto-Analyst's users kno
     run_id: str | None = None,
     retrieval_scores: Iterable[float] | None = None,
     *,
-    rules: Rules = DEFAULT,
+    rules: QualityRules = DEFAULT_RULES,
     strict_compat: bool = False,
 ) -> Assessment:
     """Check an answer without a model: is it there, supported, cited, no excuse, relevant, a list where one is asked.
@@ -48,26 +55,26 @@ def assess_answer(  # noqa: PLR0913  the signature that Auto-Analyst's users kno
         ConfigError: an argument is of the wrong kind, or a retrieval score is no finite number.
     """
     texts, faults = read_contexts(contexts)
-    scores, more = read_scores(retrieval_scores)
+    scores, more = parse_scores(retrieval_scores)
     faults = [*check_texts(question=question, answer=answer), *faults, *more, *check_rules(rules)]
     if faults:
         raise ConfigError.of(faults)
-    asked = Asked(question=question, answer=answer, contexts=texts, scores=scores)
-    issues = issues_in(asked, rules, strict_compat=strict_compat)
+    asked = QualityInput(question=question, answer=answer, contexts=texts, scores=scores)
+    issues = find_issues(asked, rules, strict_compat=strict_compat)
     _log(asked, issues, run_id)
     return {"is_good_enough": not issues, "issues": issues}
 
 
 def check_rules(rules: Any) -> list[str]:
     """What is wrong with rules that are none."""
-    fine = isinstance(rules, Rules)
-    return [] if fine else [f"rules is {seen(rules)}; pass a Rules object: Rules(min_relevance=0.3)."]
+    fine = isinstance(rules, QualityRules)
+    return [] if fine else [f"rules is {describe_type(rules)}; pass a Rules object: Rules(min_relevance=0.3)."]
 
 
 def check_texts(**given: Any) -> list[str]:
     """What is wrong with arguments that have to be texts."""
     return [
-        f"{name} is {seen(value)}; pass a text, and '' where there is none."
+        f"{name} is {describe_type(value)}; pass a text, and '' where there is none."
         for name, value in given.items()
         if not isinstance(value, str)
     ]
@@ -80,18 +87,18 @@ def read_contexts(contexts: Any) -> tuple[tuple[str, ...], list[str]]:
     if isinstance(contexts, str | bytes):
         return (), ["contexts is one text; pass a list of texts."]
     if isinstance(contexts, Mapping) or not isinstance(contexts, Iterable):
-        return (), [f"contexts is {seen(contexts)}; pass a list of texts."]
+        return (), [f"contexts is {describe_type(contexts)}; pass a list of texts."]
     items = list(contexts)
     texts = [item if isinstance(item, str) else getattr(item, "text", None) for item in items]
     faults = [
-        f"contexts[{place}] is {seen(item)}; pass a text, or an object whose `.text` is one."
+        f"contexts[{place}] is {describe_type(item)}; pass a text, or an object whose `.text` is one."
         for place, (item, text) in enumerate(zip(items, texts, strict=True))
         if not isinstance(text, str)
     ]
     return tuple(text for text in texts if isinstance(text, str)), faults
 
 
-def _log(asked: Asked, issues: Sequence[str], run_id: str | None) -> None:
+def _log(asked: QualityInput, issues: Sequence[str], run_id: str | None) -> None:
     LOG.info(
         "assess_answer run_id=%r question=%d characters, answer=%d characters, contexts=%d, relevance=%s, issues=%s",
         run_id,

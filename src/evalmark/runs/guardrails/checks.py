@@ -21,7 +21,7 @@ from evalmark.runs.engine.trial import run_scorers
 from evalmark.runs.planning.chat_models import chat_model
 from evalmark.runs.planning.models import Models
 from evalmark.runs.planning.plan import scorer_spec
-from evalmark.scoring.binding.bound import BoundScorer, as_scorer
+from evalmark.scoring.binding.bound_scorer import BoundScorer, as_scorer
 
 Check = str | Mapping[str, Any] | Callable[..., Any]
 """A scorer's name, `{name: settings}`, or any scorer: an object such as `AnswerQuality()`, a function, a bound one."""

@@ -13,7 +13,7 @@ from evalmark.core.protocols import ChatModel
 from evalmark.core.sync import run_sync
 from evalmark.core.values.case import Output
 from evalmark.core.values.score import Score
-from evalmark.scoring.binding.wording import text_of
+from evalmark.scoring.binding.text import text_of
 
 from .assess import Passage
 from .checks import Check, Checks, Embeddings, Judge, bind_checks

@@ -7,7 +7,7 @@ from typing import Any
 
 from evalmark.core.errors import ConfigError
 from evalmark.core.sync import run_sync
-from evalmark.scoring.builtin.answer_quality import DEFAULT, Asked, Rules, issues_in
+from evalmark.scoring.builtin.answer_quality import DEFAULT_RULES, QualityInput, QualityRules, find_issues
 
 from .assess import Passage, check_rules, check_texts, read_contexts
 from .rewrite_prompt import build_rewrite_prompt
@@ -20,15 +20,15 @@ LOG = logging.getLogger("evalmark.quality")
 class ImprovementTask:
     """An answer that is to be improved, and how it is judged."""
 
-    asked: Asked
-    rules: Rules
+    asked: QualityInput
+    rules: QualityRules
     strict_compat: bool
     told: tuple[str, ...]
     """Issues that the caller found by other means."""
 
     def issues(self, answer: str) -> list[str]:
         """What is wrong with an answer to the same question."""
-        return issues_in(replace(self.asked, answer=answer), self.rules, strict_compat=self.strict_compat)
+        return find_issues(replace(self.asked, answer=answer), self.rules, strict_compat=self.strict_compat)
 
 
 def improve_answer(  # noqa: PLR0913  the signature that Auto-Analyst's users know, and three options
@@ -39,7 +39,7 @@ def improve_answer(  # noqa: PLR0913  the signature that Auto-Analyst's users kn
     run_id: str | None = None,
     *,
     issues: Sequence[str] = (),
-    rules: Rules = DEFAULT,
+    rules: QualityRules = DEFAULT_RULES,
     strict_compat: bool = False,
 ) -> str:
     """The answer without its issues, if a model can write it; else the answer as it is.
@@ -72,7 +72,7 @@ async def improve_answer_async(  # noqa: PLR0913  as `improve_answer`
     run_id: str | None = None,
     *,
     issues: Sequence[str] = (),
-    rules: Rules = DEFAULT,
+    rules: QualityRules = DEFAULT_RULES,
     strict_compat: bool = False,
 ) -> str:
     """`improve_answer` on the caller's own loop."""
@@ -81,7 +81,7 @@ async def improve_answer_async(  # noqa: PLR0913  as `improve_answer`
     told, more = _read_issues(issues)
     if faults or more:
         raise ConfigError.of([*faults, *more])
-    asked = Asked(question=question, answer=answer, contexts=texts)
+    asked = QualityInput(question=question, answer=answer, contexts=texts)
     return await _improve(
         llm, ImprovementTask(asked=asked, rules=rules, strict_compat=strict_compat, told=told), run_id
     )

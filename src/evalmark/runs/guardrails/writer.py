@@ -11,7 +11,7 @@ from evalmark.core.protocols import ChatModel
 from evalmark.core.values.call import Request
 from evalmark.core.values.case import Turn
 from evalmark.runs.planning.chat_models import chat_model
-from evalmark.scoring.builtin.answer_quality import seen
+from evalmark.scoring.builtin.answer_quality import describe_type
 
 from .rewrite_prompt import RewritePrompt, clean_reply
 
@@ -33,7 +33,7 @@ def check_writer(writer: Any) -> list[str]:
     """What is wrong with a writer, before anything is asked of it."""
     if (isinstance(writer, str) and writer) or (callable(writer) and not inspect.isclass(writer)):
         return []
-    found = f"the class {writer.__name__}" if inspect.isclass(writer) else seen(writer)
+    found = f"the class {writer.__name__}" if inspect.isclass(writer) else describe_type(writer)
     wanted = "a model's name such as 'openai/NAME', a chat model, or a function from a prompt to a text"
     return [f"llm is {found}; pass {wanted}."]
 

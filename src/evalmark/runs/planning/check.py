@@ -14,7 +14,7 @@ from evalmark.inputs.datasets.faults import Faults
 from evalmark.inputs.datasets.lookalikes import LOOKS_KNOWN
 from evalmark.inputs.datasets.options import BadRow
 from evalmark.inputs.documents.document import load_document
-from evalmark.scoring.binding.bound import BoundScorer
+from evalmark.scoring.binding.bound_scorer import BoundScorer
 
 from .plan import DatasetSource, NoteHandler, Plan, ScorerSpec, ignore_note
 from .prompt_plan import is_prompt

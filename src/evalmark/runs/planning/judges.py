@@ -13,13 +13,13 @@ from .models import ConfiguredModel, Models
 from .plan import ScorerSpec, scorer_spec
 
 if TYPE_CHECKING:
-    from evalmark.prompts.metrics import reading as prompt_metric_files
+    from evalmark.prompts.metrics import metric_prompts as prompt_metric_files
     from evalmark.prompts.metrics.metric import PromptMetric
     from evalmark.scoring.judges import metric_files as judge_files
     from evalmark.scoring.judges import rubric
     from evalmark.scoring.judges.rubric import Rubric
 else:
-    prompt_metric_files = LazyModule("evalmark.prompts.metrics.reading")
+    prompt_metric_files = LazyModule("evalmark.prompts.metrics.metric_prompts")
     judge_files = LazyModule("evalmark.scoring.judges.metric_files")
     rubric = LazyModule("evalmark.scoring.judges.rubric")
 

@@ -13,10 +13,10 @@ from evalmark.runs.targets.model import ModelTarget
 from .models import Models
 
 if TYPE_CHECKING:
-    from evalmark.prompts.templates import reading
+    from evalmark.prompts.templates import prompt_files
     from evalmark.runs.targets import prompt as prompt_module
 else:
-    reading = LazyModule("evalmark.prompts.templates.reading")
+    prompt_files = LazyModule("evalmark.prompts.templates.prompt_files")
     prompt_module = LazyModule("evalmark.runs.targets.prompt")
 
 
@@ -55,7 +55,7 @@ def model_targets(
     Raises:
         ConfigError: the prompt cannot be read, no model is named, or a name means none.
     """
-    prompt = None if wanted.prompt is None else reading.read_prompt(wanted.prompt)
+    prompt = None if wanted.prompt is None else prompt_files.read_prompt(wanted.prompt)
     own = () if prompt is None or prompt.model is None else (prompt.model,)
     names = tuple(dict.fromkeys(named)) or wanted.models or own or ((unnamed,) if unnamed else ())
     if not names:

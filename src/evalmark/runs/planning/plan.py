@@ -19,8 +19,8 @@ from evalmark.inputs.datasets.read import read_cases
 from evalmark.inputs.documents.files import dataset_name
 from evalmark.models.embeddings import load
 from evalmark.runs.targets.given_target import GivenTarget
-from evalmark.scoring.binding.bound import BoundScorer, as_scorer
-from evalmark.scoring.binding.named import resolve
+from evalmark.scoring.binding.bound_scorer import BoundScorer, as_scorer
+from evalmark.scoring.binding.registry import resolve_scorer
 
 from .models import Models
 
@@ -287,7 +287,9 @@ def scorer_spec(
     name, given = (wanted, {}) if isinstance(wanted, str) else _only_item(wanted, place)
     settings = dict(given or {})
     threshold, called = settings.pop("threshold", None), settings.pop("name", None)
-    return ScorerSpec(scorer=resolve(name, settings, place, folders), name=called or _short(name), threshold=threshold)
+    return ScorerSpec(
+        scorer=resolve_scorer(name, settings, place, folders), name=called or _short(name), threshold=threshold
+    )
 
 
 def _short(name: str) -> str | None:

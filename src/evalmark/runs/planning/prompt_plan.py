@@ -20,17 +20,17 @@ from .overrides import Overrides, model_targets
 from .plan import DatasetSource, Loader, NoteHandler, Plan, ScorerSpec, embedder_for, load_embedder
 
 if TYPE_CHECKING:
-    from evalmark.prompts.metrics import compliance, machine, needs, reading
-    from evalmark.prompts.specs import prompt_tests, recognition
+    from evalmark.prompts.metrics import compliance, metric_prompts, needs, rule_checks
+    from evalmark.prompts.specs import detection, prompt_tests
     from evalmark.prompts.specs import spec as spec_module
     from evalmark.prompts.specs.spec import PromptSpec
 else:
     compliance = LazyModule("evalmark.prompts.metrics.compliance")
-    machine = LazyModule("evalmark.prompts.metrics.machine")
+    rule_checks = LazyModule("evalmark.prompts.metrics.rule_checks")
     needs = LazyModule("evalmark.prompts.metrics.needs")
-    reading = LazyModule("evalmark.prompts.metrics.reading")
+    metric_prompts = LazyModule("evalmark.prompts.metrics.metric_prompts")
     prompt_tests = LazyModule("evalmark.prompts.specs.prompt_tests")
-    recognition = LazyModule("evalmark.prompts.specs.recognition")
+    detection = LazyModule("evalmark.prompts.specs.detection")
     spec_module = LazyModule("evalmark.prompts.specs.spec")
 
 ENDINGS = (".prompty", ".prompt.yml", ".prompt.yaml", ".prompt.md")
@@ -80,9 +80,9 @@ def metrics_of(path: Path, spec: "PromptSpec") -> Iterator[ResolvedMetric]:
     """What judges the answers: the rules, by a judge and by a machine, and every metric file beside the prompt."""
     if spec.rules:
         yield ResolvedMetric(asked=ScorerSpec(scorer=compliance.Compliance()), place=str(path))
-        if machine.checkable(spec):
-            yield ResolvedMetric(asked=ScorerSpec(scorer=machine.Rules()), place=str(path))
-    for file in reading.find_metrics(path):
+        if rule_checks.has_checkable_rules(spec):
+            yield ResolvedMetric(asked=ScorerSpec(scorer=rule_checks.RuleChecks()), place=str(path))
+    for file in metric_prompts.find_metrics(path):
         yield metric_from_file(file, {}, str(file), named=False)
 
 
@@ -115,7 +115,7 @@ def tests_of(path: Path, spec: "PromptSpec") -> tuple[DatasetSource, ...]:
     Raises:
         ConfigError: there are neither tests nor samples.
     """
-    files = (spec.folder / name for name in recognition.BASELINES)
+    files = (spec.folder / name for name in detection.BASELINE_FILES)
     baseline = next((file for file in files if what_is(file) == "file"), None)
     return (_tests(path, spec), *(() if baseline is None else (tests_in(baseline, spec, "baseline"),)))
 

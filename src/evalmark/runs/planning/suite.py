@@ -32,12 +32,12 @@ from .references import with_references
 from .threshold_lock import with_lock
 
 if TYPE_CHECKING:
-    from evalmark.prompts.specs import recognition
+    from evalmark.prompts.specs import detection
     from evalmark.prompts.specs import spec as spec_module
     from evalmark.prompts.specs.spec import PromptSpec
     from evalmark.scoring.builtin import grounding
 else:
-    recognition = LazyModule("evalmark.prompts.specs.recognition")
+    detection = LazyModule("evalmark.prompts.specs.detection")
     spec_module = LazyModule("evalmark.prompts.specs.spec")
     grounding = LazyModule("evalmark.scoring.builtin.grounding")
 
@@ -214,7 +214,7 @@ def _sources(datasets: Sequence[DatasetSpec], prompt: "PromptSpec | None") -> tu
     Tests of the prompt under test are read with it, unless the suite says how to read them.
     """
     found = [(spec, ReadOptions(**spec.options)) for spec in datasets]
-    of_prompt = [prompt is not None and not s.options and recognition.holds_tests(s.path, prompt) for s in datasets]
+    of_prompt = [prompt is not None and not s.options and detection.holds_tests(s.path, prompt) for s in datasets]
     own = [
         None if spec.named or is_tests else read_header(spec.path, options).name
         for (spec, options), is_tests in zip(found, of_prompt, strict=True)

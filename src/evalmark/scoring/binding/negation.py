@@ -7,7 +7,7 @@ from evalmark.core.values.case import Case, Output
 from evalmark.core.values.score import Score
 
 
-class Check(Protocol):
+class PassFailScorer(Protocol):
     """A scorer that passes or fails every answer it can judge."""
 
     @property
@@ -29,7 +29,7 @@ class Not:
 
     is_check: ClassVar[bool] = True
 
-    check: Check
+    check: PassFailScorer
 
     @property
     def name(self) -> str:

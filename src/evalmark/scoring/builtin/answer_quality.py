@@ -12,8 +12,8 @@ from evalmark.core.errors import ConfigError
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.score import Score
 from evalmark.core.values.words import count
-from evalmark.scoring.binding.verdict import checked, unscored
-from evalmark.scoring.binding.wording import shown, text_of
+from evalmark.scoring.binding.scores import check_score, unscored
+from evalmark.scoring.binding.text import preview, text_of
 
 from .rag import NO_CONTEXTS
 
@@ -34,15 +34,15 @@ LIST_TRIGGERS = (
 """Words of a question that asks for a list."""
 MIN_RELEVANCE = 0.25
 """The least mean of the retrieval scores."""
-SCORES = "retrieval_scores"
+SCORES_KEY = "retrieval_scores"
 """Where the metadata of an output or a row holds the scores of its contexts."""
 
 CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 CITATION = re.compile(r"\[\s*+\^?+\d++(?:\s*+[-–,;，、]\s*+\d++)*+\s*+\]")  # noqa: RUF001  commas of Chinese and Japanese
-LISTED = re.compile(r"-(?![-\d])|\*(?=\s|[^*]+$)|•|\d+[.)](?!\d)|\|")
-LONGEST_NUMBER = 9
+LIST_ITEM = re.compile(r"-(?![-\d])|\*(?=\s|[^*]+$)|•|\d+[.)](?!\d)|\|")
+MAX_CITATION_DIGITS = 9
 """Digits of a citation that is read as a number; no answer has so many contexts."""
-MOST_NAMED = 5
+MAX_LISTED_CITATIONS = 5
 
 
 def _number(value: Any) -> float | None:
@@ -56,7 +56,7 @@ def _number(value: Any) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def seen(value: Any) -> str:
+def describe_type(value: Any) -> str:
     """A value of the wrong kind as a message names it; no code of its own runs.
 
     >>> seen(None), seen(7), seen({"a": 1}), seen(10**400)
@@ -66,11 +66,11 @@ def seen(value: Any) -> str:
         return "a whole number that no float holds"
     if value is None or type(value) in (bool, int, float):
         return repr(value)
-    return shown(value) if type(value) is str else f"of type {type(value).__name__}"
+    return preview(value) if type(value) is str else f"of type {type(value).__name__}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class QualityRules:
     """What the checks hold an answer against.
 
     Raises:
@@ -88,21 +88,21 @@ class Rules:
         faults = []
         limit = self.min_relevance
         if _number(limit) is None:
-            faults.append(f"quality: `min_relevance` is {seen(limit)}; it has to be a finite number.")
+            faults.append(f"quality: `min_relevance` is {describe_type(limit)}; it has to be a finite number.")
         for setting, texts in (("fallback_phrases", self.fallback_phrases), ("list_triggers", self.list_triggers)):
             if not isinstance(texts, list | tuple) or not all(isinstance(text, str) and text.strip() for text in texts):
                 faults.append(
-                    f"quality: `{setting}` is {seen(texts)}; it has to be a list of texts, none of them empty."
+                    f"quality: `{setting}` is {describe_type(texts)}; it has to be a list of texts, none of them empty."
                 )
         if faults:
             raise ConfigError.of(faults)
 
 
-DEFAULT = Rules()
+DEFAULT_RULES = QualityRules()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class QualityInput:
     """An answer with all that it is judged by."""
 
     question: str
@@ -120,7 +120,7 @@ class Asked:
         return total / len(self.scores) if self.scores else None
 
 
-def issues_in(asked: Asked, rules: Rules = DEFAULT, *, strict_compat: bool = False) -> list[str]:
+def find_issues(asked: QualityInput, rules: QualityRules = DEFAULT_RULES, *, strict_compat: bool = False) -> list[str]:
     """What is wrong with an answer, in the order of the checks; nothing where it is good enough.
 
     `strict_compat` gives the verdicts of Auto-Analyst.
@@ -128,14 +128,14 @@ def issues_in(asked: Asked, rules: Rules = DEFAULT, *, strict_compat: bool = Fal
     >>> issues_in(Asked(question="Who?", answer="Ida Holm [2].", contexts=("Ida Holm built it.",)))
     ['Citation out of range: [2] (contexts: 1)']
     """
-    low, phrase = asked.relevance, _fallback(asked.answer, rules.fallback_phrases)
+    low, phrase = asked.relevance, _fallback_phrase(asked.answer, rules.fallback_phrases)
     supported = asked.contexts if strict_compat else any(text.strip() for text in asked.contexts)
-    wants_list, has_list = (_asked_loosely, _listed_loosely) if strict_compat else (_asks_for_list, _has_list)
+    wants_list, has_list = (_asks_for_list_compat, _has_list_compat) if strict_compat else (_asks_for_list, _has_list)
     limit = rules.min_relevance
     found = (
         (not asked.answer.strip(), "Answer is empty."),
         (not supported, "No supporting context retrieved."),
-        *(_cited_loosely if strict_compat else _cited)(asked),
+        *(_citation_issues_compat if strict_compat else _citation_issues)(asked),
         (phrase, f"Answer contains fallback phrase: '{phrase}'"),
         (low is not None and low < limit, f"Low retrieval relevance (avg: {low or 0:z.3f} < {limit})"),
         (
@@ -146,13 +146,13 @@ def issues_in(asked: Asked, rules: Rules = DEFAULT, *, strict_compat: bool = Fal
     return [issue for applies, issue in found if applies]
 
 
-def _cited(asked: Asked) -> list[tuple[bool, str]]:
+def _citation_issues(asked: QualityInput) -> list[tuple[bool, str]]:
     """No citation at all, or some that lead to no context; what stands in code cites nothing."""
     groups = CITATION.findall(CODE.sub(" ", asked.answer))
     numbers = dict.fromkeys(number for group in groups for number in re.findall(r"\d+", group))
-    beyond = [number for number in numbers if not _leads(number, len(asked.contexts))]
-    named = ", ".join(f"[{_short(number)}]" for number in beyond[:MOST_NAMED])
-    more = f" and {len(beyond) - MOST_NAMED} more" if len(beyond) > MOST_NAMED else ""
+    beyond = [number for number in numbers if not _is_valid_citation(number, len(asked.contexts))]
+    named = ", ".join(f"[{_short_number(number)}]" for number in beyond[:MAX_LISTED_CITATIONS])
+    more = f" and {len(beyond) - MAX_LISTED_CITATIONS} more" if len(beyond) > MAX_LISTED_CITATIONS else ""
     plural = "s" if len(beyond) > 1 else ""
     return [
         (not groups, "Missing citations."),
@@ -160,20 +160,20 @@ def _cited(asked: Asked) -> list[tuple[bool, str]]:
     ]
 
 
-def _leads(number: str, contexts: int) -> bool:
+def _is_valid_citation(number: str, contexts: int) -> bool:
     """Whether there is a context of this number, counted from 1."""
-    return len(number) <= LONGEST_NUMBER and 1 <= int(number) <= contexts
+    return len(number) <= MAX_CITATION_DIGITS and 1 <= int(number) <= contexts
 
 
-def _short(number: str) -> str:
-    return number if len(number) <= LONGEST_NUMBER else f"{number[:LONGEST_NUMBER]}…"
+def _short_number(number: str) -> str:
+    return number if len(number) <= MAX_CITATION_DIGITS else f"{number[:MAX_CITATION_DIGITS]}…"
 
 
-def _cited_loosely(asked: Asked) -> list[tuple[bool, str]]:
+def _citation_issues_compat(asked: QualityInput) -> list[tuple[bool, str]]:
     return [("[" not in asked.answer, "Missing citations.")]
 
 
-def _fallback(answer: str, phrases: Iterable[str]) -> str | None:
+def _fallback_phrase(answer: str, phrases: Iterable[str]) -> str | None:
     said = answer.lower()
     return next((phrase for phrase in phrases if phrase.lower() in said), None)
 
@@ -185,21 +185,21 @@ def _asks_for_list(question: str, triggers: Sequence[str]) -> bool:
     return bool(triggers) and re.search(whole, question, re.IGNORECASE) is not None
 
 
-def _asked_loosely(question: str, triggers: Sequence[str]) -> bool:
+def _asks_for_list_compat(question: str, triggers: Sequence[str]) -> bool:
     asked = question.lower()
     return any(trigger.lower() in asked for trigger in triggers)
 
 
 def _has_list(answer: str) -> bool:
     """Whether a line begins as an item of a list or as a row of a table does."""
-    return any(LISTED.match(line.strip()) for line in answer.splitlines())
+    return any(LIST_ITEM.match(line.strip()) for line in answer.splitlines())
 
 
-def _listed_loosely(answer: str) -> bool:
+def _has_list_compat(answer: str) -> bool:
     return "-" in answer or "1." in answer
 
 
-def read_scores(given: Any) -> tuple[tuple[float, ...], list[str]]:
+def parse_scores(given: Any) -> tuple[tuple[float, ...], list[str]]:
     """Retrieval scores as numbers, and what is wrong with them.
 
     >>> read_scores([0.5, None])[1]
@@ -208,11 +208,11 @@ def read_scores(given: Any) -> tuple[tuple[float, ...], list[str]]:
     if given is None:
         return (), []
     if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
-        return (), [f"{SCORES} is {seen(given)}; pass a list of numbers."]
+        return (), [f"{SCORES_KEY} is {describe_type(given)}; pass a list of numbers."]
     values = list(given)
     read = [_number(value) for value in values]
     faults = [
-        f"{SCORES}[{place}] is {seen(value)}; it has to be a finite number."
+        f"{SCORES_KEY}[{place}] is {describe_type(value)}; it has to be a finite number."
         for place, (value, number) in enumerate(zip(values, read, strict=True))
         if number is None
     ]
@@ -249,17 +249,17 @@ class AnswerQuality:
         if contexts is None:
             return unscored(self.name, NO_CONTEXTS)
         if output.value is not None and not isinstance(output.value, str):
-            return unscored(self.name, f"the answer {shown(output.value)} is not a text")
-        scores, faults = read_scores(output.metadata.get(SCORES, case.metadata.get(SCORES)))
+            return unscored(self.name, f"the answer {preview(output.value)} is not a text")
+        scores, faults = parse_scores(output.metadata.get(SCORES_KEY, case.metadata.get(SCORES_KEY)))
         if faults:
             return unscored(self.name, f"metadata: {faults[0].removesuffix('.')}")
-        asked = Asked(question=text_of(case.input), answer=output.value or "", contexts=contexts, scores=scores)
-        issues = issues_in(asked, self._rules(), strict_compat=self.strict_compat)
-        fact = f"no issue with the answer {shown(asked.answer)}, {count(len(contexts), 'context')}"
-        return checked(self.name, not issues, "; ".join(issues) or fact, issues=issues, relevance=asked.relevance)
+        asked = QualityInput(question=text_of(case.input), answer=output.value or "", contexts=contexts, scores=scores)
+        issues = find_issues(asked, self._rules(), strict_compat=self.strict_compat)
+        fact = f"no issue with the answer {preview(asked.answer)}, {count(len(contexts), 'context')}"
+        return check_score(self.name, not issues, "; ".join(issues) or fact, issues=issues, relevance=asked.relevance)
 
-    def _rules(self) -> Rules:
-        return Rules(
+    def _rules(self) -> QualityRules:
+        return QualityRules(
             min_relevance=self.min_relevance,
             fallback_phrases=self.fallback_phrases,
             list_triggers=self.list_triggers,

@@ -12,8 +12,8 @@ from evalmark.core.values.case import Case, Output
 from evalmark.core.values.plain_data import canonical, plain
 from evalmark.core.values.score import Score
 from evalmark.core.values.words import count
-from evalmark.scoring.binding.verdict import checked, no_reference, unscored
-from evalmark.scoring.binding.wording import NO_EXPECTED, both, shown, text_of
+from evalmark.scoring.binding.scores import check_score, missing_reference, unscored
+from evalmark.scoring.binding.text import NO_EXPECTED, preview, preview_pair, text_of
 
 if TYPE_CHECKING:
     import regex
@@ -44,29 +44,31 @@ class Equals:
         if not liked:
             return unscored(self.name, NO_EXPECTED)
         if any(self._key(output.value) == self._key(value) for value in liked):
-            return checked(self.name, True, f"the answer is {shown(output.value)}")
-        answer, expected = both(output.value, liked[0])
+            return check_score(self.name, True, f"the answer is {preview(output.value)}")
+        answer, expected = preview_pair(output.value, liked[0])
         others = f" nor any of {count(len(liked) - 1, 'other liked answer')}" if len(liked) > 1 else ""
-        return checked(self.name, False, f"the answer {answer} is not {expected}{others}{_only_form(output, liked)}")
+        return check_score(
+            self.name, False, f"the answer {answer} is not {expected}{others}{_encoding_hint(output, liked)}"
+        )
 
     def _key(self, value: Any) -> str:
         """What two equal answers share; a number and its text are not equal, 1 and 1.0 are."""
         if isinstance(value, str):
             value = value.strip() if self.strip else value
             value = value.casefold() if self.ignore_case else value
-        return canonical(_whole(plain(value)))
+        return canonical(_integral(plain(value)))
 
 
-def _whole(value: Any) -> Any:
+def _integral(value: Any) -> Any:
     """Data with 1.0 written as 1."""
     if isinstance(value, dict):
-        return {key: _whole(item) for key, item in value.items()}
+        return {key: _integral(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_whole(item) for item in value]
+        return [_integral(item) for item in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _only_form(output: Output, liked: Sequence[Any]) -> str:
+def _encoding_hint(output: Output, liked: Sequence[Any]) -> str:
     texts = [v for v in liked if isinstance(v, str)]
     answer = output.value if isinstance(output.value, str) else None
     if answer is not None and unicodedata.normalize("NFC", answer) in {unicodedata.normalize("NFC", t) for t in texts}:
@@ -93,16 +95,16 @@ class Contains:
     """Upper and lower case count as the same."""
 
     def __post_init__(self) -> None:
-        for setting, texts in (("any", _listed(self.any)), ("all", _listed(self.all))):
+        for setting, texts in (("any", _as_tuple(self.any)), ("all", _as_tuple(self.all))):
             if not all(isinstance(text, str) and text for text in texts):
                 raise ConfigError(f"contains: `{setting}` holds an empty text or something else than text: {texts!r}.")
 
     def lacks(self, case: Case) -> str:
         """Why no output of the case can be judged; empty where one can."""
-        return "" if self.any or self.all else no_reference(case)
+        return "" if self.any or self.all else missing_reference(case)
 
     def __call__(self, case: Case, output: Output) -> Score:
-        wanted, every = _listed(self.any), _listed(self.all)
+        wanted, every = _as_tuple(self.any), _as_tuple(self.all)
         if not wanted and not every:
             wanted = tuple(map(text_of, case.references))
             if not wanted:
@@ -112,21 +114,23 @@ class Contains:
         found = [text for text in wanted if self._folded(text) in answer]
         if missing or (wanted and not found):
             lacking = missing or list(wanted)
-            reason = f"the answer {shown(output.value)} does not contain {_named(lacking, 'and' if missing else 'or')}"
-            return checked(self.name, False, reason, missing=lacking)
+            reason = f"the answer {preview(output.value)} does not contain {_join_texts(lacking, 'and' if missing else 'or')}"
+            return check_score(self.name, False, reason, missing=lacking)
         present = [*every, *found]
-        return checked(self.name, True, f"the answer {shown(output.value)} contains {_named(present, 'and')}")
+        return check_score(
+            self.name, True, f"the answer {preview(output.value)} contains {_join_texts(present, 'and')}"
+        )
 
     def _folded(self, text: str) -> str:
         return text.casefold() if self.ignore_case else text
 
 
-def _listed(texts: str | Sequence[str]) -> tuple[str, ...]:
+def _as_tuple(texts: str | Sequence[str]) -> tuple[str, ...]:
     return (texts,) if isinstance(texts, str) else tuple(texts)
 
 
-def _named(texts: Sequence[str], joint: str) -> str:
-    few = [shown(text) for text in texts[:3]]
+def _join_texts(texts: Sequence[str], joint: str) -> str:
+    few = [preview(text) for text in texts[:3]]
     more = [f"{len(texts) - 3} more"] if len(texts) > 3 else []
     parts = few + more
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {joint} {parts[-1]}"
@@ -175,9 +179,9 @@ class Regex:
             )
             return Score(name=self.name, status="error", reason=reason)
         if match is None:
-            return checked(self.name, False, f"the answer {shown(output.value)} does not match {self.pattern!r}")
-        where = "" if self.full else f" at {shown(match.group())}"
-        return checked(self.name, True, f"the answer {shown(output.value)} matches {self.pattern!r}{where}")
+            return check_score(self.name, False, f"the answer {preview(output.value)} does not match {self.pattern!r}")
+        where = "" if self.full else f" at {preview(match.group())}"
+        return check_score(self.name, True, f"the answer {preview(output.value)} matches {self.pattern!r}{where}")
 
     def _compiled(self) -> "regex.Pattern[str]":
         module = need("regex")
@@ -226,8 +230,8 @@ class Length:
             if limit is not None and (number < limit if least else number > limit)
         ]
         has = " and ".join(faults) or f"{count(chars, 'character')} and {count(words, 'word')}"
-        return checked(
-            self.name, not faults, f"the answer {shown(output.value)} has {has}", characters=chars, words=words
+        return check_score(
+            self.name, not faults, f"the answer {preview(output.value)} has {has}", characters=chars, words=words
         )
 
 
@@ -253,4 +257,4 @@ class Time:
         if output.seconds is None:
             return unscored(self.name, "nothing was timed: the answer was given, not asked for")
         reason = f"the answer took {output.seconds:z.3g} s, and {self.seconds:g} s are allowed"
-        return checked(self.name, output.seconds <= self.seconds, reason, seconds=output.seconds)
+        return check_score(self.name, output.seconds <= self.seconds, reason, seconds=output.seconds)

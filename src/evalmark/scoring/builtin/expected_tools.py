@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evalmark.scoring.binding.wording import shown
-from evalmark.scoring.matching.equality import data_of, holds_nan
-from evalmark.scoring.matching.json_text import read_json
+from evalmark.scoring.binding.text import preview
+from evalmark.scoring.matching.equality import holds_nan, json_data
+from evalmark.scoring.matching.json_text import parse_json_text
 
 COLUMN = "expected_tools"
 """The column of a row that names them."""
@@ -27,7 +27,7 @@ class ExpectedCall:
     """As data; None: whatever they are."""
 
 
-def in_column(metadata: Mapping[str, Any]) -> Any:
+def expected_tools_in(metadata: Mapping[str, Any]) -> Any:
     """What the metadata of a case say of expected tools, or None; capitals, blanks, `-` and `_` do not count.
 
     >>> in_column({"expectedTools": ["search"]}), in_column({"level": 1})
@@ -50,11 +50,11 @@ def expected_calls(value: Any) -> tuple[ExpectedCall, ...]:
     """
     if isinstance(value, str):
         is_json = value.lstrip().startswith(("[", "{"))
-        value = read_json(value) if is_json else [name.strip() for name in value.split(",")]
+        value = parse_json_text(value) if is_json else [name.strip() for name in value.split(",")]
     if isinstance(value, Mapping):
         value = [value]
     if not isinstance(value, Sequence):
-        raise ValueError(f"{shown(value)} is no list of tools")  # noqa: TRY004  what a row holds is a matter of values
+        raise ValueError(f"{preview(value)} is no list of tools")  # noqa: TRY004  what a row holds is a matter of values
     return tuple(_expected_call(item) for item in value)
 
 
@@ -63,13 +63,13 @@ def _expected_call(item: Any) -> ExpectedCall:
         return ExpectedCall(item)
     call = item.get("function", item) if isinstance(item, Mapping) else None
     if not isinstance(call, Mapping) or not isinstance(call.get("name"), str) or not call["name"]:
-        raise ValueError(f"{shown(item)} is no tool; write its name, or {{name, arguments}}")
+        raise ValueError(f"{preview(item)} is no tool; write its name, or {{name, arguments}}")
     if call is item:
         _check_keys(call)
     arguments = next((call[key] for key in _ARGUMENTS if key in call), None)
-    arguments = data_of(read_json(arguments) if isinstance(arguments, str) else arguments)
+    arguments = json_data(parse_json_text(arguments) if isinstance(arguments, str) else arguments)
     if arguments is not None and not isinstance(arguments, dict):
-        raise ValueError(f"the arguments of {call['name']} are {shown(arguments)}, not a mapping")
+        raise ValueError(f"the arguments of {call['name']} are {preview(arguments)}, not a mapping")
     if holds_nan(arguments):
         raise ValueError(f"the arguments of {call['name']} hold NaN, which nothing equals")
     return ExpectedCall(call["name"], arguments)

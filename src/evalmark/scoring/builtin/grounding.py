@@ -64,7 +64,7 @@ class Support:
 
 def similarities(one: Matrix, many: Matrix) -> list[float]:
     """The cosine of one text to each of many."""
-    return table(one[None, :], many)[0]
+    return cosine_table(one[None, :], many)[0]
 
 
 def similarity(one: Matrix, other: Matrix) -> float:
@@ -72,7 +72,7 @@ def similarity(one: Matrix, other: Matrix) -> float:
     return similarities(one, other[None, :])[0]
 
 
-def table(these: Matrix, those: Matrix) -> list[list[float]]:
+def cosine_table(these: Matrix, those: Matrix) -> list[list[float]]:
     """The cosines of each text to each of the others, a row a text."""
     found: list[list[float]] = cosines(these, those, EPSILON).tolist()
     return found
@@ -90,10 +90,12 @@ def sufficiency(found: Sequence[float], limit: float) -> float:
 
 def supports(sentences: Sequence[str], vectors: Matrix, contexts: Matrix, limit: float) -> tuple[Support, ...]:
     """For every sentence the context closest to it, and whether that is close enough."""
-    return tuple(_support(s, found, limit) for s, found in zip(sentences, table(vectors, contexts), strict=True))
+    return tuple(
+        _sentence_support(s, found, limit) for s, found in zip(sentences, cosine_table(vectors, contexts), strict=True)
+    )
 
 
-def _support(sentence: str, found: Sequence[float], limit: float) -> Support:
+def _sentence_support(sentence: str, found: Sequence[float], limit: float) -> Support:
     if not found:
         return Support(sentence=sentence, similarity=None, context=None, supported=False)
     best = max(range(len(found)), key=found.__getitem__)

@@ -9,12 +9,12 @@ from evalmark.core.protocols import Embedder
 from evalmark.core.values.case import Case, Output, is_blank
 from evalmark.core.values.score import Direction, Score
 from evalmark.core.values.words import count
-from evalmark.scoring.binding.verdict import no_reference, unscored
-from evalmark.scoring.binding.wording import NO_EXPECTED, shown, text_of
+from evalmark.scoring.binding.scores import missing_reference, unscored
+from evalmark.scoring.binding.text import NO_EXPECTED, preview, text_of
 
 from .cosine import rows
 from .grounding import relevance, similarities, similarity, sufficiency, supports, unsupported
-from .sentences import Splitter, check_splitter, split
+from .sentences import Splitter, check_splitter, split_sentences
 
 NO_ANSWER = "the answer is empty"
 NO_CONTEXTS = "there are no contexts"
@@ -22,7 +22,7 @@ NO_QUESTION = "the case has no question"
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
+class RagTexts:
     """What a RAG metric compares."""
 
     question: str
@@ -32,7 +32,7 @@ class Texts:
     """The target's own where it named some, else the row's."""
 
     @classmethod
-    def of(cls, case: Case, output: Output) -> "Texts":
+    def of(cls, case: Case, output: Output) -> "RagTexts":
         reference = next(iter(case.references), None)
         return cls(text_of(case.input), text_of(output.value), text_of(reference), case.contexts_of(output) or ())
 
@@ -49,7 +49,7 @@ class Texts:
         return next((why for needed, found, why in needs if needed and not found), "")
 
 
-def graded(name: str, raw: float, fact: str, detail: Mapping[str, Any], direction: Direction = "higher") -> Score:
+def metric_score(name: str, raw: float, fact: str, detail: Mapping[str, Any], direction: Direction = "higher") -> Score:
     """The score of a metric, with the measured fact as its reason: whether that is good enough, a threshold decides.
 
     A cosine below 0 counts as 0 on the scale from 0 to 1; `raw` keeps it as it is.
@@ -58,7 +58,7 @@ def graded(name: str, raw: float, fact: str, detail: Mapping[str, Any], directio
     return Score(name=name, raw=raw, value=value, direction=direction, reason=fact, detail=detail)
 
 
-def check_share(name: str, setting: str, value: float) -> None:
+def check_cosine(name: str, setting: str, value: float) -> None:
     """Refuse a limit on a cosine that no cosine can meet or miss.
 
     Raises:
@@ -80,12 +80,12 @@ class ContextRelevance:
     """An embedding model of its own instead of the run's."""
 
     async def __call__(self, case: Case, output: Output, embedder: Embedder) -> Score:
-        texts = Texts.of(case, output)
+        texts = RagTexts.of(case, output)
         if why := texts.lacks(question=True, contexts=True):
             return unscored(self.name, why)
-        found = await _to_question(texts, embedder)
+        found = await _question_similarities(texts, embedder)
         fact = f"question and {count(len(found), 'context')} have a mean cosine of {relevance(found):z.3f}"
-        return graded(self.name, relevance(found), fact, {"similarities": found})
+        return metric_score(self.name, relevance(found), fact, {"similarities": found})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,19 +101,19 @@ class ContextSufficiency:
     """An embedding model of its own instead of the run's."""
 
     def __post_init__(self) -> None:
-        check_share(self.name, "sufficiency", self.sufficiency)
+        check_cosine(self.name, "sufficiency", self.sufficiency)
 
     async def __call__(self, case: Case, output: Output, embedder: Embedder) -> Score:
-        texts = Texts.of(case, output)
+        texts = RagTexts.of(case, output)
         if why := texts.lacks(question=True, contexts=True):
             return unscored(self.name, why)
-        found = await _to_question(texts, embedder)
+        found = await _question_similarities(texts, embedder)
         enough = sum(value >= self.sufficiency for value in found)
         fact = f"{enough} of {count(len(found), 'context')} reach a cosine of {self.sufficiency:g} to the question"
-        return graded(self.name, sufficiency(found, self.sufficiency), fact, {"similarities": found})
+        return metric_score(self.name, sufficiency(found, self.sufficiency), fact, {"similarities": found})
 
 
-async def _to_question(texts: Texts, embedder: Embedder) -> list[float]:
+async def _question_similarities(texts: RagTexts, embedder: Embedder) -> list[float]:
     """How similar each context is to the question."""
     vectors = rows(await embedder([texts.question, *texts.contexts]))
     return similarities(vectors[0], vectors[1:])
@@ -134,10 +134,10 @@ class AnswerRelevance:
 
     def lacks(self, case: Case) -> str:
         """Why no output of the case can be judged; empty where one can."""
-        return no_reference(case)
+        return missing_reference(case)
 
     async def __call__(self, case: Case, output: Output, embedder: Embedder) -> Score:
-        return await _beside_reference(self.name, Texts.of(case, output), embedder)
+        return await _reference_score(self.name, RagTexts.of(case, output), embedder)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,10 +152,10 @@ class AnswerCorrectness:
 
     def lacks(self, case: Case) -> str:
         """Why no output of the case can be judged; empty where one can."""
-        return no_reference(case)
+        return missing_reference(case)
 
     async def __call__(self, case: Case, output: Output, embedder: Embedder) -> Score:
-        return await _beside_reference(self.name, Texts.of(case, output), embedder)
+        return await _reference_score(self.name, RagTexts.of(case, output), embedder)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,23 +169,25 @@ class AnswerQuestionRelevance:
     """An embedding model of its own instead of the run's."""
 
     async def __call__(self, case: Case, output: Output, embedder: Embedder) -> Score:
-        texts = Texts.of(case, output)
+        texts = RagTexts.of(case, output)
         if why := texts.lacks(question=True):
             return unscored(self.name, why)
-        return await _pair(self.name, ("question", texts.question), texts.answer, embedder)
+        return await _pair_score(self.name, ("question", texts.question), texts.answer, embedder)
 
 
-async def _beside_reference(name: str, texts: Texts, embedder: Embedder) -> Score:
+async def _reference_score(name: str, texts: RagTexts, embedder: Embedder) -> Score:
     if why := texts.lacks(reference=True):
         return unscored(name, why)
-    return await _pair(name, ("reference", texts.reference), texts.answer, embedder)
+    return await _pair_score(name, ("reference", texts.reference), texts.answer, embedder)
 
 
-async def _pair(name: str, other: tuple[str, str], answer: str, embedder: Embedder) -> Score:
+async def _pair_score(name: str, other: tuple[str, str], answer: str, embedder: Embedder) -> Score:
     what, text = other
     vectors = rows(await embedder([answer, text]))
     raw = similarity(vectors[0], vectors[1])
-    return graded(name, raw, f"cosine {raw:z.3f} to the {what} {shown(text)}; the answer is {shown(answer)}", {})
+    return metric_score(
+        name, raw, f"cosine {raw:z.3f} to the {what} {preview(text)}; the answer is {preview(answer)}", {}
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,28 +208,28 @@ class AnswerHallucination:
     """An embedding model of its own instead of the run's."""
 
     def __post_init__(self) -> None:
-        check_share(self.name, "hallucination", self.hallucination)
+        check_cosine(self.name, "hallucination", self.hallucination)
         check_splitter(self.splitter)
 
     async def __call__(self, case: Case, output: Output, embedder: Embedder) -> Score:
-        texts = Texts.of(case, output)
-        sentences = split(texts.answer, self.splitter)
-        if why := texts.lacks() or ("" if sentences else f"the answer {shown(texts.answer)} has no sentence"):
+        texts = RagTexts.of(case, output)
+        sentences = split_sentences(texts.answer, self.splitter)
+        if why := texts.lacks() or ("" if sentences else f"the answer {preview(texts.answer)} has no sentence"):
             return unscored(self.name, why, self.direction)
         asked = [*sentences, *texts.contexts] if texts.contexts else []
         vectors = rows(await embedder(asked)) if asked else rows([[0.0]] * len(sentences))
         found = supports(sentences, vectors[: len(sentences)], vectors[len(sentences) :], self.hallucination)
-        return graded(
+        return metric_score(
             self.name,
             unsupported(found),
-            _near_a_context([support.sentence for support in found if not support.supported], len(found), texts),
+            _hallucination_reason([support.sentence for support in found if not support.supported], len(found), texts),
             {"sentences": [asdict(support) for support in found]},
             self.direction,
         )
 
 
-def _near_a_context(bare: Sequence[str], total: int, texts: Texts) -> str:
+def _hallucination_reason(bare: Sequence[str], total: int, texts: RagTexts) -> str:
     if not texts.contexts:
         return f"there are no contexts, so 0 of {count(total, 'sentence')} can be similar to one"
     fact = f"{total - len(bare)} of {count(total, 'sentence')} similar to a context"
-    return f"{fact}; not {shown(bare[0])}" if bare else fact
+    return f"{fact}; not {preview(bare[0])}" if bare else fact

@@ -13,13 +13,13 @@ from evalmark.core.protocols import Embedder
 from evalmark.core.values.case import Case, Output, is_blank
 from evalmark.core.values.score import Score
 from evalmark.core.values.words import count
-from evalmark.scoring.binding.verdict import no_reference, unscored
-from evalmark.scoring.binding.wording import shown
+from evalmark.scoring.binding.scores import missing_reference, unscored
+from evalmark.scoring.binding.text import preview
 
 from .cosine import rows
-from .grounding import table
-from .rag import NO_CONTEXTS, Texts, check_share, graded
-from .sentences import Splitter, check_splitter, split
+from .grounding import cosine_table
+from .rag import NO_CONTEXTS, RagTexts, check_cosine, metric_score
+from .sentences import Splitter, check_splitter, split_sentences
 
 
 def precision_at_k(relevant: Sequence[bool]) -> float:
@@ -53,16 +53,16 @@ class ContextPrecisionAtK:
 
     def lacks(self, case: Case) -> str:
         """Why no output of the case can be judged; empty where one can."""
-        return no_reference(case)
+        return missing_reference(case)
 
     async def __call__(self, case: Case, output: Output, embedder: Embedder) -> Score:
-        found = await _table(self, case, output, embedder)
+        found = await _reference_cosines(self, case, output, embedder)
         if isinstance(found, Score):
             return found
         best = [max(column) for column in zip(*found.cosines, strict=True)]
         relevant = [value >= self.similar for value in best]
         fact = f"{sum(relevant)} of the first {count(len(relevant), 'context')} are relevant to the reference"
-        return graded(self.name, precision_at_k(relevant), fact, {"similarities": best, "relevant": relevant})
+        return metric_score(self.name, precision_at_k(relevant), fact, {"similarities": best, "relevant": relevant})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,10 +86,10 @@ class ContextRecallAtK:
 
     def lacks(self, case: Case) -> str:
         """Why no output of the case can be judged; empty where one can."""
-        return no_reference(case)
+        return missing_reference(case)
 
     async def __call__(self, case: Case, output: Output, embedder: Embedder) -> Score:
-        found = await _table(self, case, output, embedder)
+        found = await _reference_cosines(self, case, output, embedder)
         if isinstance(found, Score):
             return found
         covered = [
@@ -103,13 +103,13 @@ class ContextRecallAtK:
         ]
         bare = [str(item["sentence"]) for item in covered if not item["covered"]]
         hits = len(covered) - len(bare)
-        missing = f", not {shown(bare[0])}" if bare else ""
+        missing = f", not {preview(bare[0])}" if bare else ""
         fact = f"the contexts cover {hits} of {count(len(covered), 'sentence')} of the reference{missing}"
-        return graded(self.name, hits / len(covered), fact, {"sentences": covered})
+        return metric_score(self.name, hits / len(covered), fact, {"sentences": covered})
 
 
 @dataclass(frozen=True, slots=True)
-class _Table:
+class _ReferenceCosines:
     """The sentences of the reference, and of each its cosine to every context."""
 
     sentences: tuple[str, ...]
@@ -119,20 +119,20 @@ class _Table:
 def _check(metric: ContextPrecisionAtK | ContextRecallAtK) -> None:
     if metric.k is not None and metric.k < 1:
         raise ConfigError(f"{metric.name}: `k` is {metric.k!r}; it has to be a whole number of at least 1.")
-    check_share(metric.name, "similar", metric.similar)
+    check_cosine(metric.name, "similar", metric.similar)
     check_splitter(metric.splitter)
 
 
-async def _table(
+async def _reference_cosines(
     metric: ContextPrecisionAtK | ContextRecallAtK, case: Case, output: Output, embedder: Embedder
-) -> _Table | Score:
-    texts = Texts.of(case, output)
+) -> _ReferenceCosines | Score:
+    texts = RagTexts.of(case, output)
     if why := texts.lacks(answer=False, reference=True):
         return unscored(metric.name, why)
     contexts = texts.contexts[: metric.k]
     if all(map(is_blank, contexts)):
         return unscored(metric.name, NO_CONTEXTS)
-    sentences = split(texts.reference, metric.splitter) or (texts.reference,)
+    sentences = split_sentences(texts.reference, metric.splitter) or (texts.reference,)
     vectors = rows(await embedder([*sentences, *contexts]))
     wanted, offered = vectors[: len(sentences)], vectors[len(sentences) :]
-    return _Table(sentences, table(wanted, offered))
+    return _ReferenceCosines(sentences, cosine_table(wanted, offered))

@@ -11,13 +11,13 @@ from evalmark.core.errors import ConfigError
 Splitter = str | Callable[[str], Sequence[str]]
 """`sentencex`, `sentencex:LANGUAGE` (`en` unless said otherwise), `simple`, or a function from a text to its sentences."""
 
-LONGEST_PIECE = 10_000
+MAX_CHUNK_CHARS = 10_000
 """Characters that are looked at together."""
 _ENDS = ("\n\n", ". ", "? ", "! ")
 """Where a sentence ends, the surest first."""
 
 
-def split(text: str, splitter: Splitter = "sentencex") -> tuple[str, ...]:
+def split_sentences(text: str, splitter: Splitter = "sentencex") -> tuple[str, ...]:
     """The sentences of a text, trimmed; empty ones and those of mere punctuation are left out.
 
     `simple` cuts at every `.`, `!` and `?`, and so takes numbers, abbreviations and addresses apart.
@@ -36,26 +36,26 @@ def split(text: str, splitter: Splitter = "sentencex") -> tuple[str, ...]:
     if splitter == "simple":
         return tuple(stripped for part in re.split(r"[.!?]", text) if (stripped := part.strip()))
     language = splitter.partition(":")[2] or "en"
-    return tuple(part.strip() for part in _segments(_encodable(text), language) if _says_something(part))
+    return tuple(part.strip() for part in _segments(_encodable(text), language) if _has_content(part))
 
 
 def _segments(text: str, language: str) -> Iterator[str]:
     """The sentences of a text of any length: the library can take the square of the time, so it is given pieces."""
     held = ""
-    for piece, ends in _pieces(text):
+    for piece, ends in _chunks(text):
         first, *others = segment(language, piece) or [""]
         found = [held + first, *others]
         held = "" if ends else found.pop()
         yield from found
 
 
-def _pieces(text: str) -> Iterator[tuple[str, bool]]:
+def _chunks(text: str) -> Iterator[tuple[str, bool]]:
     """The text in pieces, each with whether it ends where a sentence does; most texts are one."""
     start = 0
-    while len(text) - start > LONGEST_PIECE:
-        window = text[start : start + LONGEST_PIECE]
+    while len(text) - start > MAX_CHUNK_CHARS:
+        window = text[start : start + MAX_CHUNK_CHARS]
         marks = ((place + len(mark), mark in _ENDS) for mark in (*_ENDS, " ") if (place := window.rfind(mark)) > 0)
-        length, ends = next(marks, (LONGEST_PIECE, False))
+        length, ends = next(marks, (MAX_CHUNK_CHARS, False))
         yield window[:length], ends
         start += length
     yield text[start:], True
@@ -74,7 +74,7 @@ def check_splitter(splitter: Splitter) -> None:
         raise ConfigError(f"splitter {splitter!r} is unknown; use 'sentencex', 'sentencex:de', 'simple' or a function.")
 
 
-def _says_something(sentence: str) -> bool:
+def _has_content(sentence: str) -> bool:
     """Whether there is anything but punctuation, blanks and control characters."""
     return any(unicodedata.category(character)[0] not in "PZC" for character in sentence)
 

@@ -9,8 +9,8 @@ from evalmark.core.protocols import Embedder
 from evalmark.core.values.case import Case, Example, Output, is_blank
 from evalmark.core.values.plain_data import canonical
 from evalmark.core.values.score import Score
-from evalmark.scoring.binding.verdict import meets, unscored
-from evalmark.scoring.binding.wording import shown
+from evalmark.scoring.binding.scores import meets_threshold, unscored
+from evalmark.scoring.binding.text import preview
 
 from .cosine import Matrix, cosines, rows
 
@@ -30,7 +30,7 @@ class CosineRule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
+class ComparedExample:
     """One example beside the output: its cosine, or why there is none."""
 
     example: Example
@@ -40,7 +40,7 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Closest:
+class ClosestExample:
     """What the rule makes of the examples."""
 
     example: Example | None
@@ -52,7 +52,7 @@ class Closest:
     """It did not pass for the one reason that a liked example exists and a disliked one is closer."""
 
 
-def closest_example(compared: Sequence[Compared], rule: CosineRule) -> Closest:
+def closest_example(compared: Sequence[ComparedExample], rule: CosineRule) -> ClosestExample:
     """Let the example with the highest cosine decide; a liked one wins a tie.
 
     The score is the cosine to a liked example, or 1 - cosine to a disliked one, negative cosines
@@ -67,19 +67,19 @@ def closest_example(compared: Sequence[Compared], rule: CosineRule) -> Closest:
     known = [(item.cosine, item.example) for item in compared if item.cosine is not None]
     some_liked = any(item.example.liked for item in compared)
     if not known or (some_liked and not any(example.liked for _, example in known)):
-        return Closest(example=None, cosine=None, score=0.0, passed=False)
+        return ClosestExample(example=None, cosine=None, score=0.0, passed=False)
     cosine, example = max(known, key=lambda pair: (pair[0], pair[1].liked))
     near = min(1.0, max(0.0, cosine))
     if example.liked:
-        return Closest(example=example, cosine=cosine, score=near, passed=meets(near, rule.positive))
+        return ClosestExample(example=example, cosine=cosine, score=near, passed=meets_threshold(near, rule.positive))
     barred = rule.liked_guard and some_liked
-    passed = meets(1 - near, rule.negative)
-    return Closest(
+    passed = meets_threshold(1 - near, rule.negative)
+    return ClosestExample(
         example=example, cosine=cosine, score=1 - near, passed=passed and not barred, guarded=passed and barred
     )
 
 
-def comparable(answer: Any, example: Any, *, auto_unwrap: bool = True) -> tuple[str, str]:
+def comparison_text(answer: Any, example: Any, *, auto_unwrap: bool = True) -> tuple[str, str]:
     """The text of an example, or why an answer cannot be compared with it (one of the two is empty).
 
     A mapping with one value stands for that value where the answer is a text.
@@ -95,14 +95,14 @@ def comparable(answer: Any, example: Any, *, auto_unwrap: bool = True) -> tuple[
         return "", f"Type mismatch (expected {type(example).__name__}, got {type(answer).__name__})"
     if isinstance(answer, Mapping) and answer.keys() != example.keys():
         missing, extra = set(example) - set(answer), set(answer) - set(example)
-        faults = [f"Missing keys: {_braced(missing)}"] * bool(missing) + [f"Unexpected keys: {_braced(extra)}"] * bool(
-            extra
-        )
+        faults = [f"Missing keys: {_format_keys(missing)}"] * bool(missing) + [
+            f"Unexpected keys: {_format_keys(extra)}"
+        ] * bool(extra)
         return "", " \n ".join(faults)
-    return compared_text(example), ""
+    return embedding_text(example), ""
 
 
-def compared_text(value: Any) -> str:
+def embedding_text(value: Any) -> str:
     """What is embedded of an answer or an example: a text as it is, other data as canonical JSON."""
     return value if isinstance(value, str) else canonical(value)
 
@@ -115,7 +115,7 @@ def _kind(value: Any) -> Any:
     return float if type(value) is int else type(value)
 
 
-def _braced(keys: set[Any]) -> str:
+def _format_keys(keys: set[Any]) -> str:
     return "{" + ", ".join(sorted(map(repr, keys))) + "}"
 
 
@@ -158,14 +158,16 @@ class Similarity:
         examples = (*expected, *sorted(case.examples, key=lambda example: not example.liked))
         if not examples:
             return unscored(self.name, NO_EXAMPLE)
-        pairs = [comparable(output.value, e.value, auto_unwrap=self.auto_unwrap) for e in examples]
-        texts = [compared_text(output.value), *(text for text, mismatch in pairs if not mismatch)]
+        pairs = [comparison_text(output.value, e.value, auto_unwrap=self.auto_unwrap) for e in examples]
+        texts = [embedding_text(output.value), *(text for text, mismatch in pairs if not mismatch)]
         vectors = rows(await embedder(texts)) if len(texts) > 1 else rows([[0.0]])
-        if len(texts) > 1 and (empty := _without_length(vectors)) is not None:
-            return unscored(self.name, f"the embedding of {shown(texts[empty])} is a zero vector, which points nowhere")
+        if len(texts) > 1 and (empty := _first_zero_vector(vectors)) is not None:
+            return unscored(
+                self.name, f"the embedding of {preview(texts[empty])} is a zero vector, which points nowhere"
+            )
         found = iter(cosines(vectors[:1], vectors[1:])[0].tolist())
         compared = [
-            Compared(example=example, mismatch=mismatch, cosine=None if mismatch else next(found))
+            ComparedExample(example=example, mismatch=mismatch, cosine=None if mismatch else next(found))
             for example, (_, mismatch) in zip(examples, pairs, strict=True)
         ]
         return self._score(output, compared, closest_example(compared, self._rule))
@@ -187,14 +189,14 @@ class Similarity:
     def _rule(self) -> CosineRule:
         return CosineRule(positive=self.positive, negative=self.negative, liked_guard=self.liked_guard)
 
-    def _score(self, output: Output, compared: Sequence[Compared], closest: Closest) -> Score:
+    def _score(self, output: Output, compared: Sequence[ComparedExample], closest: ClosestExample) -> Score:
         mismatches = [item.mismatch.replace(" \n ", "; ") for item in compared if item.mismatch]
         detail: dict[str, Any] = {"positive": self.positive, "negative": self.negative}
         if mismatches:
             detail["mismatches"] = mismatches
         example = closest.example
         if example is None or closest.cosine is None:
-            reason = f"the output {shown(output.value)} cannot be compared: {mismatches[0]}"
+            reason = f"the output {preview(output.value)} cannot be compared: {mismatches[0]}"
             return Score(name=self.name, value=0.0, passed=False, reason=reason, detail={**detail, "barred": True})
         label = "liked" if example.liked else "disliked"
         detail["closest"] = {"label": label, "value": example.value, "cosine": closest.cosine}
@@ -209,8 +211,11 @@ class Similarity:
             detail=detail,
         )
 
-    def _reason(self, output: Output, closest: Closest, example: Example) -> str:
-        cosine, pair = f"cosine {closest.cosine:z.3f}", f"{shown(example.value)}; the output is {shown(output.value)}"
+    def _reason(self, output: Output, closest: ClosestExample, example: Example) -> str:
+        cosine, pair = (
+            f"cosine {closest.cosine:z.3f}",
+            f"{preview(example.value)}; the output is {preview(output.value)}",
+        )
         if example.liked:
             return f"{cosine}, and {self.positive:g} is asked, to the liked {pair}"
         if closest.guarded:
@@ -218,6 +223,6 @@ class Similarity:
         return f"{cosine}, and {1 - self.negative:g} is allowed, to the disliked {pair}"
 
 
-def _without_length(vectors: Matrix) -> int | None:
+def _first_zero_vector(vectors: Matrix) -> int | None:
     """The first vector that is zero, or None."""
     return next((i for i, vector in enumerate(vectors) if not vector.any()), None)

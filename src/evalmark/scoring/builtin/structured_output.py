@@ -8,22 +8,22 @@ from evalmark.core.errors import ConfigError
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.score import Score
 from evalmark.core.values.words import count
-from evalmark.scoring.binding.verdict import no_reference, unscored
-from evalmark.scoring.binding.wording import NO_EXPECTED, shown
-from evalmark.scoring.matching.differences import parting, spoken
+from evalmark.scoring.binding.scores import missing_reference, unscored
+from evalmark.scoring.binding.text import NO_EXPECTED, preview
+from evalmark.scoring.matching.differences import describe_data, describe_difference
 from evalmark.scoring.matching.equality import (
     ABSENT,
+    Comparator,
     Fuzzy,
-    Same,
-    agrees,
     check_data,
     check_rule,
-    data_of,
-    fuzzy_of,
+    field_matches,
+    fuzzy_options,
     holds_nan,
-    strictly,
+    json_data,
+    strict_equal,
 )
-from evalmark.scoring.matching.json_text import NotJsonError, read_json
+from evalmark.scoring.matching.json_text import NotJsonError, parse_json_text
 
 Match = Literal["strict", "fuzzy"] | Callable[[Any, Any, str], Any]
 
@@ -56,32 +56,34 @@ class StructuredOutput:
         check_rule(self.match, "match", ("strict", "fuzzy"), self.name)
         if self.fuzzy is not None and self.match != "fuzzy":
             raise ConfigError(f"{self.name}: `fuzzy` says how to match fuzzily; set `match: fuzzy` too.")
-        fuzzy_of(self.fuzzy, False, self.name)
+        fuzzy_options(self.fuzzy, False, self.name)
         if self.expected is not None:
-            wanted, fault = _wanted(self.expected)
+            wanted, fault = _expected_data(self.expected)
             if fault:
-                raise ConfigError(f"{self.name}: `expected` is {shown(spoken(self.expected))}, and {fault}.")
+                raise ConfigError(f"{self.name}: `expected` is {preview(describe_data(self.expected))}, and {fault}.")
             check_data(wanted, rules=self.match == "fuzzy", setting="match", place=self.name)
 
     def lacks(self, case: Case) -> str:
         """Why no output of the case can be judged; empty where one can."""
-        return no_reference(case) if self.expected is None else ""
+        return missing_reference(case) if self.expected is None else ""
 
     def __call__(self, case: Case, output: Output) -> Score:
         if output.value is None:
             return self._failed("there is no answer")
         try:
-            found = data_of(read_json(output.value) if isinstance(output.value, str) else output.value)
+            found = json_data(parse_json_text(output.value) if isinstance(output.value, str) else output.value)
         except NotJsonError as error:
-            return self._failed(f"the answer {shown(output.value)} is not JSON: {error}")
+            return self._failed(f"the answer {preview(output.value)} is not JSON: {error}")
         given = case.references if self.expected is None else (self.expected,)
-        read = [_wanted(value) for value in given]
+        read = [_expected_data(value) for value in given]
         wanted = [expected for expected, fault in read if not fault]
         told = self._error(found, wanted)
         if told is not None:
-            return self._failed(f"the answer tells of an error: {self.error_field}: {shown(told)}")
+            return self._failed(f"the answer tells of an error: {self.error_field}: {preview(told)}")
         if not wanted:
-            why = f"the expected answer is {shown(spoken(given[0]))}, and {read[0][1]}" if given else NO_EXPECTED
+            why = (
+                f"the expected answer is {preview(describe_data(given[0]))}, and {read[0][1]}" if given else NO_EXPECTED
+            )
             return unscored(self.name, f"{why}; `is_json` asks for no more than JSON" if not given else why)
         try:
             return max((self._compared(one, found) for one in wanted), key=lambda score: score.value or 0.0)
@@ -103,12 +105,12 @@ class StructuredOutput:
             return self._whole(expected, found)
         if not isinstance(found, dict):
             fields = ", ".join(expected) or "none"
-            reason = f"the answer {shown(spoken(found))} is no object with fields; expected are {fields}"
+            reason = f"the answer {preview(describe_data(found))} is no object with fields; expected are {fields}"
             return self._failed(reason)
         faults = [
-            (key, parting(self._same(key), wanted, found.get(key, ABSENT), key))
+            (key, describe_difference(self._same(key), wanted, found.get(key, ABSENT), key))
             for key, wanted in expected.items()
-            if not agrees(self._same(key), wanted, found, key)
+            if not field_matches(self._same(key), wanted, found, key)
         ]
         return self._score(expected, found, faults)
 
@@ -117,13 +119,13 @@ class StructuredOutput:
         same = self._same("")
         if same(expected, found):
             return Score(name=self.name, raw=1.0, value=1.0, passed=True, reason="the answer is the expected one")
-        return self._failed(f"the answer does not match: {parting(same, expected, found)}")
+        return self._failed(f"the answer does not match: {describe_difference(same, expected, found)}")
 
-    def _same(self, field: str) -> Same:
+    def _same(self, field: str) -> Comparator:
         if self.match == "strict":
-            return strictly
+            return strict_equal
         if self.match == "fuzzy":
-            return fuzzy_of(self.fuzzy, False, self.name)
+            return fuzzy_options(self.fuzzy, False, self.name)
         compare = self.match
         return lambda expected, found: compare(expected, found, field)
 
@@ -143,10 +145,10 @@ class StructuredOutput:
         return Score(name=self.name, raw=value, value=value, passed=value == 1.0, reason=reason, detail=detail)
 
 
-def _wanted(value: Any) -> tuple[Any, str]:
+def _expected_data(value: Any) -> tuple[Any, str]:
     """What is expected as data, and what is wrong with it."""
     try:
-        data = data_of(read_json(value) if isinstance(value, str) else value)
+        data = json_data(parse_json_text(value) if isinstance(value, str) else value)
     except NotJsonError as error:
         return None, f"it is not JSON: {error}"
     return data, "it holds NaN, which nothing equals" if holds_nan(data) else ""
@@ -154,8 +156,8 @@ def _wanted(value: Any) -> tuple[Any, str]:
 
 def _mismatch(key: str, wanted: Any, found: Mapping[str, Any]) -> dict[str, Any]:
     """One field that does not match; it has no `found` where it is missing."""
-    there = {"found": spoken(found[key])} if key in found else {}
-    return {"field": key, "expected": spoken(wanted), **there}
+    there = {"found": describe_data(found[key])} if key in found else {}
+    return {"field": key, "expected": describe_data(wanted), **there}
 
 
 def _reason(total: int, faults: list[tuple[str, str]], extras: list[str], refused: bool) -> str:

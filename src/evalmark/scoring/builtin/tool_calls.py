@@ -9,12 +9,20 @@ from evalmark.core.errors import ConfigError
 from evalmark.core.values.case import Case, Output, ToolCall
 from evalmark.core.values.score import Score
 from evalmark.core.values.words import count
-from evalmark.scoring.binding.verdict import unscored
-from evalmark.scoring.matching.differences import parting, spoken
-from evalmark.scoring.matching.equality import Fuzzy, Same, check_data, check_rule, data_of, fuzzy_of, strictly
-from evalmark.scoring.matching.pairing import paired, paired_in_order
+from evalmark.scoring.binding.scores import unscored
+from evalmark.scoring.matching.differences import describe_data, describe_difference
+from evalmark.scoring.matching.equality import (
+    Comparator,
+    Fuzzy,
+    check_data,
+    check_rule,
+    fuzzy_options,
+    json_data,
+    strict_equal,
+)
+from evalmark.scoring.matching.pairing import best_ordered_pairs, maximum_pairs
 
-from .expected_tools import COLUMN, ExpectedCall, expected_calls, in_column
+from .expected_tools import COLUMN, ExpectedCall, expected_calls, expected_tools_in
 
 NO_TOOLS = f"the case has no `{COLUMN}`; an empty list says that no tool is to be called"
 
@@ -52,7 +60,7 @@ class ToolCalls:
         check_rule(self.arguments, "arguments", ("strict", "fuzzy", "ignore"), self.name)
         if self.fuzzy is not None and self.arguments != "fuzzy":
             raise ConfigError(f"{self.name}: `fuzzy` says how to match fuzzily; set `arguments: fuzzy` too.")
-        fuzzy_of(self.fuzzy, True, self.name)
+        fuzzy_options(self.fuzzy, True, self.name)
         if self.expected is None:
             return
         try:
@@ -64,16 +72,16 @@ class ToolCalls:
 
     def lacks(self, case: Case) -> str:
         """Why no output of the case can be judged; empty where one can."""
-        return NO_TOOLS if self.expected is None and in_column(case.metadata) is None else ""
+        return NO_TOOLS if self.expected is None and expected_tools_in(case.metadata) is None else ""
 
     def __call__(self, case: Case, output: Output) -> Score:
-        given = in_column(case.metadata) if self.expected is None else self.expected
+        given = expected_tools_in(case.metadata) if self.expected is None else self.expected
         if given is None:
             return unscored(self.name, NO_TOOLS)
         try:
-            wanted, made = expected_calls(given), [_made(call) for call in output.tool_calls]
+            wanted, made = expected_calls(given), [_actual_call(call) for call in output.tool_calls]
             counted = [call for call in made if self.count_failed or not call.failed]
-            found = _compared(wanted, counted, self._same(), self.ordered)
+            found = _match_calls(wanted, counted, self._same(), self.ordered)
         except (ValueError, TimeoutError) as fault:
             return Score(name=self.name, status="error", reason=f"the expected tools cannot be applied: {fault}")
         value, refused = self._value(found), bool(found.extras) and not self.allow_extras
@@ -81,14 +89,14 @@ class ToolCalls:
         detail = {**found.detail(), "failed": [call.name for call in made if call.failed]}
         return Score(name=self.name, raw=value, value=value, passed=value == 1.0, reason=reason, detail=detail)
 
-    def _same(self) -> Same:
+    def _same(self) -> Comparator:
         if self.arguments == "strict":
-            return strictly
+            return strict_equal
         if self.arguments == "ignore":
             return lambda expected, found: True
-        return fuzzy_of(self.fuzzy, True, self.name) if self.arguments == "fuzzy" else self.arguments
+        return fuzzy_options(self.fuzzy, True, self.name) if self.arguments == "fuzzy" else self.arguments
 
-    def _value(self, found: "_Found") -> float:
+    def _value(self, found: "_CallMatch") -> float:
         if not found.wanted:
             return float(not found.calls)
         if found.extras and not self.allow_extras:
@@ -100,7 +108,7 @@ class ToolCalls:
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
+class _ActualCall:
     """One call that was made, its arguments as data."""
 
     name: str
@@ -108,17 +116,17 @@ class _Made:
     failed: bool
 
 
-def _made(call: ToolCall) -> _Made:
-    return _Made(call.name, data_of(call.arguments), call.error is not None)
+def _actual_call(call: ToolCall) -> _ActualCall:
+    return _ActualCall(call.name, json_data(call.arguments), call.error is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
+class _CallMatch:
     """Which call stands for which expectation, by their numbers."""
 
     wanted: Sequence[ExpectedCall]
-    calls: Sequence[_Made]
-    same: Same
+    calls: Sequence[_ActualCall]
+    same: Comparator
     pairs: Mapping[int, int]
     wrong: Mapping[int, int]
     """Pairs that share the name alone: the arguments are others."""
@@ -146,8 +154,8 @@ class _Found:
                     "expected": e,
                     "call": c,
                     "arguments": {
-                        "expected": spoken(self.wanted[e].arguments),
-                        "found": spoken(self.calls[c].arguments),
+                        "expected": describe_data(self.wanted[e].arguments),
+                        "found": describe_data(self.calls[c].arguments),
                     },
                 }
                 for e, c in self.wrong.items()
@@ -157,7 +165,9 @@ class _Found:
         }
 
 
-def _compared(wanted: Sequence[ExpectedCall], calls: Sequence[_Made], same: Same, ordered: bool) -> _Found:
+def _match_calls(
+    wanted: Sequence[ExpectedCall], calls: Sequence[_ActualCall], same: Comparator, ordered: bool
+) -> _CallMatch:
     def alike(e: int, c: int) -> bool:
         return wanted[e].name == calls[c].name
 
@@ -168,45 +178,45 @@ def _compared(wanted: Sequence[ExpectedCall], calls: Sequence[_Made], same: Same
     if ordered:
         # No number of calls with wrong arguments outweighs one with the right ones.
         right = min(len(wanted), len(calls)) + 1
-        both = paired_in_order(len(wanted), len(calls), lambda e, c: right if fits(e, c) else int(alike(e, c)))
+        both = best_ordered_pairs(len(wanted), len(calls), lambda e, c: right if fits(e, c) else int(alike(e, c)))
         pairs = {e: c for e, c in both.items() if fits(e, c)}
         wrong = {e: c for e, c in both.items() if e not in pairs}
     else:
-        pairs = paired(len(wanted), len(calls), fits)
+        pairs = maximum_pairs(len(wanted), len(calls), fits)
         rest = [e for e in range(len(wanted)) if e not in pairs]
         free = [c for c in range(len(calls)) if c not in pairs.values()]
-        named = paired(len(rest), len(free), lambda e, c: alike(rest[e], free[c]))
+        named = maximum_pairs(len(rest), len(free), lambda e, c: alike(rest[e], free[c]))
         wrong = {rest[e]: free[c] for e, c in named.items()}
-    return _Found(wanted=wanted, calls=calls, same=same, pairs=pairs, wrong=wrong)
+    return _CallMatch(wanted=wanted, calls=calls, same=same, pairs=pairs, wrong=wrong)
 
 
-def _reason(found: _Found, ordered: bool, refused: bool, failed: Sequence[str]) -> str:
+def _reason(found: _CallMatch, ordered: bool, refused: bool, failed: Sequence[str]) -> str:
     total, matched = len(found.wanted), len(found.pairs)
     if not total:
-        made = f"but there was {_listed(found.extras)}" if found.extras else "and none was"
+        made = f"but there was {_name_counts(found.extras)}" if found.extras else "and none was"
         return f"no tool was to be called, {made}"
     if not found.calls and not failed:
         return f"{count(total, 'call')} {_is(total)} expected, and no tool was called"
-    faults = [*_wrong(found), *_missing(found, failed)]
+    faults = [*_wrong_argument_faults(found), *_missing_call_faults(found, failed)]
     if refused:
-        faults.append(f"nobody expected {_listed(found.extras)}")
+        faults.append(f"nobody expected {_name_counts(found.extras)}")
     if faults:
         return f"{matched:,} of {count(total, 'expected call')} {_was(matched)} made: {'; '.join(faults)}"
     lead = "the expected call was made" if total == 1 else f"all {total:,} expected calls were made"
-    besides = f", and besides {_listed(found.extras)}" if found.extras else ""
-    broken = f"; failed: {_listed(failed)}" if failed else ""
+    besides = f", and besides {_name_counts(found.extras)}" if found.extras else ""
+    broken = f"; failed: {_name_counts(failed)}" if failed else ""
     return f"{lead}{' in order' if ordered and total > 1 else ''}{besides}{broken}"
 
 
-def _wrong(found: _Found) -> list[str]:
+def _wrong_argument_faults(found: _CallMatch) -> list[str]:
     return [
         f"call {c + 1}, {found.calls[c].name}, has other arguments: "
-        + parting(found.same, found.wanted[e].arguments, found.calls[c].arguments)
+        + describe_difference(found.same, found.wanted[e].arguments, found.calls[c].arguments)
         for e, c in found.wrong.items()
     ]
 
 
-def _missing(found: _Found, failed: Sequence[str]) -> list[str]:
+def _missing_call_faults(found: _CallMatch, failed: Sequence[str]) -> list[str]:
     """What is to be said of each tool that was not called, too seldom, or not in its place."""
     asked = Counter(call.name for call in found.wanted)
     made = Counter(call.name for call in found.calls)
@@ -221,7 +231,7 @@ def _missing(found: _Found, failed: Sequence[str]) -> list[str]:
     return said
 
 
-def _listed(names: Sequence[str]) -> str:
+def _name_counts(names: Sequence[str]) -> str:
     """Names once each, with how often they stand there."""
     times = Counter(names)
     return ", ".join(f"{name} ({number:,} times)" if number > 1 else name for name, number in times.items())

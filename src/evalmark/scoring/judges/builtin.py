@@ -9,8 +9,8 @@ from evalmark.core.errors import ConfigError
 from evalmark.core.protocols import ChatModel
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.score import Score
-from evalmark.scoring.binding.verdict import no_reference
-from evalmark.scoring.binding.wording import shown
+from evalmark.scoring.binding.scores import missing_reference
+from evalmark.scoring.binding.text import preview
 
 from .metric_files import packaged_metric
 from .rubric import Rubric, check_repeat
@@ -55,7 +55,7 @@ class Factuality:
 
     def lacks(self, case: Case) -> str:
         """Why no output of the case can be judged; empty where one can."""
-        return no_reference(case)
+        return missing_reference(case)
 
     async def __call__(self, case: Case, output: Output, judge: ChatModel) -> Score:
         """How the facts in the output relate to those in the expected answer; `unscored` without one."""
@@ -161,4 +161,4 @@ def check_criteria(name: str, criteria: Any) -> None:
         ConfigError: they are no text, or a blank one.
     """
     if not (isinstance(criteria, str) and criteria.strip()):
-        raise ConfigError(f"{name}: `criteria` is {shown(criteria)}; say in a sentence what a good answer does.")
+        raise ConfigError(f"{name}: `criteria` is {preview(criteria)}; say in a sentence what a good answer does.")

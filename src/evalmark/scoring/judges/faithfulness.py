@@ -11,8 +11,8 @@ from evalmark.core.values.case import Case, Output, is_blank
 from evalmark.core.values.plain_data import fingerprint
 from evalmark.core.values.score import Score
 from evalmark.core.values.words import count
-from evalmark.scoring.binding.verdict import unscored
-from evalmark.scoring.binding.wording import shown, text_of
+from evalmark.scoring.binding.scores import unscored
+from evalmark.scoring.binding.text import preview, text_of
 
 from .faults import ReplyFault, describe_reply_value
 from .judge_calls import ask_repeatedly
@@ -175,4 +175,4 @@ def _reason(claims: Sequence[Claim], times: int) -> str:
     fact = f"{len(claims) - len(missing)} of {count(len(claims), 'claim')} supported"
     first = f"asked {count(times, 'time')}; the first time " if times > 1 else ""
     more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-    return f"{first}{fact}" + (f"; not {shown(missing[0].text)}{more}" if missing else "")
+    return f"{first}{fact}" + (f"; not {preview(missing[0].text)}{more}" if missing else "")

@@ -56,7 +56,7 @@ def read_metric(path: str | os.PathLike[str]) -> MetricFile:
     file = Path(path)
     if file.name.lower().endswith(".prompty"):
         raise DataError(
-            f"{file}: a metric in a prompt file is read with `evalmark.prompts.metrics.reading.read_prompt_metric`; metric files of "
+            f"{file}: a metric in a prompt file is read with `evalmark.prompts.metrics.metric_prompts.read_prompt_metric`; metric files of "
             "this form are JSON or YAML."
         )
     return parse_metric(load_document(file, is_text))

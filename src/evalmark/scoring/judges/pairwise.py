@@ -10,8 +10,8 @@ from evalmark.core.protocols import ChatModel
 from evalmark.core.values.case import Case, Output, is_blank
 from evalmark.core.values.plain_data import fingerprint
 from evalmark.core.values.score import Score
-from evalmark.scoring.binding.verdict import unscored
-from evalmark.scoring.binding.wording import NO_EXPECTED, shown, text_of
+from evalmark.scoring.binding.scores import unscored
+from evalmark.scoring.binding.text import NO_EXPECTED, preview, text_of
 
 from .builtin import check_criteria
 from .delimiters import UntrustedText, untrusted_text
@@ -54,7 +54,7 @@ class Pairwise:
         check_criteria(self.name, self.criteria)
         check_repeat(self.name, self.repeat)
         if not isinstance(self.against, str):
-            raise ConfigError(f"{self.name}: `against` is {shown(self.against)}; name a field of the rows' metadata.")
+            raise ConfigError(f"{self.name}: `against` is {preview(self.against)}; name a field of the rows' metadata.")
 
     @property
     def questions(self) -> int:

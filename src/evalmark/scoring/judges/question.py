@@ -6,7 +6,7 @@ from typing import Any
 
 from evalmark.core.values.call import Request
 from evalmark.core.values.case import Case, Output, Turn
-from evalmark.scoring.binding.wording import text_of
+from evalmark.scoring.binding.text import text_of
 
 from .delimiters import UntrustedText, delimit, delimiter_for, untrusted_text
 from .template import common_prompt, fill, slots_in

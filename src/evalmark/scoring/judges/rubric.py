@@ -10,8 +10,8 @@ from evalmark.core.protocols import ChatModel
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.plain_data import fingerprint
 from evalmark.core.values.score import Direction, Score
-from evalmark.scoring.binding.verdict import unscored
-from evalmark.scoring.binding.wording import NO_EXPECTED
+from evalmark.scoring.binding.scores import unscored
+from evalmark.scoring.binding.text import NO_EXPECTED
 
 from .field_reader import MAX_REPEATS
 from .judge_scores import score_output, score_rule_of

@@ -3,60 +3,60 @@
 from typing import Any
 
 from evalmark.core.values.plain_data import plain
-from evalmark.scoring.binding.wording import both, shown
+from evalmark.scoring.binding.text import preview, preview_pair
 
-from .equality import ABSENT, Fuzzy, Same, agrees, is_pattern, is_rule, strictly
+from .equality import ABSENT, Comparator, Fuzzy, field_matches, is_pattern, is_rule, strict_equal
 
 
-def parting(same: Same, expected: Any, found: Any, path: str = "") -> str:
+def describe_difference(same: Comparator, expected: Any, found: Any, path: str = "") -> str:
     """Where two values that do not agree part, what was expected there and what was found.
 
     >>> parting(strictly, {"a": {"b": [1, 2]}}, {"a": {"b": [1, 3]}})
     'a.b[1]: expected 2, found 3'
     """
-    if isinstance(same, Fuzzy) or same is strictly:
-        for inner, wanted, there in _steps(same, expected, found):
-            return parting(
+    if isinstance(same, Fuzzy) or same is strict_equal:
+        for inner, wanted, there in _first_difference(same, expected, found):
+            return describe_difference(
                 same, wanted, there, f"{path}.{inner}" if path and not inner.startswith("[") else f"{path}{inner}"
             )
     texts = isinstance(expected, str) and isinstance(found, str)
-    told = both(expected, found) if texts else (in_words(expected), in_words(found))
+    told = preview_pair(expected, found) if texts else (describe_value(expected), describe_value(found))
     lead = f"{path}: " if path else ""
     return f"{lead}expected {told[0]}, " + ("but it is missing" if found is ABSENT else f"found {told[1]}")
 
 
-def _steps(same: Same, expected: Any, found: Any) -> list[tuple[str, Any, Any]]:
+def _first_difference(same: Comparator, expected: Any, found: Any) -> list[tuple[str, Any, Any]]:
     """The first part of two values that does not agree, by its name, or none where they part as a whole."""
     pairs: list[tuple[str, Any, Any]] = []
     in_order = not (isinstance(same, Fuzzy) and same.any_order)
     if isinstance(expected, dict) and isinstance(found, dict):
         pairs = [(key, item, found.get(key, ABSENT)) for key, item in expected.items()]
-        pairs = [step for step in pairs if not agrees(same, step[1], found, step[0])]
-        if same is strictly:
+        pairs = [step for step in pairs if not field_matches(same, step[1], found, step[0])]
+        if same is strict_equal:
             pairs += [(key, ABSENT, item) for key, item in found.items() if key not in expected]
     elif in_order and isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
         pairs = [(f"[{i}]", e, f) for i, (e, f) in enumerate(zip(expected, found, strict=True)) if not same(e, f)]
     return pairs[:1]
 
 
-def in_words(value: Any) -> str:
+def describe_value(value: Any) -> str:
     """What was expected or found, as a reason shows it."""
     if value is None:
         return "null"
     if value is ABSENT:
         return "no such field"
     if is_pattern(value):
-        return f"a text with {shown(str(value.pattern))} in it"
-    return _rule_name(value) if is_rule(value) else shown(spoken(value))
+        return f"a text with {preview(str(value.pattern))} in it"
+    return _rule_name(value) if is_rule(value) else preview(describe_data(value))
 
 
-def spoken(value: Any) -> Any:
+def describe_data(value: Any) -> Any:
     """Data as plain data, with words in the place of rules and of `ABSENT`."""
     if isinstance(value, dict):
-        return {key: spoken(item) for key, item in value.items()}
+        return {key: describe_data(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [spoken(item) for item in value]
-    return in_words(value) if value is ABSENT or is_rule(value) else plain(value)
+        return [describe_data(item) for item in value]
+    return describe_value(value) if value is ABSENT or is_rule(value) else plain(value)
 
 
 def _rule_name(rule: Any) -> str:

@@ -12,17 +12,17 @@ from typing import Any, Final
 from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import need
 from evalmark.core.values.plain_data import MAX_DEPTH, plain
-from evalmark.scoring.binding.wording import shown
+from evalmark.scoring.binding.text import preview
 
 from .json_text import NotJsonError
 from .numbers import number_of
-from .pairing import all_paired
+from .pairing import can_pair_all
 
-Same = Callable[[Any, Any], Any]
+Comparator = Callable[[Any, Any], Any]
 """Told what was expected and what was found, says whether they agree."""
 PATTERN_SECONDS = 1.0
 """How long one pattern may take on one text."""
-FEW = 16
+MAX_PLAIN_SEARCH = 16
 """Lists up to this long are searched as they are."""
 
 
@@ -46,7 +46,7 @@ def is_pattern(value: Any) -> bool:
     return callable(getattr(value, "search", None)) and isinstance(getattr(value, "pattern", None), str)
 
 
-def data_of(value: Any, depth: int = 0) -> Any:
+def json_data(value: Any, depth: int = 0) -> Any:
     """A value as JSON data, as `plain` makes it, but with NaN, rules and `ABSENT` left in it.
 
     Raises:
@@ -59,31 +59,31 @@ def data_of(value: Any, depth: int = 0) -> Any:
     if isinstance(value, float):
         return float(value)
     if isinstance(value, Mapping):
-        return {str(key): data_of(item, depth + 1) for key, item in value.items()}
+        return {str(key): json_data(item, depth + 1) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [data_of(item, depth + 1) for item in value]
+        return [json_data(item, depth + 1) for item in value]
     return plain(value)
 
 
-def parts_of(data: Any) -> list[Any]:
+def nested_values(data: Any) -> list[Any]:
     """The data, and all that it holds, however deep."""
     inner = data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
-    return [data, *(part for item in inner for part in parts_of(item))]
+    return [data, *(part for item in inner for part in nested_values(item))]
 
 
 def holds_nan(data: Any) -> bool:
     """Whether NaN stands anywhere in the data; nothing equals it, so nothing could pass."""
-    return any(isinstance(part, float) and math.isnan(part) for part in parts_of(data))
+    return any(isinstance(part, float) and math.isnan(part) for part in nested_values(data))
 
 
-def agrees(same: Same, wanted: Any, found: Mapping[str, Any], key: str) -> bool:
+def field_matches(same: Comparator, wanted: Any, found: Mapping[str, Any], key: str) -> bool:
     """Whether a field is as it is wanted, or missing where it is wanted to be."""
     if wanted is ABSENT:
         return key not in found
     return key in found and bool(same(wanted, found[key]))
 
 
-def strictly(expected: Any, found: Any) -> bool:
+def strict_equal(expected: Any, found: Any) -> bool:
     """Whether two values are equal all the way down; 1 and 1.0 are one number, true is none, NaN equals nothing.
 
     >>> strictly({"a": [1, 2]}, {"a": [1.0, 2]}), strictly([1, 2], [2, 1]), strictly(1, True)
@@ -93,9 +93,9 @@ def strictly(expected: Any, found: Any) -> bool:
         if not isinstance(found, dict):
             return False
         wanted = {key: item for key, item in expected.items() if item is not ABSENT}
-        return wanted.keys() == found.keys() and all(strictly(item, found[key]) for key, item in wanted.items())
+        return wanted.keys() == found.keys() and all(strict_equal(item, found[key]) for key, item in wanted.items())
     if isinstance(expected, list):
-        return isinstance(found, list) and len(expected) == len(found) and all(map(strictly, expected, found))
+        return isinstance(found, list) and len(expected) == len(found) and all(map(strict_equal, expected, found))
     if _is_number(expected):
         return _is_number(found) and bool(expected == found)
     return type(expected) is type(found) and bool(expected == found)
@@ -122,21 +122,25 @@ class Fuzzy:
 
     def __call__(self, expected: Any, found: Any) -> bool:
         if is_rule(expected):
-            return _follows(expected, found)
+            return _matches_rule(expected, found)
         if isinstance(expected, dict):
-            return isinstance(found, dict) and all(agrees(self, item, found, key) for key, item in expected.items())
+            return isinstance(found, dict) and all(
+                field_matches(self, item, found, key) for key, item in expected.items()
+            )
         if isinstance(expected, list):
             return isinstance(found, list) and self._lists(expected, found)
         if self.coerce:
-            expected, found = _as_one_kind(expected, found)
+            expected, found = _same_kind(expected, found)
         if isinstance(expected, str) and isinstance(found, str):
             return self._texts(expected, found)
-        return strictly(expected, found) or self._near(expected, found)
+        return strict_equal(expected, found) or self._near(expected, found)
 
     def _lists(self, expected: list[Any], found: list[Any]) -> bool:
         if self.any_order:
-            likely = _likely(expected, found) if len(expected) > FEW else ()
-            return all_paired(len(expected), len(found), lambda left, right: self(expected[left], found[right]), likely)
+            likely = _likely_partners(expected, found) if len(expected) > MAX_PLAIN_SEARCH else ()
+            return can_pair_all(
+                len(expected), len(found), lambda left, right: self(expected[left], found[right]), likely
+            )
         return len(expected) == len(found) and all(map(self, expected, found))
 
     def _texts(self, expected: str, found: str) -> bool:
@@ -155,7 +159,7 @@ class Fuzzy:
         return math.isfinite(size) and off <= max(size * self.tolerance, self.tolerance)
 
 
-def _likely(expected: list[Any], found: list[Any]) -> list[int]:
+def _likely_partners(expected: list[Any], found: list[Any]) -> list[int]:
     """For each item the place of one that looks the same, so that long lists need not be searched for every item."""
     places: dict[str, list[int]] = {}
     for place in reversed(range(len(found))):
@@ -164,7 +168,7 @@ def _likely(expected: list[Any], found: list[Any]) -> list[int]:
     return [places[look].pop() if places.get(look) else 0 for look in looks]
 
 
-def fuzzy_of(settings: Fuzzy | Mapping[str, Any] | None, substring: bool, place: str) -> Fuzzy:
+def fuzzy_options(settings: Fuzzy | Mapping[str, Any] | None, substring: bool, place: str) -> Fuzzy:
     """The options of a fuzzy match, in the form a suite or Python gives them; `substring` is the scorer's default.
 
     Raises:
@@ -191,7 +195,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _follows(rule: Any, found: Any) -> bool:
+def _matches_rule(rule: Any, found: Any) -> bool:
     """Whether a found value passes a function, or holds what a pattern looks for.
 
     Raises:
@@ -202,12 +206,12 @@ def _follows(rule: Any, found: Any) -> bool:
     if not isinstance(found, str):
         return False
     try:
-        return _stoppable(rule).search(found, timeout=PATTERN_SECONDS) is not None
+        return _with_timeout(rule).search(found, timeout=PATTERN_SECONDS) is not None
     except TimeoutError:
         raise TimeoutError(f"its pattern {rule.pattern!r} took longer than {PATTERN_SECONDS:g} s") from None
 
 
-def _stoppable(pattern: Any) -> Any:
+def _with_timeout(pattern: Any) -> Any:
     """The same pattern of the package `regex`, which can be stopped."""
     if not isinstance(pattern, re.Pattern):
         return pattern
@@ -219,7 +223,7 @@ def _stoppable(pattern: Any) -> Any:
 _TRUTHS: Mapping[str, bool] = {"true": True, "1": True, "false": False, "0": False}
 
 
-def _as_one_kind(expected: Any, found: Any) -> tuple[Any, Any]:
+def _same_kind(expected: Any, found: Any) -> tuple[Any, Any]:
     """Two scalars, the text among them read as the kind of the other where it can be."""
     if isinstance(expected, str) and not isinstance(found, str):
         return _as_kind_of(found, expected), found
@@ -247,7 +251,7 @@ def check_rule(rule: Any, setting: str, names: tuple[str, ...], place: str) -> N
         return
     if not callable(rule) or inspect.isclass(rule):
         some = ", ".join(repr(name) for name in names)
-        raise ConfigError(f"{place}: `{setting}` is {shown(rule)}; it takes {some} or a function.")
+        raise ConfigError(f"{place}: `{setting}` is {preview(rule)}; it takes {some} or a function.")
     if inspect.iscoroutinefunction(rule) or inspect.iscoroutinefunction(type(rule).__call__):
         raise ConfigError(f"{place}: `{setting}` is an async function; take a plain one, which answers at once.")
 
@@ -258,7 +262,7 @@ def check_data(expected: Any, *, rules: bool, setting: str, place: str) -> None:
     Raises:
         ConfigError: there is a function or a pattern and `rules` is false, or a function would have to be awaited.
     """
-    for part in parts_of(expected):
+    for part in nested_values(expected):
         if is_rule(part) and not rules:
             raise ConfigError(
                 f"{place}: `expected` holds a function or a pattern; set `{setting}: fuzzy` to have it asked."

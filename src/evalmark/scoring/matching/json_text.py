@@ -10,7 +10,7 @@ class NotJsonError(ValueError):
     """An answer that is no JSON; its text says why."""
 
 
-def json_of(value: Any) -> Any:
+def as_json(value: Any) -> Any:
     """The data of an answer: read from text, or the answer itself where it is data already.
 
     Raises:
@@ -18,24 +18,24 @@ def json_of(value: Any) -> Any:
     """
     if value is None:
         raise NotJsonError("there is no answer")
-    return read_json(value) if isinstance(value, str) else plain(value)
+    return parse_json_text(value) if isinstance(value, str) else plain(value)
 
 
-def read_json(text: str) -> Any:
+def parse_json_text(text: str) -> Any:
     """The data of a JSON text.
 
     Raises:
         NotJsonError: it is not JSON, or holds NaN or infinity, which JSON has no words for.
     """
     try:
-        return json.loads(text, parse_constant=no_constant)
+        return json.loads(text, parse_constant=reject_constant)
     except RecursionError:
         raise NotJsonError("it is nested too deeply") from None
     except ValueError as error:
         raise NotJsonError(_why(error)) from None
 
 
-def no_constant(name: str) -> Any:
+def reject_constant(name: str) -> Any:
     """Refuse what Python's reader takes beyond JSON.
 
     Raises:

@@ -18,7 +18,7 @@ class _Pairs:
     likely: Sequence[int] = ()
 
 
-def paired(lefts: int, rights: int, fits: Fits) -> dict[int, int]:
+def maximum_pairs(lefts: int, rights: int, fits: Fits) -> dict[int, int]:
     """The most pairs there can be, from the number of the left item to that of the right one.
 
     A maximum matching in a bipartite graph, by augmenting paths (Kuhn 1955): whoever comes late may have
@@ -28,23 +28,23 @@ def paired(lefts: int, rights: int, fits: Fits) -> dict[int, int]:
     >>> paired(2, 2, lambda left, right: (left, right) in {(0, 0), (0, 1), (1, 0)})
     {0: 1, 1: 0}
     """
-    pairs, known = _Pairs(), _remembered(fits, rights)
+    pairs, known = _Pairs(), _cached_fits(fits, rights)
     for left in range(lefts):
-        _finds_one(left, rights, known, pairs)
+        _pair_one_more(left, rights, known, pairs)
     return dict(sorted(pairs.of_left.items()))
 
 
-def all_paired(lefts: int, rights: int, fits: Fits, likely: Sequence[int] = ()) -> bool:
+def can_pair_all(lefts: int, rights: int, fits: Fits, likely: Sequence[int] = ()) -> bool:
     """Whether every left item can have a right one of its own; `likely` names one for each, which is asked about first.
 
     >>> all_paired(2, 2, lambda left, right: right == 0)
     False
     """
-    pairs, known = _Pairs(likely=likely), _remembered(fits, rights)
-    return lefts <= rights and all(_finds_one(left, rights, known, pairs) for left in range(lefts))
+    pairs, known = _Pairs(likely=likely), _cached_fits(fits, rights)
+    return lefts <= rights and all(_pair_one_more(left, rights, known, pairs) for left in range(lefts))
 
 
-def _remembered(fits: Fits, rights: int) -> Fits:
+def _cached_fits(fits: Fits, rights: int) -> Fits:
     """The same, with a byte a pair for what is known already: 3,000 items a side take 9 MB."""
     rows: dict[int, bytearray] = {}
 
@@ -59,7 +59,7 @@ def _remembered(fits: Fits, rights: int) -> Fits:
     return known
 
 
-def _finds_one(newcomer: int, rights: int, fits: Fits, pairs: _Pairs) -> bool:
+def _pair_one_more(newcomer: int, rights: int, fits: Fits, pairs: _Pairs) -> bool:
     """Pair one more left item, if others can move so that there is room; the search goes by breadth, without recursion."""
     asked_by: dict[int, int] = {}
     waiting = deque([newcomer])
@@ -70,13 +70,13 @@ def _finds_one(newcomer: int, rights: int, fits: Fits, pairs: _Pairs) -> bool:
                 continue
             asked_by[right] = left
             if right not in pairs.of_right:
-                _move(right, asked_by, pairs)
+                _reassign(right, asked_by, pairs)
                 return True
             waiting.append(pairs.of_right[right])
     return False
 
 
-def _move(free: int, asked_by: dict[int, int], pairs: _Pairs) -> None:
+def _reassign(free: int, asked_by: dict[int, int], pairs: _Pairs) -> None:
     """Give each left item on the way to a free right one what it asked for, back to the newcomer."""
     right: int | None = free
     while right is not None:
@@ -86,7 +86,7 @@ def _move(free: int, asked_by: dict[int, int], pairs: _Pairs) -> None:
         right = before
 
 
-def paired_in_order(lefts: int, rights: int, worth: Callable[[int, int], int]) -> dict[int, int]:
+def best_ordered_pairs(lefts: int, rights: int, worth: Callable[[int, int], int]) -> dict[int, int]:
     """The pairs worth most together, none of which cross: the partner of a later left item comes later too.
 
     An alignment by dynamic programming, as for the longest common subsequence. `worth` is 0 where two items

@@ -12,9 +12,9 @@ from evalmark.core.sync import run_sync
 from evalmark.scoring.builtin import grounding
 from evalmark.scoring.builtin.cosine import Matrix, rows
 from evalmark.scoring.builtin.grounding import RAG_METRICS
-from evalmark.scoring.builtin.sentences import Splitter, split
+from evalmark.scoring.builtin.sentences import Splitter, split_sentences
 
-from .vectors import Model, as_texts, check_texts, embedded
+from .vectors import Model, as_texts, check_texts, embed_texts
 
 MODEL = "all-MiniLM-L6-v2"
 LOG = logging.getLogger("evalmark.rag")
@@ -30,8 +30,8 @@ def context_relevance(
 
     `precomputed_embeddings` may hold `query` and `contexts`.
     """
-    found = _to_query(query, as_texts(contexts), model_name, precomputed_embeddings)
-    return _logged("context_relevance", grounding.relevance(found) if found else 0.0)
+    found = _query_similarities(query, as_texts(contexts), model_name, precomputed_embeddings)
+    return _log_value("context_relevance", grounding.relevance(found) if found else 0.0)
 
 
 def context_sufficiency(
@@ -46,8 +46,8 @@ def context_sufficiency(
 
     `precomputed_embeddings` may hold `query` and `contexts`.
     """
-    found = _to_query(query, as_texts(contexts), model_name, precomputed_embeddings)
-    return _logged("context_sufficiency", grounding.sufficiency(found, threshold) if found else 0.0)
+    found = _query_similarities(query, as_texts(contexts), model_name, precomputed_embeddings)
+    return _log_value("context_sufficiency", grounding.sufficiency(found, threshold) if found else 0.0)
 
 
 def answer_relevance(
@@ -62,7 +62,7 @@ def answer_relevance(
 
     The same number as `answer_correctness`. `precomputed_embeddings` may hold `answer` and `reference`.
     """
-    return _logged("answer_relevance", _pair(answer, reference, model_name, precomputed_embeddings))
+    return _log_value("answer_relevance", _pair_similarity(answer, reference, model_name, precomputed_embeddings))
 
 
 def answer_correctness(
@@ -72,7 +72,7 @@ def answer_correctness(
 
     `precomputed_embeddings` may hold `answer` and `reference`.
     """
-    return _logged("answer_correctness", _pair(answer, reference, model_name, precomputed_embeddings))
+    return _log_value("answer_correctness", _pair_similarity(answer, reference, model_name, precomputed_embeddings))
 
 
 def answer_hallucination(
@@ -91,17 +91,17 @@ def answer_hallucination(
     """
     check_texts({"answer": answer})
     passages = as_texts(contexts)
-    sentences = split(answer, splitter)
+    sentences = split_sentences(answer, splitter)
     if not (answer and passages and sentences):
-        return _logged("answer_hallucination", _unembedded(answer, passages))
+        return _log_value("answer_hallucination", _hallucination_without_vectors(answer, passages))
     if precomputed_embeddings:
         vectors, offered = (rows(precomputed_embeddings[key]) for key in ("sentences", "contexts"))
     else:
-        find = run_sync(embedded([*passages, *sentences], model_name))
+        find = run_sync(embed_texts([*passages, *sentences], model_name))
         vectors, offered = find(sentences), find(passages)
     _check_rows({"sentences": (vectors, len(sentences)), "contexts": (offered, len(passages))})
     found = grounding.supports(sentences, vectors, offered, threshold)
-    return _logged("answer_hallucination", grounding.unsupported(found))
+    return _log_value("answer_hallucination", grounding.unsupported(found))
 
 
 def evaluate_all(  # noqa: PLR0913  the signature that Auto-Analyst's users know, and two options
@@ -132,10 +132,10 @@ def evaluate_all(  # noqa: PLR0913  the signature that Auto-Analyst's users know
     """
     check_texts({"question": question, "answer": answer, "reference": reference})
     passages = as_texts(contexts)
-    sentences = split(answer, splitter)
+    sentences = split_sentences(answer, splitter)
     given = {"question": question, "answer": answer, "reference": reference, "contexts": passages}
-    more = _bound(extra, {**given, "model_name": model_name})
-    find = run_sync(embedded([question, answer, reference, *passages, *sentences], model_name))
+    more = _bind_extra(extra, {**given, "model_name": model_name})
+    find = run_sync(embed_texts([question, answer, reference, *passages, *sentences], model_name))
     sufficiency, hallucination = thresholds
     (asked, said, wanted), offered = find([question, answer, reference]), find(passages)
     near = grounding.similarities(asked, offered)
@@ -143,7 +143,7 @@ def evaluate_all(  # noqa: PLR0913  the signature that Auto-Analyst's users know
     if answer and passages and sentences:
         made_up = grounding.unsupported(grounding.supports(sentences, find(sentences), offered, hallucination))
     else:
-        made_up = _unembedded(answer, passages)
+        made_up = _hallucination_without_vectors(answer, passages)
     relevant = (grounding.relevance(near), grounding.sufficiency(near, sufficiency)) if near else (0.0, 0.0)
     found = dict(zip(RAG_METRICS, (*relevant, same, same, made_up), strict=True))
     found |= {name: _number(name, call()) for name, call in more.items()}
@@ -151,28 +151,28 @@ def evaluate_all(  # noqa: PLR0913  the signature that Auto-Analyst's users know
     return found
 
 
-def _to_query(query: str, contexts: list[str], model: Model, at_hand: Vectors | None) -> list[float]:
+def _query_similarities(query: str, contexts: list[str], model: Model, at_hand: Vectors | None) -> list[float]:
     check_texts({"query": query})
     if not contexts:
         return []
     if at_hand:
         one, many = rows(at_hand["query"]), rows(at_hand["contexts"])
     else:
-        find = run_sync(embedded([query, *contexts], model))
+        find = run_sync(embed_texts([query, *contexts], model))
         one, many = find([query])[0], find(contexts)
     _check_rows({"contexts": (many, len(contexts))})
     return grounding.similarities(one, many)
 
 
-def _pair(answer: str, reference: str, model: Model, at_hand: Vectors | None) -> float:
+def _pair_similarity(answer: str, reference: str, model: Model, at_hand: Vectors | None) -> float:
     check_texts({"answer": answer, "reference": reference})
     if at_hand:
         return grounding.similarity(rows(at_hand["answer"]), rows(at_hand["reference"]))
-    find = run_sync(embedded([answer, reference], model))
+    find = run_sync(embed_texts([answer, reference], model))
     return grounding.similarity(*find([answer, reference]))
 
 
-def _unembedded(answer: str, contexts: Sequence[str]) -> float:
+def _hallucination_without_vectors(answer: str, contexts: Sequence[str]) -> float:
     """Hallucination where there is nothing to compare: an answer without contexts is unsupported."""
     return 1.0 if answer and not contexts else 0.0
 
@@ -185,7 +185,7 @@ def _check_rows(found: Mapping[str, tuple[Matrix, int]]) -> None:
             )
 
 
-def _bound(extra: Sequence[Callable[..., Any]], offers: Mapping[str, Any]) -> dict[str, Callable[[], Any]]:
+def _bind_extra(extra: Sequence[Callable[..., Any]], offers: Mapping[str, Any]) -> dict[str, Callable[[], Any]]:
     """The further metrics by name, ready to be called."""
     ready: dict[str, Callable[[], Any]] = {}
     for function in extra:
@@ -206,6 +206,6 @@ def _number(name: str, found: Any) -> float:
         raise ConfigError(f"extra metric {name!r} returned {found!r}, which is no number.") from None
 
 
-def _logged(name: str, value: float) -> float:
+def _log_value(name: str, value: float) -> float:
     LOG.debug("%s=%.4f", name, value)
     return value

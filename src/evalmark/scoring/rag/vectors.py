@@ -18,24 +18,24 @@ Model = str | Callable[[list[str]], Any]
 """A model's name, its folder, a function `list[str] -> (n, d)` array, or LangChain Embeddings."""
 
 
-async def embedded(texts: Iterable[str], model: Model) -> Callable[[Sequence[str]], Matrix]:
+async def embed_texts(texts: Iterable[str], model: Model) -> Callable[[Sequence[str]], Matrix]:
     """Embed texts in one call, each once; what comes back finds the vectors of any of them again."""
     unique = list(dict.fromkeys(texts))
-    vectors = await _exact(_embedder(model), unique)
+    vectors = await _embed_exact(_embedder(model), unique)
     place = {text: number for number, text in enumerate(unique)}
     return lambda wanted: vectors[[place[text] for text in wanted]]
 
 
-async def _exact(embedder: Embedder, texts: list[str]) -> Matrix:
+async def _embed_exact(embedder: Embedder, texts: list[str]) -> Matrix:
     """The vectors in the precision that the user's own function gives, where it is one."""
     if not isinstance(embedder, FunctionEmbedder):
         return rows(await embedder(texts))
     given: list[Any] = []
-    checked = await replace(embedder, function=_kept(embedder, given))(texts)
+    checked = await replace(embedder, function=_capture(embedder, given))(texts)
     return rows(checked if isinstance(given[0], Awaitable) else given[0])
 
 
-def _kept(embedder: FunctionEmbedder, given: list[Any]) -> Callable[[list[str]], Any]:
+def _capture(embedder: FunctionEmbedder, given: list[Any]) -> Callable[[list[str]], Any]:
     """The function of an embedder, leaving what it gives in a list as well."""
 
     def call(texts: list[str]) -> Any:
@@ -56,7 +56,7 @@ def as_texts(contexts: Sequence[str] | None) -> list[str]:
         ConfigError: they are one text, not a list of texts, or one of them is no text.
     """
     if isinstance(contexts, str | Mapping) or not isinstance(contexts, Iterable | None):
-        raise ConfigError(f"contexts is {_kind(contexts)}; pass a list of texts.")
+        raise ConfigError(f"contexts is {_describe_kind(contexts)}; pass a list of texts.")
     passages = list(() if contexts is None else contexts)
     check_texts({f"contexts[{number}]": text for number, text in enumerate(passages)})
     return passages
@@ -70,20 +70,20 @@ def check_texts(given: Mapping[str, Any]) -> None:
     """
     for name, value in given.items():
         if not isinstance(value, str):
-            raise ConfigError(f"{name} is {_kind(value)}; pass a text (str).")
+            raise ConfigError(f"{name} is {_describe_kind(value)}; pass a text (str).")
 
 
-def _kind(value: Any) -> str:
+def _describe_kind(value: Any) -> str:
     return "None" if value is None else "one text" if isinstance(value, str) else f"of type {type(value).__name__}"
 
 
 def _embedder(model: Model) -> Embedder:
     if not isinstance(model, str):
         return as_embedder(model)
-    return _loaded(model, load_settings(os.environ, Path.cwd()), Path.cwd())
+    return _load_cached(model, load_settings(os.environ, Path.cwd()), Path.cwd())
 
 
 @lru_cache(maxsize=2)
-def _loaded(name: str, settings: Settings, folder: Path) -> Embedder:
+def _load_cached(name: str, settings: Settings, folder: Path) -> Embedder:
     """Kept, since a model takes a while to load and these functions are called once a question."""
     return load_embedder(name, settings, (folder,))

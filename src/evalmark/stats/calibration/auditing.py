@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Result, Score
-from evalmark.scoring.binding.verdict import meets
-from evalmark.scoring.binding.wording import text_of
+from evalmark.scoring.binding.scores import meets_threshold
+from evalmark.scoring.binding.text import text_of
 from evalmark.stats.agreement.agreement import alpha_with_interval, kappa_with_interval
 from evalmark.stats.agreement.bias import length_slope, position_share
 from evalmark.stats.agreement.raters import ac1_with_interval
@@ -146,7 +146,7 @@ def verdict_of(score: Score, threshold: float | None) -> bool | None:
     if threshold is None:
         return score.passed
     value = number_of(score)
-    return None if value is None else meets(value, threshold, score.direction)
+    return None if value is None else meets_threshold(value, threshold, score.direction)
 
 
 def number_of(score: Score) -> float | None:

@@ -13,7 +13,7 @@ from evalmark.core.values.plain_data import fingerprint
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Result
 from evalmark.inputs.documents.document import document_of
-from evalmark.scoring.binding.wording import text_of
+from evalmark.scoring.binding.text import text_of
 from evalmark.stats.inference.checks import checked
 from evalmark.stats.inference.intervals import LEVEL, Share
 from evalmark.stats.inference.means import share

@@ -9,7 +9,7 @@ from typing import Literal
 from evalmark.core.errors import ConfigError
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Result, Score
-from evalmark.scoring.binding.verdict import is_barred
+from evalmark.scoring.binding.scores import is_barred
 from evalmark.stats.agreement.thresholds import Learned, learn_threshold
 from evalmark.stats.inference.checks import checked
 from evalmark.stats.inference.intervals import LEVEL

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from evalmark.core.values.run import Gate, Run
 from evalmark.core.values.words import count
-from evalmark.scoring.binding.named import scorer_names
+from evalmark.scoring.binding.registry import scorer_names
 from evalmark.stats.inference.checks import checked
 from evalmark.stats.summary.collect import summarise
 from evalmark.stats.summary.gate import judge

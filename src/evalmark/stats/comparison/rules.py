@@ -8,7 +8,7 @@ from typing import Any, Literal
 from evalmark.core.embedding_modes import model_and_mode
 from evalmark.core.values.run import Metric, Run, metrics_for
 from evalmark.core.values.score import Result, Score
-from evalmark.scoring.binding.verdict import is_barred, meets
+from evalmark.scoring.binding.scores import is_barred, meets_threshold
 from evalmark.stats.inference.checks import checked
 
 Compared = Literal["all", "values", "nothing"]
@@ -45,7 +45,7 @@ class Rule:
         if score.value is None:
             return None
         bar = self.threshold if self.kind == "threshold" else _own_bar(score, self.bars)
-        return None if bar is None else not is_barred(score) and meets(score.value, bar, score.direction)
+        return None if bar is None else not is_barred(score) and meets_threshold(score.value, bar, score.direction)
 
 
 def _own_bar(score: Score, bars: Mapping[str, float]) -> float | None:

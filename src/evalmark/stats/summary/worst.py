@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 
 from evalmark.core.values.score import Result, Score, Trial
-from evalmark.scoring.binding.wording import text_of
+from evalmark.scoring.binding.text import text_of
 
 from .summary import WorstRow
 

@@ -1,0 +1,250 @@
+"""Tests out of a model: for groups of rules, and for the prompt alone."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Coroutine, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+
+from evalmark.core.values.plain_data import canonical
+from evalmark.core.values.words import count
+from evalmark.prompts.specs.spec import PromptRule, PromptSpec
+from evalmark.prompts.templates.prompt import Input, Scenario
+from evalmark.scoring.judges.faults import describe_reply_value
+from evalmark.scoring.judges.measure import object_schema
+from evalmark.scoring.judges.template import one_line
+
+from .effort import Effort
+from .rows import GeneratedTest, input_problem, unique_drafts
+from .stage_calls import ReplyProblem, StageModels, StageQuestion, prompt_slots, untrusted_slots
+from .stages import BASELINE_TESTS, TESTS
+from .statements import TEXT, first_numbers
+from .variables import describe_inputs, inputs_schema, open_inputs, scenarios_of
+
+T = TypeVar("T")
+MAX_BASELINE_BATCH = 20
+"""Baseline tests of one call."""
+
+
+class RuleGroup(NamedTuple):
+    """Rules that are shown together, for one way in which the prompt is used."""
+
+    scenario: Scenario
+    rules: tuple[PromptRule, ...]
+
+
+class DraftedTests(NamedTuple):
+    """What came of a stage."""
+
+    drafts: list[GeneratedTest]
+    dropped: Counter[str]
+    """Why tests were left out, with how many."""
+
+
+def rule_groups(spec: PromptSpec, effort: Effort) -> list[RuleGroup]:
+    """What is asked for in calls of their own, in order."""
+    chosen = [rule for number in first_numbers(spec, effort.max_rules) if (rule := spec.rule(number)) is not None]
+    kinds = [[r for r in chosen if not r.inverse], [r for r in chosen if r.inverse]] if effort.split else [chosen]
+    size = effort.max_rules_per_call
+    chunks = [tuple(kind[at : at + size]) for kind in kinds for at in range(0, len(kind), size)]
+    return [RuleGroup(scenario, chunk) for scenario in scenarios_of(spec.prompt) for chunk in chunks]
+
+
+async def draft_tests(asking: StageModels, spec: PromptSpec, effort: Effort) -> DraftedTests:
+    """Tests for each rule; groups are asked about side by side, generations one after the other."""
+    parts = await gather_all([_of_group(asking, spec, effort, group) for group in rule_groups(spec, effort)])
+    drafts = [draft for part in parts for draft in part.drafts]
+    return _without_duplicates(drafts, sum((part.dropped for part in parts), Counter()))
+
+
+def _without_duplicates(drafts: Sequence[GeneratedTest], dropped: Counter[str]) -> DraftedTests:
+    kept = unique_drafts(drafts)
+    twins = len(drafts) - len(kept)
+    return DraftedTests(kept, dropped + Counter({"the same as another": twins} if twins else {}))
+
+
+async def _of_group(asking: StageModels, spec: PromptSpec, effort: Effort, group: RuleGroup) -> DraftedTests:
+    drafts: list[GeneratedTest] = []
+    dropped: Counter[str] = Counter()
+    for generation in range(1, effort.generations + 1):
+        sheet = _sheet(spec, effort, group, drafts)
+
+        def read(found: Mapping[str, Any], generation: int = generation) -> DraftedTests | ReplyProblem:
+            return parse_tests(found["tests"], spec, group, effort.tests_per_rule, generation)
+
+        part = await asking.ask(TESTS, sheet, read)
+        drafts += part.drafts
+        dropped += part.dropped
+    return DraftedTests(drafts, dropped)
+
+
+def _sheet(spec: PromptSpec, effort: Effort, group: RuleGroup, earlier: Sequence[GeneratedTest]) -> StageQuestion:
+    inputs = open_inputs(spec.prompt, group.scenario)
+    row = {"rule": {"type": "integer"}, "reasoning": TEXT, "inputs": inputs_schema(inputs), "expected": TEXT}
+    listed = (f"{rule.number}. {'INVERSE: ' if rule.inverse else ''}{rule.text}" for rule in group.rules)
+    return StageQuestion(
+        words="tests",
+        key="tests",
+        schema=_tests_schema(row),
+        ours={
+            "each": count(effort.tests_per_rule, "test"),
+            "total": str(effort.tests_per_rule * len(group.rules)),
+        },
+        material={
+            **prompt_slots(spec),
+            **untrusted_slots(
+                intent=spec.intent,
+                input_spec="\n".join(spec.input_spec),
+                variables=describe_inputs(inputs),
+                scenario=_scenario_text(group.scenario),
+                rules="\n".join(listed),
+                earlier=_listed(earlier),
+            ),
+        },
+    )
+
+
+def _tests_schema(row: Mapping[str, Any]) -> dict[str, Any]:
+    return object_schema({"tests": {"type": "array", "items": object_schema(row)}})
+
+
+def _scenario_text(scenario: Scenario) -> str:
+    fixed = f"Set already: {canonical(dict(scenario.parameters))}" if scenario.parameters else ""
+    return "\n".join(filter(None, (scenario.name, scenario.instructions, fixed)))
+
+
+def _listed(drafts: Sequence[GeneratedTest]) -> str:
+    return "\n".join(canonical(dict(draft.inputs)) for draft in drafts)
+
+
+def parse_tests(
+    said: Any, spec: PromptSpec, group: RuleGroup, each: int, generation: int
+) -> DraftedTests | ReplyProblem:
+    """The tests in a reply; those that cannot be asked are left out and counted.
+
+    A reply that holds no test that can be asked is no reply.
+    """
+    if not isinstance(said, list):
+        return ReplyProblem(f"`tests` is {describe_reply_value(said)}, not a list")
+    known = {rule.number: rule for rule in group.rules}
+    drafts: list[GeneratedTest] = []
+    dropped: Counter[str] = Counter()
+    first = ""
+    for place, row in enumerate(said, 1):
+        found = _draft(row, spec, group.scenario, known, generation)
+        if isinstance(found, GeneratedTest) and sum(draft.rule == found.rule for draft in drafts) >= each:
+            dropped["more than asked for"] += 1
+        elif isinstance(found, GeneratedTest):
+            drafts.append(found)
+        else:
+            dropped[found.sentence] += 1
+            first = first or f"test {place}: {found.sentence}"
+    return DraftedTests(drafts, dropped) if drafts else ReplyProblem(first or "`tests` is empty")
+
+
+def _draft(
+    row: Any, spec: PromptSpec, scenario: Scenario, known: Mapping[int, PromptRule], generation: int
+) -> GeneratedTest | ReplyProblem:
+    if not isinstance(row, Mapping):
+        return ReplyProblem(f"it is {describe_reply_value(row)}, not an object")
+    number = row.get("rule")
+    if isinstance(number, bool) or not isinstance(number, int) or number not in known:
+        return ReplyProblem(
+            f"`rule` is {describe_reply_value(number)}, which is none of the numbers that were asked about"
+        )
+    inputs = parse_inputs(row.get("inputs"), spec, scenario)
+    if isinstance(inputs, ReplyProblem):
+        return inputs
+    return GeneratedTest(
+        inputs=inputs,
+        rule=known[number],
+        reasoning=_line(row.get("reasoning")),
+        expected=_line(row.get("expected")),
+        scenario=scenario.name,
+        generation=generation,
+    )
+
+
+def _line(said: Any) -> str:
+    return one_line(said) if isinstance(said, str) else ""
+
+
+def parse_inputs(said: Any, spec: PromptSpec, scenario: Scenario) -> dict[str, Any] | ReplyProblem:
+    """The values of a test: each by its own name, and such as the prompt takes."""
+    if not isinstance(said, Mapping):
+        return ReplyProblem(f"`inputs` is {describe_reply_value(said)}, not an object")
+    wanted: Sequence[Input] = open_inputs(spec.prompt, scenario)
+    missing = [known.name for known in wanted if said.get(known.name) is None]
+    strange = [name for name in said if name not in {known.name for known in wanted}]
+    if missing:
+        return ReplyProblem(f"`inputs` lacks `{missing[0]}`")
+    if strange:
+        names = ", ".join(f"`{known.name}`" for known in wanted)
+        return ReplyProblem(f"`inputs` holds a name for which no value was asked; the variables to give are {names}")
+    inputs = {known.name: said[known.name] for known in wanted}
+    wrong = input_problem(spec, inputs, scenario)
+    return inputs if wrong is None else ReplyProblem(wrong)
+
+
+def batches(total: int, size: int) -> list[int]:
+    """A number in parts of at most `size`.
+
+    >>> batches(45, 20)
+    [20, 20, 5]
+    """
+    return [min(size, total - at) for at in range(0, total, size)]
+
+
+async def draft_baseline(asking: StageModels, spec: PromptSpec, total: int) -> DraftedTests:
+    """So many tests that a model writes for the prompt alone, without a look at its rules."""
+    scenario = scenarios_of(spec.prompt)[0]
+    inputs = open_inputs(spec.prompt, scenario)
+    drafts: list[GeneratedTest] = []
+    dropped: Counter[str] = Counter()
+    for part in batches(total, MAX_BASELINE_BATCH):
+        sheet = StageQuestion(
+            words="baseline_tests",
+            key="tests",
+            schema=_tests_schema({"inputs": inputs_schema(inputs)}),
+            ours={"total": count(part, "test")},
+            material={
+                **prompt_slots(spec),
+                **untrusted_slots(variables=describe_inputs(inputs), earlier=_listed(drafts)),
+            },
+        )
+        read = partial(_read_part, spec, scenario, part)
+        found = await asking.ask(BASELINE_TESTS, sheet, read)
+        drafts += found.drafts
+        dropped += found.dropped
+    return _without_duplicates(drafts, dropped)
+
+
+def _read_part(
+    spec: PromptSpec, scenario: Scenario, most: int, reply: Mapping[str, Any]
+) -> DraftedTests | ReplyProblem:
+    return parse_baseline(reply["tests"], spec, scenario, most)
+
+
+def parse_baseline(said: Any, spec: PromptSpec, scenario: Scenario, most: int) -> DraftedTests | ReplyProblem:
+    """The tests in a reply that knows of no rules."""
+    if not isinstance(said, list):
+        return ReplyProblem(f"`tests` is {describe_reply_value(said)}, not a list")
+    found = [
+        parse_inputs(row.get("inputs") if isinstance(row, Mapping) else row, spec, scenario) for row in said[:most]
+    ]
+    drafts = [GeneratedTest(inputs=one, scenario=scenario.name) for one in found if not isinstance(one, ReplyProblem)]
+    wrong = [one.sentence for one in found if isinstance(one, ReplyProblem)]
+    extra = Counter({"more than asked for": len(said) - most} if len(said) > most else {})
+    return DraftedTests(drafts, Counter(wrong) + extra) if drafts else ReplyProblem((*wrong, "`tests` is empty")[0])
+
+
+async def gather_all(work: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
+    """What each of them gives, in order; when one fails, the others are called off and it is raised."""
+    tasks = [asyncio.ensure_future(one) for one in work]
+    try:
+        return list(await asyncio.gather(*tasks))
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise

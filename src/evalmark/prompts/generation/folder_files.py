@@ -1,0 +1,59 @@
+"""Files of a prompt's folder: written whole or not at all, and read as they are."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from evalmark.inputs.documents.faults import PlacedError
+from evalmark.inputs.documents.files import local_file, what_is
+from evalmark.inputs.documents.serialization import json_text
+from evalmark.inputs.documents.strict_json import parse_json
+from evalmark.inputs.documents.text import read_text
+from evalmark.inputs.documents.whole import write_whole
+from evalmark.prompts.specs.statement_files import is_refusal, lines_of
+
+RowData = dict[str, Any]
+
+
+def write_json(path: Path, data: Any) -> None:
+    """Put data into a JSON file. Raises as `write_whole` does."""
+    write_whole(path, [json_text(data)])
+
+
+def has_content(path: Path) -> bool:
+    """Whether something stands in a file that a person could have meant to be used; an empty list of tests is nothing.
+
+    Raises:
+        DataError: there is something else than a regular file, or it cannot be read.
+    """
+    if what_is(path) == "nothing":
+        return False
+    local_file(path)
+    return read_text(path).strip() not in ("", "[]")
+
+
+def read_statements(path: Path) -> tuple[str, ...]:
+    """The statements in a text file; nothing where there is no file.
+
+    Raises:
+        DataError: it cannot be read, or holds nothing but a refusal.
+    """
+    if not has_content(path):
+        return ()
+    found = lines_of(read_text(path))
+    if is_refusal(list(found)):
+        stage = path.stem.replace("_", "-")
+        raise PlacedError(
+            f"{path}:1", f"holds {found[0][:60]!r}, a refusal; write the file, or make it with --redo {stage}."
+        )
+    return found
+
+
+def read_rows(path: Path) -> list[RowData] | None:
+    """The rows of a file of tests, field by field as they are; None where it is no list of objects.
+
+    Raises:
+        DataError: it is no JSON.
+    """
+    found = parse_json(read_text(path), str(path))
+    return found if isinstance(found, list) and all(isinstance(row, Mapping) for row in found) else None

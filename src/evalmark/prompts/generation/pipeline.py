@@ -1,0 +1,308 @@
+"""All stages in a row: each file is used as it is where somebody has put something into it, and made where not."""
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from evalmark.core.protocols import ChatModel
+from evalmark.core.values.words import count
+from evalmark.inputs.documents.whole import write_whole
+from evalmark.prompts.specs.prompt_tests import file_of_tests
+from evalmark.prompts.specs.spec import PromptSpec, folder_of, read_spec
+from evalmark.prompts.templates.prompt_files import read_prompt
+
+from .drafts import DraftedTests, draft_baseline, draft_tests
+from .effort import Effort
+from .folder_check import check_files
+from .folder_files import RowData, has_content, read_rows, read_statements, write_json
+from .refinement import add_ground_truths, expand_rows, rows_to_expand, rows_without_ground_truth, undo_stage
+from .rows import draft_rows
+from .side_data import GenerationRecord, read_record, write_record
+from .stage_calls import StageModels
+from .stages import (
+    BASELINE_TESTS,
+    EXPANSION,
+    GROUNDEDNESS,
+    GROUNDTRUTH,
+    INPUT_SPEC,
+    INTENT,
+    INVERSE_RULES,
+    RULES,
+    TESTS,
+    VALIDITY,
+    Stage,
+    basis,
+    from_here,
+)
+from .statements import input_spec_of, intent_of, inverse_rules_of, rules_of, with_statements
+from .validity import check_groundedness, check_validity, rows_without_validity
+from .variables import check_inputs
+
+StageOutcome = Literal["made", "reused", "left out"]
+STATEMENTS: Mapping[Stage, tuple[str, Callable[[StageModels, PromptSpec], Awaitable[tuple[str, ...]]]]] = {
+    INTENT: ("intent", intent_of),
+    INPUT_SPEC: ("input_spec", input_spec_of),
+    RULES: ("rules", rules_of),
+    INVERSE_RULES: ("inverse_rules", inverse_rules_of),
+}
+"""The stages whose file holds statements, with the field of the spec and who makes it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageResult:
+    """What became of one stage."""
+
+    stage: str
+    fate: StageOutcome
+    path: Path
+    amount: str
+    """What there is now, or why nothing was made."""
+
+
+def _ignore_step(step: StageResult) -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerationJob:
+    """What is to be made, and who is asked."""
+
+    prompt: Path
+    effort: Effort
+    models: Mapping[str, ChatModel]
+    """By stage; without one for `groundtruth`, no ground truth is made."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """`seed` and the like, for all questions."""
+    redo: Stage | None = None
+    """This stage, and all after it, are made whether their files are there or not."""
+    told: Callable[[StageResult], None] = _ignore_step
+    """Told of each stage as soon as it is on the disk."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerationResult:
+    """What came of a job."""
+
+    spec: PromptSpec
+    steps: tuple[StageResult, ...]
+    notes: tuple[str, ...]
+    """What a reader should know, one sentence each."""
+
+
+async def generate_tests(job: GenerationJob) -> GenerationResult:
+    """Make every file of a prompt's folder that is not there yet, in order.
+
+    Raises:
+        ConfigError: the prompt or a file cannot be used, or no tests can be made for the prompt.
+        ModelError: a stage got no reply that can be used; what was made before it stays.
+        RunStoppedError: a budget is used up; what was made before stays.
+    """
+    chain = start_pipeline(job)
+    if job.redo is not None:
+        chain.keep(chain.side.asked_anew(from_here(job.redo)))
+    for stage in (INTENT, INPUT_SPEC, RULES):
+        await chain.statements(stage)
+    await chain.groundedness()
+    await chain.statements(INVERSE_RULES)
+    await chain.tests()
+    if not chain.has_own_tests:
+        return chain.account()
+    await chain.refined(EXPANSION, "test", _to_expand, _expanded)
+    await chain.refined(VALIDITY, "mark", _unjudged, _validated)
+    await chain.refined(GROUNDTRUTH, "test", _without_truth, _with_truth)
+    await chain.baseline()
+    return chain.account()
+
+
+def start_pipeline(job: GenerationJob) -> "GenerationPipeline":
+    """A job before anything of it is done.
+
+    Raises:
+        ConfigError: no tests can be made for the prompt, or a file in its folder cannot be used.
+    """
+    spec = PromptSpec(prompt=read_prompt(job.prompt), folder=folder_of(job.prompt))
+    check_inputs(spec)
+    side = read_record(spec.folder)
+    check_files(spec, {*side.redo, *(from_here(job.redo) if job.redo is not None else ())})
+    asking = StageModels(models=job.models, settings=job.settings, place=spec.prompt.file)
+    return GenerationPipeline(job, spec, side, asking)
+
+
+class GenerationPipeline:
+    """A job on its way; what is found stands in the files before the next stage begins."""
+
+    def __init__(self, job: GenerationJob, spec: PromptSpec, side: GenerationRecord, asking: StageModels) -> None:
+        self.job, self.spec, self.side = job, spec, side
+        self._asking = asking
+        self.steps: list[StageResult] = []
+        self.notes: list[str] = []
+        self.rows: list[RowData] = []
+
+    @property
+    def asking(self) -> StageModels:
+        """Who is asked, with the number of times that each stage was wanted anew."""
+        return replace(self._asking, times={name: origin.times for name, origin in self.side.origins.items()})
+
+    @property
+    def has_own_tests(self) -> bool:
+        """Whether the tests stand in a file that later stages may add to."""
+        return bool(self.rows)
+
+    def keep(self, side: GenerationRecord) -> None:
+        """Put what is known of the files beside them."""
+        self.side = side
+        write_record(self.spec.folder, side)
+
+    def account(self) -> GenerationResult:
+        """What came of it all, as the files say it now."""
+        spec = read_spec(self.job.prompt)
+        return GenerationResult(
+            spec=spec, steps=tuple(self.steps), notes=(*spec.prompt.notes, *spec.notes, *dict.fromkeys(self.notes))
+        )
+
+    async def statements(self, stage: Stage) -> None:
+        """A stage whose file holds one statement a line."""
+        name, make = STATEMENTS[stage]
+        path = self.spec.folder / stage.file
+        lines = () if stage.name in self.side.redo else read_statements(path)
+        is_there = bool(lines)
+        if not is_there:
+            lines = await make(self.asking, self.spec)
+            write_whole(path, ["\n".join(lines), "\n"])
+        self._ended(stage, path, is_there, count(len(lines), "statement" if name == "input_spec" else _noun(name)))
+        self.spec = with_statements(self.spec, name, lines)
+
+    async def groundedness(self) -> None:
+        """Whether the prompt bears out each rule; only rules that are new, or were edited, are looked at."""
+        known = {} if GROUNDEDNESS.name in self.side.redo else self.side.marks
+        wanted = [rule for rule in self.spec.rules if rule not in known]
+        found = {**known, **(await check_groundedness(self.asking, self.spec, wanted) if wanted else {})}
+        marks = {rule: found[rule] for rule in self.spec.rules}
+        if wanted or marks != self.side.marks:
+            self.keep(replace(self.side, marks=marks))
+        loose = sum(not mark.grounded for mark in marks.values())
+        amount = f"{len(marks) - loose} of {count(len(marks), 'rule')} borne out by the prompt"
+        self._ended(GROUNDEDNESS, self.spec.folder / GROUNDEDNESS.file, not wanted, amount)
+
+    async def tests(self) -> None:
+        """Tests for each rule, unless a file with some is there."""
+        path = self.spec.folder / TESTS.file
+        there = None if TESTS.name in self.side.redo else file_of_tests(self.spec)
+        if there is not None and there != path:
+            self._ended(TESTS, there, True, "as they are; what is not tests.json is left alone")
+            return
+        is_there = there is not None and has_content(path)
+        if is_there:
+            self.rows = read_rows(path) or []
+        else:
+            found = await draft_tests(self.asking, self.spec, self.job.effort)
+            self._told(TESTS, found)
+            self.rows = draft_rows(self.spec, found.drafts, self._marks())
+            write_json(path, self.rows)
+        amount = count(len(self.rows), "test") if self.rows else "as they are; what is no list of tests is left alone"
+        self._ended(TESTS, path, is_there, amount)
+
+    async def refined(
+        self,
+        stage: Stage,
+        noun: str,
+        wanted: "Callable[[GenerationPipeline], int]",
+        make: "Callable[[GenerationPipeline], Awaitable[list[RowData]]]",
+    ) -> None:
+        """A stage that adds to the tests that are there; those that have it already are left alone."""
+        path = self.spec.folder / stage.file
+        if reason := self._left_out(stage):
+            if stage.name in self.side.redo:
+                self.keep(self.side.made(stage.name, basis(stage, self.spec), ""))
+            self.steps.append(StageResult(stage=stage.name, fate="left out", path=path, amount=reason))
+            return
+        if stage.name in self.side.redo:
+            self.rows = undo_stage(self.spec, stage, self.rows)
+        left = wanted(self)
+        if left:
+            self.rows = await make(self)
+            write_json(path, self.rows)
+        self._ended(stage, path, not left, count(left or len(self.rows), noun))
+
+    def _left_out(self, stage: Stage) -> str:
+        """Why a stage has nothing to do; empty where it has."""
+        if stage is EXPANSION and not self.job.effort.expansions:
+            return "no expansions are asked for"
+        if stage is GROUNDTRUTH and stage.name not in self.job.models:
+            return "no model is named for it"
+        if stage is VALIDITY and not self.spec.input_spec:
+            return "there is no input specification"
+        return ""
+
+    async def baseline(self) -> None:
+        """As many tests as there are for rules, written for the prompt alone."""
+        path = self.spec.folder / BASELINE_TESTS.file
+        is_there = BASELINE_TESTS.name not in self.side.redo and has_content(path)
+        if is_there:
+            rows = read_rows(path) or []
+        else:
+            found = await draft_baseline(self.asking, self.spec, len(self.rows))
+            self._told(BASELINE_TESTS, found)
+            rows = await check_validity(self.asking, self.spec, draft_rows(self.spec, found.drafts, {}))
+            write_json(path, rows)
+        self._ended(BASELINE_TESTS, path, is_there, count(len(rows), "test"))
+
+    def _marks(self) -> dict[str, bool]:
+        """Whether the prompt bears out what a test is about; an inverse rule is as good as its rule, where it has one."""
+        marks = {rule: mark.grounded for rule, mark in self.side.marks.items()}
+        if len(self.spec.rules) == len(self.spec.inverse_rules):
+            pairs = zip(self.spec.inverse_rules, self.spec.rules, strict=True)
+            marks |= {inverse: marks[rule] for inverse, rule in pairs if rule in marks}
+        return marks
+
+    def _told(self, stage: Stage, found: DraftedTests) -> None:
+        """Say what was left out of a reply."""
+        total: Counter[str] = found.dropped
+        reasons = "; ".join(f"{number} {reason}" for reason, number in total.most_common(5))
+        if total:
+            self.notes.append(f"{stage.name}: {count(total.total(), 'test')} left out: {reasons}.")
+
+    def _ended(self, stage: Stage, path: Path, is_there: bool, amount: str) -> None:
+        now = basis(stage, self.spec)
+        before = self.side.origin(stage.name).basis
+        if is_there and before and before != now and stage.shown:
+            self.notes.append(
+                f"{path} was made before the prompt or the files above it were edited; "
+                f"--redo {stage.name} makes it, and all after it, anew."
+            )
+        if not is_there or stage.name in self.side.redo:
+            model = self.job.models.get(stage.name)
+            self.keep(self.side.made(stage.name, now, "" if model is None else model.name))
+        step = StageResult(stage=stage.name, fate="reused" if is_there else "made", path=path, amount=amount)
+        self.steps.append(step)
+        self.job.told(step)
+
+
+def _noun(name: str) -> str:
+    return {"intent": "sentence", "rules": "rule", "inverse_rules": "inverse rule"}[name]
+
+
+def _to_expand(chain: GenerationPipeline) -> int:
+    return len(rows_to_expand(chain.spec, chain.rows, chain.job.effort.expansions))
+
+
+async def _expanded(chain: GenerationPipeline) -> list[RowData]:
+    return await expand_rows(chain.asking, chain.spec, chain.rows, chain.job.effort.expansions)
+
+
+def _unjudged(chain: GenerationPipeline) -> int:
+    return len(rows_without_validity(chain.spec, chain.rows))
+
+
+async def _validated(chain: GenerationPipeline) -> list[RowData]:
+    return await check_validity(chain.asking, chain.spec, chain.rows)
+
+
+def _without_truth(chain: GenerationPipeline) -> int:
+    return len(rows_without_ground_truth(chain.spec, chain.rows))
+
+
+async def _with_truth(chain: GenerationPipeline) -> list[RowData]:
+    return await add_ground_truths(chain.asking, chain.spec, chain.rows)

@@ -1,0 +1,155 @@
+"""What may be done with tests that are there: longer inputs, and answers that others can be held against."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evalmark.core.values.call import Reply, Request
+from evalmark.prompts.specs.row_values import InvalidRowError, input_values
+from evalmark.prompts.specs.spec import PromptSpec
+from evalmark.prompts.templates.rendering import render
+from evalmark.scoring.binding.text import text_of
+from evalmark.scoring.judges.faults import describe_reply_value
+from evalmark.scoring.judges.measure import object_schema
+from evalmark.scoring.judges.template import one_line
+
+from .drafts import gather_all, parse_inputs
+from .folder_files import RowData
+from .rows import INPUTS, FieldNames, field_names, inputs_in, inputs_text, is_answered, scenario_of
+from .stage_calls import ReplyProblem, StageModels, StageQuestion, prompt_slots, untrusted_slots
+from .stages import EXPANSION, GROUNDTRUTH, VALIDITY, Stage
+from .statements import TEXT
+from .variables import inputs_schema, open_inputs
+
+MAX_ANSWERS = 2
+"""How often an answer is asked for before a test goes without."""
+
+
+def rows_to_expand(spec: PromptSpec, rows: Sequence[RowData], times: int) -> list[RowData]:
+    """The rows that were generated and have been made longer less often than is wanted."""
+    names = field_names(spec)
+    return [row for row in rows if names.get(row, "generation") and (names.get(row, "expanded") or 0) < times]
+
+
+async def expand_rows(asking: StageModels, spec: PromptSpec, rows: Sequence[RowData], times: int) -> list[RowData]:
+    """The rows with longer inputs; what was said of the shorter ones is not said of these."""
+    wanted = rows_to_expand(spec, rows, times)
+    longer = await gather_all([_longer(asking, spec, row, times) for row in wanted])
+    by_row = {id(row): one for row, one in zip(wanted, longer, strict=True)}
+    return [by_row.get(id(row), row) for row in rows]
+
+
+async def _longer(asking: StageModels, spec: PromptSpec, row: RowData, times: int) -> RowData:
+    names = field_names(spec)
+    while (names.get(row, "expanded") or 0) < times:
+        row = await _once_longer(asking, spec, row, names)
+    return row
+
+
+async def _once_longer(asking: StageModels, spec: PromptSpec, row: RowData, names: FieldNames) -> RowData:
+    scenario = scenario_of(spec, row)
+    inputs = names.get(row, INPUTS)
+    sheet = StageQuestion(
+        words="expansion",
+        key="inputs",
+        schema=object_schema({"inputs": inputs_schema(open_inputs(spec.prompt, scenario)), "expected": TEXT}),
+        material={
+            **prompt_slots(spec, "testExpansion"),
+            **untrusted_slots(
+                input_spec="\n".join(spec.input_spec), rule=str(names.get(row, "rule") or ""), input=inputs_text(inputs)
+            ),
+        },
+    )
+
+    def read(found: Mapping[str, Any]) -> RowData | ReplyProblem:
+        longer = parse_inputs(found["inputs"], spec, scenario)
+        if isinstance(longer, ReplyProblem):
+            return longer
+        expected = found.get("expected")
+        guess = {"expectedoutput": one_line(expected)} if isinstance(expected, str) and expected.strip() else {}
+        old = {"expectedoutput", names("groundtruth"), names("invalid_because")}
+        plain = {key: value for key, value in row.items() if key not in old}
+        number = (names.get(row, "expanded") or 0) + 1
+        first = row.get(names("testinputOriginal"), inputs)
+        marks = {names("testinputOriginal"): first, names("expanded"): number, names("valid"): None}
+        return {**plain, names(INPUTS): longer, **(guess if "expectedoutput" not in names.taken else {}), **marks}
+
+    return await asking.ask(EXPANSION, sheet, read)
+
+
+def rows_without_ground_truth(spec: PromptSpec, rows: Sequence[RowData]) -> list[RowData]:
+    """The rows for which no ground truth was looked for yet."""
+    return [row for row in rows if not is_answered(spec, row) and inputs_in(spec, row) is not None]
+
+
+async def add_ground_truths(asking: StageModels, spec: PromptSpec, rows: Sequence[RowData]) -> list[RowData]:
+    """The rows with the answer of a model as ground truth, where another one finds it good enough for that."""
+    wanted = rows_without_ground_truth(spec, rows)
+    answered = await gather_all([_with_truth(asking, spec, row) for row in wanted])
+    by_row = {id(row): one for row, one in zip(wanted, answered, strict=True)}
+    return [by_row.get(id(row), row) for row in rows]
+
+
+async def _with_truth(asking: StageModels, spec: PromptSpec, row: RowData) -> RowData:
+    names = field_names(spec)
+    model = {names("groundtruthmodel"): asking.models[GROUNDTRUTH.name].name}
+    try:
+        request = _request(spec, row)
+    except InvalidRowError:  # a person may have written it; reading the file says what is wrong with it
+        return row
+    for more in range(MAX_ANSWERS):
+        answer = text_of(_said(await asking.send(GROUNDTRUTH, request, more)))
+        if answer.strip() and await _is_good(asking, spec, request, answer):
+            return {**row, names("groundtruth"): answer, **model}
+    return {**row, **model}
+
+
+def _request(spec: PromptSpec, row: RowData) -> Request:
+    """What a model under test would be asked.
+
+    Raises:
+        UnfitRowError: the prompt cannot be filled with what the row says.
+    """
+    values = input_values(spec.prompt, inputs_in(spec, row), {}, scenario_of(spec, row).parameters)
+    return Request(
+        messages=tuple(render(spec.prompt, values)), schema=spec.prompt.schema, settings=spec.prompt.settings
+    )
+
+
+def _said(reply: Reply) -> str:
+    return reply.text if reply.status == "ok" else ""
+
+
+async def _is_good(asking: StageModels, spec: PromptSpec, request: Request, answer: str) -> bool:
+    asked = "\n\n".join(f"{turn.role}:\n{text_of(turn.content)}" for turn in request.messages)
+    sheet = StageQuestion(
+        words="groundtruth",
+        key="good",
+        schema=object_schema({"reason": TEXT, "good": {"type": "boolean"}}),
+        material=untrusted_slots(prompt=asked, rules="\n".join(spec.rules), output=answer),
+    )
+
+    def read(found: Mapping[str, Any]) -> bool | ReplyProblem:
+        good = found["good"]
+        return (
+            good
+            if isinstance(good, bool)
+            else ReplyProblem(f"`good` is {describe_reply_value(good)}, not true or false")
+        )
+
+    return await asking.ask(VALIDITY, sheet, read)
+
+
+def undo_stage(spec: PromptSpec, stage: Stage, rows: Sequence[RowData]) -> list[RowData]:
+    """The tests without what a stage added to them; an input that was made longer goes back to what it was."""
+    return [_undone(field_names(spec), stage, row) for row in rows]
+
+
+def _undone(names: FieldNames, stage: Stage, row: RowData) -> RowData:
+    first = names("testinputOriginal")
+    if stage is EXPANSION and first in row:
+        kept = {key: value for key, value in row.items() if key not in (first, names("expanded"))}
+        return {**kept, names(INPUTS): row[first], names("valid"): None}
+    gone = {VALIDITY: ("valid", "invalid_because"), GROUNDTRUTH: ("groundtruth", "groundtruthmodel")}.get(stage, ())
+    if stage is GROUNDTRUTH and names.get(row, "groundtruthmodel") is None:  # a person has written it
+        return row
+    return {key: value for key, value in row.items() if key not in map(names, gone)}

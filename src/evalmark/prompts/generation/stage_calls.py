@@ -1,0 +1,129 @@
+"""Asking a model for one object: one question, at most one more where the reply cannot be used."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeVar
+
+from evalmark.core.context.trial_context import TrialContext, trial_context
+from evalmark.core.errors import ModelCallError, ModelError, NotRecordedError
+from evalmark.core.protocols import ChatModel
+from evalmark.core.values.call import Reply, Request
+from evalmark.core.values.case import Turn
+from evalmark.prompts.specs.spec import PromptSpec
+from evalmark.scoring.judges.delimiters import UntrustedText, delimit, delimiter_for, untrusted_text
+from evalmark.scoring.judges.faults import ReplyFault
+from evalmark.scoring.judges.replies import reply_object, reply_text
+from evalmark.scoring.judges.template import fill, slots_in
+
+from .stages import Stage
+from .wordings import texts
+
+T = TypeVar("T")
+MAX_REPLY_CHARS = 4_096
+"""Characters of a bad reply that are shown again."""
+
+
+class ReplyProblem(NamedTuple):
+    """What is wrong with a reply, the rest of a sentence."""
+
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageQuestion:
+    """One question before it is asked."""
+
+    words: str
+    """The file with our words."""
+    key: str
+    """What the object in the reply holds the answer under."""
+    schema: Mapping[str, Any]
+    ours: Mapping[str, str] = field(default_factory=dict)
+    """Numbers and words of ours, by slot."""
+    material: Mapping[str, Sequence[UntrustedText]] = field(default_factory=dict)
+    """What others wrote, by slot; sections with a slot that nothing fills are left out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageModels:
+    """Who is asked in which stage, and how."""
+
+    models: Mapping[str, ChatModel]
+    """By the name of the stage."""
+    times: Mapping[str, int] = field(default_factory=dict)
+    """How often a stage was asked to be made anew: each time the same question has another reply."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    place: str = ""
+    """The prompt, for errors."""
+
+    async def ask(self, stage: Stage, sheet: StageQuestion, read: Callable[[Mapping[str, Any]], T | ReplyProblem]) -> T:
+        """What was read out of the reply.
+
+        Raises:
+            ModelError: the model gave no reply, or twice one that cannot be used.
+            RunStoppedError: no further call may be made.
+        """
+        first = Request(messages=messages_of(sheet), schema=sheet.schema, settings=self.settings)
+        reply = await self.send(stage, first)
+        found = _read(reply, sheet.key, read)
+        if not isinstance(found, ReplyProblem):
+            return found
+        repair = fill(texts("frame")["repair"], {"wrong": found.sentence, "form": texts(sheet.words)["form"]})
+        turns = (
+            Turn(role="assistant", content=reply_text(reply)[:MAX_REPLY_CHARS] or "-"),
+            Turn(role="user", content=repair),
+        )
+        second = Request(messages=(*first.messages, *turns), schema=sheet.schema, settings=self.settings)
+        better = _read(await self.send(stage, second), sheet.key, read)
+        if isinstance(better, ReplyProblem):
+            name = self.models[stage.name].name
+            raise ModelError(
+                f"{self.place}: the stage {stage.name}: {name} was asked twice, and its reply cannot be used: "
+                f"{better.sentence}. What was made before stays; try again with --redo {stage.name}, or name another "
+                f"model with --model-for {stage.name}=provider/model."
+            )
+        return better
+
+    async def send(self, stage: Stage, request: Request, more: int = 0) -> Reply:
+        """The reply of the stage's model; `more` is for the which time the same is asked.
+
+        Raises:
+            ModelError: there is none.
+            RunStoppedError: no further call may be made.
+        """
+        try:
+            with trial_context(TrialContext(repeat=self.times.get(stage.name, 0) * 10 + more)):
+                return await self.models[stage.name](request)
+        except (ModelCallError, NotRecordedError) as error:
+            raise ModelError(f"{self.place}: the stage {stage.name}: {error}") from error
+
+
+def _read(reply: Reply, key: str, read: Callable[[Mapping[str, Any]], T | ReplyProblem]) -> T | ReplyProblem:
+    found = reply_object(reply, key, ())
+    if isinstance(found, ReplyFault):
+        return ReplyProblem("it refuses" if found.kind == "judge_refused" else found.sentence)
+    return read(found) if key in found else ReplyProblem(f"the JSON object has no `{key}`")
+
+
+def messages_of(sheet: StageQuestion) -> tuple[Turn, Turn]:
+    """The question in two turns; all that others wrote stands in a fence whose mark nobody of them can have known."""
+    words = texts(sheet.words)
+    known = sheet.ours.keys() | {slot for slot, parts in sheet.material.items() if parts}
+    sections = [section for section in words["sections"] if slots_in(section) <= known]
+    used = frozenset[str]().union(*map(slots_in, sections))
+    mark = delimiter_for([part for slot, parts in sheet.material.items() if slot in used for part in parts])
+    values = {slot: "\n".join(delimit(part, mark) for part in parts) for slot, parts in sheet.material.items()}
+    body = "\n\n".join(fill(section, {**values, **sheet.ours}).strip() for section in (*sections, words["form"]))
+    system = fill(texts("frame")["system"], {"mark": mark})
+    return Turn(role="system", content=system), Turn(role="user", content=body)
+
+
+def untrusted_slots(**said: str) -> dict[str, Sequence[UntrustedText]]:
+    """Material by slot, each under a label of the same words; what is empty is left out."""
+    return {slot: (untrusted_text(slot.replace("_", " "), text),) for slot, text in said.items() if text.strip()}
+
+
+def prompt_slots(spec: PromptSpec, wishes: str = "") -> dict[str, Sequence[UntrustedText]]:
+    """The prompt, and what its author wants of a stage, as material; `wishes` is their name in the prompt's file."""
+    body = "\n\n".join(f"{message.role}:\n{message.text}" for message in spec.prompt.messages)
+    return untrusted_slots(prompt=body, wishes=spec.prompt.instructions.get(wishes, ""))

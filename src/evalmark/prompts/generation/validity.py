@@ -1,0 +1,116 @@
+"""What a model says of rules and tests: whether the prompt bears a rule out, and whether an input keeps to its specification."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from evalmark.prompts.specs.spec import PromptSpec
+from evalmark.scoring.judges.delimiters import untrusted_text
+from evalmark.scoring.judges.faults import describe_reply_value
+from evalmark.scoring.judges.measure import object_schema
+from evalmark.scoring.judges.verdict import shorten_reason
+
+from .drafts import gather_all
+from .folder_files import RowData
+from .rows import FieldNames, field_names, inputs_in, whole_text
+from .side_data import RuleGroundedness
+from .stage_calls import ReplyProblem, StageModels, StageQuestion, prompt_slots, untrusted_slots
+from .stages import GROUNDEDNESS, VALIDITY, Stage
+from .statements import TEXT
+
+MAX_TESTS_PER_CALL = 10
+"""Tests that are judged in one call."""
+MAX_RULES_PER_CALL = 25
+ROW = object_schema({"number": {"type": "integer"}, "reason": TEXT, "holds": {"type": "boolean"}})
+SCHEMA = object_schema({"verdicts": {"type": "array", "items": ROW}})
+
+
+class ValidityVerdict(NamedTuple):
+    """What was said of one of several."""
+
+    holds: bool
+    reason: str
+
+
+def parse_verdicts(said: Any, amount: int) -> list[ValidityVerdict] | ReplyProblem:
+    """One verdict for each of so many numbers, in their order.
+
+    >>> read_verdicts([{"number": 1, "reason": "It says so.", "holds": True}], 1)
+    [Verdict(holds=True, reason='It says so.')]
+    """
+    if not isinstance(said, list):
+        return ReplyProblem(f"`verdicts` is {describe_reply_value(said)}, not a list")
+    found: dict[int, ValidityVerdict] = {}
+    for place, row in enumerate(said, 1):
+        if not isinstance(row, Mapping):
+            return ReplyProblem(f"verdict {place} is {describe_reply_value(row)}, not an object")
+        number, holds, reason = row.get("number"), row.get("holds"), row.get("reason")
+        if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= amount:
+            return ReplyProblem(
+                f"`number` of verdict {place} is {describe_reply_value(number)}, and there are 1 to {amount}"
+            )
+        if not isinstance(holds, bool):
+            return ReplyProblem(f"`holds` of verdict {place} is {describe_reply_value(holds)}, not true or false")
+        if number in found:
+            return ReplyProblem(f"there are two verdicts on number {number}")
+        found[number] = ValidityVerdict(holds, shorten_reason(reason) if isinstance(reason, str) else "")
+    if missing := [number for number in range(1, amount + 1) if number not in found]:
+        return ReplyProblem(f"there is no verdict on number {missing[0]}")
+    return [found[number] for number in range(1, amount + 1)]
+
+
+async def _ask_verdicts(
+    asking: StageModels, stage: Stage, material: Mapping[str, Any], amount: int
+) -> list[ValidityVerdict]:
+    sheet = StageQuestion(words=stage.name, key="verdicts", schema=SCHEMA, material=material)
+
+    def read(found: Mapping[str, Any]) -> list[ValidityVerdict] | ReplyProblem:
+        return parse_verdicts(found["verdicts"], amount)
+
+    return await asking.ask(stage, sheet, read)
+
+
+async def check_groundedness(
+    asking: StageModels, spec: PromptSpec, rules: Sequence[str]
+) -> dict[str, RuleGroundedness]:
+    """Whether the prompt bears out each of these rules."""
+    parts = [rules[at : at + MAX_RULES_PER_CALL] for at in range(0, len(rules), MAX_RULES_PER_CALL)]
+    verdicts = await gather_all([_grounded(asking, spec, part) for part in parts])
+    said = [verdict for part in verdicts for verdict in part]
+    return {rule: RuleGroundedness(one.holds, one.reason) for rule, one in zip(rules, said, strict=True)}
+
+
+async def _grounded(asking: StageModels, spec: PromptSpec, rules: Sequence[str]) -> list[ValidityVerdict]:
+    listed = "\n".join(f"{number}. {rule}" for number, rule in enumerate(rules, 1))
+    return await _ask_verdicts(
+        asking, GROUNDEDNESS, {**prompt_slots(spec), **untrusted_slots(rules=listed)}, len(rules)
+    )
+
+
+def rows_without_validity(spec: PromptSpec, rows: Sequence[RowData]) -> list[RowData]:
+    """Those of which nobody has said yet whether they are valid; none where there is no input specification."""
+    names = field_names(spec)
+    return [r for r in rows if spec.input_spec and names.get(r, "valid") is None and inputs_in(spec, r) is not None]
+
+
+async def check_validity(asking: StageModels, spec: PromptSpec, rows: Sequence[RowData]) -> list[RowData]:
+    """The rows, with `valid` where it was not known; as they are where there is no input specification."""
+    names = field_names(spec)
+    wanted = rows_without_validity(spec, rows)
+    parts = [wanted[at : at + MAX_TESTS_PER_CALL] for at in range(0, len(wanted), MAX_TESTS_PER_CALL)]
+    verdicts = await gather_all([_valid(asking, spec, part) for part in parts])
+    said = [verdict for part in verdicts for verdict in part]
+    by_row = {id(row): verdict for row, verdict in zip(wanted, said, strict=True)}
+    return [_marked(row, by_row[id(row)], names) if id(row) in by_row else row for row in rows]
+
+
+async def _valid(asking: StageModels, spec: PromptSpec, rows: Sequence[RowData]) -> list[ValidityVerdict]:
+    pieces = [untrusted_text(f"input {n}", whole_text(spec, row)) for n, row in enumerate(rows, 1)]
+    material = {**untrusted_slots(input_spec="\n".join(spec.input_spec)), "tests": pieces}
+    return await _ask_verdicts(asking, VALIDITY, material, len(rows))
+
+
+def _marked(row: RowData, verdict: ValidityVerdict, names: FieldNames) -> RowData:
+    why = names("invalid_because")
+    plain = {key: value for key, value in row.items() if key != why}
+    reason = {} if verdict.holds else {why: verdict.reason}
+    return {**plain, names("valid"): verdict.holds, **reason}

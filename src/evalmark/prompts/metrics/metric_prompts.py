@@ -1,0 +1,174 @@
+"""`NAME.metric.prompty` files: found beside a prompt, read strictly, every fault named with its line."""
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from evalmark.core.errors import ConfigError
+from evalmark.inputs.documents.document import Document
+from evalmark.inputs.documents.faults import PlacedError
+from evalmark.inputs.documents.files import local_file, what_is
+from evalmark.inputs.documents.text import read_text
+from evalmark.prompts.templates.frontmatter import split_frontmatter
+from evalmark.prompts.templates.prompt import Input, Prompt
+from evalmark.prompts.templates.prompt_files import parse_prompt
+from evalmark.prompts.templates.rendering import place_in
+from evalmark.prompts.templates.template import template_of
+from evalmark.scoring.judges.metric_files import parse_metric
+
+from .metric import ERR, OK, PromptMetric
+from .variables import LABELS
+from .wordings import texts
+
+METRIC_ENDING = ".metric.prompty"
+METRIC_KEYS = ("score", "threshold", "direction", "repeat", "judge")
+"""Keys of the head that metric files of the other form have as well."""
+_SCORE = re.compile(r"\bscor(?:e|es|ing)\b", re.IGNORECASE)
+_RANGE = re.compile(
+    r"\b(?:scor\w*|rat(?:e|ing)\w*)\b[^.\n]{0,60}?(?<![\w.,])(\d+(?:\.\d+)?)\s*(?:to|and|through|-|\u2013)\s*(\d+(?:\.\d+)?)(?![\w%])",
+    re.IGNORECASE,
+)
+"""A span of numbers in a sentence on scores."""
+
+
+def find_metrics(prompt_path: str | os.PathLike[str]) -> list[Path]:
+    """Every `NAME.metric.prompty` in the folder of a prompt, by name.
+
+    Raises:
+        DataError: the folder may not be looked into.
+    """
+    prompt = Path(prompt_path)
+    try:
+        found = sorted(prompt.parent.iterdir())
+    except OSError as error:
+        said = error.strerror or str(error)
+        raise PlacedError(str(prompt.parent), f"cannot be looked into for metrics: {said}.") from None
+    named = (path for path in found if path.name.lower().endswith(METRIC_ENDING) and path.name != prompt.name)
+    return [local_file(path) for path in named if what_is(path) == "file"]
+
+
+def read_prompt_metric(path: str | os.PathLike[str], *, named: bool = True) -> PromptMetric:
+    """The metric in a prompt file.
+
+    A file with the tag `scorer`, or whose words ask for a score, is answered with a number from 0 to 100; any other with
+    OK or ERR. A block `score:` in the head says otherwise, as it does in metric files of the other form.
+    `named` is false for a file that was only found.
+
+    Raises:
+        ConfigError: the file cannot be read, names a variable that nothing fills, or something in it is wrong.
+    """
+    file = Path(path)
+    text = read_text(file)
+    prompt = _without_notes(parse_prompt(text, file))
+    head = split_frontmatter(text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"), file).head
+    own_score = head.data.get("score") is not None
+    scores = own_score or _asks_for_score(prompt)
+    faults = [*_variable_faults(prompt), *(() if own_score or not scores else _scale_faults(prompt))]
+    if faults:
+        raise ConfigError.of(faults)
+    metric = parse_metric(_document(prompt, head, scores))
+    used = _used_variables(prompt)
+    expected = next((known for known in prompt.inputs if known.name == "groundtruth" and known.name in used), None)
+    may_lack = expected is not None and expected.declared and not expected.required
+    return PromptMetric(
+        metric=replace(metric, notes=(*metric.notes, *prompt.notes, *_notes(prompt))),
+        prompt=prompt,
+        variables=frozenset(used & LABELS.keys()),
+        says_ok=not scores,
+        needs_expected="groundtruth" in prompt.tags or (expected is not None and not may_lack),
+        named=named,
+    )
+
+
+def _asks_for_score(prompt: Prompt) -> bool:
+    """Whether the judge is to answer with a number: by the tag, else by the words."""
+    if "scorer" in prompt.tags:
+        return True
+    words = "\n".join(message.text for message in prompt.messages)
+    asks_for_ok = all(re.search(rf"\b{word}\b", words) for word in (OK, ERR))
+    return not asks_for_ok and _SCORE.search(words) is not None
+
+
+def _variable_faults(prompt: Prompt) -> Iterator[str]:
+    """Variables that nothing fills, or that would have to be of another type."""
+    for known in prompt.inputs:
+        place = f"{prompt.file}:{known.line}"
+        if known.name not in LABELS and not (known.declared and known.default is not None):
+            close = get_close_matches(known.name, LABELS, n=1, cutoff=0.7)
+            advice = f"did you mean {{{{{close[0]}}}}}?" if close else f"there are {', '.join(LABELS)}."
+            yield f"{place}: {{{{{known.name}}}}} is no variable of a metric; {advice}"
+        elif known.name in LABELS and (known.type not in (None, "string") or known.choices):
+            yield f"{place}: {{{{{known.name}}}}} is declared as {_type(known)}; a metric gets it as a text."
+    if "output" not in _used_variables(prompt):
+        yield f"{prompt.place}: the metric has no {{{{output}}}}, so nothing would be judged; show it."
+
+
+def _used_variables(prompt: Prompt) -> set[str]:
+    """The variables that stand in a message, declared or not."""
+    return {name for message in prompt.messages for name, _ in template_of(message.text).variables}
+
+
+def _type(known: Input) -> str:
+    return "one of several choices" if known.choices else f"the type {known.type}"
+
+
+def _scale_faults(prompt: Prompt) -> Iterator[str]:
+    """Scales in the words of a metric whose numbers would be taken for 0 to 100."""
+    for message in prompt.messages:
+        for found in _RANGE.finditer(message.text):
+            low, high = float(found[1]), float(found[2])
+            if low < high and (low, high) != (0, 100) and not (low == 1 and high == 100):
+                place = place_in(prompt.file, message, message.text.count("\n", 0, found.start(1)) + 1)
+                yield (
+                    f"{place}: the words ask for a score from {found[1]} to {found[2]}, and without a block `score:` in "
+                    f"the head it is read from 0 to 100; add `score: {{type: scale, min: {found[1]}, max: {found[2]}, "
+                    "description: …}`, or ask for 0 to 100."
+                )
+
+
+def _document(prompt: Prompt, head: Document, scores: bool) -> Document:
+    """What the head says, in the form of the other metric files."""
+    kind = "percentage" if scores else "boolean"
+    data: dict[str, Any] = {
+        "name": name_of(head.path),
+        "config": {"needs_history": False, "needs_example_output": False},
+        "metric_description": prompt.description.strip() or prompt.name,
+        "score": {"type": kind, "description": texts("verdicts")["score"]},
+        "settings": {key: value for key, value in prompt.settings.items() if key != "response_format"},
+    }
+    data |= {key: head.data[key] for key in METRIC_KEYS if head.data.get(key) is not None}
+    return Document(path=head.path, data=data, lines=head.lines, notes=())
+
+
+def name_of(path: Path) -> str:
+    """What a metric file calls its metric.
+
+    >>> name_of(Path("a/nice.metric.prompty")), name_of(Path("strict.prompty"))
+    ('nice', 'strict')
+    """
+    name = path.name
+    for end in (METRIC_ENDING, ".prompty"):
+        if name.lower().endswith(end) and len(name) > len(end):
+            return name[: -len(end)]
+    return name
+
+
+def _without_notes(prompt: Prompt) -> Prompt:
+    """The prompt without the notes that keys of a metric are not read: here they are."""
+    ours = tuple(f"`{key}` is not read; it is kept as it is" for key in METRIC_KEYS)
+    return replace(prompt, notes=tuple(note for note in prompt.notes if not any(said in note for said in ours)))
+
+
+def _notes(prompt: Prompt) -> Iterator[str]:
+    """What a reader should know of words in the file that nothing acts on."""
+    if prompt.model is not None:
+        yield f"{prompt.place}: the metric names the model {prompt.model!r}; the run's judge is asked instead."
+    if prompt.schema is not None or "response_format" in prompt.settings:
+        yield f"{prompt.place}: the metric's own form of a reply is left out; the judge is told the one that is read."
+    text = "\n".join(message.text for message in prompt.messages)
+    if "input" not in _used_variables(prompt) and "<INPUT>" in text:
+        yield f"{prompt.place}: the words speak of <INPUT>, and {{{{input}}}} stands nowhere, so the judge does not see it."

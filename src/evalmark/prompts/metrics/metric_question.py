@@ -1,0 +1,82 @@
+"""A metric's messages as a question: the author's words as they are, everything else inside the fence."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evalmark.core.values.case import Turn
+from evalmark.prompts.templates.interpreter import TemplateText
+from evalmark.prompts.templates.prompt import Prompt
+from evalmark.prompts.templates.rendering import message_parts
+from evalmark.scoring.judges.delimiters import UntrustedText, delimit, delimiter_for, untrusted_text
+from evalmark.scoring.judges.question import Question
+from evalmark.scoring.judges.template import common_prompt, fill
+
+from .variables import LABELS
+from .wordings import texts
+
+Part = str | UntrustedText
+"""Words of the metric's author, or material."""
+
+
+def question_of(
+    prompt: Prompt,
+    values: Mapping[str, str],
+    form: str,
+    schema: Mapping[str, Any] | None,
+    settings: Mapping[str, Any],
+    logprobs: int = 0,
+) -> Question:
+    """What a judge is asked by a metric, with values for its variables.
+
+    The metric's own instructions stand below those that every judge is told; how to reply stands at the end.
+    """
+    messages = [(role, _question_parts(pieces, values, prompt)) for role, pieces in message_parts(prompt, values)]
+    material = tuple(part for _, parts in messages for part in parts if isinstance(part, UntrustedText))
+    mark = delimiter_for(material)
+    told = [(role, _text(parts, mark)) for role, parts in messages]
+    system = [fill(common_prompt().system, {"mark": mark}), texts("verdicts")["standards"]]
+    system += [text for role, text in told if role == "system"]
+    turns = [Turn(role=role, content=text) for role, text in told if role != "system"]
+    closing = f"{texts('verdicts')['closing']}\n{form}"
+    if turns and turns[-1].role == "user":
+        turns[-1] = Turn(role="user", content=f"{turns[-1].content}\n\n{closing}")
+    else:
+        turns.append(Turn(role="user", content=closing))
+    return Question(
+        messages=(Turn(role="system", content="\n\n".join(system)), *turns),
+        form=form,
+        material=material,
+        schema=schema,
+        settings=settings,
+        logprobs=logprobs,
+    )
+
+
+def _question_parts(pieces: Sequence[Any], values: Mapping[str, str], prompt: Prompt) -> list[Part]:
+    constants = {
+        known.default for known in prompt.inputs if known.name not in LABELS and isinstance(known.default, str)
+    }
+    return [
+        str(found)
+        if isinstance(found, TemplateText) or found in constants
+        else untrusted_text(_label(str(found), values), str(found))
+        for found in pieces
+    ]
+
+
+def _label(text: str, values: Mapping[str, str]) -> str:
+    """Of which variable a text is the value; `material` where a filter has made something else of it."""
+    known = (name for name in LABELS if name in values and values[name].strip() == text.strip())
+    return LABELS.get(next(known, ""), "material")
+
+
+def _text(parts: Sequence[Part], mark: str) -> str:
+    """The parts as one text, in which every piece of material has its lines for itself."""
+    written, is_closed = "", False
+    for part in parts:
+        shown = part if isinstance(part, str) else delimit(part, mark)
+        needs_break = is_closed if isinstance(part, str) else bool(written) and not written.endswith("\n")
+        if shown:
+            written += ("\n" if needs_break and not shown.startswith("\n") else "") + shown
+            is_closed = not isinstance(part, str)
+    return written

@@ -1,0 +1,90 @@
+"""The rules of a prompt that a machine can check, held against each output: one score a rule, and no judge asked."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+from evalmark.core.errors import ConfigError
+from evalmark.core.values.case import Case, Output
+from evalmark.core.values.plain_data import fingerprint
+from evalmark.core.values.score import Score
+from evalmark.prompts.rules.checks import RuleCheck
+from evalmark.prompts.rules.explicit_checks import explicit_check
+from evalmark.prompts.rules.rule_parser import checks_of
+from evalmark.prompts.specs.spec import PromptSpec
+from evalmark.scoring.binding.scores import unscored
+from evalmark.scoring.binding.text import text_of
+
+NO_ANSWER = "the target gave None, which is no answer; is a `return` missing?"
+VERSION = "rules-3"
+"""Of what rules are taken for; scores of another version are not those of the same scorer."""
+
+
+def has_checkable_rules(spec: PromptSpec) -> bool:
+    """Whether a machine can check a rule of the prompt at all."""
+    return bool(RuleChecks(spec=spec).checks)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuleChecks:
+    """Holds outputs against those rules of the prompt that a machine can check: a score `rules.NUMBER` for each.
+
+    >>> Rules().name
+    'rules'
+    """
+
+    name: ClassVar[str] = "rules"
+    needs_spec: ClassVar[bool] = True
+
+    spec: PromptSpec | None = None
+    """The prompt under test with its rules; a run of a prompt gives its own."""
+
+    @cached_property
+    def checks(self) -> Mapping[int, RuleCheck]:
+        """The checks of the rules, by the number of the rule; rules that only a reader can judge have none.
+
+        A check that is stated for a rule takes the place of what its words say.
+
+        Raises:
+            ConfigError: there is no prompt under test.
+        """
+        spec = self.spec
+        if spec is None:
+            raise ConfigError(f"{self.name} needs a prompt under test; name one as the target.")
+        schema = spec.prompt.schema
+        stated = {one.rule: explicit_check(one.data, schema) for one in spec.checks}
+        found = {**checks_of(spec.rules, spec.body, schema), **stated}
+        return {number: check for number, check in sorted(found.items()) if check is not None}
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with the rules, and with the prompt that they speak of."""
+        return fingerprint(VERSION, *(() if self.spec is None else (self.spec.fingerprint, *self.spec.checks)))
+
+    def __call__(self, case: Case, output: Output) -> list[Score]:
+        """One score for each rule that can be checked; a single one that is `skipped` where none can."""
+        checks = self.checks
+        if not checks:
+            return [Score(name=self.name, status="skipped", reason="the prompt has no rule that a machine can check")]
+        if output.value is None:
+            return [unscored(f"{self.name}.{number}", NO_ANSWER) for number in checks]
+        text = text_of(output.value)
+        return [self._score(number, check, text) for number, check in checks.items()]
+
+    def _score(self, number: int, check: RuleCheck, text: str) -> Score:
+        holds, reason = check(text)
+        return Score(
+            name=f"{self.name}.{number}",
+            status="skipped" if holds is None else "scored",
+            raw=holds,
+            value=None if holds is None else float(holds),
+            passed=holds,
+            reason=f"{check.says}: {reason}",
+            detail={
+                "rule": number,
+                "text": self.spec.rules[number - 1] if self.spec else "",
+                "check": check.says,
+                "is_whole": check.is_whole,
+            },
+        )

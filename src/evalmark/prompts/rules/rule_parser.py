@@ -1,0 +1,228 @@
+"""What a machine can check of a rule, read out of its words."""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from .checks import AllOf, Requirement, RuleCheck
+from .json_structure import JsonText, SchemaText, items_in, structure_in
+from .labels import OneOf, labels_in_clause
+from .language import language_in
+from .limits import Limit, is_single, limits_in
+from .markup import markup_in
+from .phrases import OUTPUT, Clause, MaskedRule, clauses, has_placeholder, is_ambiguous, is_extra, mask_rule, quoted_in
+from .text_form import NumberText, text_form_in
+from .words import label_in, words_in
+
+MAX_RULE_CHARS = 2_000
+"""Characters of a rule that is looked at; a longer one is no single rule."""
+_SUBJECT = re.compile(rf"^(?:length\s+of\s+)?(?P<thing>{OUTPUT})\b", re.IGNORECASE)
+_OF_PARTS = re.compile(r"\b(?:json|keys?|fields?|propert(?:y|ies))\b", re.IGNORECASE)
+_KEY = re.compile(r"[\"'](\w{1,40})[\"']\s*:|^\s*[-*#]*\s*(\w{1,40}):(?!//)|</?(\w{1,40})>", re.MULTILINE)
+_CUE = re.compile(r"^\s*[*#]*output:|^\s*[*#]*\w+:[*\s]*\Z", re.IGNORECASE | re.MULTILINE)
+"""What introduces an example, or the answer at the end of a prompt, and names no part of it."""
+_QUALITY = re.compile(r"be\s+(?:[a-z]+(?:,?\s+and)?\s+){0,3}[a-z]+", re.IGNORECASE)
+_ARTICLE = re.compile(r"\b(?:an?|the|of|in|to|one|that|or|not)\b", re.IGNORECASE)
+_UNCLEAR = re.compile(
+    r"\b(?:or|nor|neither|either|but|each|every|count\w*|limit\w*|length|longer|shorter|words?|sentences?|characters?|lines?|"
+    r"paragraphs?|extend\w*|exceed\w*|includ\w+\s+in)\b",
+    re.IGNORECASE,
+)
+_BESIDE = re.compile(
+    r"\b(?:follow\w*|accompan\w+|preced\w+|wrapp\w+|enclos\w+|repeat\w*|prefix\w*|suffix\w*|surround\w*|embed\w*|part|inside|within|"
+    r"translat\w+|given|split|divid\w+|doubl\w+|extend\w*|with|by|plus)\b",
+    re.IGNORECASE,
+)
+_APART = re.compile(r"(?:be\s+)?(?:follow\w*|accompan\w+|preced\w+|append\w*|prepend\w*)\b", re.IGNORECASE)
+"""What stands beside the output of which the rest of a rule speaks, and may or may not count as a part of it."""
+_HOLDS = re.compile(r"(?:contain|have|include|use)\b", re.IGNORECASE)
+
+
+_ONE_THING = re.compile(
+    rf"^{OUTPUT}\s+(?:must|should|shall|has\s+to|is\s+to)\s+(?:be|consist\s+of)\s+(?:exactly\s+)?(?:an?|one)\s+(?:single\s+)?(?:\w+\s+)?(?P<thing>paragraph|sentence)\b",
+    re.I,
+)
+_OF_THE_THING = r"^(?P<opening>(?:the\s+(?:language|length)\s+(?:of|used\s+in)\s+)?)the\s+(?:generated\s+|resulting\s+)?(?:{})(?=\s+(?:must|should|shall|is|does|has|cannot|may\s+not|never)\b)"
+_ONLY_NAME = re.compile(
+    rf"^{OUTPUT}\s+(?:must|should|shall)\s+(?:only\s+(?:include|contain|be)|(?:include|contain|be|consist\s+of)\s+only)\s+(?:the\s+)?(?:name\s+of\s+the\s+)?"
+    r"(?:chosen\s+|selected\s+)?(?:category|label|class)(?:\s+name)?(?:\s+as\s+a\s+single\s+word)?(?:,?\s+(?:without|with\s+no)\s[^.]*|\s+and\s+nothing\s+else)?\.?$",
+    re.IGNORECASE,
+)
+_CLASSIFIES = re.compile(
+    rf"^{OUTPUT}\s+(?P<verb>must|should|shall)\s+(?:classify|categorize|categorise)\s+[^,:;]{{1,60}}?\s(?:into|as)\s+(?=(?:exactly\s+)?one\s)(?P<labels>.+)$",
+    re.IGNORECASE,
+)
+
+
+class RuleContext(NamedTuple):
+    """What else is known of the prompt whose rule it is."""
+
+    prompt: str = ""
+    schema: Mapping[str, Any] | None = None
+    parts: Collection[str] = ()
+    """What the parts of an output are called, in lower case."""
+    things: Collection[str] = ()
+    """What the whole output is called, where another rule says that it is one such thing: `paragraph`."""
+    is_only_label: bool = False
+    """Whether another rule says that the output is the name of a category and nothing else."""
+
+
+def checks_of(rules: Sequence[str], prompt: str = "", schema: Mapping[str, Any] | None = None) -> dict[int, RuleCheck]:
+    """The checks of the rules of a prompt, by their number from 1, where rules that speak of each other are read together.
+
+    Where one says that the output must be a single paragraph, another one of "the paragraph" is one of the output. Where one
+    says that it must only be the name of the category, another one that lists the categories says which names there are.
+
+    >>> {n: check.says for n, check in checks_of(["The output must be one paragraph.", "The paragraph must be in English."]).items()}
+    {1: 'exactly 1 paragraph', 2: 'in English'}
+    """
+    things = [match["thing"].lower() for rule in rules if (match := _ONE_THING.match(rule)) and _is_one(rule)]
+    parts = parts_in(rules, prompt, schema)
+    only_label = any(_ONLY_NAME.match(" ".join(rule.split())) for rule in rules)
+    context = RuleContext(prompt, schema, parts, tuple(dict.fromkeys(things)), only_label)
+    found = {number: _check(rule, context) for number, rule in enumerate(rules, 1)}
+    return {number: check for number, check in found.items() if check is not None}
+
+
+def _is_one(rule: str) -> bool:
+    """Whether a rule is read as one that says that the output is a single thing."""
+    check = check_of(rule)
+    return any(map(is_single, check.checks if isinstance(check, AllOf) else (check,))) if check is not None else False
+
+
+def check_of(
+    rule: str, prompt: str = "", schema: Mapping[str, Any] | None = None, parts: Collection[str] = ()
+) -> RuleCheck | None:
+    """The check of a rule in English; None where none is certain, which is so of most rules.
+
+    A rule has a check only where every word of it is understood, or what is left asks for something more: then the check
+    can only refute the rule. A condition, an exception, an example or a wish leaves the rule to a reader, and so does
+    whatever may be said of a part of the output. `prompt` is the text of the prompt, to which rules refer for lists of
+    labels; `schema` the one it asks for; `parts`, in lower case, what it calls the parts of an output: a rule of
+    "the reply" is not one of the output where the output has a field of that name.
+
+    >>> check_of("The output must be a single paragraph that does not exceed 80 words.").says
+    'exactly 1 paragraph, at most 80 words'
+    >>> check_of("The output should ideally be one sentence.") is None
+    True
+    """
+    return _check(rule, RuleContext(prompt, schema, parts))
+
+
+def _check(rule: str, context: RuleContext) -> RuleCheck | None:
+    if not rule.strip() or len(rule) > MAX_RULE_CHARS:
+        return None
+    read = mask_rule(rule)
+    if is_ambiguous(read.text) or has_placeholder(read):
+        return None
+    demands = [_requirement(_with_output_as_subject(sentence, context), read, context) for sentence in read.sentences]
+    if None in demands:
+        return None
+    found = [check for demand in demands if demand for check in demand.checks]
+    checks = tuple(check for place, check in enumerate(found) if check not in found[:place])
+    sorts = context.is_only_label and any(map(_CLASSIFIES.match, read.sentences))  # the right one, too
+    return _combine(checks, not sorts and all(demand.is_whole for demand in demands if demand))
+
+
+def _with_output_as_subject(sentence: str, context: RuleContext) -> str:
+    """The sentence as one of the output, where it speaks of the output by another name."""
+    if context.things:
+        pattern = _OF_THE_THING.format("|".join(context.things))
+        sentence = re.sub(pattern, lambda match: f"{match['opening']}the output", sentence, flags=re.IGNORECASE)
+    if context.is_only_label and (match := _CLASSIFIES.match(sentence)):
+        return f"The output {match['verb']} be {match['labels']}"
+    return sentence
+
+
+def _combine(checks: tuple[RuleCheck, ...], is_whole: bool) -> RuleCheck | None:
+    if len(checks) > 1:
+        return AllOf(checks=checks, is_whole=is_whole)
+    return replace(checks[0], is_whole=is_whole and checks[0].is_whole) if checks else None  # type: ignore[type-var]
+
+
+def parts_in(rules: Iterable[str], prompt: str = "", schema: Mapping[str, Any] | None = None) -> frozenset[str]:
+    """What the parts of an output are called, in lower case: the fields that a schema, the rules or the prompt name.
+
+    >>> sorted(parts_in(["The output is a JSON object with the keys 'reply' and 'Topic'."]))
+    ['reply', 'topic']
+    """
+    named = schema.get("properties") if schema is not None else None
+    found = [str(name) for name in named] if isinstance(named, Mapping) else []
+    found += [word for rule in rules if _OF_PARTS.search(rule) for word in quoted_in(rule)]
+    found += [
+        name for text in (*rules, prompt) for groups in _KEY.findall(_CUE.sub("", text)) for name in groups if name
+    ]
+    return frozenset(name.lower() for name in found)
+
+
+def _requirement(sentence: str, rule: MaskedRule, context: RuleContext) -> Requirement | None:
+    """What a sentence asks of the whole output; None where a part of it is not understood and may change the rest."""
+    if is_extra(sentence):
+        return Requirement(is_whole=False)
+    if whole := markup_in(sentence) or items_in(sentence) or label_in(sentence, rule, context.prompt):
+        return whole
+    if _speaks_of_a_part(sentence, context.parts):
+        return None
+    said = clauses(sentence)
+    found = [_of_clause(clause, rule, context) for clause in said]
+    if not any(found) or not _is_consistent(said, found):
+        return None
+    checks = tuple(check for demand in found if demand for check in demand.checks)
+    return Requirement(checks, all(demand is not None and demand.is_whole for demand in found))
+
+
+def _is_consistent(said: tuple[Clause, ...], found: list[Requirement | None]) -> bool:
+    """Whether the clauses that are not understood change nothing in the others."""
+    first = next(place for place, demand in enumerate(found) if demand is not None)
+    for place, (clause, demand) in enumerate(zip(said, found, strict=True)):
+        if clause.of_one and (
+            not place or _HOLDS.match(said[place - 1].text) or not _says_what_it_is(found[place - 1])
+        ):
+            return False
+        if demand is None and (_UNCLEAR.search(clause.text) or clause.of_one):
+            return False
+        if demand is None and place < first and not _is_quality(clause):
+            return False
+    if any(demand is None and _APART.match(clause.text) for clause, demand in zip(said, found, strict=True)):
+        return False
+    exact = any(_is_exact(check) for demand in found if demand for check in demand.checks)
+    unread = [clause for clause, demand in zip(said, found, strict=True) if demand is None]
+    return not exact or all(clause.negated or _says_how(clause) for clause in unread)
+
+
+def _is_exact(check: RuleCheck) -> bool:
+    """Whether a check leaves no room for anything beside what it names, which another demand may ask for."""
+    return isinstance(check, OneOf | JsonText | SchemaText | NumberText) or (
+        isinstance(check, Limit) and check.low == check.high
+    )
+
+
+def _says_how(clause: Clause) -> bool:
+    """Whether a clause says how the output is to be, and not what else is to stand in it."""
+    return clause.text.lower().startswith("be ") and _BESIDE.search(clause.text) is None
+
+
+def _says_what_it_is(demand: Requirement | None) -> bool:
+    """Whether a clause ends with the one thing that the output is, of which the next clause says more."""
+    return demand is not None and bool(demand.checks) and is_single(demand.checks[-1])
+
+
+def _is_quality(clause: Clause) -> bool:
+    return _QUALITY.fullmatch(clause.text) is not None and _ARTICLE.search(clause.text) is None
+
+
+def _of_clause(clause: Clause, rule: MaskedRule, context: RuleContext) -> Requirement | None:
+    return (
+        labels_in_clause(clause, rule, context.prompt)
+        or structure_in(clause, rule, context.schema)
+        or limits_in(clause)
+        or words_in(clause, rule)
+        or language_in(clause)
+        or text_form_in(clause)
+    )
+
+
+def _speaks_of_a_part(sentence: str, parts: Collection[str]) -> bool:
+    subject = _SUBJECT.search(sentence) if parts else None
+    return subject is not None and subject["thing"].lower().split()[-1] in parts

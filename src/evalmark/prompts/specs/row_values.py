@@ -1,0 +1,97 @@
+"""Which values a test gives to the inputs of its prompt."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from evalmark.core.errors import ConfigError
+from evalmark.inputs.documents.faults import PlacedError
+from evalmark.inputs.documents.strict_json import parse_json
+from evalmark.prompts.templates.prompt import Prompt
+from evalmark.prompts.templates.rendering import render
+from evalmark.scoring.binding.text import preview
+
+_PARSED = ("array", "object", "thread")
+"""Types of inputs that a text stands for as JSON."""
+
+
+class InvalidRowError(ValueError):
+    """What is wrong with one row, a sentence without its full stop."""
+
+
+def input_values(
+    prompt: Prompt, whole: Any, columns: Mapping[str, Any], parameters: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The values of a prompt's inputs; `whole` holds them together, `columns` each by itself.
+
+    What a scenario sets stands fast. A text is the value of the only input without a default; where there are several
+    it is a JSON object.
+
+    Raises:
+        UnfitRowError: there is none, or the prompt cannot take one of them.
+    """
+    open_ones = [known.name for known in prompt.inputs if known.required and known.name not in parameters]
+    found = dict(columns) if whole is None else _split_value(prompt, whole, open_ones)
+    if prompt.inputs and not any(map(_is_not_blank, found.values())) and (open_ones or not parameters):
+        raise InvalidRowError(f"the test has no input; give {_name_list(open_ones or _names(prompt))}")
+    types = {known.name: known.type for known in prompt.inputs}
+    typed = {name: _parse_json_value(name, value, types[name] in _PARSED) for name, value in found.items()}
+    values = {**typed, **parameters}
+    try:
+        render(prompt, values)
+    except ConfigError as fault:
+        raise InvalidRowError("; ".join(line.rstrip(".") for line in str(fault).splitlines())) from None
+    return values
+
+
+def _split_value(prompt: Prompt, whole: Any, open_ones: list[str]) -> dict[str, Any]:
+    names = _names(prompt)
+    if not names:
+        raise InvalidRowError("the prompt has no input that could take the test's")
+    data = _object_in(whole)
+    if data is not None and (data.keys() <= set(names) or len(open_ones) > 1 or isinstance(whole, Mapping)):
+        if strange := next((key for key in data if key not in names), None):
+            raise InvalidRowError(f"{preview(strange)} is no input of the prompt; it has {_name_list(names)}")
+        return data
+    if len(open_ones) > 1:
+        raise InvalidRowError(
+            f"the test is the text {preview(whole)}, and the prompt takes {_name_list(open_ones)}; write a JSON object"
+        )
+    return {(open_ones or names)[0]: whole}
+
+
+def _object_in(whole: Any) -> dict[str, Any] | None:
+    """The object that a value is, or that a text says as JSON; None where it is none."""
+    if isinstance(whole, str) and whole.lstrip().startswith("{"):
+        try:
+            whole = parse_json(whole, "")
+        except PlacedError:
+            return None
+    return dict(whole) if isinstance(whole, Mapping) and whole else None
+
+
+def _parse_json_value(name: str, value: Any, is_data: bool) -> Any:
+    if not (is_data and isinstance(value, str)):
+        return value
+    try:
+        return parse_json(value, "")
+    except PlacedError as fault:
+        raise InvalidRowError(
+            f"{backticked(name)} is {preview(value)}, which is no JSON: {fault.message.rstrip('.')}"
+        ) from None
+
+
+def _is_not_blank(value: Any) -> bool:
+    return bool(value.strip()) if isinstance(value, str) else value is not None
+
+
+def _names(prompt: Prompt) -> list[str]:
+    return [known.name for known in prompt.inputs]
+
+
+def _name_list(names: list[str]) -> str:
+    return ", ".join(map(backticked, names))
+
+
+def backticked(name: str) -> str:
+    """The name of a field in the middle of a sentence."""
+    return f"`{name}`"

@@ -1,0 +1,361 @@
+"""The walk over a template's tree that writes a message: plain data only, every step counted."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from jinja2 import nodes
+
+from evalmark.core.values.case import Turn
+
+from .filters import FILTERS, MAX_PROMPT_CHARS, FilterError, kind_of, text_of
+from .template import BrokenTemplateError, targets_of, template_of
+
+MAX_STEPS = 1_000_000
+"""Parts of templates that are looked at for one prompt, each turn of a loop anew; texts on the way count by length."""
+CHARS_PER_STEP = 64
+
+
+@dataclass(frozen=True, slots=True)
+class MissingValue:
+    """Stands for a variable, or a part of one, that has no value."""
+
+    name: str
+    optional: bool = False
+    """Whether the prompt says that it may be left out; then nothing stands in its place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A picture in the middle of a message."""
+
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """Turns of a conversation in the middle of the messages."""
+
+    turns: tuple[Turn, ...]
+
+
+class TemplateText(str):
+    """Text of the template itself."""
+
+    __slots__ = ()
+
+
+MessagePart = str | Image | Thread
+
+
+@dataclass(slots=True)
+class RenderBudget:
+    """How much more one prompt may take, over all its messages."""
+
+    steps: int = MAX_STEPS
+    letters: int = MAX_PROMPT_CHARS
+
+    def spend(self, node: nodes.Node, steps: int) -> None:
+        """Count some steps.
+
+        Raises:
+            BrokenTemplateError: there are none left.
+        """
+        self.steps -= steps
+        if self.steps < 0:
+            raise BrokenTemplateError(node.lineno, f"the loops take more than {MAX_STEPS:,} steps; give shorter lists.")
+
+
+@dataclass(slots=True)
+class MessageBuilder:
+    """One message in the making."""
+
+    allowance: RenderBudget
+    pieces: list[MessagePart] = field(default_factory=list)
+    missing: dict[str, int] = field(default_factory=dict)
+    """What had no value where one was needed, each with the line of its first use."""
+
+    def say(self, node: nodes.Node, piece: MessagePart) -> None:
+        """Add a piece of the message.
+
+        Raises:
+            BrokenTemplateError: the prompt grows too long.
+        """
+        if isinstance(piece, str):
+            self.allowance.letters -= len(piece)
+            if self.allowance.letters < 0:
+                raise BrokenTemplateError(node.lineno, f"the prompt grows longer than {MAX_PROMPT_CHARS:,} characters.")
+        self.pieces.append(piece)
+
+    def needed(self, node: nodes.Node, value: Any) -> bool:
+        """Whether there is a value; one that is missing and should not be is noted."""
+        if not isinstance(value, MissingValue):
+            return True
+        if not value.optional:
+            self.missing.setdefault(value.name, node.lineno)
+        return False
+
+
+Scope = Mapping[str, Any]
+
+
+def render_template(text: str, values: Scope, allowance: RenderBudget) -> MessageBuilder:
+    """A template with its variables filled in, once: what a value holds is never looked at for templates or roles.
+
+    Raises:
+        BrokenTemplateError: a value is of a type that the template cannot use there, or a limit is reached.
+    """
+    writing = MessageBuilder(allowance)
+    _render_nodes(writing, template_of(text).body, values)
+    return writing
+
+
+def _render_nodes(writing: MessageBuilder, body: Iterable[nodes.Node], scope: Scope) -> None:
+    for node in body:
+        writing.allowance.spend(node, 1)
+        _STATEMENTS[type(node)](writing, node, scope)
+
+
+def _output(writing: MessageBuilder, node: Any, scope: Scope) -> None:
+    for part in node.nodes:
+        if isinstance(part, nodes.TemplateData):
+            writing.say(part, TemplateText(part.data))
+            continue
+        value = _value(writing, part, scope)
+        if not writing.needed(part, value):
+            continue
+        if isinstance(value, (Image, Thread)):
+            writing.say(part, value)
+        elif value is None:
+            raise BrokenTemplateError(part.lineno, "null stands where a text should; give it a value or a `default`.")
+        else:
+            writing.say(part, _as_text(part, value))
+
+
+def _as_text(node: Any, value: Any) -> str:
+    try:
+        return text_of(value)
+    except TypeError:  # a list with a picture in it
+        raise BrokenTemplateError(node.lineno, "a picture or a conversation stands by itself, in no list.") from None
+
+
+def _if(writing: MessageBuilder, node: Any, scope: Scope) -> None:
+    for branch in (node, *node.elif_):
+        if _is_true(writing, branch.test, scope):
+            _render_nodes(writing, branch.body, scope)
+            return
+    _render_nodes(writing, node.else_, scope)
+
+
+def _for(writing: MessageBuilder, node: Any, scope: Scope) -> None:
+    targets = targets_of(node)
+    writing.allowance.spend(node, len(scope) // CHARS_PER_STEP)
+    inner = dict(scope)
+    rounds = []
+    for item in _loop_items(writing, node, scope):
+        writing.allowance.spend(node, 1)
+        named = _loop_variables(node, targets, item)
+        inner |= named
+        if node.test is None or _is_true(writing, node.test, inner):
+            rounds.append(named)
+    for index, named in enumerate(rounds):
+        last = index == len(rounds) - 1
+        loop = {"index": index + 1, "index0": index, "first": index == 0, "last": last, "length": len(rounds)}
+        inner |= {**named, "loop": loop}
+        _render_nodes(writing, node.body, inner)
+    if not rounds:
+        _render_nodes(writing, node.else_, scope)
+
+
+def _loop_items(writing: MessageBuilder, node: Any, scope: Scope) -> list[Any]:
+    found = _value(writing, node.iter, scope)
+    if not writing.needed(node.iter, found):
+        return []
+    if isinstance(found, (list, dict)):
+        return list(found)
+    raise BrokenTemplateError(
+        node.lineno, f"a loop takes a list or a mapping, and {_describe_expression(node.iter)} is {kind_of(found)}."
+    )
+
+
+def _loop_variables(node: Any, targets: tuple[str, ...], item: Any) -> dict[str, Any]:
+    if not isinstance(node.target, nodes.Tuple):
+        return {targets[0]: item}
+    if not isinstance(item, list) or len(item) != len(targets):
+        raise BrokenTemplateError(
+            node.lineno, f"an item of the loop does not have the {len(targets)} parts that are named."
+        )
+    return dict(zip(targets, item, strict=True))
+
+
+def _value(writing: MessageBuilder, node: Any, scope: Scope) -> Any:
+    writing.allowance.spend(node, 1)
+    return _EXPRESSIONS[type(node)](writing, node, scope)
+
+
+def _is_true(writing: MessageBuilder, node: Any, scope: Scope) -> bool:
+    value = _value(writing, node, scope)
+    return writing.needed(node, value) and bool(value)
+
+
+def _name(writing: MessageBuilder, node: Any, scope: Scope) -> Any:
+    return scope[node.name] if node.name in scope else MissingValue(node.name)
+
+
+def _list(writing: MessageBuilder, node: Any, scope: Scope) -> Any:
+    return [item for part in node.items if writing.needed(part, item := _value(writing, part, scope))]
+
+
+def _attribute(writing: MessageBuilder, node: Any, scope: Scope) -> Any:
+    return _part(writing, node, _value(writing, node.node, scope), node.attr)
+
+
+def _item(writing: MessageBuilder, node: Any, scope: Scope) -> Any:
+    whole, key = _value(writing, node.node, scope), _value(writing, node.arg, scope)
+    return (
+        _part(writing, node, whole, key)
+        if writing.needed(node.arg, key)
+        else MissingValue(_describe_expression(node), optional=True)
+    )
+
+
+def _part(writing: MessageBuilder, node: Any, whole: Any, key: Any) -> Any:
+    """What stands under a key of a mapping, or at a place in a list: data has no other parts."""
+    if not writing.needed(node.node, whole):
+        return MissingValue(_describe_expression(node), optional=True)  # that the whole is missing has been noted
+    if isinstance(whole, dict) and isinstance(key, str):
+        return whole[key] if key in whole else MissingValue(_describe_expression(node))
+    if isinstance(whole, list) and type(key) is int:
+        return whole[key] if 0 <= key < len(whole) else MissingValue(_describe_expression(node))
+    raise BrokenTemplateError(
+        node.lineno, f"{_describe_expression(node.node)} is {kind_of(whole)}, which has no part {text_of(key)!r:.60}."
+    )
+
+
+def _default(writing: MessageBuilder, node: Any, scope: Scope) -> Any:
+    value = _value(writing, node.node, scope)
+    also_falsy = len(node.args) > 1 and _is_true(writing, node.args[1], scope)
+    if isinstance(value, MissingValue) or (also_falsy and not value):
+        return _value(writing, node.args[0], scope) if node.args else ""
+    return value
+
+
+def _filter(writing: MessageBuilder, node: Any, scope: Scope) -> Any:
+    if node.name == "default":
+        return _default(writing, node, scope)
+    value = _value(writing, node.node, scope)
+    arguments = [_value(writing, part, scope) for part in node.args]
+    given = [writing.needed(part, item) for part, item in ((node.node, value), *zip(node.args, arguments, strict=True))]
+    if not all(given):
+        return MissingValue(_describe_expression(node), optional=True)
+    writing.allowance.spend(node, _steps_for(value))
+    try:
+        found = FILTERS[node.name].apply(value, *arguments)
+    except FilterError as fault:
+        raise BrokenTemplateError(node.lineno, f"the filter {node.name!r} {fault}.") from None
+    except (TypeError, ValueError):  # pictures and conversations are no JSON
+        raise BrokenTemplateError(
+            node.lineno, f"the filter {node.name!r} cannot use {_describe_expression(node.node)}."
+        ) from None
+    writing.allowance.spend(node, _steps_for(found))
+    return found
+
+
+def _steps_for(value: Any) -> int:
+    return len(value) // CHARS_PER_STEP if isinstance(value, (str, list, dict)) else 0
+
+
+def _test(writing: MessageBuilder, node: Any, scope: Scope) -> bool:
+    value = _value(writing, node.node, scope)
+    if node.name == "none":
+        return bool(writing.needed(node.node, value) and value is None)
+    is_missing = isinstance(value, MissingValue)
+    return is_missing if node.name == "undefined" else not is_missing
+
+
+def _and(writing: MessageBuilder, node: Any, scope: Scope) -> Any:
+    left = _value(writing, node.left, scope)
+    return _value(writing, node.right, scope) if writing.needed(node.left, left) and left else left
+
+
+def _or(writing: MessageBuilder, node: Any, scope: Scope) -> Any:
+    left = _value(writing, node.left, scope)
+    return left if writing.needed(node.left, left) and left else _value(writing, node.right, scope)
+
+
+def _choice(writing: MessageBuilder, node: Any, scope: Scope) -> Any:
+    if _is_true(writing, node.test, scope):
+        return _value(writing, node.expr1, scope)
+    return "" if node.expr2 is None else _value(writing, node.expr2, scope)
+
+
+def _compare(writing: MessageBuilder, node: Any, scope: Scope) -> bool:
+    left = _value(writing, node.expr, scope)
+    for operand in node.ops:
+        right = _value(writing, operand.expr, scope)
+        if not (writing.needed(node.expr, left) and writing.needed(operand.expr, right)):
+            return False
+        writing.allowance.spend(node, _steps_for(left) + _steps_for(right))
+        if not _compare_values(node, operand.op, left, right):
+            return False
+        left = right
+    return True
+
+
+def _compare_values(node: Any, word: str, left: Any, right: Any) -> bool:
+    """Whether two plain values stand in a relation; lists and mappings only hold things, they are not compared."""
+    holder = word in ("in", "notin")
+    if _is_plain(left) and (_is_plain(right) or (holder and isinstance(right, (list, dict)))):
+        try:
+            return _RELATIONS[word](left, right)
+        except TypeError:
+            pass
+    raise BrokenTemplateError(node.lineno, f"{kind_of(left)} and {kind_of(right)} cannot be compared in this way.")
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, (str, int, float))
+
+
+def _describe_expression(node: Any) -> str:
+    """An expression as a message names it."""
+    if isinstance(node, nodes.Name):
+        return node.name
+    if isinstance(node, nodes.Getattr):
+        return f"{_describe_expression(node.node)}.{node.attr}"
+    if isinstance(node, nodes.Getitem):
+        key = node.arg.value if isinstance(node.arg, nodes.Const) else "…"
+        return f"{_describe_expression(node.node)}.{key}"
+    return "a value"
+
+
+_RELATIONS: dict[str, Callable[[Any, Any], bool]] = {
+    "eq": lambda a, b: bool(a == b),
+    "ne": lambda a, b: bool(a != b),
+    "lt": lambda a, b: bool(a < b),
+    "lteq": lambda a, b: bool(a <= b),
+    "gt": lambda a, b: bool(a > b),
+    "gteq": lambda a, b: bool(a >= b),
+    "in": lambda a, b: a in b,
+    "notin": lambda a, b: a not in b,
+}
+_STATEMENTS: dict[type, Callable[[MessageBuilder, Any, Scope], None]] = {
+    nodes.Output: _output,
+    nodes.If: _if,
+    nodes.For: _for,
+}
+_EXPRESSIONS: dict[type, Callable[[MessageBuilder, Any, Scope], Any]] = {
+    nodes.Name: _name,
+    nodes.Const: lambda writing, node, scope: node.value,
+    nodes.List: _list,
+    nodes.Tuple: _list,
+    nodes.Getattr: _attribute,
+    nodes.Getitem: _item,
+    nodes.Filter: _filter,
+    nodes.Test: _test,
+    nodes.And: _and,
+    nodes.Or: _or,
+    nodes.Not: lambda writing, node, scope: not _is_true(writing, node.node, scope),
+    nodes.CondExpr: _choice,
+    nodes.Compare: _compare,
+}

@@ -1,0 +1,65 @@
+"""The body of a prompt, split into messages where lines name roles: before anything is filled in."""
+
+import re
+from collections.abc import Iterator
+
+from .findings import Findings
+from .prompt import Message
+
+MAX_ROLE_LINE = 200
+"""Characters of a line that may name a role: patterns that allow for spaces take the square of the time."""
+_ROLE = re.compile(r"[ \t]*#?[ \t]*(system|user|assistant|developer)[ \t]*(\[[^\]]*\])?[ \t]*:[ \t]*", re.IGNORECASE)
+_OTHER_ROLE = re.compile(r"[ \t]*#?[ \t]*(tools?|function)[ \t]*(\[[^\]]*\])?[ \t]*:[ \t]*", re.IGNORECASE)
+_ROLE_OF_VALUE = re.compile(r"[ \t]*#?[ \t]*\{\{[^{}]*\brole[ \t]*\}\}[ \t]*:[ \t]*")
+_PICTURE = re.compile(r"!\[[^\]]*\]\(")
+
+
+def split_messages(body: str, line: int, findings: Findings) -> tuple[Message, ...]:
+    """The messages of a body that begins in a line of the file; text above the first role is the system's.
+
+    A role stands alone on its line, with a colon: `user:`. Blank lines around a message are not part of it.
+    """
+    messages = []
+    for role, number, lines in _sections(body.split("\n"), line, findings):
+        said = [place for place, text in enumerate(lines) if text.strip()]
+        if said:
+            text = "\n".join(lines[said[0] : said[-1] + 1])
+            messages.append(Message(role=role or "system", text=text, line=number + said[0]))
+        elif role:
+            findings.note(number - 1, f"nothing follows `{role}:`; the message is left out.")
+    return tuple(messages)
+
+
+def _sections(lines: list[str], first: int, findings: Findings) -> Iterator[tuple[str, int, list[str]]]:
+    """Role (empty above the first), number of the first line, and lines."""
+    role, start, found = "", first, list[str]()
+    for number, line in enumerate(lines, first):
+        opened = _ROLE.fullmatch(line) if ":" in line and len(line) <= MAX_ROLE_LINE else None
+        if opened is None:
+            found.append(line)
+            _note_unsupported(line, number, findings)
+            continue
+        if opened[2]:
+            findings.note(number, "what stands in brackets after a role is not sent.")
+        yield role, start, found
+        role, start, found = normalize_role(opened[1]), number + 1, []
+    yield role, start, found
+
+
+def normalize_role(word: str) -> str:
+    """A role under the name that every provider knows."""
+    return "system" if word.lower() == "developer" else word.lower()
+
+
+def _note_unsupported(line: str, number: int, findings: Findings) -> None:
+    """Say of lines that other tools read in another way that they are text here."""
+    if len(line) > MAX_ROLE_LINE:
+        return
+    if other := _OTHER_ROLE.fullmatch(line):
+        findings.note(number, f"`{other[1].lower()}:` opens no message; it is text.")
+    elif _ROLE_OF_VALUE.fullmatch(line):
+        findings.note(
+            number, "no value opens a message, so this is text; for a conversation declare an input of the type thread."
+        )
+    elif _PICTURE.search(line):
+        findings.note(number, "a picture in Markdown is text; to send one declare an input of the type image.")

@@ -1,0 +1,99 @@
+"""How the model is to be asked: the model's name, settings and schema, whatever format says it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from evalmark.core.values.call import RESERVED_SETTINGS
+from evalmark.inputs.documents.document import DataPath
+from evalmark.inputs.documents.faults import PlacedError
+from evalmark.inputs.documents.secrets import secrets_in
+from evalmark.inputs.documents.strict_json import parse_json
+
+from .findings import Findings
+from .input_values import json_preview
+
+SETTING_NAMES = {
+    "maxTokens": "max_tokens",
+    "maxOutputTokens": "max_tokens",
+    "max_output_tokens": "max_tokens",
+    "max_completion_tokens": "max_tokens",
+    "topP": "top_p",
+    "topK": "top_k",
+    "stopSequences": "stop",
+    "stop_sequences": "stop",
+    "frequencyPenalty": "frequency_penalty",
+    "presencePenalty": "presence_penalty",
+}
+"""What the formats call a setting, and what a request calls it."""
+_FORMATS = ("text", "json_object", "json_schema")
+
+
+def model_of(said: Any, findings: Findings) -> str | None:
+    """The model that the file names, in its own words."""
+    if said is None or isinstance(said, str):
+        return said or None
+    row = findings.mapping(("model",), said)
+    key = next((key for key in ("id", "name") if row.get(key) is not None), None)
+    return None if key is None else findings.text(("model", key), row[key])
+
+
+def settings_of(data: Mapping[str, Any], findings: Findings) -> dict[str, Any]:
+    """The settings of a request, under the names that requests have for them."""
+    model = data.get("model")
+    places: list[DataPath] = [("modelParameters",)]
+    if isinstance(model, Mapping):
+        places += [("model", "parameters"), ("model", "options")]
+    settings: dict[str, Any] = {}
+    for at in places:
+        said = model.get(at[1]) if len(at) == 2 and isinstance(model, Mapping) else data.get(str(at[0]))
+        for name, value in findings.mapping(at, said).items():
+            _add(settings, name, value, at, findings)
+        for where in secrets_in(said, at):
+            findings.find(where, "would be recorded with every request; put keys into the environment.")
+    return settings
+
+
+def _add(settings: dict[str, Any], name: str, value: Any, at: DataPath, findings: Findings) -> None:
+    known = SETTING_NAMES.get(name, name)
+    if known in RESERVED_SETTINGS:
+        findings.find((*at, name), "would take the place of what is asked; leave it out.")
+    elif known in settings:
+        findings.find((*at, name), f"says `{known}` a second time; leave one out.")
+    elif value is not None:
+        settings[known] = value
+
+
+def schema_of(data: Mapping[str, Any], settings: dict[str, Any], findings: Findings) -> Mapping[str, Any] | None:
+    """The schema of the object wanted back, taken out of the settings where it stands there."""
+    if (said := data.get("responseFormat")) is not None:
+        return _github_schema(said, data.get("jsonSchema"), settings, findings)
+    wanted = settings.get("response_format")
+    if not isinstance(wanted, Mapping) or wanted.get("type") != "json_schema":
+        return None
+    inner = wanted.get("json_schema")
+    schema = inner.get("schema") if isinstance(inner, Mapping) else None
+    if isinstance(schema, Mapping):
+        del settings["response_format"]
+        return schema
+    return None
+
+
+def _github_schema(said: Any, schema: Any, settings: dict[str, Any], findings: Findings) -> Mapping[str, Any] | None:
+    if said not in _FORMATS:
+        findings.find(("responseFormat",), f"is {json_preview(said)}; it takes one of {', '.join(_FORMATS)}.")
+    if said == "json_object":
+        settings.setdefault("response_format", {"type": "json_object"})
+    if said != "json_schema":
+        return None
+    at: DataPath = ("jsonSchema",)
+    if isinstance(schema, str):
+        try:
+            schema = parse_json(schema, "jsonSchema")
+        except PlacedError as error:
+            findings.find(at, f"cannot be read: {error.message}")
+            return None
+    inner = schema.get("schema") if isinstance(schema, Mapping) else None
+    if isinstance(inner, Mapping):
+        return inner
+    findings.find(at, f"is {json_preview(schema)}; it takes a mapping, or its JSON text, with `name` and `schema`.")
+    return None

@@ -1,0 +1,211 @@
+"""Prompt files: `.prompty` of both versions, GitHub Models' `.prompt.yml`, Markdown with a head."""
+
+import os
+import re
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from evalmark.inputs.documents.document import DataPath, document_of
+from evalmark.inputs.documents.faults import PlacedError
+from evalmark.inputs.documents.secrets import secrets_in
+from evalmark.inputs.documents.text import read_text
+
+from .findings import Findings
+from .frontmatter import is_text, split_frontmatter
+from .input_values import json_preview
+from .inputs import inputs_of
+from .messages import normalize_role, split_messages
+from .model_settings import model_of, schema_of, settings_of
+from .prompt import Message, Prompt
+from .references import CONNECTION_KEYS, resolve_references, without_connections
+from .samples import samples_of, scenarios_of
+from .template import MAX_TEMPLATE_CHARS, BrokenTemplateError, template_of
+
+FRONTMATTER_ENDINGS = (".prompty", ".md", ".markdown", ".txt")
+YAML_ENDINGS = (".yml", ".yaml")
+READ_KEYS = frozenset(
+    ("name", "description", "inputs", "sample", "testSamples", "testData", "scenarios", "instructions")
+)
+READ_KEYS |= frozenset(("messages", "modelParameters", "responseFormat", "jsonSchema", "tags"))
+"""Keys that have a field of their own."""
+KNOWN_KEYS = READ_KEYS | frozenset(
+    ("$schema", "kind", "displayName", "version", "metadata", "authors", "base", "model", "outputs")
+)
+KNOWN_KEYS |= frozenset((*CONNECTION_KEYS, "template", "tools", "source", "url", "imported", "evaluators"))
+MODEL_KEYS = ("id", "name", "parameters", "options")
+"""Keys of `model` that have a field of their own."""
+_BLOCK = re.compile(r":[ \t]+\|[-+1-9]{0,2}[ \t]*(?:#.*)?$")
+"""The end of a line below which a block of YAML begins."""
+_ROLES = ("system", "user", "assistant", "developer")
+NO_ENV: Mapping[str, str] = MappingProxyType({})
+
+
+def read_prompt(path: str | os.PathLike[str], env: Mapping[str, str] = NO_ENV) -> Prompt:
+    """The prompt in a file, checked as a whole.
+
+    `.prompty`, `.md` and `.txt` files have a head in YAML and messages below it; `.yml` and `.yaml` files are those of
+    GitHub Models. `env` holds the variables that `${env:NAME}` may name, with their values; no other is ever looked at.
+
+    Raises:
+        ConfigError: the file cannot be read, or something in it is wrong; all faults are named, one a line.
+    """
+    file = Path(path)
+    _kind_of(file)
+    return parse_prompt(read_text(file), file, env)
+
+
+def parse_prompt(text: str, path: Path, env: Mapping[str, str] = NO_ENV) -> Prompt:
+    """The prompt in a text that stands in `path`, by whose name its format is told.
+
+    Raises:
+        ConfigError: something in it is wrong; all faults are named, one a line.
+    """
+    is_yaml = _kind_of(path) == "yaml"
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    if len(text) > MAX_TEMPLATE_CHARS:
+        raise PlacedError(str(path), f"has {len(text):,} characters; a prompt has at most {MAX_TEMPLATE_CHARS:,}.")
+    if is_yaml:
+        findings = Findings(document=document_of(text, path, is_text))
+        messages = _yaml_messages(text, findings)
+    else:
+        head, body, line = split_frontmatter(text, path)
+        findings = Findings(document=head)
+        messages = split_messages(body, line, findings)
+    return _prompt(messages, resolve_references(without_connections(findings.document.data), env, findings), findings)
+
+
+def _kind_of(path: Path) -> str:
+    name = path.name.lower()
+    if name.endswith(FRONTMATTER_ENDINGS):
+        return "head"
+    if name.endswith(YAML_ENDINGS):
+        return "yaml"
+    raise PlacedError(
+        str(path), f"is no prompt file; its name ends in {', '.join((*FRONTMATTER_ENDINGS, *YAML_ENDINGS))}."
+    )
+
+
+def _yaml_messages(text: str, findings: Findings) -> tuple[Message, ...]:
+    """The messages of a file of GitHub Models."""
+    data = findings.document.data
+    if not isinstance(data, Mapping) or "messages" not in data:
+        raise PlacedError(findings.document.place_of(), "has no `messages`, which a prompt of GitHub Models has.")
+    lines = text.split("\n")
+    found = []
+    for number, row in enumerate(findings.list(("messages",), data["messages"])):
+        at: DataPath = ("messages", number)
+        role, content = (row.get(key) if isinstance(row, Mapping) else None for key in ("role", "content"))
+        if not isinstance(role, str) or role.lower() not in _ROLES:
+            findings.find((*at, "role"), f"is {json_preview(role)}; it takes one of {', '.join(_ROLES[:3])}.")
+        elif not isinstance(content, str) or not content.strip():
+            findings.find((*at, "content"), f"is {json_preview(content)}; it takes a text.")
+        else:
+            found.append(_yaml_message(normalize_role(role), content, findings.line_of((*at, "content")), lines))
+    return tuple(found)
+
+
+def _yaml_message(role: str, content: str, line: int, lines: list[str]) -> Message:
+    """A message with the place of its text, which in a block of YAML begins below its key."""
+    is_block = _BLOCK.search(lines[line - 1]) is not None
+    return Message(role=role, text=content.rstrip("\n"), line=line + is_block, on_one_line=not is_block)
+
+
+def _prompt(messages: tuple[Message, ...], data: Mapping[str, Any], findings: Findings) -> Prompt:
+    _check_messages(messages, findings)
+    findings.refuse()
+    _check_keys(data, findings)
+    inputs = inputs_of(data.get("inputs"), messages, findings)
+    settings = settings_of(data, findings)
+    if not inputs:
+        findings.note(messages[-1].line, "the prompt has no {{variable}}, so it asks the same whatever it is given.")
+    prompt = Prompt(
+        name=findings.text(("name",), data.get("name")) or _stem(findings.document.path),
+        messages=messages,
+        file=str(findings.document.path),
+        description=findings.text(("description",), data.get("description")) or "",
+        inputs=inputs,
+        samples=samples_of(data, inputs, findings),
+        scenarios=scenarios_of(data.get("scenarios"), inputs, findings),
+        instructions=_instructions(data.get("instructions"), findings),
+        model=model_of(data.get("model"), findings),
+        schema=schema_of(data, settings, findings),
+        settings=settings,
+        tags=_tags(data, findings),
+        rest=_rest(data, findings),
+        notes=(*findings.document.notes, *findings.notes),
+    )
+    findings.refuse()
+    return prompt
+
+
+def _check_messages(messages: tuple[Message, ...], findings: Findings) -> None:
+    if not messages and not findings.faults:
+        findings.find_in(findings.line_of(()), "the file has no message; write the prompt below its head.")
+    for message in messages:
+        try:
+            template_of(message.text)
+        except BrokenTemplateError as fault:
+            line = message.line if message.on_one_line else message.line + fault.line - 1
+            findings.find_in(line, fault.sentence)
+
+
+def _check_keys(data: Mapping[str, Any], findings: Findings) -> None:
+    for key in [name for name in data if name not in KNOWN_KEYS]:
+        close = get_close_matches(key, KNOWN_KEYS, n=1)
+        advice = f"; did you mean `{close[0]}`?" if close else "."
+        findings.note(findings.line_of((key,)), f"`{key}` is not read; it is kept as it is{advice}")
+    if data.get("base") is not None:
+        findings.find(("base",), "names a prompt to build on, which is not followed; write its keys out here.")
+    said = data.get("template")
+    kind = _template_kind(said)
+    if kind is not None and kind != "jinja2":
+        findings.find(("template",), f"asks for {json_preview(kind)}; only jinja2 is read.")
+
+
+def _template_kind(said: Any) -> Any:
+    """The language of the template, as both versions of Prompty say it; None where they do not."""
+    if not isinstance(said, Mapping):
+        return said
+    inner = said.get("format", said.get("type"))
+    return inner.get("kind") if isinstance(inner, Mapping) else inner
+
+
+def _instructions(said: Any, findings: Findings) -> dict[str, str]:
+    at: DataPath = ("instructions",)
+    found = {key: findings.text((*at, key), value) for key, value in findings.mapping(at, said).items()}
+    return {key: text for key, text in found.items() if text}
+
+
+def _tags(data: Mapping[str, Any], findings: Findings) -> tuple[str, ...]:
+    metadata = data.get("metadata")
+    inner = metadata.get("tags") if isinstance(metadata, Mapping) else None
+    at: DataPath = ("tags",) if data.get("tags") is not None else ("metadata", "tags")
+    said = inner if data.get("tags") is None else data["tags"]
+    rows = [said] if isinstance(said, str) else findings.list(at, said)
+    found = [findings.text((*at, number), row) for number, row in enumerate(rows)]
+    return tuple(tag for tag in found if tag)
+
+
+def _rest(data: Mapping[str, Any], findings: Findings) -> dict[str, Any]:
+    """All other keys, as they are: no secret among them, since results and exports hold what a prompt says."""
+    rest = {key: value for key, value in data.items() if key not in (*READ_KEYS, "model")}
+    if isinstance(model := data.get("model"), Mapping):
+        rest |= {"model": others} if (others := {k: v for k, v in model.items() if k not in MODEL_KEYS}) else {}
+    for at in secrets_in(rest):
+        findings.find(at, "holds a secret, which has no place in a prompt; put it into the environment.")
+    return rest
+
+
+def _stem(path: Path) -> str:
+    """The name of a file without what its format adds.
+
+    >>> _stem(Path("a/nice.metric.prompty")), _stem(Path("a/joke.prompt.yml"))
+    ('nice', 'joke')
+    """
+    name = path.name.rpartition(".")[0] or path.name
+    for end in (".metric", ".prompt"):
+        name = name.removesuffix(end)
+    return name or path.name

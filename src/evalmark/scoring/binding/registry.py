@@ -1,0 +1,149 @@
+"""Scorers by name: built in, installed by another package, or `package.module:attribute`."""
+
+import difflib
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from evalmark.core.errors import ConfigError
+from evalmark.core.foreign.code_access import entry_point_object
+from evalmark.core.foreign.import_guard import is_installed_entry_point
+from evalmark.core.foreign.named_objects import is_named_object, load_object
+from evalmark.core.lazy import need
+
+from .bound_scorer import ARGUMENTS, MODEL_PARAMETERS
+from .negation import Not
+from .text import preview
+
+GROUP = "evalmark.scorers"
+"""The entry-point group that holds the built-in scorers and those of other packages."""
+NEGATION_PREFIX = "not-"
+
+
+def resolve_scorer(
+    spec: str, settings: Mapping[str, Any] | None = None, place: str = "", folders: Sequence[Path] = ()
+) -> Callable[..., Any]:
+    """The scorer of a name, with its settings; `not-NAME` turns a check round.
+
+    `place` (file and line, a flag) starts every message. Modules and files are also looked for in `folders`.
+
+    >>> resolve("contains", {"any": ["Oslo"]})
+    Contains(any=['Oslo'], all=(), ignore_case=False)
+
+    Raises:
+        ConfigError: there is no such scorer, a setting is unknown, missing or of the wrong kind, or
+            a scorer that does not pass or fail is to be negated.
+    """
+    before = f"{place}: " if place else ""
+    if spec.startswith(NEGATION_PREFIX):
+        check = resolve_scorer(spec.removeprefix(NEGATION_PREFIX), settings, place, folders)
+        if not getattr(check, "is_check", False):
+            raise ConfigError(f"{before}{spec}: only checks such as equals, contains or regex can be negated.")
+        return Not(check)  # type: ignore[arg-type]
+    found = (
+        load_object(spec, folders, what=f"{before}scorer")
+        if is_named_object(spec)
+        else _installed_scorer(spec, before, folders)
+    )
+    if not callable(found):
+        raise ConfigError(f"{before}scorer {spec!r} is {preview(found)}, which cannot be called.")
+    return _build(found, _checked_settings(found, settings or {}, f"{before}{spec}", folders), spec, before)
+
+
+def scorer_names() -> tuple[str, ...]:
+    """The names of all installed scorers, sorted."""
+    return tuple(sorted({entry.name for entry in entry_points(group=GROUP)}))
+
+
+def _installed_scorer(spec: str, before: str, folders: Sequence[Path]) -> Any:
+    wanted = spec.replace("-", "_")
+    found = {entry.value: entry for entry in entry_points(group=GROUP) if entry.name.replace("-", "_") == wanted}
+    if not found:
+        near = difflib.get_close_matches(wanted, scorer_names(), n=1, cutoff=0.5) if wanted.isidentifier() else []
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise ConfigError(
+            f"{before}there is no scorer {spec!r}.{hint} There are {', '.join(scorer_names())}, "
+            "and your own as 'package.module:attribute'."
+        )
+    if len(found) > 1:
+        raise ConfigError(f"{before}two packages install a scorer {spec!r}: {', '.join(sorted(found))}. Remove one.")
+    (entry,) = found.values()
+    # Beside a suite there may be files that only look like an installed package: what these name is named by a file.
+    return (
+        _load_entry_point(entry, before)
+        if is_installed_entry_point(entry)
+        else load_object(entry_point_object(entry), folders, what=f"{before}scorer")
+    )
+
+
+def _load_entry_point(entry: EntryPoint, before: str) -> Any:
+    try:
+        return entry.load()
+    except Exception as broken:  # foreign code: the plug-in's module runs here
+        raise ConfigError(
+            f"{before}scorer {entry.name!r}: importing {entry.value} raised {type(broken).__name__}: {broken}."
+        ) from broken
+
+
+def _checked_settings(found: Any, settings: Mapping[str, Any], what: str, folders: Sequence[Path]) -> dict[str, Any]:
+    """The settings in the types that the scorer's parameters name; `what` starts every message."""
+    try:
+        parameters = inspect.signature(found).parameters
+    except (TypeError, ValueError):
+        parameters = inspect.signature(lambda **settings: None).parameters
+    taken = MODEL_PARAMETERS if inspect.isclass(found) else (*ARGUMENTS, *MODEL_PARAMETERS)
+    allowed = [
+        n for n, p in parameters.items() if n not in taken and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+    ]
+    faults = []
+    if not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        faults += [_unknown_setting(key, allowed, what) for key in settings if key not in allowed]
+    if inspect.isclass(found):
+        needed = [n for n in allowed if parameters[n].default is inspect.Parameter.empty and n not in settings]
+        faults += [f"{what}: the setting {name!r} is missing." for name in needed]
+    hints = _type_hints(found) if settings else {}
+    read = {}
+    for key, value in settings.items():
+        if key in allowed:
+            typed = need(
+                "evalmark.scoring.binding.setting_types"
+            )  # most scorers have no settings, and need no pydantic
+            read[key], fault = typed.read_setting(value, hints.get(key, Any), folders)
+            faults += [f"{what}: the setting {key!r} is {preview(value)}: {fault}."] if fault else []
+    if faults:
+        raise ConfigError.of(faults)
+    return {**settings, **read}
+
+
+def _unknown_setting(key: str, allowed: Sequence[str], what: str) -> str:
+    near = difflib.get_close_matches(key, allowed, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    knows = f"it knows {', '.join(allowed)}" if allowed else "it has none"
+    return f"{what}: there is no setting {key!r}; {knows}.{hint}"
+
+
+def _type_hints(found: Any) -> Mapping[str, Any]:
+    source = found if inspect.isclass(found) or inspect.isroutine(found) else type(found).__call__
+    if inspect.isclass(found) and "__dataclass_fields__" not in vars(found):
+        source = found.__init__
+    try:
+        return get_type_hints(source)
+    except (NameError, TypeError):  # a foreign annotation that cannot be read
+        return {}
+
+
+def _build(found: Any, settings: Mapping[str, Any], spec: str, before: str) -> Callable[..., Any]:
+    if not inspect.isclass(found):
+        plain: Callable[..., Any] = functools.partial(found, **settings) if settings else found
+        return plain
+    make: Callable[..., Any] = found
+    try:
+        scorer: Callable[..., Any] = make(**settings)
+    except ConfigError as error:
+        raise type(error)(f"{before}{error}") from error
+    except Exception as broken:  # foreign code: the scorer's own class
+        raise ConfigError(f"{before}{spec}: making it raised {type(broken).__name__}: {broken}.") from broken
+    return scorer

@@ -1,0 +1,50 @@
+"""Answers as text, and the short form in which a reason shows them."""
+
+import json
+from typing import Any
+
+from evalmark.core.values.plain_data import plain
+
+NO_EXPECTED = "the case has no expected answer"
+MAX_PREVIEW_CHARS = 80
+"""Characters of an answer that a reason shows."""
+
+
+def text_of(value: Any) -> str:
+    """An answer as text: itself, nothing for None, and JSON for anything else.
+
+    >>> text_of("Oslo"), text_of(None), text_of({"city": "Tromsø"})
+    ('Oslo', '', '{"city": "Tromsø"}')
+    """
+    if isinstance(value, str):
+        return value
+    return "" if value is None else json.dumps(plain(value), ensure_ascii=False, sort_keys=True)
+
+
+def preview(value: Any, start: int = 0) -> str:
+    r"""A value as a reason shows it: on one line, quoted where it is a text, cut where it is long.
+
+    >>> shown("a\nb"), shown(7), shown(None)
+    ("'a\\nb'", '7', 'nothing')
+    >>> shown("x" * 100).removeprefix("'" + "x" * 80)
+    "'… (100 characters)"
+    """
+    text = text_of(value)
+    cut = text[start : start + MAX_PREVIEW_CHARS]
+    head, tail = "…" if start else "", "…" if start + MAX_PREVIEW_CHARS < len(text) else ""
+    if isinstance(value, str):
+        return f"{head}{cut!r}{tail}" + (f" ({len(text):,} characters)" if head or tail else "")
+    return "nothing" if value is None else f"{head}{_escaped(cut)}{tail}"
+
+
+def preview_pair(one: Any, other: Any) -> tuple[str, str]:
+    """Two values side by side, cut so that the place where they part can be seen."""
+    if one == other or not (isinstance(one, str) and isinstance(other, str)):
+        return preview(one), preview(other)
+    parting = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    start = max(0, parting - MAX_PREVIEW_CHARS // 4) if parting > MAX_PREVIEW_CHARS // 2 else 0
+    return preview(one, start), preview(other, start)
+
+
+def _escaped(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()
