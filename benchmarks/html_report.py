@@ -20,7 +20,7 @@ from evalmark.core.values.run import DatasetInfo, Metric
 from evalmark.core.values.score import Trial
 from evalmark.reports.files.options import Options
 from evalmark.reports.files.run_html import as_html
-from evalmark.stats.summary.collect import summarise
+from evalmark.stats.summary.summarise import summarise
 
 WORDS = [
     *("the parcel", "of", "order", "a customer", "asks", "where", "it is", "and", "the carrier", "says that", "within"),

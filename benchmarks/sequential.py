@@ -23,8 +23,8 @@ from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Trial
 from evalmark.stats.inference.intervals import LEVEL
 from evalmark.stats.inference.sequential import BettingSequence, Wealth
-from evalmark.stats.summary.bars import NotWorse
-from evalmark.stats.summary.deciding import Deciding, Whole
+from evalmark.stats.summary.criteria import NotWorse
+from evalmark.stats.summary.sequential_gate import PlannedRun, SequentialGate
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 ENOUGH = -math.log1p(-LEVEL)
@@ -75,10 +75,10 @@ class Gated:
     def decided(self, source: np.random.Generator) -> tuple[str | None, int]:
         """What is said, if anything, before the last case of a random order, and after how many cases."""
         size = len(self.values)
-        whole = Whole(sizes={"cases": size}, metrics=[Metric(name="metric")], targets=["target"])
+        whole = PlannedRun(sizes={"cases": size}, metrics=[Metric(name="metric")], targets=["target"])
         before = {("cases", place): value for place, value in enumerate(self.earlier or ())}
         beside = [partial(NotWorse, before, lambda results: results[0].scores[0].value, 0.02)] if self.earlier else []
-        deciding = Deciding(self.gate, whole, more=beside)
+        deciding = SequentialGate(self.gate, whole, more=beside)
         for place in source.permutation(size)[:-1]:
             deciding.take([result(int(place), self.values[place])])
             if deciding.outcome is not None:

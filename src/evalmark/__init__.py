@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .scoring.builtin.similarity import Similarity
     from .scoring.builtin.structured_output import StructuredOutput
     from .scoring.builtin.tool_calls import ToolCalls
-    from .stats.comparison.comparing import compare
+    from .stats.comparison.compare import compare
     from .tracing.recorder.door import record
 
 __all__ = [
@@ -86,7 +86,7 @@ __getattr__ = deferred(
         "Turn": "evalmark.core.values.case",
         "chat_model": "evalmark.runs.planning.chat_models",
         "check_factuality": "evalmark.harness.evals.factuality",
-        "compare": "evalmark.stats.comparison.comparing",
+        "compare": "evalmark.stats.comparison.compare",
         "describe_eval": "evalmark.harness.evals.definition",
         "evaluate": "evalmark.runs.execution.evaluation",
         "evaluate_async": "evalmark.runs.execution.evaluation",

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from evalmark.stats.calibration.canaries import shipped_canaries
-from evalmark.stats.calibration.lock_reading import read_lock
+from evalmark.stats.calibration.canaries import builtin_canaries
+from evalmark.stats.calibration.lock_reader import read_lock
 from evalmark.store import open_store
 from evalmark.testing.scripted import ScriptedServer
 from tests.stats.calibration.saying import SESSION, on, span
@@ -272,7 +272,7 @@ def test_canaries_are_judged_once_and_replayed_then(evalmark, judged):
     said = evalmark("audit", "--canaries", "--cases", "1")
     assert said.code == 0
     sent = len(judged.requests) - before
-    assert sent == len(shipped_canaries())
+    assert sent == len(builtin_canaries())
     assert said.out.index("calls") < said.out.index("canaries  ")
     row = next(line for line in said.out.splitlines() if line.strip().startswith("orders"))
     assert re.search(r"orders +\d of 8 ", row)

@@ -8,7 +8,7 @@ import pytest
 
 import evalmark as library
 from evalmark.recording import flush
-from evalmark.stats.calibration.lock_reading import read_lock
+from evalmark.stats.calibration.lock_reader import read_lock
 from evalmark.store import open_store
 from evalmark.unit_tests import UnitTest
 

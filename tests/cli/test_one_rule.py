@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from evalmark.stats.calibration.lock import Lock, locked
+from evalmark.stats.calibration.lock_file import LockFile, lock_entries
 from evalmark.testing.scripted import ScriptedServer
-from tests.stats.calibration.test_learning import learned, spread
+from tests.stats.calibration.test_threshold_calibration import learned, spread
 
 SCORER = '''
 LIMIT = 20
@@ -69,9 +69,9 @@ def test_another_threshold_of_a_suite_is_no_change(evalmark, folder, then, now, 
 @pytest.mark.parametrize(("then", "now"), [(0.8, 0.05), (0.05, 0.8)], ids=["loosened", "tightened"])
 def test_another_threshold_of_a_lock_file_is_no_change(evalmark, folder, then, now):
     Path("s.yaml").write_text("name: bot\ndatasets: [rows.jsonl]\nmetrics: [scoring:close]\n")
-    (entry,) = locked(learned(*spread(70, 40)), "2026-11-22T12:00:00Z", "0.1.0")
+    (entry,) = lock_entries(learned(*spread(70, 40)), "2026-11-22T12:00:00Z", "0.1.0")
     for threshold in (then, now):
-        lock = Lock(metrics={"close": replace(entry, metric="close", threshold=threshold)})
+        lock = LockFile(metrics={"close": replace(entry, metric="close", threshold=threshold)})
         Path("evalmark.lock.json").write_text(lock.text)
         evalmark("run", "s.yaml", "-q", "--lock", "evalmark.lock.json")
     found = evalmark("compare", "last", "last~1")

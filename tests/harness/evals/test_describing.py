@@ -11,8 +11,8 @@ from evalmark.harness.evals.failure import failure_message
 from evalmark.harness.evals.rows import read_rows
 from evalmark.harness.evals.thresholds import UNSET
 from evalmark.inputs.datasets.options import BadRow
-from evalmark.stats.summary.collect import summarise
-from evalmark.stats.summary.gate import judge
+from evalmark.stats.summary.gate import apply_gate
+from evalmark.stats.summary.summarise import summarise
 
 
 def right(output, expected):
@@ -145,4 +145,4 @@ def test_an_eval_that_is_skipped_runs_no_case_and_keeps_no_run(tmp_path):
     assert (called, run.results) == ([], ())
     assert run.notes[-1] == "The eval was skipped: its skip_if is true. No case was run, and nothing was stored."
     assert not (tmp_path / "runs.db").exists()
-    assert judge(summarise(run), run.gate).outcome == "cannot tell"
+    assert apply_gate(summarise(run), run.gate).outcome == "cannot tell"

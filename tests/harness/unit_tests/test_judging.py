@@ -12,7 +12,7 @@ from evalmark.harness.unit_tests.embed_function import embedder_of
 from evalmark.harness.unit_tests.evaluation import CosineScoreEvaluationStrategy
 from evalmark.models.embeddings.local import LocalEmbedder
 from evalmark.runs.planning.models import Models
-from evalmark.stats.summary.collect import summarise
+from evalmark.stats.summary.summarise import summarise
 from evalmark.unit_tests import UnitTest
 
 from .recorded import angle, case, cosine, near

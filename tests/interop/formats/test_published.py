@@ -10,7 +10,7 @@ from collections import Counter
 import pytest
 
 from evalmark.interop.formats.promptpex import read_promptpex
-from evalmark.stats.summary.standings import overview
+from evalmark.stats.summary.target_overview import overview
 
 WORDS = {"ok": True, "err": False, "": None}
 FOLDERS = ("elements", "extract-names", "speech-tag", "text-to-p")

@@ -17,8 +17,8 @@ from evalmark.inputs.datasets.read import read_cases
 from evalmark.interop.shared.portable import Portable
 from evalmark.prompts.templates.prompt_files import parse_prompt, read_prompt
 from evalmark.prompts.templates.rendering import render
-from evalmark.stats.summary.collect import summarise
-from evalmark.stats.summary.gate import judge
+from evalmark.stats.summary.gate import apply_gate
+from evalmark.stats.summary.summarise import summarise
 from tests.reports.text import agents, example, judged
 
 from .carried import CARRIED, FORMATS, RUN, laid_out, same
@@ -118,7 +118,7 @@ def test_a_run_comes_back_whole(name, given, tmp_path):
     found = back(name, given, tmp_path)
     assert same(found) == same(given.run)
     figures = [summarise(replace(run, results=[*run.results])) for run in (found, given.run)]
-    assert judge(figures[0], found.gate) == judge(figures[1], given.run.gate)
+    assert apply_gate(figures[0], found.gate) == apply_gate(figures[1], given.run.gate)
 
 
 @pytest.mark.parametrize("name", FORMATS)

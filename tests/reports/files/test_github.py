@@ -11,7 +11,7 @@ from evalmark import Case, Gate, Output, Result, Run, Score
 from evalmark.core.values.score import Trial
 from evalmark.reports.files.github import LIMIT, LISTED, annotations, as_github
 from evalmark.reports.files.options import Options
-from evalmark.stats.summary.collect import summarise
+from evalmark.stats.summary.summarise import summarise
 from tests.reports.text import judged
 from tests.reports.text.example import RUN, everywhere
 

@@ -17,7 +17,7 @@ from evalmark.core.values.usage import Usage
 from evalmark.reports.files.comparison_json import comparison_as_json
 from evalmark.reports.files.options import Options
 from evalmark.reports.files.run_json import as_json, as_jsonl
-from evalmark.stats.summary.collect import summarise
+from evalmark.stats.summary.summarise import summarise
 from tests.reports.text import compared, judged, sides
 from tests.reports.text.example import HOSTILE, RESULTS, RUN, everywhere
 

@@ -8,12 +8,12 @@ from evalmark.core.values.score import Trial
 from evalmark.reports.html.agreement_chart import agreement_drawn, flips_drawn
 from evalmark.reports.html.trend_points import Milestone, Passage, course_lines, milestone, whole_lines
 from evalmark.reports.text.numbers import DASH
-from evalmark.stats.calibration.audit import Truths
-from evalmark.stats.calibration.auditing import audited
-from evalmark.stats.calibration.known import Known
+from evalmark.stats.calibration.audit import audit_judge
+from evalmark.stats.calibration.audit_results import GroundTruth
+from evalmark.stats.calibration.labelled_scores import LabelledScores
 from evalmark.stats.inference.intervals import Share, wilson
-from evalmark.stats.summary.collect import summarise
-from evalmark.stats.summary.gate import figures_and_verdict
+from evalmark.stats.summary.gate import summary_and_verdict
+from evalmark.stats.summary.summarise import summarise
 
 JUDGES = tuple(Metric(name=f"kind [{judge}]", base="kind", judge=judge, threshold=0.5) for judge in "ab")
 
@@ -47,13 +47,13 @@ def a_run(name="r", gate=None, **fields):
 def test_agreement_is_that_of_an_audit_and_of_the_run():
     run = a_run()
     truths = {r.trial.id: int(r.trial.case.id) % 3 > 0 for r in run.results if int(r.trial.case.id) % 2}
-    known = Known(run.metrics, lambda result: truths.get(result.trial.id))
+    known = LabelledScores(run.metrics, lambda result: truths.get(result.trial.id))
     for result in run.results:
         known.add(result)
     summary = summarise(run)
     drawn = agreement_drawn(known.separated(), summary.agreements, "people")
     for metric, row in zip(JUDGES, drawn.rows, strict=False):
-        audit = audited(run.results, metric, Truths(verdicts=truths, source="people"))
+        audit = audit_judge(run.results, metric, GroundTruth(verdicts=truths, source="people"))
         counts = audit.confusion
         assert row[0] == f"{metric.name} and people"
         assert row[2:4] == (
@@ -103,7 +103,7 @@ def test_what_came_once_cannot_flip():
 
 
 def passage(place, run):
-    summary, verdict = figures_and_verdict(run)
+    summary, verdict = summary_and_verdict(run)
     return Passage(
         place=place, told=run.id, series=run.name, passed=summary.total.pass_rate, milestone=milestone(summary, verdict)
     )

@@ -8,8 +8,8 @@ from evalmark.core.values.score import Trial
 from evalmark.reports.html.cost_chart import are_comparable, cost_drawn, cost_table, qualities
 from evalmark.reports.text.numbers import DASH
 from evalmark.stats.inference.intervals import wilson
-from evalmark.stats.summary.collect import summarise
-from evalmark.stats.summary.worth import Worth
+from evalmark.stats.summary.pareto import TargetCost
+from evalmark.stats.summary.summarise import summarise
 
 
 def a_run(passes, datasets=("d",), only=()):
@@ -32,7 +32,7 @@ def a_run(passes, datasets=("d",), only=()):
 
 def worth(target, cost, **fields):
     known = {"trials": 10, "priced": 10, "uncalled": 0, "models": (target,)}
-    return Worth(target=target, total=None if cost is None else 10 * cost, **{**known, **fields})
+    return TargetCost(target=target, total=None if cost is None else 10 * cost, **{**known, **fields})
 
 
 def test_targets_are_compared_by_pass_rate_and_by_every_mean_from_0_to_1():

@@ -16,9 +16,9 @@ from evalmark.reports.html.roc import Chosen, Roc, roc_drawn
 from evalmark.reports.html.scatter import Point, scatter_drawn
 from evalmark.reports.html.trend_chart import Line, Stop, course_picture
 from evalmark.reports.html.whiskers import Whisker, whisker_picture
-from evalmark.stats.agreement.separation import auc, auc_interval, roc_points
+from evalmark.stats.agreement.roc import auc, auc_interval, roc_points
 from evalmark.stats.inference.intervals import Interval, no_interval, wilson
-from evalmark.stats.summary.collect import summarise
+from evalmark.stats.summary.summarise import summarise
 
 SHARE = st.floats(0, 1)
 ANY = st.floats(allow_nan=False, allow_infinity=False)

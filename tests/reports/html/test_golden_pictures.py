@@ -13,7 +13,7 @@ from evalmark.reports.html.roc import Chosen, Roc, roc_drawn
 from evalmark.reports.html.scatter import Point, scatter_drawn
 from evalmark.reports.html.trend_chart import Line, Stop, course_picture
 from evalmark.reports.html.whiskers import Whisker, whisker_picture
-from evalmark.stats.agreement.separation import auc, auc_interval, roc_points
+from evalmark.stats.agreement.roc import auc, auc_interval, roc_points
 from evalmark.stats.inference.intervals import Interval, wilson
 
 from .test_drawn import metric_of

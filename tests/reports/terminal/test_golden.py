@@ -17,7 +17,7 @@ from evalmark.reports.terminal.imports import account
 from evalmark.reports.terminal.run_list import run_list
 from evalmark.reports.terminal.run_report import terminal
 from evalmark.reports.terminal.target_overview import overview_screen
-from evalmark.stats.summary.standings import overview as side_by_side
+from evalmark.stats.summary.target_overview import overview as side_by_side
 from tests.reports.terminal.exchanges import BROKEN, CALL, FORECAST
 from tests.reports.text import agents, compared, judged, sides
 from tests.reports.text.example import RESULTS, RUN

@@ -14,8 +14,8 @@ from evalmark.reports.terminal.comparison import comparison_screen
 from evalmark.reports.terminal.console import Look
 from evalmark.reports.terminal.run_list import run_list
 from evalmark.reports.terminal.run_report import terminal
-from evalmark.stats.summary.collect import summarise
 from evalmark.stats.summary.gate import GateVerdict
+from evalmark.stats.summary.summarise import summarise
 from tests.reports.text import judged
 from tests.reports.text.example import HOSTILE_TEXT, RESULTS, RUN, everywhere, two_thresholds
 

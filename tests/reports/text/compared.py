@@ -6,7 +6,7 @@ from dataclasses import replace
 from evalmark import Case, Output, Result, Run, Score, compare
 from evalmark.core.values.run import DatasetInfo, Metric
 from evalmark.core.values.score import Trial
-from evalmark.stats.comparison.pairs import pairs_of
+from evalmark.stats.comparison.flip_examples import flip_examples
 
 METRICS = (
     Metric(name="equals"),
@@ -60,7 +60,7 @@ NOW = replace(
     metrics=(*METRICS[:4], replace(METRICS[4], version="b2", judge="openai/judge-2")),
 )
 WORSE = compare(NOW, THEN)
-PAIRS = pairs_of(WORSE, NOW, THEN, 2)
+PAIRS = flip_examples(WORSE, NOW, THEN, 2)
 
 FEW = compare(
     replace(NOW, results=[_result(number, number == 5, 2) for number in range(12)], metrics=METRICS),

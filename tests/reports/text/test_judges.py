@@ -15,8 +15,8 @@ from evalmark.core.values.spending import Spending
 from evalmark.reports.text.judges import agreement_lines, remarks
 from evalmark.reports.text.numbers import behind, centre, on_scale, placed, spread
 from evalmark.reports.text.verdicts import standing
-from evalmark.stats.summary.collect import summarise
-from evalmark.stats.summary.scores import scale_ends
+from evalmark.stats.summary.metric_scores import scale_ends
+from evalmark.stats.summary.summarise import summarise
 from tests.reports.text import judged
 from tests.reports.text.judged import EMPTY, scored
 

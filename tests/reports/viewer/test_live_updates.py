@@ -12,7 +12,7 @@ import pytest
 from evalmark.core.values.run import DatasetInfo, Metric
 from evalmark.reports.text.progress import progress
 from evalmark.reports.viewer.urls.paths import run_path
-from evalmark.stats.summary.collect import planned
+from evalmark.stats.summary.summarise import planned_trials
 from evalmark.store import open_store
 
 from .conftest import DOOR, TOKEN, a_run, asked, from_browser, keep, result, shown
@@ -140,7 +140,7 @@ def test_of_pace_and_time_left_only_what_is_known_is_said(done, of, seconds, sai
 )
 def test_how_many_trials_there_will_be_follows_from_the_datasets(fields, of):
     run = a_run(**fields)
-    assert planned(run, len(run.target.split(", "))) == of
+    assert planned_trials(run, len(run.target.split(", "))) == of
 
 
 def test_a_resumed_run_tells_no_pace_and_more_than_planned_is_no_share(store):

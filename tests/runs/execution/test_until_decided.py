@@ -17,9 +17,9 @@ from evalmark.runs.execution.sequential_stop import order_of
 from evalmark.runs.planning.models import ConfiguredModel
 from evalmark.runs.planning.plan import DatasetSource, Plan, ScorerSpec
 from evalmark.runs.targets.function import as_target
-from evalmark.stats.summary.collect import summarise
-from evalmark.stats.summary.drawing import drawn
-from evalmark.stats.summary.gate import judge
+from evalmark.stats.summary.gate import apply_gate
+from evalmark.stats.summary.random_order import random_order
+from evalmark.stats.summary.summarise import summarise
 from evalmark.storage.merging.merged_run import merge_runs
 from evalmark.store import open_store
 from evalmark.testing.chat import ScriptedModel
@@ -99,7 +99,7 @@ def test_a_gate_that_is_clearly_met_ends_the_run_and_what_was_saved_is_said(stor
     early = run.until_decided
     assert (early.seed, early.level, early.cases, early.outcome) == (7, 0.95, CASES, "pass")
     assert early.after <= len(run.results) < 60
-    verdict = judge(summary, run.gate)
+    verdict = apply_gate(summary, run.gate)
     assert (verdict.outcome, verdict.exit_code, verdict.reasons) == ("pass", 0, (early.reason,))
     assert early.reason.startswith(
         f"Decided after {early.after} of 300 cases: the pass rate of all of them is from 0.8"
@@ -115,22 +115,22 @@ def test_a_gate_that_is_clearly_met_ends_the_run_and_what_was_saved_is_said(stor
 
 def test_the_cases_are_those_that_were_drawn_first(store):
     run = ran(store, plan(echo))
-    order = [position for _, position in drawn([("numbers", n) for n in range(CASES)], 7)]
+    order = [position for _, position in random_order([("numbers", n) for n in range(CASES)], 7)]
     assert {result.trial.position for result in run.results} == set(order[: len(run.results)])
 
 
 def test_without_a_gate_the_first_failure_in_the_order_drawn_ends_it(store):
-    order = [position for _, position in drawn([("numbers", n) for n in range(CASES)], 7)]
+    order = [position for _, position in random_order([("numbers", n) for n in range(CASES)], 7)]
     run = ran(store, plan(echo, None, fails={order[4], order[9]}))
     assert (run.until_decided.after, run.until_decided.outcome) == (5, "fail")
-    assert judge(summarise(run), run.gate).reasons == (
+    assert apply_gate(summarise(run), run.gate).reasons == (
         f"Decided after 5 of 300 cases: '{order[4]}' failed, and every trial has to pass.",
     )
 
 
 def test_fast_answers_do_not_count_before_slow_ones_that_were_drawn_earlier(store):
     """The first case drawn answers last of all; the others fail at once, and wait for it."""
-    order = [position for _, position in drawn([("numbers", n) for n in range(8)], 7)]
+    order = [position for _, position in random_order([("numbers", n) for n in range(8)], 7)]
     asked, all_others = [], asyncio.Event()
 
     async def slow_first(number):
@@ -144,13 +144,13 @@ def test_fast_answers_do_not_count_before_slow_ones_that_were_drawn_earlier(stor
     run = ran(store, plan(slow_first, None, cases=8, fails=set(order)), settings=Settings(jobs=2))
     assert len(run.results) == 8
     assert run.until_decided.outcome is None  # everything was asked by then, so the gate says its usual word
-    assert judge(summarise(run), run.gate).reasons == ("8 of 8 judged trials failed.",)
+    assert apply_gate(summarise(run), run.gate).reasons == ("8 of 8 judged trials failed.",)
 
 
 def test_a_gate_that_is_not_decided_before_the_end_says_what_it_always_says(store):
     run = ran(store, plan(echo, Gate(min_pass_rate=0.5), cases=2, fails={0}))
     assert (run.status, run.until_decided.outcome, run.until_decided.cases) == ("complete", None, 2)
-    assert judge(summarise(run), run.gate).reasons == ("1 of 2 judged trials passed (50 %), at least 50 %.",)
+    assert apply_gate(summarise(run), run.gate).reasons == ("1 of 2 judged trials passed (50 %), at least 50 %.",)
 
 
 def test_each_case_is_drawn_with_all_its_repeats_and_targets(store):
@@ -179,7 +179,7 @@ def test_a_run_that_broke_off_goes_on_in_the_same_order_and_counts_what_is_there
     assert len(asked) == len(set(asked)) == len(done.results)
     assert (done.status, done.until_decided.seed, done.until_decided.outcome) == ("complete", 7, "pass")
     assert len([note for note in done.notes if "seed 7" in note]) == 1
-    order = [position for _, position in drawn([("numbers", n) for n in range(CASES)], 7)]
+    order = [position for _, position in random_order([("numbers", n) for n in range(CASES)], 7)]
     assert asked == order[: len(asked)]
 
 
@@ -266,7 +266,7 @@ def test_a_conversation_has_its_own_order():
 def test_no_cases_decide_nothing(store):
     run = ran(store, plan(echo, cases=0))
     assert (run.status, run.until_decided.outcome, run.until_decided.cases) == ("complete", None, 0)
-    assert judge(summarise(run), run.gate).reasons == ("No cases ran.",)
+    assert apply_gate(summarise(run), run.gate).reasons == ("No cases ran.",)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from scipy.stats import t
 from statsmodels.stats.inter_rater import aggregate_raters, cohens_kappa
 from statsmodels.stats.inter_rater import fleiss_kappa as fleiss_of_statsmodels
 
-from evalmark.stats.agreement.agreement import (
+from evalmark.stats.agreement.kappa_alpha import (
     alpha_with_interval,
     cohen_kappa,
     kappa_with_interval,
@@ -22,7 +22,7 @@ from evalmark.stats.agreement.agreement import (
 from evalmark.stats.agreement.raters import ac1_with_interval, fleiss_kappa, gwet_ac1
 from tests.stats.inference.draws import SEEDS
 
-from .test_agreement import UNITS, expanded, table_of
+from .test_kappa_alpha import UNITS, expanded, table_of
 
 WIKIPEDIA = (  # ten subjects, fourteen judges: how often each of five words was said
     (0, 0, 0, 0, 14), (0, 2, 6, 4, 2), (0, 0, 3, 5, 6), (0, 3, 9, 2, 0), (2, 2, 8, 1, 1),

@@ -8,8 +8,15 @@ from hypothesis import strategies as st
 
 from evalmark import Case, Example, Output
 from evalmark.errors import ConfigError
-from evalmark.stats.calibration.evidence import Evidence, Told, of_results, of_rows, of_traffic, votes
-from evalmark.stats.calibration.labelled_cases import row_labels, samples
+from evalmark.stats.calibration.evidence import (
+    LabelEvidence,
+    LabelledOutput,
+    evidence_from_results,
+    evidence_from_rows,
+    evidence_from_sessions,
+    votes,
+)
+from evalmark.stats.calibration.labelled_cases import labelled_samples, row_labels
 from evalmark.storage.sessions.examples import label_answers
 
 from .saying import label, of_output, on, result, span
@@ -40,7 +47,7 @@ ONE = result(1, 0.5)
     ],
 )
 def test_labels_find_the_outputs_of_a_run(said, found):
-    evidence = of_results("r1", [ONE], said)
+    evidence = evidence_from_results("r1", [ONE], said)
     assert (evidence.liked, evidence.disliked, evidence.contested, evidence.unlabelled) == found
 
 
@@ -48,7 +55,7 @@ def test_labels_on_what_is_gone_and_on_errors_are_counted():
     broken = replace(result(2, None), output=Output(error="ValueError: no"))
     said = [of_output("r1", broken, False), label("output:r1/000000000000", "in 7", "out 7", True)]
     said = [replace(said[0], content=of_output("r1", replace(broken, output=Output()), False).content), said[1]]
-    evidence = of_results("r1", [broken], said)
+    evidence = evidence_from_results("r1", [broken], said)
     assert (evidence.failed, evidence.gone, evidence.told) == (1, 1, ())
 
 
@@ -60,23 +67,23 @@ def test_a_label_taken_back_counts_no_more():
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), max_size=8), st.randoms())
 def test_the_fingerprint_of_labels_knows_no_order_and_no_twins(said, random):
-    told = [Told(key=str(n), cluster=name, content=name, liked=liked) for n, (name, liked) in enumerate(said)]
+    told = [LabelledOutput(key=str(n), cluster=name, content=name, liked=liked) for n, (name, liked) in enumerate(said)]
     mixed = [*told, *told[:1]]
     random.shuffle(mixed)
-    assert Evidence(told=tuple(told)).fingerprint == Evidence(told=tuple(mixed)).fingerprint
-    other = (*told, Told(key="x", cluster="z", content="z", liked=True))
-    assert Evidence(told=other).fingerprint != Evidence(told=tuple(told)).fingerprint
+    assert LabelEvidence(told=tuple(told)).fingerprint == LabelEvidence(told=tuple(mixed)).fingerprint
+    other = (*told, LabelledOutput(key="x", cluster="z", content="z", liked=True))
+    assert LabelEvidence(told=other).fingerprint != LabelEvidence(told=tuple(told)).fingerprint
 
 
 def test_each_answer_is_compared_with_the_others_to_the_same_input_and_never_with_itself():
     spans = [span(1, "q", "a"), span(2, "q", "b"), span(3, "q", "a"), span(4, "other", "a")]
     found = label_answers(spans, [on(one, one.output == "a") for one in spans])
-    one, two, twin, alone = samples(found)
+    one, two, twin, alone = labelled_samples(found)
     assert one.examples == twin.examples == (Example(value="b", liked=False),)
     assert two.examples == (Example(value="a", liked=True),)
     assert alone.examples == ()
     assert [case.given.value for case in (one, two, twin, alone)] == ["a", "b", "a", "a"]
-    evidence = of_traffic(found, "project demo")
+    evidence = evidence_from_sessions(found, "project demo")
     assert [told.key for told in evidence.told] == [case.id for case in (one, two, twin, alone)]
     assert len({told.cluster for told in evidence.told}) == 2
     assert evidence.contradicting == 0
@@ -84,7 +91,7 @@ def test_each_answer_is_compared_with_the_others_to_the_same_input_and_never_wit
 
 def test_a_text_that_is_liked_here_and_disliked_there_counts_for_both():
     spans = [span(1, "q", "a"), span(2, "q", "a")]
-    evidence = of_traffic(label_answers(spans, [on(spans[0], True), on(spans[1], False)]), "project demo")
+    evidence = evidence_from_sessions(label_answers(spans, [on(spans[0], True), on(spans[1], False)]), "project demo")
     assert (evidence.liked, evidence.disliked, evidence.contradicting) == (1, 1, 1)
 
 
@@ -99,7 +106,7 @@ def row(number, **metadata):
 def test_the_label_of_a_row_goes_by_several_names_and_words(said, liked):
     for name in ("label", "thumb", "feedback", "human_label", "rating"):
         assert row_labels([row(1, **{name: said})]) == {"1": liked}
-    evidence = of_rows([row(1, label=said)], {"1": liked}, "file rows.jsonl")
+    evidence = evidence_from_rows([row(1, label=said)], {"1": liked}, "file rows.jsonl")
     assert (len(evidence.told), evidence.unlabelled) == ((0, 1) if liked is None else (1, 0))
 
 

@@ -12,7 +12,7 @@ from evalmark.core.values.run import DatasetInfo, Metric
 from evalmark.core.values.score import Trial
 from evalmark.errors import ConfigError
 from evalmark.stats.comparison.change import Unjudged
-from evalmark.stats.comparison.pairs import pairs_of
+from evalmark.stats.comparison.flip_examples import flip_examples
 
 
 def trial(number, repeat=0, **fields):
@@ -419,7 +419,7 @@ def test_the_texts_behind_a_flip_are_those_of_repeats_that_show_it():
         replace(of(values, name), repeat=2)
         for values, name in (([[UP, DOWN], UP, [DOWN, UP]], "now"), ([[UP, UP], UP, [DOWN, DOWN]], "then"))
     )
-    worse, better = pairs_of(compare(now, before), now, before, 5)
+    worse, better = flip_examples(compare(now, before), now, before, 5)
     assert (worse.flip.case, worse.before.verdict, worse.now.verdict, worse.now.trial.repeat) == (
         "c0",
         "pass",
@@ -432,12 +432,12 @@ def test_the_texts_behind_a_flip_are_those_of_repeats_that_show_it():
         "pass",
         1,
     )
-    assert [pair.flip.case for pair in pairs_of(compare(now, before), now, before, 1)] == ["c0"]
+    assert [pair.flip.case for pair in flip_examples(compare(now, before), now, before, 1)] == ["c0"]
 
 
 def test_the_texts_of_a_renamed_case_are_found():
     renamed = run(
         "now", [replace(r, trial=trial(0, case={"id": "new", "input": "question 0"})) for r in of([DOWN]).results]
     )
-    (pair,) = pairs_of(compare(renamed, of([UP], "then")), renamed, of([UP], "then"), 1)
+    (pair,) = flip_examples(compare(renamed, of([UP], "then")), renamed, of([UP], "then"), 1)
     assert (pair.now.trial.case.id, pair.before.trial.case.id) == ("new", "c0")

@@ -14,10 +14,10 @@ from evalmark.reports.files.comparison_markdown import comparison_in_markdown
 from evalmark.reports.files.options import Options
 from evalmark.reports.files.run_html import as_html
 from evalmark.reports.terminal.comparison import comparison_screen
-from evalmark.stats.comparison.answers import earlier_answers
-from evalmark.stats.comparison.cases import telling_cases
-from evalmark.stats.comparison.comparing import compare_by_case
-from evalmark.stats.comparison.pairs import pairs_of
+from evalmark.stats.comparison.baseline_outputs import baseline_outputs
+from evalmark.stats.comparison.compare import compare_by_case
+from evalmark.stats.comparison.compared_cases import rank_cases
+from evalmark.stats.comparison.flip_examples import flip_examples
 
 GOOD = [0.9 + n / 1000 for n in range(20)]
 BAD = [GOOD[0] + 0.0001] + [0.9 - n / 25 for n in range(1, 20)]
@@ -55,7 +55,7 @@ def test_a_worse_run_shows_the_cases_that_the_metric_says_fell():
     assert (found.outcome, target.deciding.name, target.flips) == ("worse", "close", ())
     assert [flip.case for flip in target.moved] == [flip.case for flip in target.worse] == FELL
     assert (target.deciding.moved, target.deciding.stayed) == ((19, 0), 1)
-    pairs = pairs_of(found, now, then, 3)
+    pairs = flip_examples(found, now, then, 3)
     assert [(pair.flip.case, pair.before.output.value, pair.now.output.value) for pair in pairs] == [
         (case, f"then {int(case[1:])}", f"now {int(case[1:])}") for case in FELL[:3]
     ]
@@ -64,7 +64,7 @@ def test_a_worse_run_shows_the_cases_that_the_metric_says_fell():
 def test_every_report_shows_them():
     now, then = run("now", close=BAD), run("then", close=GOOD)
     found = compare(now, then)
-    texts = pairs_of(found, now, then, 2)
+    texts = flip_examples(found, now, then, 2)
     terminal = comparison_screen(found)
     assert "cases by close   19 came out worse, 0 better, 1 as before" in terminal
     assert "c19  close fell from 0.919 to 0.140" in terminal
@@ -90,11 +90,11 @@ def test_the_metric_that_decided_ranks_the_cases_and_not_whether_all_still_pass(
     now = run("now", passes=[1.0] * 20, close=BAD)
     found, cases = compare_by_case(now, run("then", passes=[1.0] * 20, close=GOOD))
     assert found.targets[0].deciding.name == "close"
-    places = telling_cases(cases)
+    places = rank_cases(cases)
     assert [place.went for place in places] == ["worse"] * 19 + ["same"]
     assert [place.cases.pairs[place.case][0][1] for place in places][:19] == FELL
-    assert [place.went for place in telling_cases(cases, "")] == ["same"] * 20
-    earlier = earlier_answers(found, now.results, run("then", passes=[1.0] * 20, close=GOOD))
+    assert [place.went for place in rank_cases(cases, "")] == ["same"] * 20
+    earlier = baseline_outputs(found, now.results, run("then", passes=[1.0] * 20, close=GOOD))
     assert [earlier[one.trial.id].went(one) for one in now.results].count("worse") == 19
 
 
@@ -153,5 +153,5 @@ def test_of_repeats_the_one_is_shown_that_shows_it():
         return Run(id=name, name="bot", created="", metrics=(Metric(name="m"),), repeat=len(values), results=results)
 
     now, then = repeated("now", 0.8, 0.1), repeated("then", 0.7, 0.9)
-    (pair,) = pairs_of(compare(now, then), now, then, 5)
+    (pair,) = flip_examples(compare(now, then), now, then, 5)
     assert (pair.before.output.value, pair.now.output.value) == ("then 1", "now 1")

@@ -14,11 +14,11 @@ from scipy.stats import norm, ttest_rel
 from statsmodels.stats.contingency_tables import mcnemar as of_statsmodels
 from statsmodels.stats.proportion import proportion_confint
 
-from evalmark.stats.inference.bounded import dirichlet_interval
 from evalmark.stats.inference.differences import difference, paired_interval
-from evalmark.stats.inference.flips import sign_flips
+from evalmark.stats.inference.dirichlet import dirichlet_interval
 from evalmark.stats.inference.means import clustered_error
-from evalmark.stats.inference.several import holm
+from evalmark.stats.inference.multiple_tests import holm
+from evalmark.stats.inference.sign_flips import sign_flips
 
 from .draws import rounds
 

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from evalmark import stats
-from evalmark.stats.agreement.agreement import cohen_kappa, krippendorff_alpha
+from evalmark.stats.agreement.kappa_alpha import cohen_kappa, krippendorff_alpha
 from evalmark.stats.inference.differences import difference
 from evalmark.stats.inference.intervals import Interval
 from evalmark.stats.inference.means import mean, share, share_interval
-from evalmark.stats.summary.drawing import drawn
+from evalmark.stats.summary.random_order import random_order
 
 BAD_NUMBERS = [math.nan, math.inf, -math.inf, "0.5", None, 1j, np.float64("nan")]
 
@@ -105,8 +105,8 @@ def test_every_public_function_of_numbers_refuses_what_is_none():
         if not hasattr(one, "__wrapped__") and any(map(has_number, get_type_hints(one).values()))
     }
     assert unchecked == {  # called by functions that have looked at their arguments
-        "evalmark.stats.agreement.agreement.agreement_interval",
-        "evalmark.stats.agreement.separation.check_labelled",
+        "evalmark.stats.agreement.kappa_alpha.agreement_interval",
+        "evalmark.stats.agreement.roc.check_labelled",
         "evalmark.stats.inference.bootstrap.bca",
     }
 
@@ -152,4 +152,4 @@ def test_numbers_of_other_libraries_are_numbers():
 
 
 def test_a_mapping_is_an_iterable_of_its_keys():
-    assert sorted(drawn({("d", 1): "a row", ("d", 2): "another"}, 7)) == [("d", 1), ("d", 2)]
+    assert sorted(random_order({("d", 1): "a row", ("d", 2): "another"}, 7)) == [("d", 1), ("d", 2)]

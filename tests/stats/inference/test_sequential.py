@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from evalmark.stats.inference.intervals import Interval, no_interval
-from evalmark.stats.inference.sequential import BettingSequence, Wealth, asymptotic_half_width, decided
+from evalmark.stats.inference.sequential import BettingSequence, Wealth, asymptotic_half_width, reaches_threshold
 
 from .draws import FEW_SEEDS, SEEDS
 
@@ -257,11 +257,11 @@ def test_half_widths_of_nothing_are_refused(call):
     ],
 )
 def test_a_bar_is_decided_by_the_whole_interval(low, high, said):
-    assert decided(Interval(low=low, high=high, method=""), 0.9) is said
+    assert reaches_threshold(Interval(low=low, high=high, method=""), 0.9) is said
 
 
 def test_nothing_is_decided_without_an_interval():
-    assert decided(no_interval("no values"), 0.0) is None
+    assert reaches_threshold(no_interval("no values"), 0.0) is None
 
 
 NULLS = [

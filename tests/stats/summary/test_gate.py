@@ -7,8 +7,8 @@ import pytest
 from evalmark import Case, Gate, Output, Result, Run, Score
 from evalmark.core.values.run import DatasetInfo, Metric, Shard
 from evalmark.core.values.score import Trial
-from evalmark.stats.summary.collect import summarise
-from evalmark.stats.summary.gate import judge
+from evalmark.stats.summary.gate import apply_gate
+from evalmark.stats.summary.summarise import summarise
 
 from .test_summary import result
 
@@ -55,7 +55,7 @@ def trials(endings, **fields):
     ],
 )  # fmt: skip
 def test_trials_and_gaps(endings, gate, exit_code, reason):
-    verdict = judge(trials(endings), gate)
+    verdict = apply_gate(trials(endings), gate)
     assert (verdict.exit_code, verdict.reasons) == (exit_code, (reason,))
     assert verdict.outcome == {0: "pass", 1: "fail", 3: "cannot tell"}[exit_code]
 
@@ -63,7 +63,7 @@ def test_trials_and_gaps(endings, gate, exit_code, reason):
 def test_where_every_trial_ended_in_an_error_the_errors_are_the_reason():
     skipped = Score(name="m", status="skipped", reason="the target gave no answer")
     results = [replace(result(position, skipped), output=Output(value=None, error="boom")) for position in range(2)]
-    verdict = judge(summarise(Run(id="r", name="n", created="", results=results)), None)
+    verdict = apply_gate(summarise(Run(id="r", name="n", created="", results=results)), None)
     assert verdict.outcome == "cannot tell"
     assert verdict.reasons == ("No trial was judged.", "2 errors, and 0 allowed.")
 
@@ -81,7 +81,7 @@ def test_where_every_trial_ended_in_an_error_the_errors_are_the_reason():
 )
 def test_a_run_that_did_not_end(status, rows, endings, gate, exit_code):
     summary = trials(endings, status=status, datasets=(DatasetInfo(name="d", rows=rows),))
-    assert judge(summary, gate).exit_code == exit_code
+    assert apply_gate(summary, gate).exit_code == exit_code
 
 
 def means(values, *, gaps=0, direction="higher", raw=False, **fields):
@@ -114,11 +114,11 @@ def means(values, *, gaps=0, direction="higher", raw=False, **fields):
 )
 def test_means_against_thresholds(summary, threshold, exit_code):
     gate = Gate(thresholds={"m": threshold}, max_unscored=5)
-    assert judge(summary, gate).exit_code == exit_code
+    assert apply_gate(summary, gate).exit_code == exit_code
 
 
 def test_where_only_means_are_gated_the_verdict_speaks_of_them_alone():
-    verdict = judge(means([0.8, 0.9]), Gate(thresholds={"m": 0.5}))
+    verdict = apply_gate(means([0.8, 0.9]), Gate(thresholds={"m": 0.5}))
     assert verdict.reasons == ("The mean of m is 0.85 over 2 scores, at least 0.5.",)
     assert verdict.gated
 
@@ -129,12 +129,12 @@ def test_a_mean_over_several_datasets_says_so():
         Result(trial=Trial(case=Case(id="1"), dataset=dataset), output=Output(value=""), scores=(score,))
         for dataset, score in zip("ab", scores, strict=True)
     ]
-    verdict = judge(summarise(Run(id="r", name="n", created="", results=results)), Gate(thresholds={"m": 0.5}))
+    verdict = apply_gate(summarise(Run(id="r", name="n", created="", results=results)), Gate(thresholds={"m": 0.5}))
     assert verdict.reasons == ("The mean of m over all 2 datasets is 0.6 over 2 scores, at least 0.5.",)
 
 
 def test_a_threshold_for_a_metric_that_nobody_measured_cannot_be_met():
-    verdict = judge(trials("pp"), Gate(thresholds={"other": 0.5}))
+    verdict = apply_gate(trials("pp"), Gate(thresholds={"other": 0.5}))
     assert (verdict.exit_code, verdict.reasons) == (3, ("other has a threshold of 0.5, but no score.",))
 
 
@@ -142,12 +142,12 @@ def test_each_target_must_reach_the_threshold():
     results = [
         result(i, Score(name="m", raw=v, value=v), target=t) for t, v in (("good", 0.9), ("bad", 0.2)) for i in range(2)
     ]
-    verdict = judge(summarise(Run(id="r", name="n", created="", results=results)), Gate(thresholds={"m": 0.5}))
+    verdict = apply_gate(summarise(Run(id="r", name="n", created="", results=results)), Gate(thresholds={"m": 0.5}))
     assert verdict.reasons == ("The mean of m on bad is 0.2 over 2 scores, less than 0.5.",)
 
 
 def test_every_reason_to_fail_is_given():
-    verdict = judge(trials("pff"), Gate(thresholds={"m": 0.9}))
+    verdict = apply_gate(trials("pff"), Gate(thresholds={"m": 0.9}))
     assert len(verdict.reasons) == 2
 
 
@@ -193,7 +193,7 @@ def held(name="m", *values, **fields):
     ],
 )  # fmt: skip
 def test_every_mean_has_to_reach_the_least_one(summary, exit_code, reasons):
-    verdict = judge(summary, Gate(min_score=0.6, max_unscored=5))
+    verdict = apply_gate(summary, Gate(min_score=0.6, max_unscored=5))
     assert (verdict.exit_code, list(verdict.reasons)) == (exit_code, reasons)
 
 
@@ -203,7 +203,7 @@ def test_a_least_mean_of_each_target_and_of_turns_says_which():
         Result(trial=Trial(case=Case(id="c"), target=target, mode=mode), output=Output(value=""), scores=scored)
         for target, mode in (("a", "single"), ("b", "conversation"))
     ]
-    verdict = judge(summarise(Run(id="r", name="n", created="", results=results)), Gate(min_score=0.5))
+    verdict = apply_gate(summarise(Run(id="r", name="n", created="", results=results)), Gate(min_score=0.5))
     assert verdict.reasons == (
         "The mean of m on a is 0.1 over 1 score, less than 0.5.",
         "The mean of m on b, turn by turn is 0.1 over 1 score, less than 0.5.",
@@ -213,14 +213,14 @@ def test_a_least_mean_of_each_target_and_of_turns_says_which():
 def test_a_least_mean_over_a_run_that_did_not_end_fails_only_for_sure():
     rows = (DatasetInfo(name="d", rows=4),)
     low, lost = (of_each({"d": held("m", *v)}, status="interrupted", datasets=rows) for v in ((0.2, 0.4), (0.0, 0.0)))
-    assert judge(low, Gate(min_score=0.6)).exit_code == 3
-    assert judge(lost, Gate(min_score=0.6)).exit_code == 1
+    assert apply_gate(low, Gate(min_score=0.6)).exit_code == 3
+    assert apply_gate(lost, Gate(min_score=0.6)).exit_code == 1
 
 
 def test_a_trial_that_fails_still_fails_the_gate_unless_a_rate_allows_it():
     summary = trials("pf")
-    assert judge(summary, Gate(min_score=0.5)).reasons == ("1 of 2 judged trials failed.",)
-    assert judge(summary, Gate(min_score=0.5, min_pass_rate=0)).outcome == "pass"
+    assert apply_gate(summary, Gate(min_score=0.5)).reasons == ("1 of 2 judged trials failed.",)
+    assert apply_gate(summary, Gate(min_score=0.5, min_pass_rate=0)).outcome == "pass"
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_a_first_score_that_is_none_does_not_turn_round_what_is_better(first, va
     summary = summarise(Run(id="r", name="n", created="", results=results, metrics=(metric,)))
     assert summary.metrics[0].direction == "lower"
     gate = Gate(min_pass_rate=None, thresholds={"m": 0.3}, max_errors=1, max_unscored=1)
-    assert judge(summary, gate).exit_code == code
+    assert apply_gate(summary, gate).exit_code == code
 
 
 @pytest.mark.parametrize(
@@ -251,6 +251,6 @@ def test_a_first_score_that_is_none_does_not_turn_round_what_is_better(first, va
     ],
 )  # fmt: skip
 def test_a_shard_says_whether_it_did_its_work(endings, gate, status, exit_code, reason):
-    verdict = judge(trials(endings, status=status, shard=Shard(number=1, of=2)), gate)
+    verdict = apply_gate(trials(endings, status=status, shard=Shard(number=1, of=2)), gate)
     assert (verdict.exit_code, verdict.reasons) == (exit_code, (reason,))
     assert verdict.gated == bool(exit_code)

@@ -6,10 +6,10 @@ import pytest
 
 from evalmark import Case, Gate, Output, Result, Run, Score, compare
 from evalmark.core.values.score import Trial
-from evalmark.stats.summary.collect import summarise
-from evalmark.stats.summary.gate import judge
+from evalmark.stats.summary.gate import apply_gate
 from evalmark.stats.summary.headline import left_out
-from evalmark.stats.summary.standings import overview
+from evalmark.stats.summary.summarise import summarise
+from evalmark.stats.summary.target_overview import overview
 from tests.reports.text import sides
 
 TEST = {"rule": "One word.", "ruleid": 1}
@@ -92,13 +92,13 @@ def test_without_marks_all_trials_count():
     ],
 )
 def test_the_gate_looks_at_the_trials_that_count(gate):
-    assert judge(summarise(MARKED), gate).outcome == "pass"
+    assert apply_gate(summarise(MARKED), gate).outcome == "pass"
     counted = run(*(replace(r, trial=replace(r.trial, case=Case(id=r.trial.case.id))) for r in MARKED.results))
-    assert judge(summarise(counted), gate).outcome != "pass"
+    assert apply_gate(summarise(counted), gate).outcome != "pass"
 
 
 def test_a_gate_cannot_tell_where_nothing_counts():
-    verdict = judge(summarise(run(result(0, True, valid=False), result(1, True, baseline=True))), None)
+    verdict = apply_gate(summarise(run(result(0, True, valid=False), result(1, True, baseline=True))), None)
     assert (verdict.exit_code, verdict.reasons) == (
         3,
         ("No trial counts; left out of the headline: 1 baseline, 1 not valid.",),
@@ -107,7 +107,7 @@ def test_a_gate_cannot_tell_where_nothing_counts():
 
 def test_a_missing_row_may_still_count():
     stopped = replace(MARKED, status="interrupted", results=MARKED.results[:3])
-    assert judge(summarise(stopped), None).outcome == "cannot tell"
+    assert apply_gate(summarise(stopped), None).outcome == "cannot tell"
 
 
 def test_the_overview_counts_the_same_tests():

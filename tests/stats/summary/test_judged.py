@@ -6,12 +6,12 @@ import pytest
 
 from evalmark import Gate, Score
 from evalmark.core.values.run import DatasetInfo, Metric
-from evalmark.stats.agreement.agreement import krippendorff_alpha
+from evalmark.stats.agreement.kappa_alpha import krippendorff_alpha
 from evalmark.stats.inference.intervals import wilson
 from evalmark.stats.inference.means import share_interval
-from evalmark.stats.summary.collect import summarise
-from evalmark.stats.summary.gate import judge
-from evalmark.stats.summary.scores import scale_ends
+from evalmark.stats.summary.gate import apply_gate
+from evalmark.stats.summary.metric_scores import scale_ends
+from evalmark.stats.summary.summarise import summarise
 
 from .test_summary import metric, result, run
 
@@ -307,5 +307,5 @@ def test_there_is_no_agreement_without_a_second_judge(asked):
 def test_a_threshold_for_a_metric_with_several_judges(thresholds, outcome, reasons):
     asked = metrics(*JUDGES[:2])
     case = result(0, said(asked[0].name, 4), said(asked[1].name, 2))
-    verdict = judge(summarise(run(case, metrics=asked)), Gate(thresholds=thresholds))
+    verdict = apply_gate(summarise(run(case, metrics=asked)), Gate(thresholds=thresholds))
     assert (verdict.outcome, list(verdict.reasons)) == (outcome, reasons)

@@ -14,7 +14,7 @@ from evalmark import Case, Output, Result, Run, Score
 from evalmark.core.values.run import DatasetInfo, Metric
 from evalmark.core.values.score import Trial
 from evalmark.stats.inference.intervals import wilson
-from evalmark.stats.summary.collect import summarise
+from evalmark.stats.summary.summarise import summarise
 
 
 def result(position=0, *scores, error=None, **fields):

@@ -7,7 +7,7 @@ import pytest
 from evalmark import Case, Output, Result, Run, Score
 from evalmark.core.values.score import Trial
 from evalmark.reports.text.judges import repeats
-from evalmark.stats.summary.collect import summarise
+from evalmark.stats.summary.summarise import summarise
 
 
 def group(cases, repeat):

@@ -9,8 +9,8 @@ from evalmark import Case, Gate, Output, Result, Run, Score
 from evalmark.core.values.run import DatasetInfo, Metric, metrics_for
 from evalmark.core.values.score import Trial
 from evalmark.core.values.spending import Spending
-from evalmark.stats.summary.collect import summarise
-from evalmark.stats.summary.gate import judge
+from evalmark.stats.summary.gate import apply_gate
+from evalmark.stats.summary.summarise import summarise
 from evalmark.storage.merging.merged_run import merge_runs
 
 
@@ -153,7 +153,7 @@ def test_the_whole_is_complete_when_every_part_is(statuses, status):
     )
     assert whole.status == status
     assert (whole.finished is None) is (status != "complete")
-    verdict = judge(summarise(whole), None)
+    verdict = apply_gate(summarise(whole), None)
     assert verdict.outcome == ("pass" if status == "complete" else "cannot tell")
 
 

@@ -8,8 +8,8 @@ from evalmark import Gate, Run
 from evalmark.core.values.run import DatasetInfo, Metric, Shard
 from evalmark.core.values.spending import Spending
 from evalmark.errors import ConfigError
-from evalmark.stats.summary.collect import summarise
-from evalmark.stats.summary.gate import judge
+from evalmark.stats.summary.gate import apply_gate
+from evalmark.stats.summary.summarise import summarise
 from evalmark.storage.merging.merged_run import merge_runs
 from evalmark.storage.merging.missing import MISSING_PREFIX
 from evalmark.storage.merging.shards import merge_note, merged_header
@@ -158,9 +158,9 @@ def test_the_gate_judges_the_whole():
     runs = [
         replace(run, gate=gate, results=results("a", f"a{n}", start=n, passed=n == 0)) for n, run in enumerate(three())
     ]
-    assert [judge(summarise(run), run.gate).outcome for run in runs] == ["pass"] * 3
+    assert [apply_gate(summarise(run), run.gate).outcome for run in runs] == ["pass"] * 3
     one = replace(merged_header(runs, "w"), results=[result for run in runs for result in run.results])
-    assert judge(summarise(one), one.gate).outcome == "fail"
+    assert apply_gate(summarise(one), one.gate).outcome == "fail"
 
 
 def test_a_report_over_shards_notices_a_lost_one_too():

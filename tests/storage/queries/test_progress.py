@@ -10,7 +10,7 @@ import pytest
 from evalmark import Case
 from evalmark.core.values.run import DatasetInfo
 from evalmark.errors import StoreError
-from evalmark.stats.summary.collect import summarise
+from evalmark.stats.summary.summarise import summarise
 from evalmark.store import open_store
 from tests.storage.store import sample
 from tests.storage.store.conftest import go_on, record, save

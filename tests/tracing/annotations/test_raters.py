@@ -3,7 +3,7 @@
 import pytest
 
 from evalmark.core.values.label import Label
-from evalmark.stats.agreement.agreement import cohen_kappa, krippendorff_alpha
+from evalmark.stats.agreement.kappa_alpha import cohen_kappa, krippendorff_alpha
 from evalmark.stats.inference.intervals import wilson
 from evalmark.tracing.annotations.raters import agreement, thumbs_of
 

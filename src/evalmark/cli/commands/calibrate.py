@@ -18,7 +18,7 @@ from evalmark.runs.calibration.unlisted import Unlisted
 from evalmark.runs.execution.execute import RunOptions, execute
 from evalmark.runs.planning.overrides import Overrides
 from evalmark.runs.planning.plan import Plan
-from evalmark.stats.calibration.learning import Promise
+from evalmark.stats.calibration.threshold_calibration import FalsePassLimit
 from evalmark.storage.store.store import Store, open_store
 
 from . import flags
@@ -78,7 +78,7 @@ def calibrate(  # noqa: PLR0913  each is a flag of the command line
         about=about,
         metrics=tuple(metric or ()),
         suite=suite,
-        promise=Promise(max_false_pass=max_false_pass, level=level),
+        promise=FalsePassLimit(max_false_pass=max_false_pass, level=level),
         overrides=Overrides(embeddings=embeddings, timeout=timeout, judges=tuple(judge or ())),
     )
     check_lock(output)

@@ -15,8 +15,8 @@ from evalmark.core.lazy import LazyModule, need
 from evalmark.reports.files.compared_writers import comparison_writer_for
 from evalmark.reports.terminal import comparison
 from evalmark.runs.execution.baseline import baseline_of
-from evalmark.stats.comparison import comparing
-from evalmark.stats.comparison.pairs import pairs_of
+from evalmark.stats.comparison.compare import compare as compare_runs
+from evalmark.stats.comparison.flip_examples import flip_examples
 from evalmark.stats.comparison.targets import two_targets
 from evalmark.storage.store.store import Store, open_store
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from evalmark.core.values.run import Run as Kept
     from evalmark.reports.files import compared_annotations, save
     from evalmark.stats.comparison.change import Comparison
-    from evalmark.stats.comparison.pairs import Pair
+    from evalmark.stats.comparison.flip_examples import FlipExample
 else:
     compared_annotations = LazyModule("evalmark.reports.files.compared_annotations")
     save = LazyModule("evalmark.reports.files.save")
@@ -115,8 +115,8 @@ def compare(  # noqa: PLR0913  each is a flag of the command line
         refuse_overwriting(
             [name for one in (newer, earlier) for name in (one.suite, *(d.path for d in one.datasets))], output or []
         )
-        found = comparing.compare(newer, earlier, level=level, margin=margin, targets=targets)
-        texts = pairs_of(found, newer, earlier, limit) if pairs or to else []
+        found = compare_runs(newer, earlier, level=level, margin=margin, targets=targets)
+        texts = flip_examples(found, newer, earlier, limit) if pairs or to else []
         found = with_store_flag(found, run_location(baseline or run, flags.settings(store=store).store)[0])
         print_text(comparison.comparison_screen(found, output_look(), limit=limit, pairs=texts if pairs else ()))
         for path in output or []:
@@ -181,7 +181,7 @@ def _runs(run: str, baseline: str | None, store: str, stores: ExitStack) -> "tup
     return newer, found.run
 
 
-def _to_github(found: "Comparison", pairs: "Sequence[Pair]") -> None:
+def _to_github(found: "Comparison", pairs: "Sequence[FlipExample]") -> None:
     write_job_summary(lambda room: compared_annotations.comparison_for_github(found, pairs, room=room))
     for line in compared_annotations.comparison_annotations(found, pairs):
         print_workflow_command(line)

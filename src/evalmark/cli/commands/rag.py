@@ -14,7 +14,7 @@ from evalmark.inputs.datasets.fields import named_columns
 from evalmark.reports.text.similarity import about_measures
 from evalmark.runs.execution.rag import RagJob, plan_rag
 from evalmark.runs.execution.threshold_notes import labels_for_run
-from evalmark.stats.calibration.evidence import of_results
+from evalmark.stats.calibration.evidence import evidence_from_results
 
 from . import flags
 
@@ -108,5 +108,5 @@ def rag(  # noqa: PLR0913  each is a flag of the command line
 
 def _remarks(run: "Run", summary: "Summary", ledger: "Store") -> Sequence[str]:
     """What the measures can and cannot say, with the labels of these outputs where there are enough."""
-    evidence = of_results(run.id, run.results, labels_for_run(ledger, run))
+    evidence = evidence_from_results(run.id, run.results, labels_for_run(ledger, run))
     return about_measures(summary, run.results, {one.key: one.liked for one in evidence.told})

@@ -19,9 +19,9 @@ from evalmark.reports.files.save import save
 from evalmark.reports.files.writers import KINDS, writer_for
 from evalmark.reports.text.verdicts import outcome
 from evalmark.runs.execution.baseline import baseline_of
-from evalmark.stats.comparison.comparing import compare
-from evalmark.stats.summary.collect import summarise
-from evalmark.stats.summary.gate import judge
+from evalmark.stats.comparison.compare import compare
+from evalmark.stats.summary.gate import apply_gate
+from evalmark.stats.summary.summarise import summarise
 from evalmark.stats.summary.summary import Summary
 from evalmark.storage.merging.merged_run import merge_runs
 from evalmark.storage.merging.missing import MISSING_PREFIX, lone_shard
@@ -180,7 +180,7 @@ def _code(run: "Run", summary: "Summary", *, gated: bool, is_printed: bool) -> i
         print_error("No cases ran, so there is nothing to report.\n")
     if not gated:
         return 0 if summary.trials else NOTHING_RAN
-    verdict = judge(summary, run.gate)
+    verdict = apply_gate(summary, run.gate)
     lost = (note for note in run.notes if note.startswith(MISSING_PREFIX))
     said = f"Gate {outcome(verdict)}: {' '.join((*verdict.reasons, *lost))}"
     if is_printed:

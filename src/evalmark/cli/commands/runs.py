@@ -14,9 +14,9 @@ from evalmark.core.lazy import LazyModule
 from evalmark.core.values.run import Run as values_Run
 from evalmark.reports.terminal import target_overview
 from evalmark.reports.terminal.run_list import run_list
-from evalmark.stats.summary import standings
-from evalmark.stats.summary.collect import summarise
-from evalmark.stats.summary.gate import judge
+from evalmark.stats.summary.gate import apply_gate
+from evalmark.stats.summary.summarise import summarise
+from evalmark.stats.summary.target_overview import overview
 from evalmark.storage.store.store import Store, open_store
 from evalmark.tracing.annotations import subjects
 
@@ -103,7 +103,7 @@ def show(  # noqa: PLR0913  each is a flag of the command line
             return
         if not (failed or calls) and case is None:
             summary = summarise(found)
-            verdict = judge(summary, found.gate)
+            verdict = apply_gate(summary, found.gate)
             print_text(
                 run_report.terminal(found, run_look(found, settings.store, worst), summary=summary, verdict=verdict)
             )
@@ -136,7 +136,7 @@ def _show_cases(ledger: "Store", run: "Kept", case: str | None, limit: int, *, f
 def _show_overview(run: "Kept", *, with_cases: bool) -> None:
     if with_cases:
         raise ConfigError("--overview shows no cases; leave out --failed, --case and --calls.")
-    print_text(target_overview.overview_screen(run, standings.overview(run), output_look()))
+    print_text(target_overview.overview_screen(run, overview(run), output_look()))
 
 
 def _one_call(ledger: "Store", key: str) -> str:

@@ -9,8 +9,8 @@ from evalmark.core.errors import ConfigError
 from evalmark.reports.files.writers import WRITERS
 from evalmark.reports.terminal.run_report import terminal
 from evalmark.runs.execution.merge import merge_shards
-from evalmark.stats.summary.collect import summarise
-from evalmark.stats.summary.gate import judge
+from evalmark.stats.summary.gate import apply_gate
+from evalmark.stats.summary.summarise import summarise
 from evalmark.storage.merging.shards import shard_faults as merging_faults
 from evalmark.storage.store.store import Store, open_store
 
@@ -68,7 +68,7 @@ def _merge(found: Sequence[StoredRun], ledger: "Store", wish: MergeOptions) -> i
     for remark in merged.remarks:
         print_error(f"{remark}\n")
     summary = summarise(merged.run)
-    verdict = judge(summary, merged.run.gate)
+    verdict = apply_gate(summary, merged.run.gate)
     if not wish.quiet:
         seen = run_look(merged.run, wish.place, wish.worst)
         print_text(terminal(merged.run, seen, summary=summary, verdict=verdict))

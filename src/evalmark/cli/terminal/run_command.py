@@ -18,8 +18,8 @@ from evalmark.reports.files.options import Options
 from evalmark.reports.terminal.run_report import terminal
 from evalmark.runs.execution.baseline import baseline_of
 from evalmark.runs.execution.shards import rows_asked
-from evalmark.stats.summary.collect import summarise
-from evalmark.stats.summary.gate import judge
+from evalmark.stats.summary.gate import apply_gate
+from evalmark.stats.summary.summarise import summarise
 from evalmark.storage.store.location import display_location
 
 from . import supervised
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from evalmark.runs.execution import execute as execution
     from evalmark.runs.planning.check import CheckResult
     from evalmark.runs.planning.plan import Plan
-    from evalmark.stats.comparison import comparing
+    from evalmark.stats.comparison import compare
     from evalmark.stats.comparison.change import Comparison
     from evalmark.stats.summary.summary import Summary
     from evalmark.storage.store import store
@@ -50,7 +50,7 @@ else:
     save_module = LazyModule("evalmark.reports.files.save")
     writers = LazyModule("evalmark.reports.files.writers")
     compared_module = LazyModule("evalmark.reports.terminal.comparison")
-    comparing = LazyModule("evalmark.stats.comparison.comparing")
+    compare = LazyModule("evalmark.stats.comparison.compare")
 
 INTERRUPTED = 130
 SAME_SIGNAL_SECONDS = 0.2
@@ -116,7 +116,7 @@ def _run_and_report(plan: "Plan", settings: "Settings", show: RunDisplay, state:
         compared = _compare(run, against)
         compared = None if compared is None else with_store_flag(compared, settings.store)
         summary = summarise(run)
-        verdict = judge(summary, run.gate)
+        verdict = apply_gate(summary, run.gate)
         if not show.quiet:
             seen = replace(
                 output_look(display_location(settings.store), show.worst, named),
@@ -180,7 +180,7 @@ def _compare(run: "Run", against: "Run | None") -> "Comparison | None":
     if against.id == run.id:
         print_error(f"The baseline {run.id} is the run that was taken up, so there is nothing to compare it with.\n")
         return None
-    return comparing.compare(run, against)
+    return compare.compare(run, against)
 
 
 def _comparison_code(compared: "Comparison | None", show: RunDisplay) -> int:

@@ -13,8 +13,8 @@ from evalmark.core.values.run import Gate, Run, RunStatus
 from evalmark.core.values.score import Result
 from evalmark.reports.terminal.console import Look
 from evalmark.reports.terminal.eval_table import evals
-from evalmark.stats.summary.collect import summarise
-from evalmark.stats.summary.gate import GateVerdict, judge
+from evalmark.stats.summary.gate import GateVerdict, apply_gate
+from evalmark.stats.summary.summarise import summarise
 from evalmark.storage.store.location import display_location
 
 from .items import without_commands
@@ -129,7 +129,7 @@ class SessionSummary:
 
     def _verdict(self, gate: Gate) -> GateVerdict:
         run = self._run or Run(id="", name="pytest", created="")
-        return judge(summarise(run), gate)
+        return apply_gate(summarise(run), gate)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """The table of evals, and what became of those that could not be judged."""

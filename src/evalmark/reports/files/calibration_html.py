@@ -8,8 +8,8 @@ from evalmark.reports.html.histograms import Halves, halves_drawn
 from evalmark.reports.html.jinja import environment, page
 from evalmark.reports.html.roc import Chosen, Roc, roc_drawn
 from evalmark.reports.html.svg import Drawn
-from evalmark.stats.agreement.separation import roc_points
-from evalmark.stats.calibration.learning import BARRED, Calibrated, Calibration
+from evalmark.stats.agreement.roc import roc_points
+from evalmark.stats.calibration.threshold_calibration import BARRED, CalibratedMetric, Calibration
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _KINDS = ("liked", "disliked")
@@ -22,7 +22,7 @@ def separation_page(found: Calibration) -> Iterator[str]:
     yield page(environment(_TEMPLATES, {}), "separation.html", values)
 
 
-def _spread(one: Calibrated) -> Drawn | None:
+def _spread(one: CalibratedMetric) -> Drawn | None:
     learned = one.learned
     halves = Halves(
         good=one.liked, bad=one.disliked, threshold=learned.threshold, direction=learned.direction, words=_KINDS
@@ -30,7 +30,7 @@ def _spread(one: Calibrated) -> Drawn | None:
     return halves_drawn(halves, one.metric.name)
 
 
-def _curve(one: Calibrated) -> Drawn | None:
+def _curve(one: CalibratedMetric) -> Drawn | None:
     """The curve of all that the threshold was learned from, outputs that can never pass at its end among them."""
     learned = one.learned
     worst = 1 - BARRED if learned.direction == "lower" else BARRED

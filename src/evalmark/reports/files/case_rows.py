@@ -17,7 +17,7 @@ from evalmark.reports.text.raised import raised_at, traceback_of
 from evalmark.reports.text.titles import name_of
 from evalmark.reports.text.transcripts import steps_title, tokens_used
 from evalmark.reports.text.verdicts import standing
-from evalmark.stats.comparison.answers import Earlier
+from evalmark.stats.comparison.baseline_outputs import BaselineOutput
 
 ASKED = 300
 """Characters of an input above the texts that unfold; a longer one stands among them as well."""
@@ -66,7 +66,7 @@ class Row:
     seconds: float | None
     waited: float | None
     tags: tuple[str, ...]
-    was: Earlier | None
+    was: BaselineOutput | None
     """None without a baseline, and where it has no such trial."""
     went: str
     """`worse`, `better`, `other`, `same`, `new`; empty without a baseline."""
@@ -81,7 +81,7 @@ class About:
     columns: Mapping[str, str | None]
     """The metrics with a column of their own, and what stands in its head; None where the threshold is not the same everywhere."""
     times: bool
-    earlier: Mapping[str, Earlier] | None
+    earlier: Mapping[str, BaselineOutput] | None
     """What the baseline answered, by the id of the trial; None without one."""
 
 
@@ -124,7 +124,7 @@ def _is_number(said: str, number: str) -> bool:
         return False
 
 
-def _parts(result: Result, metrics: Mapping[str, Metric], was: Earlier | None, about: About) -> Iterator[Part]:
+def _parts(result: Result, metrics: Mapping[str, Metric], was: BaselineOutput | None, about: About) -> Iterator[Part]:
     case, output = result.trial.case, result.output
     yield from _asked(case)
     yield from _answered(result, was)
@@ -154,7 +154,7 @@ def _asked(case: Case) -> Iterator[Part]:
         yield Part("Liked" if example.liked else "Disliked", text_of(example.value))
 
 
-def _answered(result: Result, was: Earlier | None) -> Iterator[Part]:
+def _answered(result: Result, was: BaselineOutput | None) -> Iterator[Part]:
     output = result.output
     unsupported = [sentence for score in result.scores for sentence in verdicts.unsupported(score)]
     if output.error is not None:

@@ -7,18 +7,20 @@ from evalmark.reports.text import comparison
 from evalmark.reports.text.side_names import Heads, heads_of
 from evalmark.reports.text.titles import name_of
 from evalmark.stats.comparison.change import Comparison
-from evalmark.stats.comparison.pairs import Pair
+from evalmark.stats.comparison.flip_examples import FlipExample
 
 from .comparison_markdown import comparison_in_markdown
 from .github import ANNOTATIONS, LIMIT, command, place_of, within
 
 
-def comparison_for_github(found: Comparison, pairs: Sequence[Pair] = (), *, room: int = LIMIT) -> Iterator[str]:
+def comparison_for_github(found: Comparison, pairs: Sequence[FlipExample] = (), *, room: int = LIMIT) -> Iterator[str]:
     """A job summary of at most `room` bytes."""
     yield from within(room, comparison_in_markdown(found, pairs))
 
 
-def comparison_annotations(found: Comparison, pairs: Sequence[Pair] = (), *, most: int = ANNOTATIONS) -> list[str]:
+def comparison_annotations(
+    found: Comparison, pairs: Sequence[FlipExample] = (), *, most: int = ANNOTATIONS
+) -> list[str]:
     """Workflow commands, one a line: the verdict where it is not good, then cases that became worse, at their places."""
     said = []
     if found.outcome in ("worse", "cannot tell"):
@@ -31,7 +33,7 @@ def comparison_annotations(found: Comparison, pairs: Sequence[Pair] = (), *, mos
     return said[:most]
 
 
-def _annotation(pair: Pair, heads: Heads, level: str) -> str:
+def _annotation(pair: FlipExample, heads: Heads, level: str) -> str:
     case = pair.now.trial.case
     lines = [
         f"{heads.before}: {one_line(pair.before.output.value, 300)}",

@@ -6,8 +6,8 @@ from typing import Any
 from evalmark.core.values.plain_data import plain
 from evalmark.core.values.score import Result
 from evalmark.stats.comparison.change import Comparison, Flip, MetricChange, Slice, TargetChange
-from evalmark.stats.comparison.pairs import Pair
-from evalmark.stats.comparison.rules import RuleChange
+from evalmark.stats.comparison.flip_examples import FlipExample
+from evalmark.stats.comparison.scoring_rules import RuleChange
 from evalmark.stats.inference.differences import Difference
 
 from .json_values import as_text, finite, interval_of
@@ -15,7 +15,7 @@ from .json_values import as_text, finite, interval_of
 FORMAT = {"format": "evalmark-comparison", "version": 1}
 
 
-def comparison_as_json(found: Comparison, pairs: Sequence[Pair] = ()) -> Iterator[str]:
+def comparison_as_json(found: Comparison, pairs: Sequence[FlipExample] = ()) -> Iterator[str]:
     """The whole comparison as one JSON document, with every flip; with `pairs`, their answers too."""
     document = FORMAT | comparison_of(found)
     if pairs:
@@ -130,7 +130,7 @@ def _slice(one: Slice) -> dict[str, Any]:
     return {"tag": one.tag, "difference": _difference(one.difference)}
 
 
-def _pair(pair: Pair) -> dict[str, Any]:
+def _pair(pair: FlipExample) -> dict[str, Any]:
     case = pair.now.trial.case
     return {
         "flip": _flip(pair.flip),

@@ -9,7 +9,7 @@ from evalmark.reports.text.side_names import TWO_RUNS, Heads, heads_of
 from evalmark.reports.text.titles import name_of
 from evalmark.reports.text.word_changes import GONE, NEW, Piece, marked, word_changes
 from evalmark.stats.comparison.change import Comparison, TargetChange
-from evalmark.stats.comparison.pairs import Pair
+from evalmark.stats.comparison.flip_examples import FlipExample
 
 from .markdown import LONGEST, block, in_html, listed, safe
 
@@ -18,7 +18,7 @@ _FLIPS = 50
 """Cases that are named where no number is given."""
 
 
-def comparison_in_markdown(found: Comparison, pairs: Sequence[Pair] = (), limit: int = _FLIPS) -> Iterator[str]:
+def comparison_in_markdown(found: Comparison, pairs: Sequence[FlipExample] = (), limit: int = _FLIPS) -> Iterator[str]:
     """What else changed, the verdict and why, a table a target, and the cases that came out otherwise.
 
     `limit` of these are named; with `pairs`, both answers to each stand beside each other.
@@ -29,7 +29,7 @@ def comparison_in_markdown(found: Comparison, pairs: Sequence[Pair] = (), limit:
     yield f"<sub>{safe(comparison.compared_runs(found))}</sub>\n"
 
 
-def comparison_part(found: Comparison, pairs: Sequence[Pair] = (), limit: int = _FLIPS) -> Iterator[str]:
+def comparison_part(found: Comparison, pairs: Sequence[FlipExample] = (), limit: int = _FLIPS) -> Iterator[str]:
     """The same without its title, for a page of something else."""
     yield "".join(f"> {safe(warning)}\n" for warning in found.warnings) + ("\n" if found.warnings else "")
     said, command = comparison.restoring(found)
@@ -85,7 +85,7 @@ def _slices(target: TargetChange) -> Iterator[str]:
         yield from listed("", comparison.slice_lines(target))
 
 
-def _pair(pair: Pair, heads: Heads) -> str:
+def _pair(pair: FlipExample, heads: Heads) -> str:
     case = pair.now.trial.case
     title = f"{name_of(pair.now)}: {comparison.flip_said(pair.flip, heads)}"
     lines = [f"<details><summary>{in_html(title)}</summary>\n"]

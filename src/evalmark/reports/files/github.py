@@ -11,8 +11,8 @@ from evalmark.reports.text import verdicts
 from evalmark.reports.text.judges import agreement_lines
 from evalmark.reports.text.titles import facts, name_of, origin, quoted, trials
 from evalmark.reports.text.verdicts import endings, outcome, why
-from evalmark.stats.summary.collect import summarise
-from evalmark.stats.summary.gate import GateVerdict, figures_and_verdict
+from evalmark.stats.summary.gate import GateVerdict, summary_and_verdict
+from evalmark.stats.summary.summarise import summarise
 from evalmark.stats.summary.summary import Summary
 
 from .markdown import case_part, group_part, listed, safe
@@ -53,7 +53,7 @@ def within(room: int, parts: Iterable[str]) -> Iterator[str]:
 
 def _parts(run: Run, summary: Summary, options: Options) -> Iterator[str]:
     """The summary in parts, each of which stands or falls as a whole."""
-    summary, verdict = figures_and_verdict(run, summary)
+    summary, verdict = summary_and_verdict(run, summary)
     yield f"## {SIGNS[verdict.outcome]} {safe(run.name)}: {outcome(verdict)}\n\n"
     yield "".join(f"- {safe(reason)}\n" for reason in verdict.reasons) + "\n"
     yield f"{' · '.join(map(safe, _facts(run, summary, options)))}\n\n"
@@ -91,7 +91,7 @@ def annotations(run: Run, summary: Summary | None = None, *, most: int = ANNOTAT
 
     What did not pass is an error where the gate does not pass either, and a warning where it does.
     """
-    summary, verdict = figures_and_verdict(run, summary)
+    summary, verdict = summary_and_verdict(run, summary)
     found = [] if verdict.outcome == "pass" else [_of_gate(run, verdict)]
     worst = (result for result in summary.worst if result.verdict in _NOT_PASSED)
     found += [_of_case(result, run, verdict) for result in worst]

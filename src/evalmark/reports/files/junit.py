@@ -12,9 +12,9 @@ from evalmark.core.values.score import Result
 from evalmark.reports.text.titles import name_of
 from evalmark.reports.text.transcripts import steps, tokens_used
 from evalmark.reports.text.verdicts import why
-from evalmark.stats.summary.gate import GateVerdict, figures_and_verdict
+from evalmark.stats.summary.gate import GateVerdict, summary_and_verdict
 from evalmark.stats.summary.headline import REASONS, left_out
-from evalmark.stats.summary.summary import Group, Summary
+from evalmark.stats.summary.summary import Summary, SummaryGroup
 
 from .json_values import finite
 from .options import PLAIN, Options
@@ -25,7 +25,7 @@ _LONGEST = 64_000
 
 def as_junit(run: Run, summary: Summary | None = None, options: Options = PLAIN) -> Iterator[str]:
     """One test suite a dataset, one test case a trial, and one last test case for the gate."""
-    summary, verdict = figures_and_verdict(run, summary)
+    summary, verdict = summary_and_verdict(run, summary)
     gate = _gate_counts(verdict)
     counts = _counts(summary.groups)
     whole = {name: number + gate[name] for name, number in counts.items()}
@@ -50,7 +50,7 @@ def _suite(dataset: str, results: Iterable[Result], run: Run, summary: Summary, 
     yield "  </testsuite>\n"
 
 
-def _counts(groups: Iterable[Group]) -> dict[str, int]:
+def _counts(groups: Iterable[SummaryGroup]) -> dict[str, int]:
     """How test cases end: those that are left out of the headline count as skipped, whatever became of them."""
     found = Counter[str](tests=0, failures=0, errors=0, skipped=0)
     for group in groups:

@@ -14,7 +14,7 @@ from evalmark.reports.text.raised import raised_at
 from evalmark.reports.text.similarity import shown_metrics
 from evalmark.reports.text.titles import name_of, quoted, title
 from evalmark.reports.text.verdicts import standing, unsupported
-from evalmark.stats.summary.summary import Group, Summary
+from evalmark.stats.summary.summary import Summary, SummaryGroup
 
 LONGEST = 2_000
 """Of a text inside a case, in characters: a GitHub step summary holds 1 MiB in all."""
@@ -55,7 +55,7 @@ def listed(heading: str, lines: Sequence[tuple[str, str]]) -> Iterator[str]:
         yield "\n"
 
 
-def group_part(group: Group, summary: Summary) -> Iterator[str]:
+def group_part(group: SummaryGroup, summary: Summary) -> Iterator[str]:
     """One dataset on one target: how its trials ended, a table of its metrics, and what there is to say of them."""
     yield f"### {safe(title(group, summary))}\n\n"
     if endings := verdicts.endings(group.tally):
@@ -72,7 +72,7 @@ def group_part(group: Group, summary: Summary) -> Iterator[str]:
         yield "".join((*listed("<details><summary>Worst verdicts</summary>", told), "</details>\n\n"))
 
 
-def _table(group: Group) -> str:
+def _table(group: SummaryGroup) -> str:
     lines = [
         "| metric | n | mean | 95 % interval | method | low to high | passed | unscored | errors |",
         "|:--|--:|--:|--:|:--|:--|--:|--:|--:|",

@@ -8,7 +8,7 @@ from typing import Any, cast
 from evalmark.core.text import display_text
 from evalmark.core.values.run import Run, metrics_for
 from evalmark.core.values.score import Result, Score
-from evalmark.stats.summary.gate import figures_and_verdict
+from evalmark.stats.summary.gate import summary_and_verdict
 from evalmark.stats.summary.summary import Summary
 
 from .json_values import finite
@@ -32,7 +32,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 def as_csv(run: Run, summary: Summary | None = None, options: Options = PLAIN) -> Iterator[str]:
     """One row a trial, and a last one where the run is incomplete; numbers stay numbers, and text that could be a formula gets a leading apostrophe."""
-    summary, _ = figures_and_verdict(run, summary)
+    summary, _ = summary_and_verdict(run, summary)
     names = list(summary.metric_names)
     columns, end = ([name for name in some if options.times or name not in TIMES] for some in (COLUMNS, END))
     judged = dict.fromkeys(metric.name for metric in run.metrics if metric.judge)

@@ -13,9 +13,9 @@ from evalmark.reports.html.jinja import environment
 from evalmark.reports.html.style import script
 from evalmark.reports.text.judges import agreement_lines
 from evalmark.reports.text.titles import facts, name_of, origin, trials
-from evalmark.stats.comparison.answers import earlier_answers
-from evalmark.stats.summary.gate import figures_and_verdict
-from evalmark.stats.summary.scores import scale_ends
+from evalmark.stats.comparison.baseline_outputs import baseline_outputs
+from evalmark.stats.summary.gate import summary_and_verdict
+from evalmark.stats.summary.metric_scores import scale_ends
 from evalmark.stats.summary.summary import Summary
 
 from .case_list import NAMED, Listing
@@ -35,7 +35,7 @@ def as_html(run: Run, summary: Summary | None = None, options: Options = PLAIN) 
 
     It has room for so many bytes as `options` say: where there is more, all texts are cut to the same length, and it says so.
     """
-    summary, verdict = figures_and_verdict(run, summary)
+    summary, verdict = summary_and_verdict(run, summary)
     about, style = _about(run, summary, options), _file("cases.css")
     acting = script([_file("cases.js")]) if summary.trials else ""
     listing = Listing(about=about, summary=summary, options=options, behind=len(acting.encode()) + _FORMS)
@@ -73,7 +73,7 @@ def _about(run: Run, summary: Summary, options: Options) -> About:
     earlier = None
     if found is not None and baseline is not None:
         shown = chain(islice(run.results, options.cases), summary.worst[:NAMED])
-        earlier = earlier_answers(found, shown, baseline)
+        earlier = baseline_outputs(found, shown, baseline)
     return About(
         run=run,
         columns={name: _head(name, run) for name in islice(summary.metric_names, _COLUMNS)},

@@ -8,8 +8,8 @@ from evalmark.core.values.plain_data import plain
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result, Score
 from evalmark.stats.inference.intervals import Share
-from evalmark.stats.summary.gate import GateVerdict, figures_and_verdict
-from evalmark.stats.summary.summary import Agreement, MetricSummary, Repeats, Summary, Tally
+from evalmark.stats.summary.gate import GateVerdict, summary_and_verdict
+from evalmark.stats.summary.summary import JudgeAgreement, MetricSummary, RepeatFigures, Summary, TrialCounts
 
 from .comparison_json import comparison_of
 from .json_values import as_text, finite, interval_of
@@ -20,7 +20,7 @@ FORMAT = {"format": "evalmark-run", "version": 3}
 
 def as_json(run: Run, summary: Summary | None = None, options: Options = PLAIN) -> Iterator[str]:
     """The whole run as one JSON document, one result a line inside it."""
-    summary, verdict = figures_and_verdict(run, summary)
+    summary, verdict = summary_and_verdict(run, summary)
     head = FORMAT | {"run": _head(run, options), "summary": _summary(summary, options), "gate": _gate(verdict)}
     if options.comparison is not None:
         head["comparison"] = comparison_of(options.comparison)
@@ -35,7 +35,7 @@ def as_jsonl(run: Run, summary: Summary | None = None, options: Options = PLAIN)
     yield as_text(FORMAT | {"kind": "run", "run": _head(run, options)}) + "\n"
     for result in run.results:
         yield as_text({"kind": "result"} | _result(result, options)) + "\n"
-    summary, verdict = figures_and_verdict(run, summary)
+    summary, verdict = summary_and_verdict(run, summary)
     yield as_text({"kind": "summary", "summary": _summary(summary, options), "gate": _gate(verdict)}) + "\n"
 
 
@@ -166,7 +166,7 @@ def _summary(summary: Summary, options: Options) -> dict[str, Any]:
     }
 
 
-def _repeats(found: Repeats | None) -> dict[str, Any] | None:
+def _repeats(found: RepeatFigures | None) -> dict[str, Any] | None:
     if found is None:
         return None
     named = {"once": found.once, "any_of": found.any_of, "all_of": found.all_of}
@@ -176,7 +176,7 @@ def _repeats(found: Repeats | None) -> dict[str, Any] | None:
     }
 
 
-def _tally(tally: Tally, options: Options) -> dict[str, Any]:
+def _tally(tally: TrialCounts, options: Options) -> dict[str, Any]:
     times = {"seconds_median": tally.seconds_median, "seconds_p95": tally.seconds_p95} if options.times else {}
     if options.times and tally.waited_median is not None:
         times["waited_median"] = tally.waited_median
@@ -228,7 +228,7 @@ def _metric(metric: MetricSummary) -> dict[str, Any]:
     }
 
 
-def _agreement(found: Agreement) -> dict[str, Any]:
+def _agreement(found: JudgeAgreement) -> dict[str, Any]:
     return {
         "base": found.base,
         "judges": list(found.judges),

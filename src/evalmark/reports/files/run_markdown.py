@@ -8,7 +8,7 @@ from evalmark.reports.text import comparison, titles
 from evalmark.reports.text.judges import agreement_lines
 from evalmark.reports.text.titles import origin, trials
 from evalmark.reports.text.verdicts import outcome, telling
-from evalmark.stats.summary.gate import figures_and_verdict
+from evalmark.stats.summary.gate import summary_and_verdict
 from evalmark.stats.summary.summary import Summary
 
 from .comparison_markdown import comparison_part
@@ -21,7 +21,7 @@ SIGNS = {"pass": "✅", "fail": "❌", "cannot tell": "❔"}
 
 def as_markdown(run: Run, summary: Summary | None = None, options: Options = PLAIN) -> Iterator[str]:
     """Verdict, a table a dataset, and the worst cases folded away."""
-    summary, verdict = figures_and_verdict(run, summary)
+    summary, verdict = summary_and_verdict(run, summary)
     yield f"## {SIGNS[verdict.outcome]} {safe(run.name)}: {outcome(verdict)}\n\n"
     yield " ".join(safe(reason) for reason in verdict.reasons) + "\n\n"
     if options.comparison is not None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from evalmark.core.values.run import Run
 from evalmark.inputs.documents.whole import write_whole
 from evalmark.stats.comparison.change import Comparison
-from evalmark.stats.comparison.pairs import Pair
+from evalmark.stats.comparison.flip_examples import FlipExample
 from evalmark.stats.summary.summary import Summary
 
 from .compared_writers import comparison_writer_for
@@ -36,7 +36,7 @@ def save(
     write_whole(file, write(run, summary, options), "report")
 
 
-def save_comparison(found: Comparison, path: str | os.PathLike[str], pairs: Sequence[Pair] = ()) -> None:
+def save_comparison(found: Comparison, path: str | os.PathLike[str], pairs: Sequence[FlipExample] = ()) -> None:
     """Write a comparison as the report that the file's ending asks for, with the texts of `pairs`.
 
     Raises:

@@ -13,8 +13,8 @@ from evalmark.reports.text.target_overview import (
     overview_columns,
     overview_remarks,
 )
-from evalmark.stats.summary.standings import Overview, overview
 from evalmark.stats.summary.summary import Summary
+from evalmark.stats.summary.target_overview import Overview, overview
 
 from .markdown import listed, safe
 

@@ -6,9 +6,9 @@ from itertools import product
 from evalmark.core.text import one_line
 from evalmark.reports.text import titles
 from evalmark.reports.text.numbers import DASH, GAP, percent, share_interval
-from evalmark.stats.calibration.known import Separated
+from evalmark.stats.calibration.labelled_scores import MetricSeparation
 from evalmark.stats.inference.intervals import Interval, Share, wilson
-from evalmark.stats.summary.summary import Agreement, Group, Summary
+from evalmark.stats.summary.summary import JudgeAgreement, Summary, SummaryGroup
 
 from .svg import Drawn, sentence
 from .whiskers import Whisker, whisker_picture
@@ -18,7 +18,9 @@ _CONFUSION = ("good, passed", "good, failed", "bad, passed", "bad, failed")
 _GAPS = (GAP,) * len(_CONFUSION)
 
 
-def agreement_drawn(separated: Sequence[Separated], agreements: Sequence[Agreement], source: str) -> Drawn | None:
+def agreement_drawn(
+    separated: Sequence[MetricSeparation], agreements: Sequence[JudgeAgreement], source: str
+) -> Drawn | None:
     """Cohen's kappa of each metric and `source`, as a dot, and of every two judges, as a square; None without any."""
     found = [*(_of_source(one, source) for one in separated if one.compared.confusion.n), *_of_judges(agreements)]
     if not found:
@@ -38,7 +40,7 @@ def agreement_drawn(separated: Sequence[Separated], agreements: Sequence[Agreeme
     )
 
 
-def _notes(drawn: Sequence[Whisker], agreements: Sequence[Agreement]) -> Iterator[str]:
+def _notes(drawn: Sequence[Whisker], agreements: Sequence[JudgeAgreement]) -> Iterator[str]:
     if any(pair.kappa is not None for found in agreements if found.level != "nominal" for pair in found.pairs):
         yield "Of judges who give numbers, kappa counts how far they are apart, squared; `agree` is the very same number."
     for one in drawn:
@@ -46,7 +48,7 @@ def _notes(drawn: Sequence[Whisker], agreements: Sequence[Agreement]) -> Iterato
             yield f"{one.name}: no interval, {one.interval.method.removeprefix('none: ')}."
 
 
-def _of_source(one: Separated, source: str) -> tuple[Whisker, tuple[str, ...]]:
+def _of_source(one: MetricSeparation, source: str) -> tuple[Whisker, tuple[str, ...]]:
     found = one.compared
     table = found.confusion
     name = f"{one_line(one.metric.name, 40)} and {source}"
@@ -64,7 +66,7 @@ def _of_source(one: Separated, source: str) -> tuple[Whisker, tuple[str, ...]]:
     return Whisker(name=name, value=found.kappa, interval=found.kappa_interval), row
 
 
-def _of_judges(agreements: Sequence[Agreement]) -> Iterator[tuple[Whisker, tuple[str, ...]]]:
+def _of_judges(agreements: Sequence[JudgeAgreement]) -> Iterator[tuple[Whisker, tuple[str, ...]]]:
     for found in agreements:
         base = one_line(found.base, 30)
         for pair in found.pairs:
@@ -117,7 +119,7 @@ def _flips(summary: Summary) -> Iterator[tuple[str, Share]]:
             yield f"order of two, {said}", steady.order_decided
 
 
-def _of(group: Group, summary: Summary, word: str) -> str:
+def _of(group: SummaryGroup, summary: Summary, word: str) -> str:
     """The target where there are several, the whole place where there are several datasets too."""
     if len(summary.groups) < 2:
         return ""

@@ -10,8 +10,8 @@ from evalmark.core.text import one_line
 from evalmark.core.values.words import count
 from evalmark.reports.text.numbers import GAP
 from evalmark.stats.inference.intervals import Interval
+from evalmark.stats.summary.pareto import TargetCost, pareto_optimal
 from evalmark.stats.summary.summary import Summary
-from evalmark.stats.summary.worth import Worth, unbeaten
 
 from .axes import Unit
 from .scatter import Point, scatter_drawn
@@ -50,13 +50,13 @@ def qualities(summary: Summary) -> Mapping[str, Quality]:
     return {name: quality for name, quality in found.items() if quality.figures}
 
 
-def cost_drawn(summary: Summary, worths: Sequence[Worth], name: str, quality: Quality) -> Drawn | None:
+def cost_drawn(summary: Summary, worths: Sequence[TargetCost], name: str, quality: Quality) -> Drawn | None:
     """The targets whose cost and quality are both known; None where there is none, or they were asked other cases."""
     if not are_comparable(summary):
         return None
     known = [(worth, *quality.figures[worth.target]) for worth in worths if worth.target in quality.figures]
     drawn = [(worth, cost, value, interval) for worth, value, interval in known if (cost := worth.cost) is not None]
-    best = unbeaten([(cost, value) for _, cost, value, _ in drawn], lower=quality.lower)
+    best = pareto_optimal([(cost, value) for _, cost, value, _ in drawn], lower=quality.lower)
     points = [
         Point(name=_name(worth), cost=cost, quality=value, interval=interval, is_best=is_best)
         for (worth, cost, value, interval), is_best in zip(drawn, best, strict=True)
@@ -72,7 +72,7 @@ def are_comparable(summary: Summary) -> bool:
     return len({frozenset(datasets) for datasets in asked.values()}) <= 1
 
 
-def cost_table(worths: Sequence[Worth]) -> Drawn:
+def cost_table(worths: Sequence[TargetCost]) -> Drawn:
     """What the answers of each target cost, as far as it is known."""
     return Drawn(
         picture=Markup(),
@@ -93,7 +93,7 @@ def cost_table(worths: Sequence[Worth]) -> Drawn:
     )
 
 
-def _unknown(worths: Sequence[Worth]) -> Iterator[str]:
+def _unknown(worths: Sequence[TargetCost]) -> Iterator[str]:
     for worth in worths:
         name = _name(worth)
         if worth.uncalled == worth.trials:
@@ -104,5 +104,5 @@ def _unknown(worths: Sequence[Worth]) -> Iterator[str]:
             yield f"{name}: price unknown for {count(worth.unpriced, 'answer')}, left out of the mean."
 
 
-def _name(worth: Worth) -> str:
+def _name(worth: TargetCost) -> str:
     return one_line(worth.target, 80) or "answers"

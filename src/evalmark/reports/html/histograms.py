@@ -9,7 +9,7 @@ from evalmark.core.text import one_line
 from evalmark.core.values.words import count
 from evalmark.reports.text.calibration import STEP, bars_around
 from evalmark.reports.text.numbers import DASH
-from evalmark.stats.agreement.separation import Direction
+from evalmark.stats.agreement.roc import Direction
 from evalmark.stats.summary.summary import MetricSummary
 
 from .axes import Axis, axis

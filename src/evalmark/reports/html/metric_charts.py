@@ -8,10 +8,10 @@ from evalmark.core.values.run import Metric, Run
 from evalmark.core.values.score import Result
 from evalmark.reports.text import titles
 from evalmark.reports.text.calibration import labels_beside
-from evalmark.stats.calibration.evidence import Evidence, of_results
-from evalmark.stats.calibration.known import Known
+from evalmark.stats.calibration.evidence import LabelEvidence, evidence_from_results
+from evalmark.stats.calibration.labelled_scores import LabelledScores
+from evalmark.stats.summary.pareto import CostCollector, PriceLookup, TargetCost
 from evalmark.stats.summary.summary import Summary
-from evalmark.stats.summary.worth import Prices, Worth, Worths
 
 from .agreement_chart import agreement_drawn
 from .histograms import spread_drawn, together
@@ -29,7 +29,7 @@ class Gathered:
     kinds: Mapping[str, tuple[Drawn | None, Drawn | None]]
     """By metric, good outputs against bad ones."""
     agreement: Drawn | None
-    worths: tuple[Worth, ...]
+    worths: tuple[TargetCost, ...]
     outputs: int
     """Of which it is known whether they are good."""
     beside: str
@@ -83,14 +83,16 @@ def _metrics(run: Run) -> Mapping[str, Metric]:
     return found
 
 
-def gathered(run: Run, summary: Summary, against: str, labels: Sequence[Label], prices: Prices) -> Gathered:
+def gathered(run: Run, summary: Summary, against: str, labels: Sequence[Label], prices: PriceLookup) -> Gathered:
     """What the results of a run tell beyond its figures: held against a metric, or against what people say where `against` is empty.
 
     `labels` may hold labels on anything. Where nothing has to be looked for, no result is read.
     """
-    evidence = of_results(run.id, run.results, labels) if labels and not against else Evidence(told=())
-    known = Known((metric for name, metric in _metrics(run).items() if name != against), _truth(against, evidence))
-    worths = Worths(prices)
+    evidence = evidence_from_results(run.id, run.results, labels) if labels and not against else LabelEvidence(told=())
+    known = LabelledScores(
+        (metric for name, metric in _metrics(run).items() if name != against), _truth(against, evidence)
+    )
+    worths = CostCollector(prices)
     adding = [*([known.add] if against or evidence.told else []), *([worths.add] if summary.by_target else [])]
     for result in run.results if adding else ():
         for add in adding:
@@ -106,7 +108,7 @@ def gathered(run: Run, summary: Summary, against: str, labels: Sequence[Label], 
     )
 
 
-def _truth(against: str, evidence: Evidence) -> Callable[[Result], bool | None]:
+def _truth(against: str, evidence: LabelEvidence) -> Callable[[Result], bool | None]:
     """What outputs are held against: the metric of this name, or people."""
     if not against:
         liked = {told.key: told.liked for told in evidence.told}

@@ -9,7 +9,7 @@ from evalmark.core.text import one_line
 from evalmark.core.values.words import count
 from evalmark.reports.text import calibration
 from evalmark.reports.text.numbers import percent
-from evalmark.stats.agreement.separation import Direction, RocPoint
+from evalmark.stats.agreement.roc import Direction, RocPoint
 from evalmark.stats.inference.intervals import Interval
 
 from .axes import axis

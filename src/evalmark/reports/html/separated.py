@@ -1,14 +1,14 @@
 """How one metric tells good outputs from bad ones: its scores back to back, and its ROC curve."""
 
-from evalmark.stats.agreement.separation import auc, auc_interval, roc_points
-from evalmark.stats.calibration.known import Separated
+from evalmark.stats.agreement.roc import auc, auc_interval, roc_points
+from evalmark.stats.calibration.labelled_scores import MetricSeparation
 
 from .histograms import Halves, halves_drawn
 from .roc import Chosen, Roc, roc_drawn
 from .svg import Drawn
 
 
-def separated_drawn(found: Separated, words: tuple[str, str]) -> tuple[Drawn | None, Drawn | None]:
+def separated_drawn(found: MetricSeparation, words: tuple[str, str]) -> tuple[Drawn | None, Drawn | None]:
     """Both pictures; `words` say what good and bad outputs are called. None where there is nothing to be seen.
 
     The ring is where the verdicts of the run lie, which for a metric that does more than compare may be off the curve.
@@ -38,6 +38,6 @@ def separated_drawn(found: Separated, words: tuple[str, str]) -> tuple[Drawn | N
     return halves_drawn(halves, name), roc_drawn(roc, name)
 
 
-def _within(found: Separated) -> float | None:
+def _within(found: MetricSeparation) -> float | None:
     threshold = found.metric.threshold
     return threshold if threshold is not None and 0 <= threshold <= 1 else None

@@ -10,15 +10,15 @@ from rich.text import Text
 from evalmark.core.text import one_line
 from evalmark.core.values.run import Run
 from evalmark.reports.text.audit import audit_lines, audit_title, canary_remarks, canary_rows, confusion_rows
-from evalmark.stats.calibration.audit import Audit
-from evalmark.stats.calibration.canaries import Passed
+from evalmark.stats.calibration.audit_results import JudgeAudit
+from evalmark.stats.calibration.canaries import PassedCanaries
 
 from .console import DEFAULT, Look, drawn
 
 _INDENT = (0, 0, 0, 2)
 
 
-def audit_screen(run: Run, audits: Iterable[Audit], look: Look = DEFAULT) -> str:
+def audit_screen(run: Run, audits: Iterable[JudgeAudit], look: Look = DEFAULT) -> str:
     """Every judge of a run: what it passed of good and bad outputs, how far it agrees, what its pass rate is worth."""
     parts: list[RenderableType] = [Text(f"{one_line(run.name)} · run {run.id}", style="bold")]
     for found in audits:
@@ -29,7 +29,7 @@ def audit_screen(run: Run, audits: Iterable[Audit], look: Look = DEFAULT) -> str
     return drawn(parts, look)
 
 
-def canary_screen(found: Mapping[str, Sequence[Passed]], look: Look = DEFAULT) -> str:
+def canary_screen(found: Mapping[str, Sequence[PassedCanaries]], look: Look = DEFAULT) -> str:
     """What each judge let pass of answers that are none, kind by kind."""
     parts: list[RenderableType] = []
     for name, passed in found.items():
@@ -44,7 +44,7 @@ def canary_screen(found: Mapping[str, Sequence[Passed]], look: Look = DEFAULT) -
     return drawn(parts, look)
 
 
-def _confusion(found: Audit) -> Table:
+def _confusion(found: JudgeAudit) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     table.add_column(one_line(found.source, 40))
     for heading in ("judge: pass", "judge: fail"):

@@ -17,7 +17,7 @@ from evalmark.reports.text.calibration import (
     steps_of,
     threshold_of,
 )
-from evalmark.stats.calibration.learning import Calibrated, Calibration
+from evalmark.stats.calibration.threshold_calibration import CalibratedMetric, Calibration
 
 from .console import COLORS, DEFAULT, MARKS, Look, drawn, inner
 
@@ -45,7 +45,7 @@ def calibration_screen(found: Calibration, look: Look = DEFAULT) -> str:
     return drawn(parts, look)
 
 
-def _header(one: Calibrated) -> RenderableType:
+def _header(one: CalibratedMetric) -> RenderableType:
     word = "pass" if one.learned.threshold is not None else "cannot tell"
     line = Table.grid(expand=True)
     line.add_column(ratio=1)
@@ -57,7 +57,7 @@ def _header(one: Calibrated) -> RenderableType:
     return line
 
 
-def _figures(one: Calibrated) -> RenderableType:
+def _figures(one: CalibratedMetric) -> RenderableType:
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True, style="dim")
     table.add_column(overflow="fold")
@@ -66,7 +66,7 @@ def _figures(one: Calibrated) -> RenderableType:
     return Padding(table, (0, 0, 0, 2))
 
 
-def _picture(one: Calibrated, look: Look) -> Iterable[RenderableType]:
+def _picture(one: CalibratedMetric, look: Look) -> Iterable[RenderableType]:
     """Two histograms back to back, the disliked to the left, and the threshold between two of their steps."""
     around = one.learned.threshold, one.learned.direction
     liked, disliked = bars_around(one.liked, *around), bars_around(one.disliked, *around)
@@ -96,7 +96,7 @@ def _row(edge: str, counts: tuple[int, int], tops: tuple[int, int], side: int) -
     return text.append(f"{right} {good:,}" if good else "", style=COLORS["pass"])
 
 
-def _line(one: Calibrated, side: int) -> Text:
+def _line(one: CalibratedMetric, side: int) -> Text:
     said = f" {threshold_of(one)} passes "
     return Text(f"{'-' * (side + 6)}{said}{'-' * max(3, side + 6 + _MIDDLE - len(said))}", style="bold")
 

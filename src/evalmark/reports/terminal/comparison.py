@@ -16,7 +16,7 @@ from evalmark.reports.text.side_names import Heads, heads_of
 from evalmark.reports.text.titles import name_of
 from evalmark.reports.text.word_changes import GONE, NEW, Piece, marked, word_changes
 from evalmark.stats.comparison.change import Comparison, Flip, TargetChange
-from evalmark.stats.comparison.pairs import Pair
+from evalmark.stats.comparison.flip_examples import FlipExample
 
 from .cases import fields
 from .console import COLORS, DEFAULT, MARKS, Look, drawn, inner
@@ -31,7 +31,9 @@ _REASON = 4
 """The same of the reason of a score."""
 
 
-def comparison_screen(found: Comparison, look: Look = DEFAULT, *, limit: int = 10, pairs: Sequence[Pair] = ()) -> str:
+def comparison_screen(
+    found: Comparison, look: Look = DEFAULT, *, limit: int = 10, pairs: Sequence[FlipExample] = ()
+) -> str:
     """Two runs for a person at a terminal: what else changed, the verdict and why, figures, flips, and texts side by side.
 
     Of the cases that came out otherwise `limit` are named, or shown in full where there are `pairs`.
@@ -189,7 +191,7 @@ def _slices(target: TargetChange) -> Iterable[RenderableType]:
         yield Padding(_listed(lines), (0, 0, 0, 2))
 
 
-def _pairs(pairs: Sequence[Pair], heads: Heads, look: Look) -> Iterable[RenderableType]:
+def _pairs(pairs: Sequence[FlipExample], heads: Heads, look: Look) -> Iterable[RenderableType]:
     """The texts of each flip: what was asked, and both answers beside each other."""
     for pair in pairs:
         yield Text("")
@@ -208,7 +210,7 @@ def _pairs(pairs: Sequence[Pair], heads: Heads, look: Look) -> Iterable[Renderab
     yield Text(f"Words of one side alone stand in {' and in '.join(map(' '.join, sides))}.", style="dim")
 
 
-def _beside(pair: Pair, heads: Heads, look: Look) -> Table:
+def _beside(pair: FlipExample, heads: Heads, look: Look) -> Table:
     before, now = pair.before.output, pair.now.output
     sides = word_changes(before.value, now.value)
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim", expand=True)

@@ -19,11 +19,11 @@ from evalmark.reports.text.numbers import centre
 from evalmark.reports.text.titles import apart
 from evalmark.reports.text.verdicts import endings
 from evalmark.stats.comparison.change import Comparison
-from evalmark.stats.comparison.comparing import compare
+from evalmark.stats.comparison.compare import compare
 from evalmark.stats.comparison.rule_caveats import gate_caveats
-from evalmark.stats.summary.collect import summarise
 from evalmark.stats.summary.gate import GateVerdict
-from evalmark.stats.summary.summary import Group
+from evalmark.stats.summary.summarise import summarise
+from evalmark.stats.summary.summary import SummaryGroup
 
 from .console import DEFAULT, Look, drawn, gate_table, inner
 
@@ -65,7 +65,7 @@ def evals(
     return drawn(parts, look).removeprefix("\n")
 
 
-def _eval(group: Group, spent: Sequence[Spending], look: Look) -> Iterable[RenderableType]:
+def _eval(group: SummaryGroup, spent: Sequence[Spending], look: Look) -> Iterable[RenderableType]:
     tally = group.tally
     color = "green" if tally.passed + tally.ungated == tally.trials else "red" if tally.failed else "yellow"
     line = Table.grid(expand=True, padding=(0, 2, 0, 0))
@@ -136,7 +136,7 @@ def any_spent(spent: Spending) -> bool:
     return bool(spent.calls or spent.replayed or spent.failed)
 
 
-def _metrics(group: Group, look: Look) -> Table:
+def _metrics(group: SummaryGroup, look: Look) -> Table:
     table = Table.grid(padding=(0, 3, 0, 0))
     table.add_column(overflow="fold", max_width=max(20, inner(look) - 44))
     table.add_column(justify="right", no_wrap=True)

@@ -12,7 +12,7 @@ from evalmark.core.text import one_line
 from evalmark.reports.text import numbers, titles
 from evalmark.reports.text.numbers import bars, behind, centre, share, share_interval
 from evalmark.reports.text.similarity import shown_metrics
-from evalmark.stats.summary.summary import Group, MetricSummary
+from evalmark.stats.summary.summary import MetricSummary, SummaryGroup
 
 from .console import RAISED, Look, inner
 
@@ -43,7 +43,7 @@ _LAYOUTS = (
 """From the most to the least; the first that fits is taken, and where none does, names are folded."""
 
 
-def fitting(parts: Sequence[Group], look: Look) -> Layout:
+def fitting(parts: Sequence[SummaryGroup], look: Look) -> Layout:
     """The first layout in which the tables of all groups fit; the last one where none does."""
     gap = _gap_between(look)
     for layout in _LAYOUTS if any(map(_rate_is_news, (m for part in parts for m in part.metrics))) else _LAYOUTS[1:]:
@@ -58,7 +58,7 @@ def _rate_is_news(metric: MetricSummary) -> bool:
     return metric.pass_rate.n > 0 and not (metric.truths and metric.pass_rate.interval == metric.interval)
 
 
-def metric_table(part: Group, layout: Layout, look: Look) -> Iterable[RenderableType]:
+def metric_table(part: SummaryGroup, layout: Layout, look: Look) -> Iterable[RenderableType]:
     """The table, and a line that says how its intervals were found."""
     marks = _marks(part)
     yield _table([_cells(metric, marks, layout) for metric in shown_metrics(part)], _gap_between(look))
@@ -69,7 +69,7 @@ def metric_table(part: Group, layout: Layout, look: Look) -> Iterable[Renderable
     yield Text(explained, style="dim")
 
 
-def _marks(part: Group) -> dict[str, str]:
+def _marks(part: SummaryGroup) -> dict[str, str]:
     """The mark of each method by which an interval was found; none where all were found by one."""
     methods = titles.methods(part.metrics)
     return {method: RAISED[index % len(RAISED)] if len(methods) > 1 else "" for index, method in enumerate(methods)}

@@ -13,10 +13,10 @@ from evalmark.core.values.run import Run
 from evalmark.reports.text.judges import agreement_lines, all_remarks, worst_rows
 from evalmark.reports.text.titles import facts, once, origin, place, title
 from evalmark.reports.text.verdicts import endings, outcome
-from evalmark.stats.summary.gate import GateVerdict, figures_and_verdict
+from evalmark.stats.summary.gate import GateVerdict, summary_and_verdict
 from evalmark.stats.summary.headline import REASONS
-from evalmark.stats.summary.summary import Group as Part
 from evalmark.stats.summary.summary import Summary
+from evalmark.stats.summary.summary import SummaryGroup as Part
 
 from .cases import worst_cases
 from .console import COLORS, DEFAULT, MARKS, Look, drawn, gate_table
@@ -30,7 +30,7 @@ def terminal(
     run: Run, look: Look = DEFAULT, *, summary: Summary | None = None, verdict: GateVerdict | None = None
 ) -> str:
     """A run for a person at a terminal: figures, worst cases, spending, verdict, and how to look again."""
-    summary, found = figures_and_verdict(run, summary)
+    summary, found = summary_and_verdict(run, summary)
     verdict = verdict or found
     parts: list[RenderableType] = [_header(run, summary, verdict)]
     layout = fitting(summary.counted, look)

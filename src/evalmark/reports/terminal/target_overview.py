@@ -20,7 +20,7 @@ from evalmark.reports.text.target_overview import (
     overview_remarks,
 )
 from evalmark.reports.text.titles import once
-from evalmark.stats.summary.standings import Overview
+from evalmark.stats.summary.target_overview import Overview
 
 from .console import DEFAULT, Look, drawn, inner
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from evalmark.core.text import one_line
 from evalmark.core.values.words import count
-from evalmark.stats.agreement.judged import Corrected
-from evalmark.stats.calibration.audit import Audit, Rate
-from evalmark.stats.calibration.canaries import Passed
+from evalmark.stats.agreement.corrected_rates import CorrectedRate
+from evalmark.stats.calibration.audit_results import CorrectedPassRate, JudgeAudit
+from evalmark.stats.calibration.canaries import PassedCanaries
 from evalmark.stats.inference.intervals import Interval
 
 from .calibration import labels_beside
@@ -16,19 +16,19 @@ _SHOWN = 5
 """Canaries that are named."""
 
 
-def audit_title(found: Audit) -> str:
+def audit_title(found: JudgeAudit) -> str:
     """Which judge is held against what."""
     judge = f", judged by {one_line(found.metric.judge, 60)}," if found.metric.judge else ""
     return f"{one_line(found.metric.name, 60)}{judge} against {one_line(found.source, 60)}"
 
 
-def confusion_rows(found: Audit) -> tuple[tuple[str, int, int], ...]:
+def confusion_rows(found: JudgeAudit) -> tuple[tuple[str, int, int], ...]:
     """Good and bad outputs, and how many of each the judge passed and failed."""
     table = found.confusion
     return ("good", table.good_passed, table.good_failed), ("bad", table.bad_passed, table.bad_failed)
 
 
-def audit_lines(found: Audit) -> Iterator[tuple[str, str]]:
+def audit_lines(found: JudgeAudit) -> Iterator[tuple[str, str]]:
     """Everything there is to say of an audit, each line behind what it is about."""
     if found.about:
         yield "checked", one_line(found.about, 400)
@@ -40,7 +40,7 @@ def audit_lines(found: Audit) -> Iterator[tuple[str, str]]:
         yield "left out", beside
 
 
-def _agreement(found: Audit) -> Iterator[tuple[str, str]]:
+def _agreement(found: JudgeAudit) -> Iterator[tuple[str, str]]:
     if not found.confusion.n:
         yield "agreement", "no output has both a verdict and a word on whether it is good"
         return
@@ -71,7 +71,7 @@ def beyond_luck(
     return f"{value:z.2f} ({interval.low:z.2f} {DASH} {interval.high:z.2f})"
 
 
-def _rate(rate: Rate, found: Audit) -> Iterator[tuple[str, str]]:
+def _rate(rate: CorrectedPassRate, found: JudgeAudit) -> Iterator[tuple[str, str]]:
     of = f"{one_line(rate.target, 40)}: " if rate.target and len(found.rates) > 1 else ""
     yield "pass rate", f"{of}by the judge {so_many(rate.raw, 'output')}"
     if rate.powered is rate.adjusted:
@@ -86,18 +86,18 @@ def _rate(rate: Rate, found: Audit) -> Iterator[tuple[str, str]]:
         yield "missing", f"labels on at least {further}, so that 10 good and 10 bad ones are known"
 
 
-def _corrected(found: Corrected) -> str:
+def _corrected(found: CorrectedRate) -> str:
     if found.value is None:
         return f"refused, {found.interval.method.removeprefix('none: ')}"
     alone = ", labels alone" if found.interval.method == "labels alone" else ""
     return _share(found) + alone + (f"; {found.caution}" if found.caution else "")
 
 
-def _share(found: Corrected) -> str:
+def _share(found: CorrectedRate) -> str:
     return f"{percent(found.value)} ({share_interval(found.interval)})"
 
 
-def _biases(found: Audit) -> Iterator[tuple[str, str]]:
+def _biases(found: JudgeAudit) -> Iterator[tuple[str, str]]:
     biases = found.biases
     if biases.length is not None:
         interval = biases.length_interval
@@ -116,7 +116,7 @@ def _biases(found: Audit) -> Iterator[tuple[str, str]]:
         yield "flips", f"judged again, the verdict changed on {so_many(biases.flipped, 'output')}"
 
 
-def _beside(found: Audit) -> str:
+def _beside(found: JudgeAudit) -> str:
     said = [] if found.evidence is None else labels_beside(found.evidence)
     if found.unjudged:
         said.append(f"{found.unjudged:,} without a verdict of the judge")
@@ -125,7 +125,7 @@ def _beside(found: Audit) -> str:
     return ", ".join(said)
 
 
-def canary_rows(found: Sequence[Passed]) -> list[tuple[str, str, str]]:
+def canary_rows(found: Sequence[PassedCanaries]) -> list[tuple[str, str, str]]:
     """What a judge let pass: the kind of canary, how many of how many, and the share with its interval."""
     return [
         (
@@ -137,7 +137,7 @@ def canary_rows(found: Sequence[Passed]) -> list[tuple[str, str, str]]:
     ]
 
 
-def canary_remarks(found: Sequence[Passed]) -> Iterator[str]:
+def canary_remarks(found: Sequence[PassedCanaries]) -> Iterator[str]:
     """Which canaries passed, and how many were not judged."""
     if not found:
         return

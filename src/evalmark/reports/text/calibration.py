@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from evalmark.core.text import one_line
 from evalmark.core.values.words import count
-from evalmark.stats.agreement.separation import Direction
-from evalmark.stats.agreement.thresholds import Errors
-from evalmark.stats.calibration.evidence import Evidence
-from evalmark.stats.calibration.learning import Calibrated, Calibration
+from evalmark.stats.agreement.roc import Direction
+from evalmark.stats.agreement.threshold_learning import ErrorRates
+from evalmark.stats.calibration.evidence import LabelEvidence
+from evalmark.stats.calibration.threshold_calibration import CalibratedMetric, Calibration
 from evalmark.stats.inference.intervals import Interval
 
 from .numbers import DASH, percent
@@ -25,7 +25,7 @@ def calibration_title(found: Calibration) -> str:
     )
 
 
-def labels_beside(evidence: Evidence) -> list[str]:
+def labels_beside(evidence: LabelEvidence) -> list[str]:
     """What labels were not used, or need a remark, in words; nothing where all is plain."""
     said = [
         (evidence.contested, "contested, as many people like as dislike them"),
@@ -37,7 +37,7 @@ def labels_beside(evidence: Evidence) -> list[str]:
     return [f"{n:,} {what}" for n, what in said if n]
 
 
-def threshold_of(one: Calibrated) -> str:
+def threshold_of(one: CalibratedMetric) -> str:
     """The threshold in words, or that there is none.
 
     `at least 0.82`, or `at most 0.1` where lower is better.
@@ -48,7 +48,7 @@ def threshold_of(one: Calibrated) -> str:
     return f"{'at most' if learned.direction == 'lower' else 'at least'} {learned.threshold:g}"
 
 
-def promise_lines(one: Calibrated) -> Iterator[tuple[str, str]]:
+def promise_lines(one: CalibratedMetric) -> Iterator[tuple[str, str]]:
     """The promise of one threshold, or what is missing for it; each line behind what it is about."""
     learned = one.learned
     promised = f"at most {percent(learned.max_false_pass)} of bad cases pass, {percent(learned.level)} sure"
@@ -72,8 +72,8 @@ def promise_lines(one: Calibrated) -> Iterator[tuple[str, str]]:
     yield from _remarks(one)
 
 
-def _errors(inside: Errors | None, outside: Errors | None, *, passed: bool) -> str:
-    def told(found: Errors) -> str:
+def _errors(inside: ErrorRates | None, outside: ErrorRates | None, *, passed: bool) -> str:
+    def told(found: ErrorRates) -> str:
         k, n = (found.false_pass, found.bad) if passed else (found.false_fail, found.good)
         return f"{k:,} of {n:,}"
 
@@ -81,7 +81,7 @@ def _errors(inside: Errors | None, outside: Errors | None, *, passed: bool) -> s
     return " · ".join(said + ([] if outside is None else [f"{told(outside)} cross-fitted"]))
 
 
-def _remarks(one: Calibrated) -> Iterator[tuple[str, str]]:
+def _remarks(one: CalibratedMetric) -> Iterator[tuple[str, str]]:
     liked, disliked = one.barred
     if liked or disliked:
         yield (
@@ -120,7 +120,7 @@ def bars_around(values: Sequence[float], threshold: float | None, direction: Dir
     return Counter(math.ceil(p - 1e-9) - 1 if lower else math.floor(p + 1e-9) for p in places)
 
 
-def steps_of(one: Calibrated) -> Sequence[int]:
+def steps_of(one: CalibratedMetric) -> Sequence[int]:
     """The steps of a picture of scores that hold any, and those between them and the threshold, the best scores first."""
     learned = one.learned
     found = {
@@ -134,7 +134,7 @@ def steps_of(one: Calibrated) -> Sequence[int]:
     return steps if learned.direction == "lower" else steps[::-1]
 
 
-def edge_of(step: int, one: Calibrated) -> str:
+def edge_of(step: int, one: CalibratedMetric) -> str:
     """The end of a step that counts to it: the lower one, or the upper one where lower is better."""
     at = (one.learned.threshold or 0.0) + STEP * (step + (one.learned.direction == "lower"))
     return f"{min(1.0, max(0.0, at)):z.2f}"

@@ -6,9 +6,9 @@ from typing import NamedTuple
 from evalmark.core.text import one_line
 from evalmark.core.values.score import Result
 from evalmark.core.values.words import count
-from evalmark.stats.comparison.cases import Cases, Went
 from evalmark.stats.comparison.change import Comparison, Flip, MetricChange, Outcome, Slice, TargetChange, Unjudged
-from evalmark.stats.comparison.pairs import Pair
+from evalmark.stats.comparison.compared_cases import CaseOutcome, ComparedCases
+from evalmark.stats.comparison.flip_examples import FlipExample
 from evalmark.stats.inference.differences import Difference
 
 from .numbers import DASH, GAP, figure, percent
@@ -407,7 +407,7 @@ def more_flips(moved: Moved, shown: int) -> str:
     return f"and {left:,} more; all of them with -n {len(moved.flips)}" if shown and left > 0 else ""
 
 
-def deciding(pair: Pair) -> list[tuple[str, str]]:
+def deciding(pair: FlipExample) -> list[tuple[str, str]]:
     """The scores that decided either result, what they said before and what they say now."""
     return told(pair.before, pair.now, pair.flip.metric)
 
@@ -426,10 +426,10 @@ class CaseScore(NamedTuple):
     before: str
     now: str
     difference: str
-    went: Went | None
+    went: CaseOutcome | None
 
 
-def case_scores(cases: Cases, case: int) -> list[CaseScore]:
+def case_scores(cases: ComparedCases, case: int) -> list[CaseScore]:
     """What every metric said of a case before and now, where it is known of both; a case with repeats by their mean."""
     return [
         CaseScore(

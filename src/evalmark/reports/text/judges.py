@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from evalmark.core.text import clean, one_line
 from evalmark.core.values.words import count
 from evalmark.stats.inference.intervals import Interval
-from evalmark.stats.inference.repeats import OfTries
-from evalmark.stats.summary.summary import Agreement, Group, MetricSummary, Pair, WorstRow
+from evalmark.stats.inference.repeats import PassAtK
+from evalmark.stats.summary.summary import JudgeAgreement, JudgePair, MetricSummary, SummaryGroup, WorstScore
 
 from .numbers import DASH, GAP, percent, share_interval, so_many
 from .titles import quoted
@@ -48,12 +48,12 @@ def remarks(metric: MetricSummary) -> Iterator[str]:
         )
 
 
-def all_remarks(part: Group) -> list[tuple[str, str]]:
+def all_remarks(part: SummaryGroup) -> list[tuple[str, str]]:
     """What repeats of a group tell, and the remarks on all its metrics, each with its metric."""
     return repeats(part) + [(one_line(metric.name, 60), said) for metric in part.metrics for said in remarks(metric)]
 
 
-def repeats(part: Group) -> list[tuple[str, str]]:
+def repeats(part: SummaryGroup) -> list[tuple[str, str]]:
     """Of how many cases one try passes, any of k and all of k, each with its interval and the cases it is over."""
     if (found := part.repeats) is None:
         return []
@@ -61,7 +61,7 @@ def repeats(part: Group) -> list[tuple[str, str]]:
     return [(name, _of_tries(of)) for name, of in zip(names, (found.once, found.any_of, found.all_of), strict=True)]
 
 
-def _of_tries(of: OfTries) -> str:
+def _of_tries(of: PassAtK) -> str:
     if of.value is None:
         return f"{GAP} (no case has {of.k:,} judged tries)"
     fewer = "without a judged try" if of.k == 1 else f"with fewer than {of.k:,} judged tries"
@@ -69,7 +69,7 @@ def _of_tries(of: OfTries) -> str:
     return f"{percent(of.value)} ({share_interval(of.interval)}) over {count(of.n, 'case')}{left}"
 
 
-def worst_rows(part: Group, most: int) -> list[tuple[str, str, str, str]]:
+def worst_rows(part: SummaryGroup, most: int) -> list[tuple[str, str, str, str]]:
     """The worst verdicts of each judged metric of a group: the metric, the case, what was said of it, and why."""
     return [
         (one_line(metric.name, 60), row_name(row, part), _verdict(row, metric), row.reason)
@@ -79,11 +79,11 @@ def worst_rows(part: Group, most: int) -> list[tuple[str, str, str, str]]:
     ]
 
 
-def _verdict(row: WorstRow, metric: MetricSummary) -> str:
+def _verdict(row: WorstScore, metric: MetricSummary) -> str:
     return verdict_of(row.raw, row.value, metric.raw_unit or metric.unit)
 
 
-def row_name(row: WorstRow, part: Group) -> str:
+def row_name(row: WorstScore, part: SummaryGroup) -> str:
     """The case of a row, its turn in a conversation, and its repeat but for the first; words of one that has no name."""
     more = [
         f"turn {row.position + 1}" if part.mode == "conversation" else "",
@@ -94,7 +94,7 @@ def row_name(row: WorstRow, part: Group) -> str:
     return name + quoted(row.asked) + (f" ({said})" if said else "")
 
 
-def agreement_lines(found: Agreement) -> Iterator[str]:
+def agreement_lines(found: JudgeAgreement) -> Iterator[str]:
     """How far the judges of one metric agree, one sentence each."""
     if not found.n:
         yield f"{' and '.join(map(one_line, found.judges))} scored no output in common"
@@ -112,13 +112,13 @@ def agreement_lines(found: Agreement) -> Iterator[str]:
         )
 
 
-def _alpha(found: Agreement) -> str:
+def _alpha(found: JudgeAgreement) -> str:
     if found.alpha is None:
         return "Krippendorff's alpha says nothing, as all verdicts are the same"
     return f"Krippendorff's alpha {found.alpha:z.2f}{_around(found.interval)}, {found.level}"
 
 
-def _pair(pair: Pair, found: Agreement) -> str:
+def _pair(pair: JudgePair, found: JudgeAgreement) -> str:
     first, second = map(one_line, pair.judges)
     said = [f"{first} and {second}: the same on {so_many(pair.same, 'output')}"]
     if pair.kappa is None:
@@ -138,7 +138,7 @@ def _around(found: Interval | None) -> str:
     return f" ({found.low:z.2f} {DASH} {found.high:z.2f})"
 
 
-def _says_little(pair: Pair) -> bool:
+def _says_little(pair: JudgePair) -> bool:
     """Whether kappa is low although the judges nearly always agree."""
     often = pair.same.value is not None and pair.same.value >= _HIGH_AGREEMENT
     return often and pair.kappa is not None and pair.kappa < _LOW_KAPPA

@@ -6,7 +6,7 @@ from evalmark.core.text import one_line
 from evalmark.core.values import words
 from evalmark.core.values.words import count
 from evalmark.stats.inference.intervals import Interval, Share
-from evalmark.stats.summary.scores import scale_ends
+from evalmark.stats.summary.metric_scores import scale_ends
 from evalmark.stats.summary.summary import MetricSummary
 
 DASH = "\u2013"

@@ -10,7 +10,7 @@ from evalmark.core.values.score import Result
 # its limits are looked up late: they load numpy
 from evalmark.stats.inference.intervals import Share
 from evalmark.stats.inference.means import share_interval
-from evalmark.stats.summary.summary import Group, MetricSummary, Summary
+from evalmark.stats.summary.summary import MetricSummary, Summary, SummaryGroup
 
 from .numbers import so_many
 from .verdicts import TWINS
@@ -28,7 +28,7 @@ SIMILARITY = (
 )
 
 
-def shown_metrics(group: Group) -> Sequence[MetricSummary]:
+def shown_metrics(group: SummaryGroup) -> Sequence[MetricSummary]:
     """The metrics of a group for a table, the two names of one number in one row."""
     one, other = (next((m for m in group.metrics if m.name == name), None) for name in TWINS)
     if one is None or other is None or not _same(one, other):

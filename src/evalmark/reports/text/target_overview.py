@@ -9,8 +9,8 @@ from evalmark.core.values.words import count
 from evalmark.prompts.metrics.disagreement import Disagreement, disagreements
 from evalmark.stats.inference.differences import Difference
 from evalmark.stats.inference.intervals import Interval
-from evalmark.stats.summary.standings import Overview, Portion, Standing
 from evalmark.stats.summary.summary import MetricSummary
+from evalmark.stats.summary.target_overview import Overview, TargetFigures, TestPortion
 
 from .numbers import DASH, GAP, centre, percent, share, share_interval, spread
 
@@ -60,14 +60,14 @@ def _leaves_out(found: Overview) -> bool:
     return any(s.counted.trials not in (s.tests.trials, s.valid.trials) for s in found.standings)
 
 
-def _portion(portion: Portion) -> Cell:
+def _portion(portion: TestPortion) -> Cell:
     rate = portion.compliant
     if not rate.n:
         return Cell(GAP)
     return Cell(f"{share(rate)}  {percent(rate.value)}", share_interval(rate.interval))
 
 
-def _metric_columns(standings: Iterable[Standing]) -> Iterator[Column]:
+def _metric_columns(standings: Iterable[TargetFigures]) -> Iterator[Column]:
     rows = [{metric.name: metric for metric in standing.metrics} for standing in standings]
     for name in dict.fromkeys(name for row in rows for name in row):
         metrics = [row.get(name) for row in rows]

@@ -6,8 +6,8 @@ from evalmark.core.text import clean, one_line, unwrap_single_input
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result
 from evalmark.core.values.words import count
-from evalmark.stats.summary.headline import REASONS, told
-from evalmark.stats.summary.summary import Group, MetricSummary, Summary
+from evalmark.stats.summary.headline import REASONS, describe_left_out
+from evalmark.stats.summary.summary import MetricSummary, Summary, SummaryGroup
 
 from .numbers import LONG_WAIT, duration
 
@@ -47,7 +47,7 @@ def facts(run: Run, summary: Summary) -> list[str]:
 def trials(summary: Summary) -> list[str]:
     """How many trials there are, and how many of them stand beside the headline figure, and why."""
     beside = summary.left_out
-    why = f"{beside.trials:,} of them left out of the headline ({told(summary.reasons)})" if beside else ""
+    why = f"{beside.trials:,} of them left out of the headline ({describe_left_out(summary.reasons)})" if beside else ""
     return [count(summary.trials, "trial"), *([why] if why else [])]
 
 
@@ -64,12 +64,12 @@ def commit_of(run: Run) -> str:
     return one_line(run.revision.removesuffix("+"))[:_COMMIT] + changed
 
 
-def title(group: Group, summary: Summary) -> str:
+def title(group: SummaryGroup, summary: Summary) -> str:
     """The place of a group, and why it is left out of the headline, where it is."""
     return place(group, summary) + apart(group)
 
 
-def place(group: Group, summary: Summary) -> str:
+def place(group: SummaryGroup, summary: Summary) -> str:
     """A group's dataset, its target where there are several, and whether its rows were turns of a conversation."""
     several = len({other.target for other in summary.groups}) > 1
     parts = [group.dataset or "cases", group.target if several else ""]
@@ -77,7 +77,7 @@ def place(group: Group, summary: Summary) -> str:
     return " on ".join(one_line(part) for part in parts if part) + turns
 
 
-def apart(group: Group) -> str:
+def apart(group: SummaryGroup) -> str:
     """Why the trials of a group are left out of the headline, behind its name; nothing where they count."""
     return f", left out of the headline: {REASONS[group.left_out]}" if group.left_out else ""
 

@@ -8,8 +8,8 @@ from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Result, Score
 from evalmark.core.values.words import count
 from evalmark.stats.summary.gate import GateVerdict
-from evalmark.stats.summary.scores import scale_ends
-from evalmark.stats.summary.summary import Tally
+from evalmark.stats.summary.metric_scores import scale_ends
+from evalmark.stats.summary.summary import TrialCounts
 
 from .numbers import figure, on_scale, percent, placed, share_interval
 from .raised import raised_at
@@ -25,7 +25,7 @@ def outcome(verdict: GateVerdict) -> str:
     return {"pass": "passed", "fail": "failed", "cannot tell": "cannot tell"}[verdict.outcome]
 
 
-def endings(tally: Tally) -> str:
+def endings(tally: TrialCounts) -> str:
     """How trials ended, in words."""
     rate, found = tally.pass_rate, []
     if rate.n:

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, TypeVar
 from evalmark.core.errors import EvalmarkError
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result
-from evalmark.stats.summary.collect import summarise
-from evalmark.stats.summary.gate import GateVerdict, figures_and_verdict
+from evalmark.stats.summary.gate import GateVerdict, summary_and_verdict
+from evalmark.stats.summary.summarise import summarise
 from evalmark.stats.summary.summary import Summary
 
 from .cache import Remembered
@@ -183,5 +183,5 @@ def figures_of(run: Run) -> RunFigures:
     Raises:
         EvalmarkError: a result is damaged.
     """
-    summary, verdict = figures_and_verdict(run, summarise(run, worst=0))
+    summary, verdict = summary_and_verdict(run, summarise(run, worst=0))
     return RunFigures(summary=summary, verdict=verdict)

@@ -18,10 +18,10 @@ from evalmark.reports.text.word_changes import Sides, word_changes
 from evalmark.reports.viewer.urls.paging import Paging
 from evalmark.reports.viewer.urls.queries import ComparedAsked, compared_asked
 from evalmark.runs.execution.baseline import LAST_GREEN
-from evalmark.stats.comparison.cases import WENT, Place
+from evalmark.stats.comparison.baseline_choice import choose_baseline, comparable_runs
 from evalmark.stats.comparison.change import Flip
-from evalmark.stats.comparison.earlier import comparable_with, earlier_of
-from evalmark.stats.comparison.rules import Rules
+from evalmark.stats.comparison.compared_cases import CASE_OUTCOMES, RankedCase
+from evalmark.stats.comparison.scoring_rules import ScoringRules
 from evalmark.storage.queries.pages import NumberedResult
 
 from .comparisons import Compared, baseline_of, case_of, compared
@@ -38,7 +38,7 @@ MOST_RUNS = 300
 class Row:
     """A case, and a result of either run that shows what became of it."""
 
-    place: Place
+    place: RankedCase
     flip: Flip | None
     before: NumberedResult | None
     now: NumberedResult | None
@@ -96,7 +96,7 @@ def cases_of(shelf: Shelf, runs: tuple[Run, Run], held: Compared, asked: Compare
     return {
         "rows": _rows(shelf, runs, held.found.rules, paging.part(wanted)),
         "all": len(every),
-        "counts": [(went, known.count(went)) for went in WENT],
+        "counts": [(went, known.count(went)) for went in CASE_OUTCOMES],
         "total": len(wanted),
         "page": paging.page,
         "pages": paging.pages,
@@ -113,7 +113,7 @@ def _metric(asked: str) -> str | None:
     return "" if asked == OVERALL else asked or None
 
 
-def _rows(shelf: Shelf, runs: tuple[Run, Run], rules: Rules, places: Sequence[Place]) -> list[Row]:
+def _rows(shelf: Shelf, runs: tuple[Run, Run], rules: ScoringRules, places: Sequence[RankedCase]) -> list[Row]:
     """Each case with its results, both as the newer run judges."""
     run, baseline = runs
     now = shelf.browsing(run).of_cases([case_of(place, before=False) for place in places])
@@ -132,7 +132,7 @@ def _under(judge: Callable[[Result], Result], kept: NumberedResult) -> NumberedR
     return kept if judged is kept.result else replace(kept, verdict=judged.verdict, result=judged)
 
 
-def _row(place: Place, before: Sequence[NumberedResult], now: Sequence[NumberedResult]) -> Row:
+def _row(place: RankedCase, before: Sequence[NumberedResult], now: Sequence[NumberedResult]) -> Row:
     cases, case = place.cases, place.case
     flip = cases.flips.get(cases.pairs[case][0])
     fell = None if flip is None or flip.metric else flip.is_worse
@@ -190,13 +190,13 @@ def _baseline(shelf: Shelf, run: Run, asked: ComparedAsked, recent: Sequence[Run
         return found.run, found.said or ("" if found.run else "No run was named to compare with.")
     if asked.against:
         return run, ""
-    earlier = earlier_of(run, recent)
+    earlier = choose_baseline(run, recent)
     return earlier, "" if earlier else "There is no earlier complete run of the same suite and datasets; choose one."
 
 
 def _choices(asked: ComparedAsked, runs: Sequence[Run], recent: Sequence[Run]) -> Mapping[str, Any]:
     """What the form offers; `recent` are the run that is compared and those before it, or nothing."""
-    near = list(comparable_with(recent[0], recent))[:MOST_RUNS] if recent else []
+    near = list(comparable_runs(recent[0], recent))[:MOST_RUNS] if recent else []
     known = {one.id for one in [*recent[:1], *near]}
     return {
         "asked": asked,

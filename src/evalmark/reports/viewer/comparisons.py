@@ -9,10 +9,10 @@ from evalmark.core.values.run import Run
 from evalmark.reports.viewer.urls.queries import CasesAsked
 from evalmark.runs.execution import baseline
 from evalmark.runs.execution.baseline import LAST_GREEN, Baseline
-from evalmark.stats.comparison.cases import WENT, Cases, Place, Went, telling_cases
+from evalmark.stats.comparison.baseline_choice import choose_baseline, comparable_runs
 from evalmark.stats.comparison.change import Comparison
-from evalmark.stats.comparison.comparing import compare_by_case
-from evalmark.stats.comparison.earlier import comparable_with, earlier_of
+from evalmark.stats.comparison.compare import compare_by_case
+from evalmark.stats.comparison.compared_cases import CASE_OUTCOMES, CaseOutcome, ComparedCases, RankedCase, rank_cases
 from evalmark.storage.queries.pages import TargetCase
 
 from .background import About
@@ -31,15 +31,15 @@ class Compared:
     """A comparison with its cases."""
 
     found: Comparison
-    cases: tuple[Cases, ...]
-    flipped: Mapping[Went, frozenset[int]]
+    cases: tuple[ComparedCases, ...]
+    flipped: Mapping[CaseOutcome, frozenset[int]]
     """The results of the run whose cases became worse or better, by number."""
-    _sorted: dict[str | None, Sequence[Place]] = field(default_factory=dict)
+    _sorted: dict[str | None, Sequence[RankedCase]] = field(default_factory=dict)
 
-    def telling(self, metric: str | None) -> Sequence[Place]:
+    def telling(self, metric: str | None) -> Sequence[RankedCase]:
         """The cases in the order in which they are shown, sorted once for each metric."""
         if metric not in self._sorted:
-            self._sorted[metric] = telling_cases(self.cases, metric)
+            self._sorted[metric] = rank_cases(self.cases, metric)
         return self._sorted[metric]
 
 
@@ -84,13 +84,13 @@ class Against:
 def against_of(shelf: Shelf, run: Run, most: int = MOST, *, is_busy: bool = False) -> Against:
     """What the page of a run says of the run before it; where something else of the run is worked out, that comes first."""
     recent = list(shelf.back_from(run))
-    found = _against(shelf, run, earlier_of(run, recent), most, is_busy=is_busy)
-    return replace(found, near=list(islice(comparable_with(run, recent), _OFFERED)))
+    found = _against(shelf, run, choose_baseline(run, recent), most, is_busy=is_busy)
+    return replace(found, near=list(islice(comparable_runs(run, recent), _OFFERED)))
 
 
 def against_earlier(shelf: Shelf, run: Run) -> Against:
     """The same without the runs to choose from; no more runs are read than it takes."""
-    return _against(shelf, run, earlier_of(run, shelf.back_from(run)), MOST)
+    return _against(shelf, run, choose_baseline(run, shelf.back_from(run)), MOST)
 
 
 def _against(shelf: Shelf, run: Run, earlier: Run | None, most: int, *, is_busy: bool = False) -> Against:
@@ -132,7 +132,7 @@ def baseline_of(shelf: Shelf, run: Run, reference: str) -> Baseline | None:
     return shelf.figures.found(about, lambda patiently: baseline.baseline_of(shelf.store, reference, run))
 
 
-def case_of(place: Place, *, before: bool) -> TargetCase:
+def case_of(place: RankedCase, *, before: bool) -> TargetCase:
     """Where the results of a case are found, in the run or in the baseline."""
     change = place.cases.change
     source, case = place.cases.pairs[place.case][before]
@@ -140,9 +140,9 @@ def case_of(place: Place, *, before: bool) -> TargetCase:
     return TargetCase(dataset, case, change.against if before else change.target, mode)
 
 
-def _flipped(shelf: Shelf, run: Run, cases: Sequence[Cases]) -> Mapping[Went, frozenset[int]]:
-    found: dict[Went, frozenset[int]] = {}
-    for went in WENT[:2]:
+def _flipped(shelf: Shelf, run: Run, cases: Sequence[ComparedCases]) -> Mapping[CaseOutcome, frozenset[int]]:
+    found: dict[CaseOutcome, frozenset[int]] = {}
+    for went in CASE_OUTCOMES[:2]:
         every = [
             TargetCase(dataset, flip.case, one.change.target, mode)
             for one in cases

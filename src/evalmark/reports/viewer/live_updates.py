@@ -14,7 +14,7 @@ from starlette.responses import Response
 from evalmark.core.values.moments import seconds_between
 from evalmark.core.values.run import Run
 from evalmark.reports.text.progress import progress
-from evalmark.stats.summary.collect import planned
+from evalmark.stats.summary.summarise import planned_trials
 from evalmark.storage.queries.progress import RunProgress
 
 
@@ -41,7 +41,7 @@ def unchanged(request: Request, mark: str) -> Response | None:
 
 def following(run: Run, standing: RunProgress, done: int, now: datetime) -> Live:
     """How the page of a run under way is followed."""
-    of = planned(run, len(run.target.split(", ")))
+    of = planned_trials(run, len(run.target.split(", ")))
     if of is not None and done > of:  # what is read now is another dataset than the one that was looked at before
         of = None
     # The time between two passes of a run says nothing of its pace.

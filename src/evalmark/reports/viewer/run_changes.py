@@ -6,10 +6,10 @@ from itertools import islice
 
 from evalmark.core.errors import EvalmarkError
 from evalmark.core.values.run import Run
+from evalmark.stats.comparison.baseline_choice import choose_baseline
 from evalmark.stats.comparison.change import Outcome
-from evalmark.stats.comparison.comparing import compare
-from evalmark.stats.comparison.earlier import earlier_of
-from evalmark.stats.comparison.rules import judge_alike
+from evalmark.stats.comparison.compare import compare
+from evalmark.stats.comparison.scoring_rules import have_same_rules
 
 from .background import About, Patiently
 from .cache import Remembered
@@ -66,7 +66,7 @@ class Trends:
         recent = list(islice(self._shelf.every_run(), _LOOKED_AT))
         ids = {run.id for run in recent}
         found = {
-            line.run.id: self._trend(line.run, earlier_of(line.run, recent), patiently)
+            line.run.id: self._trend(line.run, choose_baseline(line.run, recent), patiently)
             for line in lines
             if line.run.id in ids
         }
@@ -89,7 +89,7 @@ def _trend_or_none(shelf: Shelf, run: Run, baseline: Run | None, patiently: Pati
 def _trend(shelf: Shelf, run: Run, baseline: Run, patiently: Patiently) -> Trend:
     sides = shelf.lines([run, baseline])
     if sum(side.trials for side in sides) > TESTED:
-        if not judge_alike(run, baseline):  # the store has counted each run by its own rule
+        if not have_same_rules(run, baseline):  # the store has counted each run by its own rule
             return Trend(baseline=baseline.id, outcome=None, points=None, n=0, is_one_rule=False)
         counted = shelf.store.shared(run, baseline, beside=any(side.beside != 0 for side in sides))
         return Trend(baseline=baseline.id, outcome=None, points=counted.points, n=counted.n)

@@ -15,7 +15,7 @@ from evalmark.core.values.run import Metric, Run, metrics_for
 from evalmark.core.values.score import Mode, Score, Trial
 from evalmark.reports.viewer.urls.paging import Paging
 from evalmark.reports.viewer.urls.queries import FLIPPED, LABELS, SIZES, VERDICTS, CasesAsked, cases_asked
-from evalmark.stats.summary.summary import Group
+from evalmark.stats.summary.summary import SummaryGroup
 from evalmark.storage.queries.pages import NumberedResult
 from evalmark.tracing.annotations.subjects import of_result
 
@@ -135,7 +135,7 @@ def paged(names: Sequence[str], asked: CasesAsked) -> Paging:
     return Paging(total=len(names), size=METRICS, asked=asked.metrics or place // METRICS + 1)
 
 
-def _of(group: Group, metrics: Paging, names: Sequence[str]) -> Group:
+def _of(group: SummaryGroup, metrics: Paging, names: Sequence[str]) -> SummaryGroup:
     """The figures of a group, those of one page of the metrics."""
     if metrics.pages == 1:
         return group

@@ -19,11 +19,11 @@ from evalmark.runs.execution.threshold_notes import labels_for_run
 from evalmark.runs.planning.overrides import Overrides
 from evalmark.runs.planning.plan import DatasetSource, Loader, Plan, load_embedder
 from evalmark.runs.targets.given_target import GivenTarget
-from evalmark.stats.calibration.audit import Audit, Truths
-from evalmark.stats.calibration.auditing import audited, decides
-from evalmark.stats.calibration.canaries import CASES, Passed, canaries_passed, canary_cases
-from evalmark.stats.calibration.evidence import of_results
-from evalmark.stats.calibration.learning import wanted_metrics
+from evalmark.stats.calibration.audit import audit_judge, has_verdicts
+from evalmark.stats.calibration.audit_results import GroundTruth, JudgeAudit
+from evalmark.stats.calibration.canaries import CASES, PassedCanaries, canaries_passed, canary_cases
+from evalmark.stats.calibration.evidence import evidence_from_results
+from evalmark.stats.calibration.threshold_calibration import select_metrics
 from evalmark.stats.inference.intervals import LEVEL
 from evalmark.storage.store.store import Store
 
@@ -50,7 +50,7 @@ class AuditRequest:
     overrides: Overrides = NO_OVERRIDES
 
 
-def audit(wanted: AuditRequest, ledger: Store) -> tuple[Audit, ...]:
+def audit(wanted: AuditRequest, ledger: Store) -> tuple[JudgeAudit, ...]:
     """How far each judge of a run agrees with people, with the rules that a machine can check, or with another metric.
 
     Raises:
@@ -66,7 +66,9 @@ def audit(wanted: AuditRequest, ledger: Store) -> tuple[Audit, ...]:
     run = wanted.run
     truths = truths_of(wanted, ledger)
     metrics = audited_metrics(wanted)
-    return tuple(audited(run.results, one, truths, threshold=wanted.threshold, level=wanted.level) for one in metrics)
+    return tuple(
+        audit_judge(run.results, one, truths, threshold=wanted.threshold, level=wanted.level) for one in metrics
+    )
 
 
 def audited_metrics(wanted: AuditRequest) -> tuple[Metric, ...]:
@@ -79,13 +81,13 @@ def audited_metrics(wanted: AuditRequest) -> tuple[Metric, ...]:
     known = list({metric.name: metric for metric in run.metrics}.values())
     where = f"run {run.id}"
     if wanted.metrics or judges:
-        found = wanted_metrics(known, wanted.metrics, judges, where)
+        found = select_metrics(known, wanted.metrics, judges, where)
     else:
         found = [metric for metric in known if metric.judge] or known
     found = [metric for metric in found if metric.name != wanted.against]
     if not found:
         raise ConfigError(f"{where} has no metric that could be held against {wanted.against}.")
-    fit = [metric for metric in found if wanted.threshold is not None or decides(run.results, metric.name)]
+    fit = [metric for metric in found if wanted.threshold is not None or has_verdicts(run.results, metric.name)]
     if not fit or (wanted.metrics and len(fit) < len(found)):
         name = next(metric.name for metric in found if metric not in fit)
         raise ConfigError(
@@ -95,7 +97,7 @@ def audited_metrics(wanted: AuditRequest) -> tuple[Metric, ...]:
     return tuple(fit)
 
 
-def truths_of(wanted: AuditRequest, ledger: Store) -> Truths:
+def truths_of(wanted: AuditRequest, ledger: Store) -> GroundTruth:
     """What is known of the outputs of a run.
 
     Raises:
@@ -103,8 +105,8 @@ def truths_of(wanted: AuditRequest, ledger: Store) -> Truths:
     """
     run = wanted.run
     if wanted.against == PEOPLE:
-        evidence = of_results(run.id, run.results, labels_for_run(ledger, run))
-        return Truths(
+        evidence = evidence_from_results(run.id, run.results, labels_for_run(ledger, run))
+        return GroundTruth(
             verdicts={told.key: told.liked for told in evidence.told},
             votes={told.key: told.votes for told in evidence.told},
             source="people",
@@ -126,10 +128,10 @@ def truths_of(wanted: AuditRequest, ledger: Store) -> Truths:
         for score in result.scores
         if score.name == wanted.against and score.passed is not None
     }
-    return Truths(verdicts=found, source=wanted.against, is_whole=True)
+    return GroundTruth(verdicts=found, source=wanted.against, is_whole=True)
 
 
-def rules_truths(run: Run, spec: PromptSpec | None = None, remark: str = "") -> Truths:
+def rules_truths(run: Run, spec: PromptSpec | None = None, remark: str = "") -> GroundTruth:
     """Which outputs keep to all rules that a machine can check: by the scores of the run, or by the rules of a prompt.
 
     An output of which a check can tell nothing, and that breaks no rule, is left out. `remark` is said of the file of rules.
@@ -152,7 +154,7 @@ def rules_truths(run: Run, spec: PromptSpec | None = None, remark: str = "") -> 
         raise ConfigError(
             f"run {run.id} has no scores of rules; name the prompt with --prompt, or judge by them: evalmark rescore"
         )
-    return Truths(verdicts=found, source="the rules", about=_about(run, rules, remark), is_whole=True)
+    return GroundTruth(verdicts=found, source="the rules", about=_about(run, rules, remark), is_whole=True)
 
 
 def _about(run: Run, rules: RuleChecks | None, remark: str) -> str:
@@ -224,7 +226,7 @@ def plan_canaries(
     return found, tuple(one.bound(None).metric for one in kept.values())
 
 
-def canaries(run: Run, metrics: Sequence[Metric], wanted: AuditRequest) -> Mapping[str, tuple[Passed, ...]]:
+def canaries(run: Run, metrics: Sequence[Metric], wanted: AuditRequest) -> Mapping[str, tuple[PassedCanaries, ...]]:
     """What each judge has let pass, by the name of its metric."""
     return {
         metric.name: canaries_passed(run.results, metric, threshold=wanted.threshold, level=wanted.level)

@@ -21,14 +21,26 @@ from evalmark.runs.planning.plan import DatasetSource, Loader, Plan, load_embedd
 from evalmark.runs.planning.suite import plan_suite
 from evalmark.runs.planning.threshold_lock import NO_LOCK
 from evalmark.runs.targets.given_target import GivenTarget
-from evalmark.stats.calibration.evidence import Evidence, of_results, of_rows, of_traffic
-from evalmark.stats.calibration.labelled_cases import row_labels, samples
-from evalmark.stats.calibration.learning import Calibration, Kind, Promise, learn, scored, wanted_metrics
-from evalmark.stats.calibration.lock import NAME, Lock, locked
-from evalmark.stats.calibration.lock_reading import read_lock
+from evalmark.stats.calibration.evidence import (
+    LabelEvidence,
+    evidence_from_results,
+    evidence_from_rows,
+    evidence_from_sessions,
+)
+from evalmark.stats.calibration.labelled_cases import labelled_samples, row_labels
+from evalmark.stats.calibration.lock_file import NAME, LockFile, lock_entries
+from evalmark.stats.calibration.lock_reader import read_lock
+from evalmark.stats.calibration.threshold_calibration import (
+    Calibration,
+    FalsePassLimit,
+    Kind,
+    calibration_scores,
+    learn_thresholds,
+    select_metrics,
+)
 from evalmark.storage.store.store import Store
 
-PROMISE = Promise()
+PROMISE = FalsePassLimit()
 _FILE = re.compile(r"[/\\]|\.(json|jsonl|ndjson|csv|tsv|ya?ml|parquet)(\.gz)?$", re.IGNORECASE)
 
 
@@ -42,7 +54,7 @@ class CalibrateRequest:
     """Empty: all metrics of the suite, or of the run."""
     suite: Path | None = None
     """Whose metrics are meant, with their settings; None: scorers as a command line names them."""
-    promise: Promise = PROMISE
+    promise: FalsePassLimit = PROMISE
     overrides: Overrides = NO_OVERRIDES
 
 
@@ -53,7 +65,7 @@ class CalibrationInput:
     wanted: CalibrateRequest
     kind: Kind
     name: str
-    evidence: Evidence
+    evidence: LabelEvidence
     plan: Plan | None = None
     """What has to be judged first; None: a run holds the scores."""
     run: Run | None = None
@@ -77,8 +89,8 @@ def prepare(
         return _of_file(wanted, path, settings, load)
     if wanted.about in ledger.sessions.projects():
         found = ledger.sessions.labelled(wanted.about)
-        evidence = of_traffic(found, f"project {wanted.about}")
-        plan = _plan(wanted, settings, load, samples(found))
+        evidence = evidence_from_sessions(found, f"project {wanted.about}")
+        plan = _plan(wanted, settings, load, labelled_samples(found))
         return CalibrationInput(wanted=wanted, kind="project", name=wanted.about, evidence=evidence, plan=plan)
     return _of_run(wanted, ledger)
 
@@ -92,24 +104,26 @@ def learn_from(prepared: CalibrationInput, run: Run | None = None) -> Calibratio
     found, wanted = run or prepared.run, prepared.wanted
     if found is None:
         metrics = [asked.bound(None).versioned for asked in (prepared.plan.asked if prepared.plan else ())]
-        nothing = scored((), metrics, by_case=True, run="", embedder="")
-        return learn(prepared.kind, prepared.name, wanted.promise, prepared.evidence, nothing)
+        nothing = calibration_scores((), metrics, by_case=True, run="", embedder="")
+        return learn_thresholds(prepared.kind, prepared.name, wanted.promise, prepared.evidence, nothing)
     names, judges = (wanted.metrics, wanted.overrides.judges) if prepared.kind == "run" else ((), ())
-    metrics = wanted_metrics(found.metrics, names, judges, f"run {found.id}")
-    known = scored(found.results, metrics, by_case=prepared.kind != "run", run=found.id, embedder=found.embedder)
-    return learn(prepared.kind, prepared.name, wanted.promise, prepared.evidence, known)
+    metrics = select_metrics(found.metrics, names, judges, f"run {found.id}")
+    known = calibration_scores(
+        found.results, metrics, by_case=prepared.kind != "run", run=found.id, embedder=found.embedder
+    )
+    return learn_thresholds(prepared.kind, prepared.name, wanted.promise, prepared.evidence, known)
 
 
-def write_lock(found: Calibration, path: Path) -> Lock:
+def write_lock(found: Calibration, path: Path) -> LockFile:
     """Put the learned thresholds into a lock file, beside those of other metrics that it holds, and give it back.
 
     Raises:
         ConfigError: there is a file that is no lock, or cannot be read; it stays as it is.
         EvalmarkError: the file cannot be written.
     """
-    before = read_lock(path) if path.exists() else Lock(metrics={}, path=str(path))
+    before = read_lock(path) if path.exists() else LockFile(metrics={}, path=str(path))
     created = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    lock = before.merged(locked(found, created, version("evalmark")))
+    lock = before.merged(lock_entries(found, created, version("evalmark")))
     write_whole(path, [lock.text], "lock file")
     return lock
 
@@ -135,8 +149,8 @@ def _of_run(wanted: CalibrateRequest, ledger: Store) -> CalibrationInput:
         raise ConfigError(f"{wanted.about!r} is no file, and {str(fault).rstrip('.')}; {there}.") from fault
     if wanted.suite is not None:
         raise ConfigError(f"run {run.id} has its scores already; leave --suite out, or judge it anew: evalmark rescore")
-    wanted_metrics(run.metrics, wanted.metrics, wanted.overrides.judges, f"run {run.id}")
-    evidence = of_results(run.id, run.results, labels_for_run(ledger, run))
+    select_metrics(run.metrics, wanted.metrics, wanted.overrides.judges, f"run {run.id}")
+    evidence = evidence_from_results(run.id, run.results, labels_for_run(ledger, run))
     return CalibrationInput(wanted=wanted, kind="run", name=run.id, evidence=evidence, run=run)
 
 
@@ -150,7 +164,7 @@ def _of_file(wanted: CalibrateRequest, path: Path, settings: Settings, load: Loa
     if told := faults.told():
         raise ConfigError.of(told)
     liked = row_labels(cases)
-    evidence = of_rows(cases, liked, f"file {path}")
+    evidence = evidence_from_rows(cases, liked, f"file {path}")
     keys = {one.key for one in evidence.told}
     plan = _plan(wanted, settings, load, tuple(case for case in cases if case.id in keys))
     return CalibrationInput(wanted=wanted, kind="file", name=str(path), evidence=evidence, plan=plan)
@@ -169,7 +183,7 @@ def _plan(wanted: CalibrateRequest, settings: Settings, load: Loader, cases: tup
         plan = plan_suite(wanted.suite, settings, overrides, load)
         bound = {asked.bound(None).metric.name: asked for asked in plan.asked}
         metrics = [asked.bound(None).versioned for asked in plan.asked]
-        chosen = wanted_metrics(metrics, wanted.metrics, (), f"suite {wanted.suite}")
+        chosen = select_metrics(metrics, wanted.metrics, (), f"suite {wanted.suite}")
         plan = replace(plan, asked=tuple(bound[metric.name] for metric in chosen))
     if "conversation" in plan.modes:
         raise ConfigError("a metric judges the turns of conversations, and labelled answers are judged one by one.")

@@ -7,9 +7,9 @@ from itertools import dropwhile
 from typing import TYPE_CHECKING
 
 from evalmark.core.values.run import Run
-from evalmark.stats.comparison.earlier import is_same_suite, is_whole
-from evalmark.stats.summary.collect import summarise
-from evalmark.stats.summary.gate import judge
+from evalmark.stats.comparison.baseline_choice import is_complete_run, is_same_suite
+from evalmark.stats.summary.gate import apply_gate
+from evalmark.stats.summary.summarise import summarise
 
 from .revision import is_ancestor, revision
 
@@ -44,7 +44,7 @@ def baseline_of(ledger: "Store", reference: str | None, of: Run) -> Baseline:
         return Baseline()
     if reference != LAST_GREEN:
         return Baseline(run=ledger.run(reference))
-    green = [run for run in _earlier(ledger, of) if is_whole(run) and is_same_suite(run, of)]
+    green = [run for run in _earlier(ledger, of) if is_complete_run(run) and is_same_suite(run, of)]
     is_known = bool(revision())
 
     @cache
@@ -72,4 +72,4 @@ def _earlier(ledger: "Store", of: Run) -> Iterator[Run]:
 
 
 def _is_green(run: Run) -> bool:
-    return judge(summarise(run), run.gate).outcome == "pass"
+    return apply_gate(summarise(run), run.gate).outcome == "pass"

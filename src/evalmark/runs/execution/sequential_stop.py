@@ -17,20 +17,20 @@ from evalmark.core.values.spending import Spending, total_spending
 from evalmark.core.values.words import count
 from evalmark.runs.engine.result_writer import ResultCallback
 from evalmark.runs.planning.plan import Plan
-from evalmark.stats.comparison.rules import Rules, rules_before
+from evalmark.stats.comparison.scoring_rules import ScoringRules, rules_from_headers
 from evalmark.stats.inference.differences import MARGIN
 from evalmark.stats.inference.intervals import LEVEL
 from evalmark.stats.inference.means import mean
-from evalmark.stats.summary.bars import NotWorse
-from evalmark.stats.summary.deciding import Deciding, Whole
-from evalmark.stats.summary.drawing import InOrder, drawn
+from evalmark.stats.summary.criteria import NotWorse
 from evalmark.stats.summary.headline import left_out
+from evalmark.stats.summary.random_order import OrderedResults, random_order
+from evalmark.stats.summary.sequential_gate import PlannedRun, SequentialGate
 
 from .trial_source import DatasetRow, TrialSource, rows_of, trials_of
 
 if TYPE_CHECKING:
-    from evalmark.stats.summary.bars import Make
-    from evalmark.stats.summary.drawing import Place
+    from evalmark.stats.summary.criteria import CriterionFactory
+    from evalmark.stats.summary.random_order import CasePosition
 
 SEEDS = 2**31
 DRAWN = "Cases were asked in a random order"
@@ -63,10 +63,10 @@ class SequentialStop:
 
     reading: TrialSource
     header: UntilDecided
-    order: "Sequence[Place]"
-    rows: "dict[Place, DatasetRow]"
-    deciding: "Deciding"
-    in_order: "InOrder"
+    order: "Sequence[CasePosition]"
+    rows: "dict[CasePosition, DatasetRow]"
+    deciding: "SequentialGate"
+    in_order: "OrderedResults"
     stop: asyncio.Event
 
     def trials(self) -> Iterator[Trial | Result]:
@@ -128,15 +128,15 @@ def sequential_stop(reading: TrialSource, run: Run, stop: asyncio.Event | None) 
     if header is None:
         return None
     rows = {(row.source.info.name, row.position): row for row in rows_of(reading)}
-    order = drawn(rows, header.seed)
+    order = random_order(rows, header.seed)
     sizes = dict.fromkeys((source.info.name for source in plan.sources), 0)
     for (dataset, _), row in rows.items():
         sizes[dataset] += left_out(row.case) is None
     names = [target.name for target in plan.targets]
-    whole = Whole(sizes=sizes, metrics=run.metrics, targets=names, repeat=plan.repeat)
-    deciding = Deciding(plan.gate, whole, header.level, _beside(run, reading.conduct.baseline, rows, names))
+    whole = PlannedRun(sizes=sizes, metrics=run.metrics, targets=names, repeat=plan.repeat)
+    deciding = SequentialGate(plan.gate, whole, header.level, _beside(run, reading.conduct.baseline, rows, names))
     trials = {place: len(list(row.trials(plan))) for place, row in rows.items()}
-    in_order = InOrder(trials, order, deciding.take)
+    in_order = OrderedResults(trials, order, deciding.take)
     found = SequentialStop(
         reading=reading,
         header=header,
@@ -150,11 +150,13 @@ def sequential_stop(reading: TrialSource, run: Run, stop: asyncio.Event | None) 
     return found
 
 
-def _beside(run: Run, baseline: Run | None, rows: "Mapping[Place, DatasetRow]", targets: Sequence[str]) -> "list[Make]":
+def _beside(
+    run: Run, baseline: Run | None, rows: "Mapping[CasePosition, DatasetRow]", targets: Sequence[str]
+) -> "list[CriterionFactory]":
     """That no target passes less often than it did in an earlier run, over the cases that both have, by the rules of the run."""
     if baseline is None:
         return []
-    rules = rules_before(run, baseline)
+    rules = rules_from_headers(run, baseline)
     _, baseline = rules.runs(run, baseline)
     before: dict[str, dict[str, list[Result]]] = {}
     for result in baseline.results:
@@ -163,7 +165,7 @@ def _beside(run: Run, baseline: Run | None, rows: "Mapping[Place, DatasetRow]", 
                 _case(result.trial.dataset, result.trial.case), []
             ).append(result)
     alone = next(iter(before.values())) if len(before) == len(targets) == 1 else {}
-    made: list[Make] = []
+    made: list[CriterionFactory] = []
     for target in targets:
         known = {case: _passing(results) for case, results in before.get(target, alone).items()}
         found = {place: known.get(_case(place[0], row.case)) for place, row in rows.items()}
@@ -173,7 +175,7 @@ def _beside(run: Run, baseline: Run | None, rows: "Mapping[Place, DatasetRow]", 
     return made
 
 
-def _passing(results: Iterable[Result], target: str | None = None, rules: Rules | None = None) -> float | None:
+def _passing(results: Iterable[Result], target: str | None = None, rules: ScoringRules | None = None) -> float | None:
     """The share of the trials of a case that pass; None where any could not be judged: the others do not stand for it."""
     wanted = (result for result in results if target in (None, result.trial.target))
     verdicts = [result.verdict if rules is None else rules.run(result).verdict for result in wanted]

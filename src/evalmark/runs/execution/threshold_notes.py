@@ -14,12 +14,12 @@ from evalmark.storage.store.store import Store
 from .run_store import RunStore
 
 if TYPE_CHECKING:
-    from evalmark.stats.calibration import evidence, since
-    from evalmark.stats.calibration.evidence import Evidence
-    from evalmark.stats.calibration.learning import Kind
+    from evalmark.stats.calibration import evidence, label_drift
+    from evalmark.stats.calibration.evidence import LabelEvidence
+    from evalmark.stats.calibration.threshold_calibration import Kind
 else:
     evidence = LazyModule("evalmark.stats.calibration.evidence")
-    since = LazyModule("evalmark.stats.calibration.since")
+    label_drift = LazyModule("evalmark.stats.calibration.label_drift")
 
 
 def with_label_notes(plan: Plan, ledger: RunStore) -> Plan:
@@ -32,22 +32,22 @@ def with_label_notes(plan: Plan, ledger: RunStore) -> Plan:
         warning
         for entry in plan.locked
         if (found := now[entry.labels.kind, entry.labels.name]) is not None
-        and (warning := since.labels_changed(entry, found, plan.lock))
+        and (warning := label_drift.label_changes(entry, found, plan.lock))
     ]
     return replace(plan, notes=(*plan.notes, *said))
 
 
-def current_evidence(kind: "Kind", name: str, ledger: Store) -> "Evidence | None":
+def current_evidence(kind: "Kind", name: str, ledger: Store) -> "LabelEvidence | None":
     """What the labels of a project or a run are now; None where the store has nothing of it, and for files."""
     if kind == "project":
-        return evidence.of_traffic(ledger.sessions.labelled(name), f"project {name}")
+        return evidence.evidence_from_sessions(ledger.sessions.labelled(name), f"project {name}")
     if kind == "file":
         return None
     try:
         run = ledger.run(name)
     except StoreError:  # another machine's
         return None
-    return evidence.of_results(run.id, run.results, labels_for_run(ledger, run))
+    return evidence.evidence_from_results(run.id, run.results, labels_for_run(ledger, run))
 
 
 def labels_for_run(ledger: Store, run: Run) -> list[Label]:

@@ -27,7 +27,7 @@ from .models import Models
 if TYPE_CHECKING:
     from evalmark.models.embeddings import adapters, cached_embedder
     from evalmark.models.embeddings.cached_embedder import CachedEmbedder
-    from evalmark.stats.calibration.lock import Locked
+    from evalmark.stats.calibration.lock_file import LockedThreshold
 else:
     cached_embedder = LazyModule("evalmark.models.embeddings.cached_embedder")
     adapters = LazyModule("evalmark.models.embeddings.adapters")
@@ -200,7 +200,7 @@ class Plan:
     """Of the random order in which such a run asks its cases; None: any."""
     kept: Run | None = None
     """The run whose outputs are judged anew; None: the target is asked."""
-    locked: "tuple[Locked, ...]" = ()
+    locked: "tuple[LockedThreshold, ...]" = ()
     """The learned thresholds that are in force."""
     lock: str = ""
     """The file that they stand in, as the user wrote it."""

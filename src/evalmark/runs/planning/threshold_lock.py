@@ -12,11 +12,11 @@ from .plan import Plan, ScorerSpec
 
 if TYPE_CHECKING:
     from evalmark.core.values.run import Metric
-    from evalmark.stats.calibration import lock_reading, since
-    from evalmark.stats.calibration.lock import Lock, Locked
+    from evalmark.stats.calibration import label_drift, lock_reader
+    from evalmark.stats.calibration.lock_file import LockedThreshold, LockFile
 else:
-    lock_reading = LazyModule("evalmark.stats.calibration.lock_reading")
-    since = LazyModule("evalmark.stats.calibration.since")
+    lock_reader = LazyModule("evalmark.stats.calibration.lock_reader")
+    label_drift = LazyModule("evalmark.stats.calibration.label_drift")
 
 
 NO_LOCK = "none"
@@ -34,9 +34,9 @@ def with_lock(plan: Plan, path: str | Path | None) -> Plan:
     """
     if not path or path == NO_LOCK:
         return plan
-    lock = lock_reading.read_lock(Path(path))
+    lock = lock_reader.read_lock(Path(path))
     asked: list[ScorerSpec] = []
-    used: dict[str, Locked] = {}
+    used: dict[str, LockedThreshold] = {}
     notes, known = list(plan.notes), False
     for one in plan.asked:
         try:
@@ -55,13 +55,13 @@ def with_lock(plan: Plan, path: str | Path | None) -> Plan:
         if held is not one:
             used[metric.name] = entry
             embedder = plan.embedder.fingerprint if plan.embedder is not None and one.needs_embedder else ""
-            notes += since.changed(entry, metric, embedder, lock.path)
+            notes += label_drift.metric_changes(entry, metric, embedder, lock.path)
     if not known:
         notes.append(f"{lock.path} sets no threshold here; it has {', '.join(sorted(lock.metrics)) or 'no metric'}.")
     return replace(plan, asked=tuple(asked), notes=tuple(notes), locked=tuple(used.values()), lock=lock.path)
 
 
-def entry_for(metric: "Metric", entries: "Mapping[str, Locked]") -> "Locked | None":
+def entry_for(metric: "Metric", entries: "Mapping[str, LockedThreshold]") -> "LockedThreshold | None":
     """The entry of a metric: by its name, or by what it is called without its judge, where the judge is the same.
 
     With one judge a metric goes by its own name, with several each judge's stands behind it.
@@ -76,7 +76,9 @@ def entry_for(metric: "Metric", entries: "Mapping[str, Locked]") -> "Locked | No
     return next(same, None)
 
 
-def _held(one: ScorerSpec, metric: "Metric", entry: "Locked", lock: "Lock") -> "tuple[ScorerSpec, list[str]]":
+def _held(
+    one: ScorerSpec, metric: "Metric", entry: "LockedThreshold", lock: "LockFile"
+) -> "tuple[ScorerSpec, list[str]]":
     """A scorer with its learned threshold, and what to say of it."""
     if entry.direction != metric.direction:
         raise ConfigError(
@@ -92,7 +94,7 @@ def _held(one: ScorerSpec, metric: "Metric", entry: "Locked", lock: "Lock") -> "
     return held, [f"{metric.name}: the threshold {entry.threshold:g} of {lock.path} holds, {own}."]
 
 
-def _said(metric: "Metric", threshold: float, entry: "Locked", path: str) -> Iterator[str]:
+def _said(metric: "Metric", threshold: float, entry: "LockedThreshold", path: str) -> Iterator[str]:
     if threshold != entry.threshold:
         yield (
             f"{metric.name}: the suite's threshold {threshold:g} holds; {path} has {entry.threshold:g}, "

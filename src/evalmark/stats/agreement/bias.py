@@ -3,14 +3,14 @@
 import math
 from collections.abc import Hashable, Sequence
 
-from evalmark.stats.inference.checks import checked
+from evalmark.stats.inference.argument_checks import check_arguments
 from evalmark.stats.inference.intervals import LEVEL, Interval, Share, clopper_pearson, no_interval
 from evalmark.stats.inference.means import FEW, mean_interval
 
 ROUNDING = 1e-12
 
 
-@checked
+@check_arguments
 def position_share(first: int, second: int, level: float = LEVEL) -> Share:
     """How often a judge took the first place, of the pairs where the order of the two answers decided.
 
@@ -26,7 +26,7 @@ def position_share(first: int, second: int, level: float = LEVEL) -> Share:
     return Share(passed=first, n=n, value=first / n if n else None, interval=clopper_pearson(first, n, level))
 
 
-@checked
+@check_arguments
 def length_slope(
     scores: Sequence[float],
     lengths: Sequence[float],

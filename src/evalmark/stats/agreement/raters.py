@@ -4,13 +4,13 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Sequence
 
-from evalmark.stats.inference.checks import checked
+from evalmark.stats.inference.argument_checks import check_arguments
 from evalmark.stats.inference.intervals import LEVEL, Interval
 
-from .agreement import agreement_interval
+from .kappa_alpha import agreement_interval
 
 
-@checked
+@check_arguments
 def gwet_ac1(units: Sequence[Sequence[float]], categories: int | None = None) -> float | None:
     """How far judges agree beyond luck, where one word is by far the most common: 1 always, 0 as luck has it.
 
@@ -26,7 +26,7 @@ def gwet_ac1(units: Sequence[Sequence[float]], categories: int | None = None) ->
     return _ac1(units, categories)[0]
 
 
-@checked
+@check_arguments
 def ac1_with_interval(
     units: Sequence[Sequence[float]],
     categories: int | None = None,
@@ -39,7 +39,7 @@ def ac1_with_interval(
     return found, agreement_interval(found, pulls, clusters, level)
 
 
-@checked
+@check_arguments
 def fleiss_kappa(units: Sequence[Sequence[float]]) -> float | None:
     """How far judges agree beyond luck, the same number for each unit; None when all always say one and the same.
 

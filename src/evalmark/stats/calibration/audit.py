@@ -1,153 +1,231 @@
-"""What an audit of a judge comes to."""
+"""A judge held against what people or a machine say of the same outputs."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import math
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, TypeVar
 
 from evalmark.core.values.run import Metric
-from evalmark.stats.agreement.judged import Corrected
-from evalmark.stats.inference.intervals import Interval, Share
+from evalmark.core.values.score import Result, Score
+from evalmark.scoring.binding.scores import meets_threshold
+from evalmark.scoring.binding.text import text_of
+from evalmark.stats.agreement.bias import length_slope, position_share
+from evalmark.stats.agreement.kappa_alpha import alpha_with_interval, kappa_with_interval
+from evalmark.stats.agreement.raters import ac1_with_interval
+from evalmark.stats.inference.argument_checks import check_arguments
+from evalmark.stats.inference.intervals import LEVEL, Share, no_interval
+from evalmark.stats.inference.means import mean_interval, share
 
-from .evidence import Evidence
+from .audit_results import Confusion, GroundTruth, HumanAgreement, JudgeAudit, JudgeBiases, VerdictAgreement
+from .judge_rates import JudgeVerdict, pass_rates
 
-Verdicts = Mapping[str, bool]
-"""Whether an output is good, by the id of its trial."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Truths:
-    """What outputs are held against: people's word, or that of a machine."""
-
-    verdicts: Verdicts
-    source: str
-    """As a sentence names it: `people`, `the rules`, `equals`."""
-    votes: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
-    """What each person says of an output, by the id of its trial."""
-    about: str = ""
-    """Where it stands, and how far it goes: the file of rules that were checked, and how many of them can be."""
-    is_whole: bool = False
-    """Whether it could have a word on every output, as a machine has: then no rate has to be corrected."""
-    evidence: Evidence | None = None
-    """The labels, where people have a word: what of them could not be used."""
+COMMON = 0.8
+"""Where one of two words makes up so much, kappa is low however often both agree."""
+PLACES = ("first", "second")
+T = TypeVar("T", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Confusion:
-    """How often a judge passed good and bad outputs."""
+class _JudgedOutput:
+    """One output as the judge has it."""
 
-    good_passed: int
-    good_failed: int
-    bad_passed: int
-    bad_failed: int
-
-    @property
-    def n(self) -> int:
-        """Outputs that were compared."""
-        return self.good_passed + self.good_failed + self.bad_passed + self.bad_failed
-
-    @property
-    def agreed(self) -> int:
-        """Outputs of which both say the same."""
-        return self.good_passed + self.bad_failed
-
-    @property
-    def good(self) -> int:
-        """Outputs that are good."""
-        return self.good_passed + self.good_failed
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
-    """How far verdicts agree with what is known of the same outputs."""
-
-    confusion: Confusion
-    agreement: Share
-    kappa: float | None
-    """Cohen's; None where it says nothing."""
-    kappa_interval: Interval
-    alpha: float | None
-    """Krippendorff's; None where it says nothing."""
-    alpha_interval: Interval
-    ac1: float | None
-    """Gwet's AC1; None where neither word is so common that kappa would mislead."""
-    ac1_interval: Interval
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rate:
-    """The pass rate of one target by the judge, and what it is when the judge's errors are taken out."""
-
+    key: str
+    case: str
     target: str
-    raw: Share
-    """Of all outputs that the judge has judged."""
-    powered: Corrected
-    """By prediction-powered inference (PPI++)."""
-    adjusted: Corrected
-    """By Rogan and Gladen, from how often the judge errs on good and on bad outputs."""
-    sure: Corrected | None = None
-    """By betting, where labels are so few that the interval of `powered` may be too short; else None."""
-    missing: int = 0
-    """So many more cases have to be labelled, at least, before a rate can be corrected."""
+    passed: bool | None
+    value: float | None
+    length: int
+    detail: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ceiling:
-    """How far people agree with each other, which no judge can be expected to surpass."""
+@check_arguments
+def audit_judge(
+    results: Iterable[Result],
+    metric: Metric,
+    truths: GroundTruth,
+    *,
+    threshold: float | None = None,
+    level: float = LEVEL,
+) -> JudgeAudit:
+    """How far the verdicts of a metric agree with what is known of the same outputs.
 
-    outputs: int
-    """Outputs that several people have labelled."""
-    same: float
-    """The mean share of pairs of people who say the same."""
-    interval: Interval
-    alpha: float | None
-    alpha_interval: Interval
+    `threshold` holds its values against another one than its own: for metrics that neither pass nor fail, say.
+    """
+    rows = [row for result in results if (row := _row(result, metric, threshold)) is not None]
+    known = [row for row in rows if row.key in truths.verdicts]
+    both = [row for row in known if row.passed is not None]
+    judged, truth = [bool(row.passed) for row in both], [truths.verdicts[row.key] for row in both]
+    found = compare_verdicts(truth, judged, [row.case for row in both], level)
+    return JudgeAudit(
+        metric=metric,
+        source=truths.source,
+        about=truths.about,
+        confusion=found.confusion,
+        agreement=found.agreement,
+        kappa=found.kappa,
+        kappa_interval=found.kappa_interval,
+        alpha=found.alpha,
+        alpha_interval=found.alpha_interval,
+        ac1=found.ac1,
+        ac1_interval=found.ac1_interval,
+        prevalence=sum(truth) / len(truth) if truth else None,
+        rates=tuple(pass_rates(_judged(rows), truths, level)),
+        biases=_biases(rows, level),
+        evidence=truths.evidence,
+        ceiling=_ceiling(rows, truths, level),
+        unjudged=len(known) - len(both),
+        unknown=sum(row.passed is not None for row in rows) - len(both),
+    )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Biases:
-    """What moves a judge that should not."""
+@check_arguments
+def compare_verdicts(
+    truth: Sequence[bool], judged: Sequence[bool], cases: Sequence[Hashable], level: float = LEVEL
+) -> VerdictAgreement:
+    """How far verdicts agree with what is known of the same outputs; `cases` names the case of each."""
+    clusters = _clusters(cases)
+    kappa, kappa_interval = kappa_with_interval(truth, judged, clusters=clusters, level=level)
+    told = [(float(t), float(j)) for t, j in zip(truth, judged, strict=True)]
+    alpha, alpha_interval = alpha_with_interval(told, clusters=clusters, confidence=level)
+    ac1, ac1_interval = (
+        ac1_with_interval(told, 2, clusters=clusters, level=level)
+        if _is_lopsided(truth) or _is_lopsided(judged)
+        else (None, no_interval("not needed", level))
+    )
+    return VerdictAgreement(
+        confusion=_confusion(truth, judged),
+        agreement=share([int(t == j) for t, j in zip(truth, judged, strict=True)], clusters, level),
+        kappa=kappa,
+        kappa_interval=kappa_interval,
+        alpha=alpha,
+        alpha_interval=alpha_interval,
+        ac1=ac1,
+        ac1_interval=ac1_interval,
+    )
 
-    length: float | None
-    """By how much the score rises when an answer is twice as long; None where it cannot be said."""
-    length_interval: Interval
-    first: Share | None = None
-    """Of comparisons in which the order decided, those that the first place won; None where nothing was compared."""
-    order_decided: Share | None = None
-    """Comparisons whose winner changed with the order, of all asked in both orders."""
-    flipped: Share | None = None
-    """Outputs that were judged several times with different verdicts, of all judged several times."""
+
+def _confusion(truth: Sequence[bool], judged: Sequence[bool]) -> Confusion:
+    pairs = Counter(zip(truth, judged, strict=True))
+    return Confusion(
+        good_passed=pairs[True, True],
+        good_failed=pairs[True, False],
+        bad_passed=pairs[False, True],
+        bad_failed=pairs[False, False],
+    )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Audit:
-    """How far one judge can be trusted."""
+def _is_lopsided(words: Sequence[bool]) -> bool:
+    """Whether one word is so common that kappa would mislead."""
+    return bool(words) and max(words.count(True), words.count(False)) >= COMMON * len(words)
 
-    metric: Metric
-    source: str
-    """What it is held against."""
-    about: str
-    """Where that stands, and how far it goes; empty where there is nothing to say."""
-    confusion: Confusion
-    agreement: Share
-    kappa: float | None
-    kappa_interval: Interval
-    alpha: float | None
-    alpha_interval: Interval
-    ac1: float | None
-    """Gwet's AC1; None where neither word is so common that kappa would mislead."""
-    ac1_interval: Interval
-    prevalence: float | None
-    """The share of good outputs among those compared."""
-    rates: tuple[Rate, ...]
-    biases: Biases
-    evidence: Evidence | None = None
-    """The labels, where it is held against people."""
-    ceiling: Ceiling | None = None
-    unjudged: int = 0
-    """Outputs that are known to be good or bad and that the judge passed no verdict on."""
-    unknown: int = 0
-    """Outputs that the judge has judged and of which nothing else is known."""
 
-    @property
-    def is_told(self) -> bool:
-        """Whether the pass rate could be corrected, or need not be."""
-        return bool(self.confusion.n) and all(rate.powered.value is not None for rate in self.rates)
+@check_arguments
+def has_verdicts(results: Iterable[Result], metric: str) -> bool:
+    """Whether any score of a metric passes or fails."""
+    return any(score.name == metric and score.passed is not None for r in results for score in r.scores)
+
+
+def _row(result: Result, metric: Metric, threshold: float | None) -> _JudgedOutput | None:
+    score = next((score for score in result.scores if score.name == metric.name), None)
+    if score is None or score.status == "skipped" or result.output.error is not None:
+        return None
+    trial = result.trial
+    return _JudgedOutput(
+        key=trial.id,
+        case=f"{trial.dataset}/{trial.case.id}",
+        target=trial.target,
+        passed=verdict_of(score, threshold),
+        value=number_of(score),
+        length=len(text_of(result.output.value)),
+        detail=score.detail,
+    )
+
+
+@check_arguments
+def verdict_of(score: Score, threshold: float | None) -> bool | None:
+    """Whether a score passes, by a threshold where one is given; None where it cannot be said."""
+    if score.status != "scored":
+        return None
+    if threshold is None:
+        return score.passed
+    value = number_of(score)
+    return None if value is None else meets_threshold(value, threshold, score.direction)
+
+
+def number_of(score: Score) -> float | None:
+    """The value of a score; None where it has none."""
+    value = score.value
+    return value if score.status == "scored" and value is not None and math.isfinite(value) else None
+
+
+def _judged(rows: Iterable[_JudgedOutput]) -> list[JudgeVerdict]:
+    return [
+        JudgeVerdict(key=row.key, case=row.case, target=row.target, passed=row.passed)
+        for row in rows
+        if row.passed is not None
+    ]
+
+
+def _biases(rows: Sequence[_JudgedOutput], level: float) -> JudgeBiases:
+    scored = [(row.value, row.length, row.case) for row in rows if row.value is not None]
+    slope, interval = length_slope(
+        [value for value, _, _ in scored],
+        [length for _, length, _ in scored],
+        clusters=_clusters([case for _, _, case in scored]),
+        level=level,
+    )
+    first = Counter(place for row in rows if (place := _place(row.detail)) is not None)
+    asked_twice = any("order_consistent" in row.detail for row in rows)
+    return JudgeBiases(
+        length=slope,
+        length_interval=interval,
+        first=position_share(first["first"], first["second"], level) if asked_twice else None,
+        order_decided=_flags(rows, "order_consistent", level, turned=True),
+        flipped=_flags(rows, "flipped", level),
+    )
+
+
+def _place(detail: Mapping[str, Any]) -> str | None:
+    """The place that won whichever answer stood there; None where the answer decided, or nothing was compared."""
+    said = detail.get("verdict")
+    if "order_consistent" not in detail or not isinstance(said, (list, tuple)) or len(said) < 2:
+        return None
+    return said[0] if said[0] == said[1] and said[0] in PLACES else None
+
+
+def _flags(rows: Sequence[_JudgedOutput], name: str, level: float, *, turned: bool = False) -> Share | None:
+    """How many details say yes under a name, of those that say anything; None where none does."""
+    found = [(row.detail[name] is not turned, row.case) for row in rows if isinstance(row.detail.get(name), bool)]
+    return share([int(flag) for flag, _ in found], _clusters([case for _, case in found]), level) if found else None
+
+
+def _ceiling(rows: Sequence[_JudgedOutput], truths: GroundTruth, level: float) -> HumanAgreement | None:
+    several = [(row.case, said) for row in rows if len(said := truths.votes.get(row.key, ())) > 1]
+    return human_agreement(several, level) if several else None
+
+
+@check_arguments
+def human_agreement(several: Sequence[tuple[str, Sequence[bool]]], level: float = LEVEL) -> HumanAgreement:
+    """How far people agree with each other, from what each says of some outputs; beside it the case of each output.
+
+    Each output has what at least two people say.
+    """
+    same = [sum(a is b for a, b in combinations(said, 2)) / math.comb(len(said), 2) for _, said in several]
+    clusters = _clusters([case for case, _ in several])
+    alpha, interval = alpha_with_interval(
+        [tuple(map(float, said)) for _, said in several], clusters=clusters, confidence=level
+    )
+    return HumanAgreement(
+        outputs=len(several),
+        same=math.fsum(same) / len(same),
+        interval=mean_interval(same, level, clusters=clusters, bounded=True),
+        alpha=alpha,
+        alpha_interval=interval,
+    )
+
+
+def _clusters(cases: Sequence[T]) -> Sequence[T] | None:
+    """The case of each output, or None where no case was met twice."""
+    return None if len(set(cases)) == len(cases) else cases

@@ -14,11 +14,11 @@ from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Result
 from evalmark.inputs.documents.document import document_of
 from evalmark.scoring.binding.text import text_of
-from evalmark.stats.inference.checks import checked
+from evalmark.stats.inference.argument_checks import check_arguments
 from evalmark.stats.inference.intervals import LEVEL, Share
 from evalmark.stats.inference.means import share
 
-from .auditing import verdict_of
+from .audit import verdict_of
 
 CASES = 3
 """Cases that every canary stands in, unless said otherwise."""
@@ -40,7 +40,7 @@ class Canary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Passed:
+class PassedCanaries:
     """How many canaries of a kind a judge has passed."""
 
     kind: str
@@ -53,7 +53,7 @@ class Passed:
 
 
 @cache
-def shipped_canaries() -> tuple[Canary, ...]:
+def builtin_canaries() -> tuple[Canary, ...]:
     """The canaries that are shipped with evalmark, kind by kind."""
     name = "canaries.yaml"
     text = files(__package__).joinpath(name).read_text(encoding="utf-8")
@@ -63,7 +63,7 @@ def shipped_canaries() -> tuple[Canary, ...]:
     )
 
 
-@checked
+@check_arguments
 def canary_cases(results: Iterable[Result], most: int = CASES, seed: int = 0) -> tuple[Case, ...]:
     """Every canary as the answer to some cases of a run, which are drawn always in the same way.
 
@@ -71,7 +71,7 @@ def canary_cases(results: Iterable[Result], most: int = CASES, seed: int = 0) ->
     """
     cases = list({result.trial.case.id: result.trial.case for result in results}.values())
     drawn = random.Random(seed).sample(cases, min(most, len(cases)))  # noqa: S311  no secret
-    return tuple(_standing_in(canary, case) for canary in shipped_canaries() for case in drawn)
+    return tuple(_standing_in(canary, case) for canary in builtin_canaries() for case in drawn)
 
 
 def _standing_in(canary: Canary, case: Case) -> Case:
@@ -80,10 +80,10 @@ def _standing_in(canary: Canary, case: Case) -> Case:
     return replace(case, id=f"{canary.id}/{case.id}", given=given, tags=(canary.kind,), place="")
 
 
-@checked
+@check_arguments
 def canaries_passed(
     results: Iterable[Result], metric: Metric, *, threshold: float | None = None, level: float = LEVEL
-) -> tuple[Passed, ...]:
+) -> tuple[PassedCanaries, ...]:
     """The share of canaries that a judge has passed: of all kinds together first, then kind by kind.
 
     A verdict that cannot be used is none, and passes nothing.
@@ -99,9 +99,9 @@ def canaries_passed(
     return (_passed("", every, level), *(_passed(kind, group, level) for kind, group in rows.items()))
 
 
-def _passed(kind: str, rows: Sequence[tuple[str, str, bool | None]], level: float) -> Passed:
+def _passed(kind: str, rows: Sequence[tuple[str, str, bool | None]], level: float) -> PassedCanaries:
     judged = [(name, text, verdict) for name, text, verdict in rows if verdict is not None]
-    return Passed(
+    return PassedCanaries(
         kind=kind,
         # One canary in several cases tells less than as many canaries.
         share=share([int(verdict) for *_, verdict in judged], [name for name, *_ in judged], level),

@@ -9,12 +9,12 @@ from evalmark.core.values.case import Case, Output
 from evalmark.core.values.label import Label, about_output, content_fingerprint, current_labels
 from evalmark.core.values.plain_data import fingerprint
 from evalmark.core.values.score import Result
-from evalmark.stats.inference.checks import checked
+from evalmark.stats.inference.argument_checks import check_arguments
 from evalmark.storage.sessions.examples import LabelledAnswers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class LabelledOutput:
     """An output, and what people say of it in the end."""
 
     key: str
@@ -29,10 +29,10 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class LabelEvidence:
     """Labelled outputs, and how many others there were."""
 
-    told: tuple[Told, ...]
+    told: tuple[LabelledOutput, ...]
     source: str = ""
     """Where the labels come from, as a sentence names it: `project demo`, `run 2026…`, `file rows.jsonl`."""
     contested: int = 0
@@ -66,7 +66,7 @@ class Evidence:
         return fingerprint("labels-1", sorted({(one.content, one.liked) for one in self.told}))
 
 
-@checked
+@check_arguments
 def votes(labels: Iterable[Label]) -> tuple[bool, ...]:
     """The thumb of each person on one output, wherever it stood: the last one that the person has not taken back.
 
@@ -82,8 +82,10 @@ def votes(labels: Iterable[Label]) -> tuple[bool, ...]:
     return tuple(last.values())
 
 
-@checked
-def of_results(run: str, results: Iterable[Result], labels: Iterable[Label], source: str = "") -> Evidence:
+@check_arguments
+def evidence_from_results(
+    run: str, results: Iterable[Result], labels: Iterable[Label], source: str = ""
+) -> LabelEvidence:
     """What people say of the outputs of a run, on these very outputs or on the same ones elsewhere.
 
     `labels` may hold labels on anything; those on scores of a run are not about its outputs, and are passed over.
@@ -94,7 +96,7 @@ def of_results(run: str, results: Iterable[Result], labels: Iterable[Label], sou
         by_content[label.content].append(label)
         if label.about.startswith(about_output(run)):
             named.add(label.about.removeprefix(about_output(run)))
-    told: list[Told] = []
+    told: list[LabelledOutput] = []
     contested = unlabelled = failed = 0
     for result in results:
         trial = result.trial
@@ -108,7 +110,7 @@ def of_results(run: str, results: Iterable[Result], labels: Iterable[Label], sou
             contested += 1
         else:
             told.append(_told(trial.id, trial.case, result.output, said))
-    return Evidence(
+    return LabelEvidence(
         told=tuple(told),
         source=source or f"run {run}",
         contested=contested,
@@ -118,16 +120,18 @@ def of_results(run: str, results: Iterable[Result], labels: Iterable[Label], sou
     )
 
 
-def _told(key: str, case: Case, output: Output, said: tuple[bool, ...]) -> Told:
+def _told(key: str, case: Case, output: Output, said: tuple[bool, ...]) -> LabelledOutput:
     content = content_fingerprint(case.input, output.value)
-    return Told(key=key, cluster=cluster_of(case.input), content=content, liked=2 * sum(said) > len(said), votes=said)
+    return LabelledOutput(
+        key=key, cluster=cluster_of(case.input), content=content, liked=2 * sum(said) > len(said), votes=said
+    )
 
 
-@checked
-def of_traffic(found: LabelledAnswers, source: str) -> Evidence:
+@check_arguments
+def evidence_from_sessions(found: LabelledAnswers, source: str) -> LabelEvidence:
     """What people say of recorded answers; the key of each is the id of its span."""
     told = (
-        Told(
+        LabelledOutput(
             key=one.span.id,
             cluster=cluster_of(one.span.input),
             content=content_fingerprint(one.span.input, one.span.output),
@@ -135,23 +139,23 @@ def of_traffic(found: LabelledAnswers, source: str) -> Evidence:
         )
         for one in found.said
     )
-    return Evidence(
+    return LabelEvidence(
         told=tuple(told), source=source, contested=found.contested, unlabelled=found.unlabelled, failed=found.failed
     )
 
 
-@checked
-def of_rows(cases: Sequence[Case], liked: Mapping[str, bool | None], source: str) -> Evidence:
+@check_arguments
+def evidence_from_rows(cases: Sequence[Case], liked: Mapping[str, bool | None], source: str) -> LabelEvidence:
     """What the rows of a file say of the answers that they bring along; `liked` holds the label of each case by its id."""
     told = []
     for case in cases:
         thumb = liked.get(case.id)
         if thumb is not None and case.given is not None:
             told.append(_told(case.id, case, case.given, (thumb,)))
-    return Evidence(told=tuple(told), source=source, unlabelled=len(cases) - len(told))
+    return LabelEvidence(told=tuple(told), source=source, unlabelled=len(cases) - len(told))
 
 
-@checked
+@check_arguments
 def cluster_of(given: Any) -> str:
     """The name of the case of an input."""
     return fingerprint("case-of-1", given)[:16]

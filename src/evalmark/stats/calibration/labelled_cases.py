@@ -8,7 +8,7 @@ from evalmark.core.values.case import Case, Example, Output
 from evalmark.core.values.label import parse_thumb
 from evalmark.core.values.plain_data import canonical
 from evalmark.inputs.datasets.faults import Faults
-from evalmark.stats.inference.checks import checked
+from evalmark.stats.inference.argument_checks import check_arguments
 from evalmark.storage.sessions.examples import LabelledAnswer, LabelledAnswers
 
 LABELS = ("label", "thumb", "feedback", "human_label", "rating")
@@ -16,8 +16,8 @@ LABELS = ("label", "thumb", "feedback", "human_label", "rating")
 MOST_FAULTS = 20
 
 
-@checked
-def samples(found: LabelledAnswers) -> tuple[Case, ...]:
+@check_arguments
+def labelled_samples(found: LabelledAnswers) -> tuple[Case, ...]:
     """Each labelled answer as a case of its own, with the other labelled answers to the same input as its examples.
 
     An answer is never an example of itself, and neither is the same text given another time: of how far apart good and
@@ -45,7 +45,7 @@ def _sample(one: LabelledAnswer, same_input: Iterable[LabelledAnswer]) -> Case:
     )
 
 
-@checked
+@check_arguments
 def row_labels(cases: Iterable[Case]) -> dict[str, bool | None]:
     """What the rows of a file say of their answers, by the id of the case; None where a row says nothing.
 

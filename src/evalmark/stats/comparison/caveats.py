@@ -8,7 +8,7 @@ from evalmark.core.values.words import count
 
 from .change import Matching, TargetChange
 from .rule_caveats import gate_caveats, rule_caveats
-from .rules import Rules
+from .scoring_rules import ScoringRules
 
 SHOWN = 3
 """So many ids are named."""
@@ -19,7 +19,7 @@ def warnings(
     baseline: Run,
     changes: Sequence[TargetChange],
     targets: tuple[Sequence[str], Sequence[str]],
-    rules: Rules,
+    rules: ScoringRules,
 ) -> tuple[str, ...]:
     """One sentence for each thing that changed besides the target under test."""
     return tuple(

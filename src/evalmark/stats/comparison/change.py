@@ -6,7 +6,7 @@ from typing import Literal
 from evalmark.core.values.score import Direction
 from evalmark.stats.inference.differences import MARGIN, Difference
 
-from .rules import SAME, Rules
+from .scoring_rules import SAME, ScoringRules
 
 Outcome = Literal["better", "worse", "same", "cannot tell"]
 Key = tuple[str, str]
@@ -52,7 +52,7 @@ class Flip:
         return self.gain < 0
 
 
-def is_as_before(before: float, now: float, *, in_units: bool) -> bool:
+def is_unchanged(before: float, now: float, *, in_units: bool) -> bool:
     """Whether two values of a case are the same within rounding: to three decimals, or three digits of a unit of its own."""
     return abs(now - before) < ROUNDING * (max(abs(before), abs(now)) if in_units else 1.0) or now == before
 
@@ -233,7 +233,7 @@ class Comparison:
     """What else is different about the two runs, to be read before the verdict; one sentence each."""
     level: float
     margin: float = MARGIN
-    rules: Rules = SAME
+    rules: ScoringRules = SAME
     """What became of stored scores so that both runs are under one rule."""
     rescore: str = ""
     """The command that judges the older run anew, where something of a metric is not compared; empty where there is none."""

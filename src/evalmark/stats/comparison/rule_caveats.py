@@ -8,18 +8,18 @@ from dataclasses import replace
 from evalmark.core.values.run import Gate, Run
 from evalmark.core.values.words import count
 from evalmark.scoring.binding.registry import scorer_names
-from evalmark.stats.inference.checks import checked
-from evalmark.stats.summary.collect import summarise
-from evalmark.stats.summary.gate import judge
+from evalmark.stats.inference.argument_checks import check_arguments
+from evalmark.stats.summary.gate import apply_gate
+from evalmark.stats.summary.summarise import summarise
 
-from .rules import Rejudged, RuleChange, Rules, one_rule
+from .scoring_rules import RejudgedCounts, RuleChange, ScoringRules, align_rules
 
 _NAMED = 3
 """Metrics that one sentence names."""
 _OUTCOMES = {"pass": "passes", "fail": "fails", "cannot tell": "is undecided"}
 
 
-def rule_caveats(rules: Rules) -> Iterator[str]:
+def rule_caveats(rules: ScoringRules) -> Iterator[str]:
     """Describe each change of metrics, thresholds and judges, and say what is compared in spite of it."""
     for only in ("run", "baseline"):
         names = [change.metric for change in rules.changes if change.only == only]
@@ -46,17 +46,17 @@ def rule_caveats(rules: Rules) -> Iterator[str]:
             yield f"All metrics together: {said[0].lower()}{said[1:]}"
 
 
-@checked
-def gate_caveats(run: Run, baseline: Run, rules: Rules | None = None) -> Iterator[str]:
+@check_arguments
+def gate_caveats(run: Run, baseline: Run, rules: ScoringRules | None = None) -> Iterator[str]:
     """What changed of the gate, and what each gate says of the baseline; the `rules` are found where they are not given."""
-    rules = one_rule(run, baseline) if rules is None else rules
+    rules = align_rules(run, baseline) if rules is None else rules
     was = list(_gate_changes(run.gate or Gate(), baseline.gate or Gate()))
     rejudged = any(change.rejudged for change in rules.changes)
     if baseline.shard is not None or not (was or rejudged):
         return
-    then = judge(summarise(baseline), baseline.gate).outcome
+    then = apply_gate(summarise(baseline), baseline.gate).outcome
     is_known = not rules.left_out and baseline.until_decided is None
-    today = judge(summarise(_all_of(baseline, rules)), run.gate).outcome if is_known else None
+    today = apply_gate(summarise(_all_of(baseline, rules)), run.gate).outcome if is_known else None
     if was:
         and_today = "" if today is None else f"; by today's it {_OUTCOMES[today]}"
         yield f"The gate has changed: {', '.join(was)}. By its own gate the baseline {_OUTCOMES[then]}{and_today}."
@@ -64,7 +64,7 @@ def gate_caveats(run: Run, baseline: Run, rules: Rules | None = None) -> Iterato
         yield f"By its own thresholds the gate of the baseline {_OUTCOMES[then]}, under today's it {_OUTCOMES[today]}."
 
 
-def _all_of(baseline: Run, rules: Rules) -> Run:
+def _all_of(baseline: Run, rules: ScoringRules) -> Run:
     """The baseline as the newer run judges, with the metrics that it alone has."""
     kept = {
         dataset: {name: rule for name, rule in found.items() if rule.kind != "left out"}
@@ -84,7 +84,7 @@ def _gate_changes(now: Gate, before: Gate) -> Iterator[str]:
                 yield f"{called} was {_bar(old.get(key))} and is now {_bar(new.get(key))}"
 
 
-def rescore_command(run: Run, baseline: Run, rules: Rules) -> str:
+def rescore_command(run: Run, baseline: Run, rules: ScoringRules) -> str:
     """The command that judges the outputs of the older run, mostly the baseline, as the newer was judged.
 
     It is empty where no command can, or none has to. Suites and scorers are found as they are today, so that judging the
@@ -116,7 +116,7 @@ def _grouped(changes: Iterable[RuleChange]) -> dict[tuple[str, str], list[RuleCh
     return found
 
 
-def _both(found: Rejudged | None, noun: str = "score") -> str:
+def _both(found: RejudgedCounts | None, noun: str = "score") -> str:
     """How many scores or trials of the baseline pass by either rule."""
     if found is None or not found.n:
         return "The baseline has no score to judge by it."

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 from evalmark.core.errors import ConfigError
 from evalmark.core.values.run import Run
-from evalmark.stats.inference.checks import checked
+from evalmark.stats.inference.argument_checks import check_arguments
 
 _NAMED = 10
 """Targets that a fault names."""
 
 
-@checked
+@check_arguments
 def two_targets(run: Run, target: str, against: str) -> tuple[str, str]:
     """The two, where the run has both; results are read only where its header does not say so.
 

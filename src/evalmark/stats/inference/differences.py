@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from .bounded import METHOD as DIRICHLET
-from .bounded import dirichlet_interval
-from .checks import checked
-from .flips import sign_flips
+from .argument_checks import check_arguments
+from .dirichlet import METHOD as DIRICHLET
+from .dirichlet import dirichlet_interval
 from .intervals import LEVEL, Interval, no_interval, wilson
 from .means import DIFFERENT, FEW, mean, mean_interval
 from .paired import sign_test
 from .power import POWER, cases_needed, quantiles, smallest_effect
+from .sign_flips import sign_flips
 
 Outcome = Literal["better", "worse", "same", "cannot tell"]
 MARGIN = 0.05
@@ -191,7 +191,7 @@ def _fewest(luck: float) -> int:
     return math.floor(1 - math.log2(luck)) + 1
 
 
-@checked
+@check_arguments
 def difference(
     targets: tuple[str, str],
     first: Mapping[Case, float],
@@ -288,7 +288,7 @@ def _are_truths(first: Sequence[float], second: Sequence[float]) -> bool:
     return {*first, *second} <= {0.0, 1.0}
 
 
-@checked
+@check_arguments
 def paired_interval(first: list[float], second: list[float], level: float = LEVEL) -> Interval:
     """The interval of mean(first) - mean(second) for paired values from 0 to 1, one pair a case.
 

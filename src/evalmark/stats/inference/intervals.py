@@ -5,7 +5,7 @@ from statistics import NormalDist
 
 from evalmark.core.lazy import need
 
-from .checks import checked
+from .argument_checks import check_arguments
 
 LEVEL = 0.95
 
@@ -41,13 +41,13 @@ class Share:
     interval: Interval
 
 
-@checked
+@check_arguments
 def no_interval(reason: str, level: float = LEVEL) -> Interval:
     """Says that there is no interval, and why."""
     return Interval(low=None, high=None, level=level, method=f"none: {reason}")
 
 
-@checked
+@check_arguments
 def wilson(passed: float, n: float, level: float = LEVEL, *, method: str = "Wilson") -> Interval:
     """The Wilson score interval of a share: within 0 to 1, and never of zero width.
 
@@ -67,7 +67,7 @@ def wilson(passed: float, n: float, level: float = LEVEL, *, method: str = "Wils
     return Interval(low=low, high=high, level=level, method=method)
 
 
-@checked
+@check_arguments
 def clopper_pearson(passed: int, n: int, level: float = LEVEL) -> Interval:
     """The exact binomial interval of a share: at least as sure as it says, and wider for it.
 

@@ -6,8 +6,8 @@ from collections.abc import Hashable, Iterable, Sequence
 
 from evalmark.core.lazy import need
 
+from .argument_checks import check_arguments
 from .bootstrap import bca
-from .checks import checked
 from .intervals import LEVEL, Interval, Share, no_interval, wilson
 
 FEW = 10
@@ -18,7 +18,7 @@ DIFFERENT = 5
 """So many values must differ from the most common one before their spread says anything."""
 
 
-@checked
+@check_arguments
 def mean(values: Sequence[float]) -> float | None:
     """The mean, exactly rounded; None of nothing."""
     if not values:
@@ -30,7 +30,7 @@ def mean(values: Sequence[float]) -> float | None:
         return math.ldexp(math.fsum(math.ldexp(v, -64) for v in values) / len(values), 64)
 
 
-@checked
+@check_arguments
 def clustered_error(values: Sequence[float], clusters: Sequence[Hashable]) -> float | None:
     """The standard error of a mean whose values come in clusters (CR1); None with fewer than two clusters.
 
@@ -46,7 +46,7 @@ def clustered_error(values: Sequence[float], clusters: Sequence[Hashable]) -> fl
     return math.sqrt(groups / (groups - 1) * math.fsum(s * s for s in sums)) / len(values)
 
 
-@checked
+@check_arguments
 def share_interval(
     passed: Sequence[float], clusters: Sequence[Hashable] | None = None, level: float = LEVEL
 ) -> Interval:
@@ -64,7 +64,7 @@ def share_interval(
     return wilson(k / n * effective, effective, level, method="Wilson, clustered by case")
 
 
-@checked
+@check_arguments
 def share(flags: Sequence[int], clusters: Sequence[Hashable] | None = None, level: float = LEVEL) -> Share:
     """So many of so many, with the interval of the share; `clusters` as in `share_interval`."""
     n, yes = len(flags), sum(flags)
@@ -86,7 +86,7 @@ def _effective_number(passed: Sequence[float], clusters: Sequence[Hashable], lev
     return max(cases_alone, min(n, share * (1 - share) / spread * fewer))
 
 
-@checked
+@check_arguments
 def mean_interval(
     values: Sequence[float],
     level: float = LEVEL,

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from .checks import checked
+from .argument_checks import check_arguments
 from .differences import Case, Difference, difference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class JudgedValues:
     """How well one side did, and what is missing of it."""
 
     values: Mapping[Case, float]
@@ -24,8 +24,8 @@ class Judged:
         return {**self.values, **{case: ends[end] for case, ends in self.ranges.items()}}
 
 
-@checked
-def with_missing(found: Difference, first: Judged, second: Judged) -> Difference:
+@check_arguments
+def with_missing(found: Difference, first: JudgedValues, second: JudgedValues) -> Difference:
     """The difference of the judged values, with what it is with every missing value at its worst and at its best.
 
     A failed answer that became an error leaves the mean of the others higher; so `Difference.outcome` says `better` only where
@@ -51,11 +51,11 @@ def with_missing(found: Difference, first: Judged, second: Judged) -> Difference
     return replace(found, worst=worst, best=best, missing=first.missing + second.missing)
 
 
-Adjust = Callable[[Sequence[float | None]], list[float | None]]
+Adjustment = Callable[[Sequence[float | None]], list[float | None]]
 
 
-@checked
-def adjusted(differences: Sequence[Difference], by: Adjust) -> list[Difference]:
+@check_arguments
+def adjust_differences(differences: Sequence[Difference], by: Adjustment) -> list[Difference]:
     """The differences with their p adjusted for each other `by` `holm` or `benjamini_hochberg`, also those at worst and best."""
     likely = by([one.p for one in differences])
     worst = by([(one.worst or one).p for one in differences])

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from evalmark.core.lazy import need
 
-from .checks import checked
+from .argument_checks import check_arguments
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +21,7 @@ class McNemar:
     """The statistic with Edwards' correction for continuity."""
 
 
-@checked
+@check_arguments
 def sign_test(down: int, up: int) -> float | None:
     """The exact two-sided p that so many of `down` + `up` coins fall one way; None without coins.
 
@@ -37,7 +37,7 @@ def sign_test(down: int, up: int) -> float | None:
     return min(1.0, 2 * float(need("scipy.special").bdtr(min(down, up), n, 0.5)))
 
 
-@checked
+@check_arguments
 def mcnemar(b: int, c: int) -> McNemar:
     """McNemar's test in its four forms, from how many pairs changed one way, `b`, and the other, `c`.
 

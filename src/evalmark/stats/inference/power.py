@@ -3,14 +3,14 @@
 import math
 from statistics import NormalDist
 
-from .checks import checked
+from .argument_checks import check_arguments
 from .intervals import LEVEL
 
 POWER = 0.8
 """How often a difference of the size planned for shall be found."""
 
 
-@checked
+@check_arguments
 def quantiles(level: float = LEVEL, power: float = POWER) -> float:
     """The standard errors that a difference must measure to be found as often as `power` says, at two-sided `level`.
 
@@ -27,7 +27,7 @@ def quantiles(level: float = LEVEL, power: float = POWER) -> float:
     return normal.inv_cdf((1 + level) / 2) + normal.inv_cdf(power)
 
 
-@checked
+@check_arguments
 def paired_variance(
     omega2: float, sigma2: tuple[float, float] = (0.0, 0.0), repeats: tuple[int, int] = (1, 1)
 ) -> float:
@@ -44,7 +44,7 @@ def paired_variance(
     return omega2 + sigma2[0] / repeats[0] + sigma2[1] / repeats[1]
 
 
-@checked
+@check_arguments
 def cases_needed(
     effect: float,
     *,
@@ -76,7 +76,7 @@ def cases_needed(
     return max(1, math.ceil(root * root - 1e-9)) if root < 1e9 else None
 
 
-@checked
+@check_arguments
 def smallest_effect(
     n: int,
     *,

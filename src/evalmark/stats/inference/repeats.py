@@ -4,13 +4,13 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from .checks import checked
+from .argument_checks import check_arguments
 from .intervals import LEVEL, Interval
 from .means import mean, mean_interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OfTries:
+class PassAtK:
     """pass@k or pass^k over several cases."""
 
     k: int
@@ -23,7 +23,7 @@ class OfTries:
     interval: Interval
 
 
-@checked
+@check_arguments
 def pass_at_k(n: int, c: int, k: int) -> float | None:
     """The chance that at least one of `k` tries passes, drawn from `n` of which `c` passed; None where n < k.
 
@@ -40,7 +40,7 @@ def pass_at_k(n: int, c: int, k: int) -> float | None:
     return None if n < k else (math.comb(n, k) - math.comb(n - c, k)) / math.comb(n, k)
 
 
-@checked
+@check_arguments
 def pass_hat_k(n: int, c: int, k: int) -> float | None:
     """The chance that all of `k` tries pass (pass^k), drawn from `n` of which `c` passed; None where n < k.
 
@@ -56,8 +56,8 @@ def pass_hat_k(n: int, c: int, k: int) -> float | None:
     return None if n < k else math.comb(c, k) / math.comb(n, k)
 
 
-@checked
-def mean_pass_at_k(cases: Sequence[tuple[int, int]], k: int, level: float = LEVEL) -> OfTries:
+@check_arguments
+def mean_pass_at_k(cases: Sequence[tuple[int, int]], k: int, level: float = LEVEL) -> PassAtK:
     """The mean of `pass_at_k` over `cases`, each (tries, passed), with an interval over cases.
 
     Tries of one case tell nothing of another, so that each case is one value from 0 to 1, and the interval is the one that
@@ -70,8 +70,8 @@ def mean_pass_at_k(cases: Sequence[tuple[int, int]], k: int, level: float = LEVE
     return _over_cases(pass_at_k, cases, k, level)
 
 
-@checked
-def mean_pass_hat_k(cases: Sequence[tuple[int, int]], k: int, level: float = LEVEL) -> OfTries:
+@check_arguments
+def mean_pass_hat_k(cases: Sequence[tuple[int, int]], k: int, level: float = LEVEL) -> PassAtK:
     """The mean of `pass_hat_k` over `cases`, each (tries, passed), with an interval over cases, as `mean_pass_at_k`.
 
     >>> mean_pass_hat_k([(5, 2), (5, 5), (5, 0), (1, 1)], 5).value == 1 / 3
@@ -82,10 +82,10 @@ def mean_pass_hat_k(cases: Sequence[tuple[int, int]], k: int, level: float = LEV
 
 def _over_cases(
     of_case: Callable[[int, int, int], float | None], cases: Sequence[tuple[int, int]], k: int, level: float
-) -> OfTries:
+) -> PassAtK:
     known = {(n, c): of_case(n, c, k) for n, c in set(cases)}
     values = [value for case in cases if (value := known[case]) is not None]
-    return OfTries(
+    return PassAtK(
         k=k,
         value=mean(values),
         n=len(values),

@@ -5,7 +5,7 @@ from typing import Any
 
 from evalmark.core.lazy import need
 
-from .checks import checked
+from .argument_checks import check_arguments
 from .intervals import LEVEL, Interval
 
 STEPS = 1000
@@ -168,7 +168,7 @@ class BettingSequence:
         return start + (end - start) * place / STEPS
 
 
-@checked
+@check_arguments
 def asymptotic_half_width(spread: float, n: int, level: float = LEVEL, best_at: int = 100) -> float:
     """How far a mean of `n` values with this standard deviation may be off, at all times at once, once they are many.
 
@@ -190,8 +190,8 @@ def asymptotic_half_width(spread: float, n: int, level: float = LEVEL, best_at: 
     return spread * math.sqrt(2 * grown / (n * n * rate) * (math.log(grown) / 2 - log_alpha))
 
 
-@checked
-def decided(interval: Interval, bar: float) -> bool | None:
+@check_arguments
+def reaches_threshold(interval: Interval, bar: float) -> bool | None:
     """Whether the mean reaches the bar: True when all of the interval does, False when none of it does, None before.
 
     >>> seen = BettingSequence().interval

@@ -8,13 +8,13 @@ from typing import Literal
 
 from evalmark.core.values.run import Gate, Run
 from evalmark.core.values.words import count, percent, percent_beside
-from evalmark.stats.inference.checks import checked
+from evalmark.stats.inference.argument_checks import check_arguments
 
-from .collect import summarise
-from .headline import told
-from .missed import reaches
-from .scores import scale_ends
-from .summary import Group, MetricSummary, Summary, Tally
+from .headline import describe_left_out
+from .metric_scores import scale_ends
+from .missed_means import mean_reaches
+from .summarise import summarise
+from .summary import MetricSummary, Summary, SummaryGroup, TrialCounts
 
 Outcome = Literal["pass", "fail", "cannot tell"]
 EXIT_CODES = {"pass": 0, "fail": 1, "cannot tell": 3}
@@ -45,15 +45,15 @@ class _Finding:
     reason: str
 
 
-@checked
-def figures_and_verdict(run: Run, summary: Summary | None = None) -> tuple[Summary, GateVerdict]:
+@check_arguments
+def summary_and_verdict(run: Run, summary: Summary | None = None) -> tuple[Summary, GateVerdict]:
     """The figures of a run and what its gate says; the figures are found here unless somebody has them already."""
     summary = summary or summarise(run)
-    return summary, judge(summary, run.gate)
+    return summary, apply_gate(summary, run.gate)
 
 
-@checked
-def judge(summary: Summary, gate: Gate | None) -> GateVerdict:
+@check_arguments
+def apply_gate(summary: Summary, gate: Gate | None) -> GateVerdict:
     """Fail only what no missing row could save; cannot tell while too much is missing; else pass.
 
     Trials that are left out of the headline (`left_out`) neither fail it nor are missing.
@@ -83,7 +83,9 @@ def _nothing(summary: Summary) -> Iterable[_Finding]:
     if not summary.trials:
         yield _Finding("cannot tell", "No cases ran.")
     elif not summary.total.trials:
-        yield _Finding("cannot tell", f"No trial counts; left out of the headline: {told(summary.reasons)}.")
+        yield _Finding(
+            "cannot tell", f"No trial counts; left out of the headline: {describe_left_out(summary.reasons)}."
+        )
     elif summary.total.errors < summary.total.trials and metrics and all(map(_is_all_skipped, metrics)):
         yield _Finding("cannot tell", "Every score was skipped.")
 
@@ -127,7 +129,7 @@ def _trials(summary: Summary, gate: Gate) -> Iterable[_Finding]:
         yield _Finding("cannot tell", f"{said}, less than {percent(needed)}; {rest} could still lift it there.")
 
 
-def _every_trial(total: Tally) -> Iterable[_Finding]:
+def _every_trial(total: TrialCounts) -> Iterable[_Finding]:
     judged = total.passed + total.failed
     if total.failed:
         yield _Finding("fail", f"{total.failed} of {count(judged, 'judged trial')} failed.")
@@ -192,7 +194,7 @@ def _is_held(metric: MetricSummary) -> bool:
     return not labels and not own_unit
 
 
-def _where(group: Group, summary: Summary) -> str:
+def _where(group: SummaryGroup, summary: Summary) -> str:
     """Which of several datasets and targets is meant; nothing where there is one of each."""
     datasets, targets = ({getattr(other, of) for other in summary.counted} for of in ("dataset", "target"))
     parts = [f" in {group.dataset}" if len(datasets) > 1 else "", f" on {group.target}" if len(targets) > 1 else ""]
@@ -210,13 +212,13 @@ def _mean(name: str, needed: float, parts: Sequence[MetricSummary], not_run: int
     lower = scored[0][0].direction == "lower"
     limit, said = ("at most", "more than") if lower else ("at least", "less than")
     text = f"The mean of {name} is {total / n:z.4g} over {count(n, 'score')}"
-    if reaches(total / n, needed, lower=lower):
+    if mean_reaches(total / n, needed, lower=lower):
         return _Finding("pass", f"{text}, {limit} {needed:g}.")
     missing = None if not_run is None else not_run + sum(m.missing for m in parts)
     if missing == 0:
         return _Finding("fail", f"{text}, {said} {needed:g}.")
     best = None if missing is None or scored[0][0].scale == "raw" else total + (0 if lower else missing)
-    if best is not None and missing is not None and not reaches(best / (n + missing), needed, lower=lower):
+    if best is not None and missing is not None and not mean_reaches(best / (n + missing), needed, lower=lower):
         return _Finding("fail", f"{text}, {said} {needed:g}.")
     rest = "those missing" if missing is None else f"the {missing} missing"
     return _Finding("cannot tell", f"{text}, {said} {needed:g}; {rest} could still change that.")

@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from evalmark.core.values.case import Case
-from evalmark.stats.inference.checks import checked
+from evalmark.stats.inference.argument_checks import check_arguments
 
 LeftOut = Literal["baseline", "invalid", "ungrounded"]
 """Why a trial is left out of the headline."""
@@ -37,8 +37,8 @@ def left_out(case: Case) -> LeftOut | None:
     return "ungrounded" if said.get("grounded") is False else None
 
 
-@checked
-def told(counts: Mapping[LeftOut, int]) -> str:
+@check_arguments
+def describe_left_out(counts: Mapping[LeftOut, int]) -> str:
     """How many trials are left out, and why.
 
     >>> told({"invalid": 3, "baseline": 1_000})

@@ -19,7 +19,7 @@ _LONGEST = 200
 
 
 @dataclass(slots=True)
-class Flags:
+class FlagShare:
     """Yes or no of so many outputs, each with its case."""
 
     values: "array[int]" = field(default_factory=lambda: array("b"))
@@ -38,11 +38,11 @@ class Flags:
 
 
 @dataclass(slots=True)
-class Details:
+class SteadinessCounts:
     """What the scores of one metric say in their details of how they were judged."""
 
-    flipped: Flags = field(default_factory=Flags)
-    order_decided: Flags = field(default_factory=Flags)
+    flipped: FlagShare = field(default_factory=FlagShare)
+    order_decided: FlagShare = field(default_factory=FlagShare)
     weighting: Counter[str] = field(default_factory=Counter)
     unscored: Counter[str] = field(default_factory=Counter)
 

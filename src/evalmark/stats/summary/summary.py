@@ -8,13 +8,13 @@ from typing import Any, Literal
 from evalmark.core.values.run import RunStatus, Shard, UntilDecided
 from evalmark.core.values.score import Direction, Mode, Result
 from evalmark.stats.inference.intervals import Interval, Share
-from evalmark.stats.inference.repeats import OfTries
+from evalmark.stats.inference.repeats import PassAtK
 
 from .headline import LeftOut
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
+class TrialCounts:
     """How trials ended; the five endings add up to `trials`."""
 
     trials: int
@@ -36,7 +36,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WorstRow:
+class WorstScore:
     """One of the worst scores of a metric, and what the scorer said of it."""
 
     case: str
@@ -107,14 +107,14 @@ class MetricSummary:
     base: str
     """What the metric is called without its judge, where several judges share it; else empty."""
     steadiness: Steadiness
-    worst: tuple[WorstRow, ...]
+    worst: tuple[WorstScore, ...]
     """The worst scores, the worst first; perfect ones are left out."""
     skip_reasons: Mapping[str, int]
     """Why scores were skipped, and how many for each reason; the first few reasons."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
+class JudgePair:
     """How two judges of one metric compare, on the outputs that both scored."""
 
     judges: tuple[str, str]
@@ -130,7 +130,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Agreement:
+class JudgeAgreement:
     """How far several judges of one metric agree, over all datasets and targets of a run."""
 
     base: str
@@ -142,7 +142,7 @@ class Agreement:
     """Of the differences; empty for values from 0 to 1."""
     n: int
     """Outputs that at least two judges scored."""
-    pairs: tuple[Pair, ...]
+    pairs: tuple[JudgePair, ...]
     """Every two judges that have such an output in common."""
     alpha: float | None
     """Krippendorff's alpha over more than two judges, at `level`; None for two, and where it says nothing."""
@@ -158,27 +158,27 @@ class Agreement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Repeats:
+class RepeatFigures:
     """What several tries of each case tell: whether one of them passes, whether any would, and whether all would."""
 
-    once: OfTries
+    once: PassAtK
     """pass@1, which is pass^1: the mean over cases of the share of their judged tries that pass."""
-    any_of: OfTries
+    any_of: PassAtK
     """pass@k, with k as many as each case was asked; without a value where no case has so many judged tries."""
-    all_of: OfTries
+    all_of: PassAtK
     """pass^k, of the same cases."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class SummaryGroup:
     """One dataset on one target, each row on its own or as turns of a conversation."""
 
     dataset: str
     target: str
     mode: Mode
-    tally: Tally
+    tally: TrialCounts
     metrics: tuple[MetricSummary, ...]
-    repeats: Repeats | None = None
+    repeats: RepeatFigures | None = None
     """None where cases were asked once, or no trial passed or failed."""
     left_out: LeftOut | None = None
     """Why its trials stand beside the headline figure, as a group of their own; None where they count."""
@@ -191,24 +191,24 @@ class Summary:
     status: RunStatus
     missing: int | None
     """Trials that were planned and never ran; None when nobody knows how many."""
-    total: Tally
+    total: TrialCounts
     """The headline: all trials but those that are left out of it."""
-    groups: tuple[Group, ...]
+    groups: tuple[SummaryGroup, ...]
     """Those that count, then those that are left out."""
     worst: tuple[Result, ...]
     """The trials to look at first: where the gate misses a mean those furthest below it, else none that passed, and no perfect
     one that cannot pass."""
-    agreements: tuple[Agreement, ...]
+    agreements: tuple[JudgeAgreement, ...]
     """One for each metric that several judges share, over all trials."""
     until_decided: UntilDecided | None = None
     """How the run stopped early, where it was to stop once its gate is decided; None: it was to ask every case."""
     shard: Shard | None = None
     """Which share of an evaluation the run is; None: all of it."""
-    left_out: Tally | None = None
+    left_out: TrialCounts | None = None
     """Of the trials that stand beside the headline: not valid, of an ungrounded rule, baseline; None where all count."""
     missed: tuple[str, ...] = ()
     """The metrics whose mean is not what the gate asks for."""
-    by_target: Mapping[str, Tally] = field(default_factory=dict)
+    by_target: Mapping[str, TrialCounts] = field(default_factory=dict)
     """Of the trials that count, those of each target; empty where there is one."""
 
     @property
@@ -217,7 +217,7 @@ class Summary:
         return self.total.trials + (self.left_out.trials if self.left_out else 0)
 
     @property
-    def counted(self) -> tuple[Group, ...]:
+    def counted(self) -> tuple[SummaryGroup, ...]:
         """The groups whose trials count: what a gate looks at."""
         return tuple(group for group in self.groups if not group.left_out)
 

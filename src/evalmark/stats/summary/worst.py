@@ -9,7 +9,7 @@ from operator import itemgetter
 from evalmark.core.values.score import Result, Score, Trial
 from evalmark.scoring.binding.text import text_of
 
-from .summary import WorstRow
+from .summary import WorstScore
 
 ROWS = 5
 """Worst scores kept of each metric."""
@@ -50,7 +50,7 @@ class WorstScores:
     """The few worst scores of one metric; of those that are equally bad, the first."""
 
     seen: int = 0
-    heap: list[tuple[float, int, WorstRow]] = field(default_factory=list)
+    heap: list[tuple[float, int, WorstScore]] = field(default_factory=list)
 
     def add(self, score: Score, trial: Trial, number: float) -> None:
         """`number` is what orders the scores, in the direction of the score; NaN is passed over."""
@@ -67,13 +67,13 @@ class WorstScores:
         else:
             heapq.heapreplace(self.heap, entry)
 
-    def in_order(self) -> tuple[WorstRow, ...]:
+    def in_order(self) -> tuple[WorstScore, ...]:
         return tuple(entry[-1] for entry in sorted(self.heap, key=itemgetter(0, 1), reverse=True))
 
 
-def _row(score: Score, trial: Trial) -> WorstRow:
+def _row(score: Score, trial: Trial) -> WorstScore:
     said = isinstance(score.raw, (int, float)) or (isinstance(score.raw, str) and len(score.raw) <= _LONGEST // 10)
-    return WorstRow(
+    return WorstScore(
         case=trial.case.id,
         position=trial.position,
         repeat=trial.repeat,

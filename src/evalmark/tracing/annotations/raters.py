@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from evalmark.core.values.label import Label, current_labels
-from evalmark.stats.calibration.audit import Ceiling, Compared
-from evalmark.stats.calibration.auditing import ceiling, compared
+from evalmark.stats.calibration.audit import compare_verdicts, human_agreement
+from evalmark.stats.calibration.audit_results import HumanAgreement, VerdictAgreement
 from evalmark.stats.inference.intervals import LEVEL
 
 Thumbs = Mapping[str, bool]
@@ -20,7 +20,7 @@ class Pair:
 
     first: str
     second: str
-    compared: Compared
+    compared: VerdictAgreement
     """The second held against the first: what the table calls passed, the second calls good."""
 
 
@@ -30,7 +30,7 @@ class Agreement:
 
     people: tuple[tuple[str, int], ...]
     """Who has labelled how many, the busiest first."""
-    together: Ceiling | None
+    together: HumanAgreement | None
     """All people, where an output has two labels or more; None where none has."""
     pairs: tuple[Pair, ...]
     """Each two people, those first who share the most outputs."""
@@ -64,7 +64,7 @@ def agreement(said: Mapping[str, Thumbs], cases: Mapping[str, str], level: float
     )
     return Agreement(
         people=tuple(sorted(busy.items(), key=lambda one: (-one[1], one[0]))),
-        together=ceiling(votes, level) if votes else None,
+        together=human_agreement(votes, level) if votes else None,
         pairs=tuple(pairs),
         disputed=tuple(about for about, thumbs in several.items() if 2 * sum(thumbs.values()) == len(thumbs)),
     )
@@ -77,5 +77,5 @@ def _pairs(several: Mapping[str, Thumbs], cases: Mapping[str, str], level: float
             shared[two].append(about)
     for (first, second), abouts in shared.items():
         words = [[several[about][by] for about in abouts] for by in (first, second)]
-        found = compared(words[0], words[1], [cases.get(about, about) for about in abouts], level)
+        found = compare_verdicts(words[0], words[1], [cases.get(about, about) for about in abouts], level)
         yield Pair(first=first, second=second, compared=found)

@@ -7,7 +7,7 @@ from typing import Any, get_args
 from urllib.parse import urlencode
 
 from evalmark.core.values.score import Verdict
-from evalmark.stats.comparison.cases import WENT
+from evalmark.stats.comparison.compared_cases import CASE_OUTCOMES
 from evalmark.storage.queries.filter import Order, ResultFilter
 from evalmark.storage.queries.pages import FIRST_PAGE, PagePosition
 from evalmark.storage.sessions.filter import LABEL_STATES, LabelState, SessionFilter
@@ -225,7 +225,7 @@ def compared_asked(query: Mapping[str, str]) -> ComparedAsked:
     return ComparedAsked(
         run=_text(query, "run"),
         baseline=_text(query, "baseline"),
-        went=_one_of(WENT, query.get("went", "")),
+        went=_one_of(CASE_OUTCOMES, query.get("went", "")),
         page=whole(query.get("page", ""), 1),
         **names,
     )

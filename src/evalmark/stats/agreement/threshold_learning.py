@@ -1,0 +1,217 @@
+"""Thresholds that are learned from labels, with a promise on how many bad outputs will pass."""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+
+from evalmark.stats.inference.argument_checks import check_arguments
+from evalmark.stats.inference.intervals import LEVEL, Interval
+
+from .risk_bounds import clean_negatives_needed, failures_allowed, upper_bound
+from .roc import Direction, Youden, auc, auc_interval, check_labelled, roc_points, youden
+
+FOLDS = 5
+CLOSE = 4e-6
+"""Scores nearer to each other than this count as one: where a case meets a threshold, 1e-6 is tolerated."""
+
+Row = tuple[float, bool, Hashable]
+"""Score, higher being better; whether the output is good; its case."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorRates:
+    """How often a threshold was wrong."""
+
+    false_pass: int
+    """Bad outputs that passed."""
+    bad: int
+    false_fail: int
+    """Good outputs that failed."""
+    good: int
+
+    @property
+    def index(self) -> float | None:
+        """Youden's index; None without good or without bad outputs."""
+        return 1 - self.false_pass / self.bad - self.false_fail / self.good if self.good and self.bad else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearnedThreshold:
+    """A threshold, what is promised of it, and how it did."""
+
+    threshold: float | None
+    """None where nothing can be promised; `reason` then says why."""
+    reason: str = ""
+    direction: Direction
+    max_false_pass: float
+    level: float
+    bound: float | None
+    """At most this share of bad cases passes, as sure as `level` says."""
+    method: str
+    """How the bound was found."""
+    good: int
+    bad: int
+    good_cases: int
+    bad_cases: int
+    contradicting: int
+    """Outputs that are labelled both good and bad: the same score in the same case. Each label counts."""
+    missing: int
+    """So many more bad cases have to be labelled, none of them passing, before anything can be promised."""
+    in_sample: ErrorRates | None
+    """On the outputs that the threshold was learned from; None without a threshold."""
+    cross_fitted: ErrorRates | None
+    """On outputs that it was not learned from; None without a threshold, and from a single case."""
+    auc: float | None
+    auc_interval: Interval
+    best: Youden | None
+    """The threshold that tells good from bad best, of which nothing is promised."""
+    best_cross_fitted: ErrorRates | None
+
+
+@check_arguments
+def learn_threshold(
+    scores: Sequence[float],
+    labels: Sequence[bool],
+    max_false_pass: float,
+    *,
+    clusters: Sequence[Hashable] | None = None,
+    level: float = LEVEL,
+    direction: Direction = "higher",
+) -> LearnedThreshold:
+    """The most lenient threshold that lets at most `max_false_pass` of bad cases pass, as sure as `level` says.
+
+    `labels` say of each output whether it is good; `clusters` names its case where cases have several outputs. Cases
+    are taken to be drawn independently, as those to come will be, and outputs of one case as alike as may be: a case
+    with bad outputs counts once, and it passes when any of them does.
+
+    Thresholds are tested in a fixed order, from the strictest on, each by the exact binomial test; the first that
+    fails ends it. So the bound holds although the threshold is chosen by the same labels. What it costs in good
+    outputs has no such bound, and is cross-fitted: each of 5 parts of the cases is judged by a threshold of the
+    others that lets the same share of bad cases pass. Raises ValueError for scores that are not finite, labels that
+    are neither true nor false, and rates not between 0 and 1.
+
+    >>> found = learn_threshold([i / 100 for i in range(100)], [i >= 60 for i in range(100)], 0.05)
+    >>> found.threshold, round(found.bound, 4), found.in_sample.false_fail, found.missing
+    (0.595, 0.0487, 0, 0)
+    """
+    check_labelled(scores, labels, clusters)
+    sign = -1 if direction == "lower" else 1
+    cases = range(len(scores)) if clusters is None else clusters
+    rows = [(sign * s, bool(label), case) for s, label, case in zip(scores, labels, cases, strict=True)]
+    bad_cases, good_cases = _cases(rows, good=False), _cases(rows, good=True)
+    needed = clean_negatives_needed(max_false_pass, level)
+    promise = _promised(rows, failures_allowed(bad_cases, max_false_pass, level))
+    cut, allowed = promise or (None, 0)
+    points = roc_points(scores, labels, direction)
+    best = youden(points)
+    return LearnedThreshold(
+        threshold=None if cut is None else sign * cut + 0.0,  # no minus zero
+        reason="" if promise else _reason(good_cases, bad_cases, needed),
+        direction=direction,
+        max_false_pass=max_false_pass,
+        level=level,
+        bound=upper_bound(allowed, bad_cases, level) if promise else None,
+        method="Clopper-Pearson, thresholds tested in a fixed order" if promise else "none",
+        good=points[-1].good,
+        bad=points[-1].bad,
+        good_cases=good_cases,
+        bad_cases=bad_cases,
+        contradicting=0 if clusters is None else _contradicting(rows),
+        missing=max(0, needed - bad_cases),
+        in_sample=_errors(rows, cut) if promise else None,
+        cross_fitted=_cross_fitted(rows, _as_lenient(allowed, bad_cases)) if promise else None,
+        auc=auc(points),
+        auc_interval=auc_interval(auc(points), good_cases, bad_cases, level),
+        best=best,
+        best_cross_fitted=_cross_fitted(rows, _best) if best else None,
+    )
+
+
+def _promised(rows: Sequence[Row], allowed: int | None) -> tuple[float, int] | None:
+    """The threshold and the bad cases that may pass it; None where there is none that lets a good output pass."""
+    cut = None if allowed is None else _cut(rows, allowed)
+    if cut is None or allowed is None or not any(good and score >= cut for score, good, _ in rows):
+        return None
+    return cut, allowed
+
+
+def _reason(good_cases: int, bad_cases: int, needed: int) -> str:
+    if bad_cases < needed:
+        return f"{needed} cases labelled bad are needed, none of which passes, and there are {bad_cases}"
+    if not good_cases:
+        return "nothing is labelled good, so that no threshold is known to let anything pass"
+    return "a threshold that keeps the promise would let no output pass that is labelled good"
+
+
+def _cases(rows: Sequence[Row], *, good: bool) -> int:
+    return len({case for _, label, case in rows if label is good})
+
+
+def _contradicting(rows: Sequence[Row]) -> int:
+    said = {good: {(case, score) for score, label, case in rows if label is good} for good in (True, False)}
+    return len(said[True] & said[False])
+
+
+def _cut(rows: Sequence[Row], allowed: int) -> float | None:
+    """The lowest threshold that lets no more than `allowed` of the bad cases pass; None when nothing scores higher.
+
+    It lies between two scores that occur, as far from both as a short number can be.
+    """
+    worst: dict[Hashable, float] = {}
+    for score, good, case in rows:
+        if not good:
+            worst[case] = max(score, worst.get(case, score))
+    if allowed >= len(worst):
+        return None
+    below = sorted(worst.values(), reverse=True)[allowed]
+    for score in sorted({score for score, _, _ in rows if score > below}):
+        if score - below > CLOSE:
+            return _between(below, score)
+        below = score
+    return None
+
+
+def _between(low: float, high: float) -> float:
+    """The shortest decimal number in the middle half between two numbers."""
+    middle, margin = low + (high - low) / 2, (high - low) / 4
+    shorter = (round(middle, digits) for digits in range(17))
+    return next((number for number in shorter if low + margin <= number <= high - margin), middle)
+
+
+def _errors(rows: Sequence[Row], cut: float | None) -> ErrorRates:
+    """What a threshold gets wrong; without one nothing passes."""
+    passed = [(cut is not None and score >= cut, good) for score, good, _ in rows]
+    return ErrorRates(
+        false_pass=passed.count((True, False)),
+        bad=sum(not good for _, good in passed),
+        false_fail=passed.count((False, True)),
+        good=sum(good for _, good in passed),
+    )
+
+
+def _as_lenient(allowed: int, bad_cases: int) -> Callable[[Sequence[Row]], float | None]:
+    """Chooses thresholds that let the same share of the bad cases pass, of however many there are."""
+    return lambda rows: _cut(rows, allowed * _cases(rows, good=False) // bad_cases)
+
+
+def _best(rows: Sequence[Row]) -> float | None:
+    found = youden(roc_points([score for score, _, _ in rows], [good for _, good, _ in rows]))
+    return found.threshold if found else None
+
+
+def _cross_fitted(rows: Sequence[Row], choose: Callable[[Sequence[Row]], float | None]) -> ErrorRates | None:
+    """The errors on each part of the cases by a threshold that was chosen on the others."""
+    # Cases with bad outputs are dealt out first, so that every part gets its share of them.
+    order = dict.fromkeys(case for _, _, case in sorted(rows, key=lambda row: row[1]))
+    if len(order) < 2:
+        return None
+    part = {case: place % FOLDS for place, case in enumerate(order)}
+    found = []
+    for fold in set(part.values()):
+        rest = [row for row in rows if part[row[2]] != fold]
+        found.append(_errors([row for row in rows if part[row[2]] == fold], choose(rest)))
+    return ErrorRates(
+        false_pass=sum(e.false_pass for e in found),
+        bad=sum(e.bad for e in found),
+        false_fail=sum(e.false_fail for e in found),
+        good=sum(e.good for e in found),
+    )

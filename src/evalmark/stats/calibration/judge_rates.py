@@ -1,0 +1,115 @@
+"""The pass rate of a judge beside what it would be if people had judged every output."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from evalmark.core.values.words import count
+from evalmark.stats.agreement.corrected_rates import (
+    CorrectedRate,
+    corrected_by_betting,
+    prediction_powered,
+    rogan_gladen,
+)
+from evalmark.stats.inference.intervals import no_interval
+from evalmark.stats.inference.means import share
+
+from .audit_results import CorrectedPassRate, GroundTruth
+
+NEEDED = 10
+"""Labelled cases, and such of either kind, below which no rate is corrected."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeVerdict:
+    """A verdict of the judge."""
+
+    key: str
+    case: str
+    target: str
+    passed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _JudgedCase:
+    """One case: the verdicts on its labelled outputs and what is known of them, or those on all where none is labelled."""
+
+    judged: tuple[bool, ...]
+    known: tuple[bool, ...] = ()
+
+
+def pass_rates(judged: Iterable[JudgeVerdict], truths: GroundTruth, level: float) -> Iterator[CorrectedPassRate]:
+    """The rate of each target, since a judge may err otherwise on another one's answers."""
+    by_target: defaultdict[str, list[JudgeVerdict]] = defaultdict(list)
+    for one in judged:
+        by_target[one.target].append(one)
+    for target, rows in by_target.items():
+        yield _rate(target, rows, truths, level)
+
+
+def _rate(target: str, rows: Sequence[JudgeVerdict], truths: GroundTruth, level: float) -> CorrectedPassRate:
+    names = [row.case for row in rows]
+    raw = share([int(row.passed) for row in rows], names if len(set(names)) < len(names) else None, level)
+    cases = _cases(rows, truths)
+    labelled, others = [case for case in cases if case.known], [case for case in cases if not case.known]
+    if truths.is_whole:
+        flags = [int(known) for case in labelled for known in case.known]
+        places = [place for place, case in enumerate(labelled) for _ in case.known]
+        known = share(flags, places if len(set(places)) < len(places) else None, level)
+        exact = CorrectedRate(value=known.value, interval=known.interval)
+        return CorrectedPassRate(target=target, raw=raw, powered=exact, adjusted=exact)
+    powered = _powered(labelled, others, level)
+    good, bad = ([case for case in labelled if case.known[0] is kind] for kind in (True, False))
+    adjusted = rogan_gladen(
+        sum(case.judged[0] for case in cases),
+        len(cases),
+        (sum(case.judged[0] for case in good), len(good)),
+        (sum(not case.judged[0] for case in bad), len(bad)),
+        level,
+    )
+    missing = max(0, NEEDED - len(labelled), 2 * NEEDED - min(NEEDED, len(good)) - min(NEEDED, len(bad)))
+    if adjusted.is_luck and powered.value is not None:
+        # With a judge that is no better than luck, labels alone say as much; the judge's rate says nothing.
+        powered = _powered(labelled, (), level)
+    sure = corrected_by_betting(*_means(labelled, others), level=level) if powered.caution else None
+    return CorrectedPassRate(target=target, raw=raw, powered=powered, adjusted=adjusted, sure=sure, missing=missing)
+
+
+def _powered(labelled: Sequence[_JudgedCase], others: Sequence[_JudgedCase], level: float) -> CorrectedRate:
+    """The mean of what people say, with the help of the judge; one number a case, since cases are what is drawn."""
+    if len(labelled) < NEEDED:
+        reason = f"{count(len(labelled), 'labelled case')}; at least {NEEDED} are needed"
+        return CorrectedRate(value=None, interval=no_interval(reason, level))
+    return prediction_powered(*_means(labelled, others), level=level)
+
+
+def _means(
+    labelled: Sequence[_JudgedCase], others: Sequence[_JudgedCase]
+) -> tuple[list[float], list[float], list[float]]:
+    """What people and the judge say of the labelled cases, and what the judge says of the others."""
+    return (
+        [_mean(case.known) for case in labelled],
+        [_mean(case.judged) for case in labelled],
+        [_mean(case.judged) for case in others],
+    )
+
+
+def _cases(rows: Sequence[JudgeVerdict], truths: GroundTruth) -> list[_JudgedCase]:
+    """The verdicts case by case; of a case with labels, those on its labelled outputs."""
+    by_case: defaultdict[str, list[JudgeVerdict]] = defaultdict(list)
+    for row in rows:
+        by_case[row.case].append(row)
+    found = []
+    for group in by_case.values():
+        labelled = [row for row in group if row.key in truths.verdicts]
+        found.append(
+            _JudgedCase(
+                judged=tuple(row.passed for row in labelled or group),
+                known=tuple(truths.verdicts[row.key] for row in labelled),
+            )
+        )
+    return found
+
+
+def _mean(flags: Sequence[bool]) -> float:
+    return sum(flags) / len(flags)

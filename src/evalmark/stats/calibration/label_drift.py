@@ -1,0 +1,49 @@
+"""What has changed since a threshold was learned, so that its promise may no longer hold."""
+
+from collections.abc import Iterator
+
+from evalmark.core.embedding_modes import model_and_mode
+from evalmark.core.values.run import Metric
+from evalmark.core.values.words import count
+from evalmark.stats.inference.argument_checks import check_arguments
+
+from .evidence import LabelEvidence
+from .lock_file import LockedThreshold
+
+
+@check_arguments
+def metric_changes(entry: LockedThreshold, metric: Metric, embedder: str, path: str) -> Iterator[str]:
+    """One sentence for each thing about a metric that is not as it was; `embedder` is the fingerprint of the run's."""
+    opening = f"Warning: {path}: the threshold of {metric.name}"
+    again = "evalmark calibrate learns it anew."
+    if entry.judge != metric.judge:
+        yield (
+            f"{opening} was learned with {entry.judge or 'no judge'}, and the judge is now "
+            f"{metric.judge or 'none'}; {again}"
+        )
+    if entry.version and metric.version and entry.version != metric.version:
+        what = "the judge's prompt or settings" if metric.judge else "the metric's code or settings"
+        yield f"{opening} was learned before a change of {what}; {again}"
+    if entry.embedder and embedder and entry.embedder != embedder:
+        (model, mode), (earlier, mode_then) = model_and_mode(embedder), model_and_mode(entry.embedder)
+        other = f"the embedding model in {mode_then} mode, which is now in {mode} mode"
+        yield f"{opening} was learned with {other if model == earlier else 'another embedding model'}; {again}"
+
+
+@check_arguments
+def label_changes(entry: LockedThreshold, now: LabelEvidence, path: str) -> str | None:
+    """What to say where the labels are others now than those that a threshold was learned from; None where not.
+
+    Fewer of them than then say nothing: they may be those of another machine.
+    """
+    then, there = entry.labels, len(now.told)
+    if now.fingerprint == then.fingerprint or there < then.total:
+        return None
+    return (
+        f"Warning: {path}: the threshold of {entry.metric} was learned from {count(then.total, 'labelled output')} of "
+        f"{then.kind} {then.name}, and {_now(there, then.total)}; evalmark calibrate learns it anew."
+    )
+
+
+def _now(there: int, then: int) -> str:
+    return f"there are {there:,} now" if there > then else "what people say of them has changed"

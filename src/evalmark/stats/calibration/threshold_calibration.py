@@ -1,0 +1,219 @@
+"""Thresholds of metrics, learned from scores and labels."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import Literal
+
+from evalmark.core.errors import ConfigError
+from evalmark.core.values.run import Metric
+from evalmark.core.values.score import Result, Score
+from evalmark.scoring.binding.scores import is_barred
+from evalmark.stats.agreement.threshold_learning import LearnedThreshold, learn_threshold
+from evalmark.stats.inference.argument_checks import check_arguments
+from evalmark.stats.inference.intervals import LEVEL
+
+from .evidence import LabelEvidence, LabelledOutput
+
+MAX_FALSE_PASS = 0.05
+BARRED = -1.0
+"""Stands for the score of an output that cannot pass whatever the threshold: below every other."""
+Kind = Literal["project", "run", "file"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FalsePassLimit:
+    """What is to be promised of every threshold."""
+
+    max_false_pass: float = MAX_FALSE_PASS
+    """At most this share of bad cases passes."""
+    level: float = LEVEL
+    """How sure that is, of all metrics together."""
+
+    def __post_init__(self) -> None:
+        for flag, value in (("--max-false-pass", self.max_false_pass), ("--level", self.level)):
+            if not 0 < value < 1:
+                raise ConfigError(f"{flag} is {value:g}; it has to be between 0 and 1.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalibratedMetric:
+    """What the labels say of one metric."""
+
+    metric: Metric
+    learned: LearnedThreshold
+    liked: tuple[float, ...]
+    """The scores of outputs that people like, from 0 to 1."""
+    disliked: tuple[float, ...]
+    barred: tuple[int, int] = (0, 0)
+    """Liked and disliked outputs that cannot pass whatever the threshold: they stand in no list of scores."""
+    unscored: int = 0
+    """Labelled outputs that the metric could not judge."""
+    alone: int = 0
+    """Of these, outputs with nothing to compare them with: no other labelled answer to the same input."""
+    one_sided: int = 0
+    """Outputs that were judged beside disliked answers only."""
+    embedder: str = ""
+    """Fingerprint of the embedding model, where the run used one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """Learned thresholds, and what they were learned from."""
+
+    kind: Kind
+    name: str
+    """Of the project, the run or the file."""
+    promise: FalsePassLimit
+    evidence: LabelEvidence
+    metrics: tuple[CalibratedMetric, ...]
+    run: str = ""
+    """The id of the run that holds the scores."""
+
+    @property
+    def level_each(self) -> float:
+        """How sure each promise is by itself, so that all of them hold together."""
+        return split_level(self.promise.level, len(self.metrics))
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether every metric has a threshold that keeps the promise."""
+        return bool(self.metrics) and all(one.learned.threshold is not None for one in self.metrics)
+
+
+@check_arguments
+def split_level(level: float, several: int) -> float:
+    """The level of each of several promises that hold together at this level (Bonferroni).
+
+    >>> round(split_level(0.95, 2), 4), split_level(0.9, 1)
+    (0.975, 0.9)
+    """
+    return level if several < 2 else 1 - (1 - level) / several
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalibrationScores:
+    """The scores of a run that thresholds are learned from."""
+
+    run: str
+    metrics: tuple[Metric, ...]
+    scores: Mapping[tuple[str, str], Score]
+    """By the key of the output and the name of the metric."""
+    examples: Mapping[str, tuple[bool, bool]]
+    """By the key of the output: whether it had a liked and a disliked answer beside it."""
+    embedder: str = ""
+
+
+@check_arguments
+def calibration_scores(
+    results: Iterable[Result], metrics: Sequence[Metric], *, by_case: bool, run: str, embedder: str
+) -> CalibrationScores:
+    """The scores of these metrics; an output goes by the id of its case, where each has one, or by that of its trial."""
+    names = {metric.name for metric in metrics}
+    scores: dict[tuple[str, str], Score] = {}
+    examples: dict[str, tuple[bool, bool]] = {}
+    for result in results:
+        case = result.trial.case
+        key = case.id if by_case else result.trial.id
+        examples[key] = (bool(case.liked), bool(case.disliked))
+        scores |= {(key, score.name): score for score in result.scores if score.name in names}
+    return CalibrationScores(run=run, metrics=tuple(metrics), scores=scores, examples=examples, embedder=embedder)
+
+
+@check_arguments
+def learn_thresholds(
+    kind: Kind, name: str, promise: FalsePassLimit, evidence: LabelEvidence, found: CalibrationScores
+) -> Calibration:
+    """A threshold for each metric; with several, each is held to a higher level, so that all promises hold together."""
+    level = split_level(promise.level, len(found.metrics))
+    each = replace(promise, level=level)
+    return Calibration(
+        kind=kind,
+        name=name,
+        promise=promise,
+        evidence=evidence,
+        metrics=tuple(_calibrated(metric, each, evidence, found) for metric in found.metrics),
+        run=found.run,
+    )
+
+
+def _calibrated(
+    metric: Metric, promise: FalsePassLimit, evidence: LabelEvidence, found: CalibrationScores
+) -> CalibratedMetric:
+    judged: list[tuple[LabelledOutput, float | None]] = []
+    unscored = alone = one_sided = 0
+    for told in evidence.told:
+        score = found.scores.get((told.key, metric.name))
+        liked, disliked = found.examples.get(told.key, (False, False))
+        if score is not None and score.status == "scored" and (value := _value(score)) is not None:
+            judged.append((told, None if is_barred(score) else value))
+            one_sided += disliked and not liked
+        else:
+            unscored += 1
+            alone += not (liked or disliked)
+    lower = metric.direction == "lower"
+    worst = 1 - BARRED if lower else BARRED
+    learned = learn_threshold(
+        [worst if value is None else value for _, value in judged],
+        [told.liked for told, _ in judged],
+        promise.max_false_pass,
+        clusters=[told.cluster for told, _ in judged],
+        level=promise.level,
+        direction=metric.direction,
+    )
+    barred = [told.liked for told, value in judged if value is None]
+    return CalibratedMetric(
+        metric=metric,
+        learned=_within(learned),
+        liked=tuple(value for told, value in judged if told.liked and value is not None),
+        disliked=tuple(value for told, value in judged if not told.liked and value is not None),
+        barred=(sum(barred), len(barred) - sum(barred)),
+        unscored=unscored,
+        alone=alone,
+        one_sided=one_sided,
+        embedder=found.embedder,
+    )
+
+
+def _value(score: Score) -> float | None:
+    """The value of a score, if it can be one; what cannot is as if there were none."""
+    value = score.value
+    return value if value is not None and math.isfinite(value) and 0 <= value <= 1 else None
+
+
+def _within(learned: LearnedThreshold) -> LearnedThreshold:
+    """Where only outputs that are barred have to be kept out, any threshold does: the most lenient one is said."""
+    if learned.threshold is None:
+        return learned
+    return replace(learned, threshold=min(1.0, max(0.0, learned.threshold)))
+
+
+@check_arguments
+def select_metrics(known: Sequence[Metric], names: Sequence[str], judges: Sequence[str], where: str) -> list[Metric]:
+    """The metrics of a run that are meant by these names, each of its judges for itself, unless some are named.
+
+    Raises:
+        ConfigError: the run has no such metric, or none by such a judge.
+    """
+    found: dict[str, Metric] = {}
+    for name in names or [metric.name for metric in known]:
+        several = [metric for metric in known if name in (metric.name, metric.base)]
+        if not several:
+            raise ConfigError(_unknown(name, known, where))
+        of_judge = [metric for metric in several if not judges or metric.judge in judges]
+        if not of_judge and names:
+            who = ", ".join(dict.fromkeys(metric.judge or "nobody" for metric in several))
+            raise ConfigError(f"{where}: {name} was judged by {who}, not by {', '.join(judges)}.")
+        found |= {metric.name: metric for metric in of_judge}
+    if judges and not found:
+        who = ", ".join(dict.fromkeys(metric.judge for metric in known if metric.judge)) or "nobody"
+        raise ConfigError(f"{where} was judged by {who}, not by {', '.join(judges)}.")
+    return list(found.values())
+
+
+def _unknown(name: str, known: Sequence[Metric], where: str) -> str:
+    names = list(dict.fromkeys(n for metric in known for n in (metric.base, metric.name) if n))
+    close = get_close_matches(name, names, n=1)
+    advice = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(names) or 'no metric at all'}."
+    return f"{where} has no metric {name!r}; {advice} Other metrics judge its outputs with: evalmark rescore"

@@ -1,0 +1,71 @@
+"""Which case of one run is which of the other: by id and content, else by content alone."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from .change import Key, Matching
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchedCases:
+    """The cases that two targets have in common."""
+
+    pairs: Mapping[Key, Key]
+    """A case of the run, and the same case of the baseline."""
+    matching: Matching
+
+
+def match(now: Mapping[Key, str], before: Mapping[Key, str]) -> MatchedCases:
+    """Bring cases together whose id and content are the same; of the rest, those whose content only one on each side has.
+
+    Both map cases to the fingerprints of their content. Where each side has a single dataset, its name does not matter:
+    a file that was renamed holds the same cases.
+    """
+    names = ({dataset for dataset, _ in now}, {dataset for dataset, _ in before})
+    alone = all(len(found) == 1 for found in names)
+    old = {(_dataset(key, alone), key[1]): key for key in before}
+    pairs: dict[Key, Key] = {}
+    rest: list[Key] = []
+    for key, content in now.items():
+        other = old.get((_dataset(key, alone), key[1]))
+        if other is not None and before[other] == content:
+            pairs[key] = other
+        else:
+            rest.append(key)
+    taken = set(pairs.values())
+    renamed = _by_content(rest, [key for key in before if key not in taken], now, before)
+    pairs.update(renamed)
+    taken.update(renamed.values())
+    left = {(_dataset(key, alone), key[1]) for key in before if key not in taken}
+    unmatched = [key for key in rest if key not in renamed]
+    edited = {(_dataset(key, alone), key[1]) for key in unmatched} & left
+    return MatchedCases(
+        pairs=pairs,
+        matching=Matching(
+            common=len(pairs),
+            renamed=len(renamed),
+            edited=tuple(sorted(case for _, case in edited)),
+            new=tuple(key[1] for key in unmatched if (_dataset(key, alone), key[1]) not in edited),
+            gone=tuple(sorted(case for dataset, case in left if (dataset, case) not in edited)),
+        ),
+    )
+
+
+def _dataset(key: Key, alone: bool) -> str:
+    return "" if alone else key[0]
+
+
+def _by_content(
+    rest: Iterable[Key], left: Iterable[Key], now: Mapping[Key, str], before: Mapping[Key, str]
+) -> dict[Key, Key]:
+    """Cases with other ids and the same content, where there is one of each."""
+    new: defaultdict[str, list[Key]] = defaultdict(list)
+    old: defaultdict[str, list[Key]] = defaultdict(list)
+    for key in rest:
+        new[now[key]].append(key)
+    for key in left:
+        old[before[key]].append(key)
+    return {
+        keys[0]: old[content][0] for content, keys in new.items() if len(keys) == 1 and len(old.get(content, ())) == 1
+    }

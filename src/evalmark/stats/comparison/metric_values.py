@@ -1,0 +1,192 @@
+"""The numbers of a run, case by case, with nothing of its texts."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from evalmark.core.values.plain_data import canonical, fingerprint
+from evalmark.core.values.run import Run
+from evalmark.core.values.score import Direction, Mode, Result, Score, Trial
+from evalmark.stats.summary.headline import left_out
+
+from .change import Key
+
+VERDICT = ""
+"""The name of the column that holds whether a case passes as a whole."""
+
+
+@dataclass(slots=True)
+class MetricValues:
+    """What one metric said: a list a case, an entry a repeat."""
+
+    direction: Direction = "higher"
+    values: dict[Key, list[float]] = field(default_factory=dict)
+    """From 0 to 1."""
+    raws: dict[Key, list[float]] = field(default_factory=dict)
+    """In the scorer's own unit."""
+    words: dict[Key, list[str]] = field(default_factory=dict)
+    """Choices, where a score says a name."""
+    told: dict[Key, int] = field(default_factory=dict)
+    """Trials of a case with a score of any status."""
+    failed: dict[Key, int] = field(default_factory=dict)
+    """Of these, errors and scores of trials without an output."""
+    failed_outputs: dict[Key, int] = field(default_factory=dict)
+    """Trials of a case with a score and without an output."""
+    not_asked: dict[Key, int] = field(default_factory=dict)
+    """Trials that it was not asked about, or cannot pass or fail; where that is so in both runs, nothing is missing."""
+    valueless: bool = False
+    """Whether there is a raw number without a value from 0 to 1; then raw numbers are compared."""
+
+    def means(self) -> Mapping[Key, float]:
+        """The mean over the judged repeats of each case, from 0 to 1."""
+        return _means(self.values)
+
+    def raw_means(self) -> Mapping[Key, float]:
+        """The same in the scorer's own unit."""
+        return _means(self.raws)
+
+    def has_said(self, key: Key, other: "MetricValues", was: Key) -> bool:
+        """Whether a case has the scores that it had in another column."""
+        return all(
+            sorted(mine.get(key, ())) == sorted(theirs.get(was, ()))
+            for mine, theirs in ((self.values, other.values), (self.raws, other.raws), (self.words, other.words))
+        )
+
+    def count(self, key: Key, *, answered: bool, failed: bool) -> None:
+        """Count a trial: whether it has an output, and whether its score is an error."""
+        for counts, is_one in (
+            (self.told, True),
+            (self.failed_outputs, not answered),
+            (self.failed, failed or not answered),
+        ):
+            if is_one:
+                counts[key] = counts.get(key, 0) + 1
+
+    def add(self, key: Key, score: Score, *, answered: bool = True) -> None:
+        """Take in a score; a label that stands for no number is nothing to compare, and nothing that is missing.
+
+        What was skipped is no more missing than that, unless there was no answer to judge.
+        """
+        raw = _number(score.raw)
+        if (score.status == "skipped" and answered) or (
+            score.status == "scored" and score.value is None and raw is None
+        ):
+            _count(self.not_asked, key)
+        self.count(key, answered=answered, failed=score.status == "error")
+        if score.status != "scored":
+            return
+        # Errors, and what was not asked for want of an answer, know nothing of it.
+        self.direction = score.direction
+        if score.value is not None:
+            self.values.setdefault(key, []).append(score.value)
+        elif raw is not None:
+            self.valueless = True
+        if raw is not None:
+            self.raws.setdefault(key, []).append(raw)
+        elif isinstance(score.raw, str):
+            self.words.setdefault(key, []).append(score.raw)
+
+    def add_verdict(self, key: Key, result: Result) -> None:
+        """Take in whether a trial passes as a whole."""
+        self.count(key, answered=result.output.error is None, failed=result.verdict == "error")
+        if result.verdict in ("pass", "fail"):
+            self.values.setdefault(key, []).append(float(result.verdict == "pass"))
+        elif result.verdict == "ungated":
+            _count(self.not_asked, key)
+
+
+@dataclass(slots=True)
+class TargetValues:
+    """What one target of a run did."""
+
+    cases: dict[Key, str] = field(default_factory=dict)
+    """The content of each case, as a fingerprint of everything but its id."""
+    trials: dict[Key, int] = field(default_factory=dict)
+    """How often each case was asked."""
+    failed: dict[Key, int] = field(default_factory=dict)
+    """Trials of a case without an output."""
+    tags: dict[Key, tuple[str, ...]] = field(default_factory=dict)
+    asked: dict[Key, object] = field(default_factory=dict)
+    """The inputs of cases whose id was made of it, and so tells a reader nothing."""
+    metrics: dict[str, MetricValues] = field(default_factory=dict)
+    outputs: dict[Key, list[int]] = field(default_factory=dict)
+    """What was answered, as a hash for each repeat that was."""
+    sources: dict[str, tuple[str, Mode]] = field(default_factory=dict)
+    """The dataset and the mode that the first part of a key stands for."""
+
+    def add(self, result: Result) -> None:
+        """Take in a result."""
+        trial, key = result.trial, case_key(result.trial)
+        _count(self.trials, key)
+        if result.output.error is not None:
+            _count(self.failed, key)
+        else:
+            value = result.output.value
+            self.outputs.setdefault(key, []).append(hash(value if isinstance(value, str) else canonical(value)))
+        if key not in self.cases:
+            self.cases[key] = case_fingerprint(trial)
+            self.sources.setdefault(key[0], (trial.dataset, trial.mode))
+            if trial.case.tags:
+                self.tags[key] = trial.case.tags
+            if trial.case.has_generated_id:
+                self.asked[key] = trial.case.input
+        self.metrics.setdefault(VERDICT, MetricValues()).add_verdict(key, result)
+        for score in result.scores:
+            self.metrics.setdefault(score.name, MetricValues()).add(key, score, answered=result.output.error is None)
+
+    def has_answered(self, key: Key, other: "TargetValues", was: Key) -> bool:
+        """Whether a case was answered as it was in another run, and scored the same by every metric of either."""
+        mine, theirs = self.outputs.get(key), other.outputs.get(was)
+        if (
+            mine is None
+            or theirs is None
+            or (len(mine), len(theirs)) != (self.trials[key], other.trials[was])
+            or sorted(mine) != sorted(theirs)
+            or self.metrics.keys() != other.metrics.keys()
+        ):
+            return False
+        return all(column.has_said(key, other.metrics[name], was) for name, column in self.metrics.items())
+
+
+def target_values(run: Run, target: str | None = None) -> dict[str, TargetValues]:
+    """The numbers of each target of a run, or of one, in one pass; trials that stand beside the headline are left out."""
+    wanted = (result for result in run.results if target in (None, result.trial.target))
+    return _gathered(result for result in wanted if left_out(result.trial.case) is None)
+
+
+def _gathered(results: Iterable[Result]) -> dict[str, TargetValues]:
+    found: dict[str, TargetValues] = {}
+    for result in results:
+        if (columns := found.get(result.trial.target)) is None:
+            columns = found[result.trial.target] = TargetValues()
+        columns.add(result)
+    return found
+
+
+def case_key(trial: Trial) -> Key:
+    """By which a case is known; one that is asked alone and as a turn of a conversation is two."""
+    return (trial.dataset if trial.mode == "single" else f"{trial.dataset} ({trial.mode})", trial.case.id)
+
+
+def case_fingerprint(trial: Trial) -> str:
+    """What is asked and what is expected; tags and metadata may change, and the case is still the same."""
+    case = trial.case
+    given = None if case.given is None or trial.target else case.given.value
+    return fingerprint(case.input, case.expected, case.examples, case.contexts, case.history, given is None)
+
+
+def _count(counts: dict[Key, int], key: Key) -> None:
+    counts[key] = counts.get(key, 0) + 1
+
+
+def _means(found: Mapping[Key, list[float]]) -> Mapping[Key, float]:
+    return {
+        key: numbers[0] if len(numbers) == 1 else math.fsum(numbers) / len(numbers) for key, numbers in found.items()
+    }
+
+
+def _number(raw: object) -> float | None:
+    if isinstance(raw, bool) or not isinstance(raw, (int, float)):
+        return None
+    number = float(raw)
+    return number if math.isfinite(number) else None

@@ -1,0 +1,150 @@
+"""Values that are missing on either side of a comparison, repeat by repeat."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from .case_matching import MatchedCases
+from .change import Key, Unjudged
+from .metric_values import MetricValues, TargetValues
+
+Counts = Mapping[Key, tuple[int, int, int]]
+"""For each case the errors, the unscored trials, and all that should have been judged."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MissingSide:
+    """What is missing in one of the runs; cases go by their keys in the newer one."""
+
+    counts: Counts
+    ranges: Mapping[Key, tuple[float, float]] = field(default_factory=dict)
+    """The lowest and the highest mean that a case with missing values may have, from 0 to 1."""
+
+    @property
+    def unjudged(self) -> Unjudged:
+        errors, unscored, of = (sum(counts[place] for counts in self.counts.values()) for place in range(3))
+        return Unjudged(errors=errors, unscored=unscored, of=of)
+
+    def of(self, keys: Collection[Key]) -> "MissingSide":
+        """The same of some of the cases."""
+        return MissingSide(
+            counts={key: self.counts[key] for key in keys if key in self.counts},
+            ranges={key: self.ranges[key] for key in keys if key in self.ranges},
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MissingValues:
+    """What a metric lost in the run and in the baseline."""
+
+    now: MissingSide
+    before: MissingSide
+
+    def of(self, keys: Collection[Key]) -> "MissingValues":
+        """The same of some of the cases."""
+        return MissingValues(now=self.now.of(keys), before=self.before.of(keys))
+
+
+def missing_values(
+    pairs: Mapping[Key, Key],
+    now: tuple[TargetValues, MetricValues],
+    before: tuple[TargetValues, MetricValues],
+    *,
+    in_units: bool,
+) -> MissingValues:
+    """What the column of a metric lost in each run: `pairs` has the common cases, by their keys in the run and the baseline.
+
+    A metric should have judged every trial of a case but those that it was not asked about. Where it says nothing at all of
+    a case, it was not asked in either run, unless it judges the case in the other run or there was no output. A trial that it
+    skips, and would not have skipped in the other run, is missing.
+    """
+    datasets = {key[0] for key in now[1].told} | {key[0] for key, was in pairs.items() if was in before[1].told}
+    mine: dict[Key, tuple[int, int, int]] = {}
+    theirs: dict[Key, tuple[int, int, int]] = {}
+    for key, was in pairs.items():
+        one, other = _CaseValues(*now, key), _CaseValues(*before, was)
+        for found, side, beside in ((mine, one, other), (theirs, other, one)):
+            if (counts := side.counts(beside, in_dataset=key[0] in datasets, in_units=in_units)) is not None:
+                found[key] = counts
+    return MissingValues(
+        now=MissingSide(counts=mine, ranges={} if in_units else _ranges(mine, now[1], {key: key for key in mine})),
+        before=MissingSide(counts=theirs, ranges={} if in_units else _ranges(theirs, before[1], pairs)),
+    )
+
+
+def with_unfinished(
+    matched: MatchedCases, sides: tuple[TargetValues, TargetValues], unfinished: tuple[int, int]
+) -> Mapping[Key, Key]:
+    """The common cases, with those that a run did not come to, and with the repeats that it did not come to.
+
+    A run that was interrupted lacks the cases that take longest, which may be those that fail; so what it would still have
+    asked is missing. `unfinished` says of the run and of the baseline how many results each case was to have, 0 where the
+    run has come to its end.
+    """
+    (now, before), (of_run, of_baseline) = sides, unfinished
+    pairs, edited = dict(matched.pairs), set(matched.matching.edited)
+    if of_run:
+        taken = set(matched.pairs.values())
+        pairs |= {key: key for key in before.cases if key not in taken and key[1] not in edited}
+    if of_baseline:
+        pairs |= {key: key for key in now.cases if key not in matched.pairs and key[1] not in edited}
+    for trials, keys, of in ((now.trials, pairs, of_run), (before.trials, pairs.values(), of_baseline)):
+        trials.update({key: max(of, trials.get(key, 0)) for key in keys} if of else {})
+    return pairs
+
+
+@dataclass(frozen=True, slots=True)
+class _CaseValues:
+    """One case in the column of a metric."""
+
+    columns: TargetValues
+    column: MetricValues
+    key: Key
+
+    @property
+    def is_not_asked(self) -> bool:
+        """Whether the metric was not asked about any trial."""
+        return self.column.not_asked.get(self.key, 0) == self.columns.trials[self.key]
+
+    @property
+    def is_told(self) -> bool:
+        return self.key in self.column.told
+
+    @property
+    def has_no_output(self) -> bool:
+        return self.columns.failed.get(self.key, 0) == self.columns.trials[self.key]
+
+    def counts(self, other: "_CaseValues", *, in_dataset: bool, in_units: bool) -> tuple[int, int, int] | None:
+        """Errors, unscored trials, and all that should have been judged; None where none should."""
+        judged, column, key = self._judged(in_units=in_units), self.column, self.key
+        if not judged and not self._should_judge(other, in_dataset=in_dataset, in_units=in_units):
+            return None
+        of = max(judged, self.columns.trials[key] - self._excused(other))
+        silent = self.columns.failed.get(key, 0) - column.failed_outputs.get(key, 0)
+        errors = min(of - judged, column.failed.get(key, 0) + silent)
+        return errors, of - judged - errors, of
+
+    def _judged(self, *, in_units: bool) -> int:
+        values = self.column.raws if in_units else self.column.values
+        return len(values.get(self.key, ()))
+
+    def _excused(self, other: "_CaseValues") -> int:
+        """Trials that the metric was not asked about, no larger a part than in the other run.
+
+        What it skips here and judged there is missing, since it may have skipped it because of the answer.
+        """
+        skipped, of = other.column.not_asked.get(other.key, 0), other.columns.trials[other.key]
+        return min(self.column.not_asked.get(self.key, 0), -(-skipped * self.columns.trials[self.key] // of))
+
+    def _should_judge(self, other: "_CaseValues", *, in_dataset: bool, in_units: bool) -> bool:
+        if self.is_not_asked or other.is_not_asked:
+            return bool(other._judged(in_units=in_units))
+        return self.is_told or other.is_told or (in_dataset and self.has_no_output and other.has_no_output)
+
+
+def _ranges(counts: Counts, column: MetricValues, keys: Mapping[Key, Key]) -> dict[Key, tuple[float, float]]:
+    found = {}
+    for key, (errors, unscored, of) in counts.items():
+        if missing := errors + unscored:
+            total = sum(column.values.get(keys[key], ()))
+            found[key] = total / of, min(1.0, (total + missing) / of)
+    return found

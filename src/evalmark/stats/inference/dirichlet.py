@@ -1,0 +1,139 @@
+"""The interval of a mean of values with known ends, which counts on values that the sample does not show."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from evalmark.core.lazy import need
+
+from .argument_checks import check_arguments
+from .intervals import LEVEL, Interval, no_interval
+
+METHOD = "Dirichlet bound"
+_DISTINCT = 1_000
+"""More distinct values than these are gathered in as many equal steps, each with its own mean."""
+_STEP = 0.1
+_REACH = 16
+_NOTHING = 1e-17
+
+
+@check_arguments
+def dirichlet_interval(values: Sequence[float], low: float, high: float, level: float = LEVEL) -> Interval:
+    """The interval of the mean of values that can only lie from `low` to `high`, whatever their distribution.
+
+    Each end is the bound of Gaffke (2005), also found by Learned-Miller and Thomas (2019): the sample and one more value at
+    the worst end get random weights, uniform over all weights that sum to 1, and the bound is the quantile of the weighted
+    mean at (1 - level) / 2. So rare values that no case shows are counted with: 100 equal differences on the scale from -1 to
+    1 leave 3.6 points either way. For two-point distributions this is the exact binomial bound of Clopper and Pearson;
+    for all others its level is a conjecture that no simulation has contradicted.
+
+    Args:
+        values: The values, in any order.
+        low: The smallest value that is possible.
+        high: The largest value that is possible.
+        level: How often the interval holds the true mean, between 0 and 1.
+
+    Returns:
+        The interval; none without values, or where `low` and `high` are equal.
+
+    Raises:
+        ValueError: a value is not finite, or not within `low` and `high`.
+
+    >>> found = dirichlet_interval([0.0] * 100, -1, 1)
+    >>> round(found.low, 4), round(found.high, 4)
+    (-0.0362, 0.0362)
+    """
+    if not 0 < level < 1:
+        raise ValueError(f"level must be between 0 and 1, got {level!r}")
+    if not (math.isfinite(low) and math.isfinite(high) and low <= high):
+        raise ValueError(f"low and high must be finite, low first, got {low!r} and {high!r}")
+    if not all(low <= value <= high for value in values):
+        raise ValueError(f"values must lie within low and high, {low!r} to {high!r}")
+    if not values:
+        return no_interval("no values", level)
+    if low == high:
+        return no_interval("only one value is possible", level)
+    numpy = need("numpy")
+    known, tail = numpy.sort(numpy.asarray(values, dtype=numpy.float64)), (1 - level) / 2
+    lower = _quantile(*_gathered((known - low) / (high - low)), tail)
+    upper = _quantile(*_gathered((high - known[::-1]) / (high - low)), tail)
+    return Interval(low=low + (high - low) * lower, high=high - (high - low) * upper, level=level, method=METHOD)
+
+
+def _gathered(values: Any) -> tuple[Any, Any]:
+    """Distinct values and how often each occurs; of very many, the means of short steps."""
+    numpy = need("numpy")
+    distinct, counts = numpy.unique(values, return_counts=True)
+    if len(distinct) <= _DISTINCT:
+        return distinct, counts.astype(numpy.float64)
+    span = distinct[-1] - distinct[0]
+    places = numpy.minimum((distinct - distinct[0]) / span * _DISTINCT, _DISTINCT - 1).astype(int)
+    totals = numpy.bincount(places, counts)
+    sums = numpy.bincount(places, counts * distinct)
+    used = totals > 0
+    return sums[used] / totals[used], totals[used]
+
+
+def _quantile(values: Any, counts: Any, tail: float) -> float:
+    """Where the randomly weighted mean of 0 and the `values` from 0 on has the chance `tail` to be lower."""
+    highest = float(values[-1])
+    if highest <= 0:
+        return 0.0
+    special, root = need("scipy.special"), need("scipy.optimize").brentq
+    wanted = float(special.ndtri(tail))
+
+    def beyond(at: float) -> float:
+        """On the scale of normal deviates, on which the chance is nearly a straight line."""
+        if at <= 0 or at >= highest:
+            return -math.inf if at <= 0 else math.inf
+        return float(special.ndtri(min(1 - 1e-16, max(1e-300, _chance_below(at, values, counts))))) - wanted
+
+    lower, upper = 0.0, highest
+    middle = float((values * counts).sum() / (counts.sum() + 1))
+    if 0 < middle < highest:
+        lower, upper = (lower, middle) if beyond(middle) > 0 else (middle, upper)
+    inset = 1e-13 * highest
+    lower, upper = max(lower, inset), min(upper, highest - inset)
+    if beyond(lower) >= 0:
+        return lower
+    if beyond(upper) <= 0:
+        return upper
+    return float(root(beyond, lower, upper, xtol=1e-11, rtol=1e-11))
+
+
+def _chance_below(at: float, values: Any, counts: Any) -> float:
+    """The chance that the weighted mean is below `at`.
+
+    The weights are exponential variables divided by their sum, so it is the chance that a sum of weighted exponential
+    variables is below 0: an integral over its moment generating function along a line in the complex plane, laid through the
+    saddle point, where the integrand is largest on the line and does not oscillate.
+    """
+    numpy = need("numpy")
+    slopes = numpy.append((values - at) / at, -1.0)
+    weights = numpy.append(counts, 1.0)
+    saddle, width = _saddle(slopes, weights)
+    steps = numpy.arange(0, _REACH, _STEP)
+    along = width * numpy.sinh(steps)
+    total, scale = 0.0, width * numpy.cosh(steps)
+    for start in range(0, len(steps), 20):
+        some = saddle + 1j * along[start : start + 20]
+        logs = -(numpy.log(1 + slopes[:, None] * some) * weights[:, None]).sum(axis=0) - numpy.log(some)
+        terms = numpy.exp(logs) * scale[start : start + 20]
+        total += float(terms.real.sum()) - (0.5 * float(terms[0].real) if start == 0 else 0.0)
+        if abs(terms[-1]) < _NOTHING:
+            break
+    return total * _STEP / math.pi
+
+
+def _saddle(slopes: Any, weights: Any) -> tuple[float, float]:
+    """Where the integrand is smallest on the real axis, from 0 to 1, and how far it reaches across."""
+    low, high = 0.0, 1.0
+    for _ in range(30):
+        middle = (low + high) / 2
+        if (weights * slopes / (1 + slopes * middle)).sum() + 1 / middle > 0:
+            low = middle
+        else:
+            high = middle
+    at = (low + high) / 2
+    curvature = (weights * (slopes / (1 + slopes * at)) ** 2).sum() + 1 / at**2
+    return at, float(1 / math.sqrt(curvature))

@@ -1,0 +1,272 @@
+"""What a gate asks of a whole run, decided case by case: each bar holds, is missed, or is still open."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from evalmark.core.values.run import Metric
+from evalmark.core.values.score import Direction, Result, Score
+from evalmark.stats.inference.sequential import BettingSequence
+
+from .metric_scores import scale_ends
+from .missed_means import SLACK
+
+
+class Criterion(Protocol):
+    """One thing that a gate asks for."""
+
+    def take(self, results: Sequence[Result]) -> None:
+        """See all trials of the next case, in the order in which cases were drawn."""
+
+    @property
+    def holds(self) -> bool | None:
+        """What the whole run would say; None while that is open."""
+
+    @property
+    def said(self) -> str:
+        """What is known of the whole run, as part of a sentence."""
+
+
+CriterionFactory = Callable[[float], Criterion]
+"""A bar at the level that it is given: several share what may go wrong."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequiredMean:
+    """A mean over all cases of the run, and what it has to reach."""
+
+    what: str
+    needed: float
+    size: int
+    """Cases of the whole run that it is over."""
+    direction: Direction = "higher"
+    bounds: tuple[float, float] = (0.0, 1.0)
+
+
+class MeanBounds:
+    """Two intervals for one mean, each good at any time: as if all that is missing were the worst, and the best."""
+
+    def __init__(self, reach: RequiredMean, level: float) -> None:
+        self._reach, self._level = reach, level
+        self._worst = self._best = BettingSequence(level, reach.bounds, size=reach.size)
+        self._taken: list[float] = []
+
+    def take(self, worst: float, best: float) -> None:
+        """See what a case comes to: the least good that it may be, and the best."""
+        low, high = self._reach.bounds
+        worst, best = min(max(worst, low), high), min(max(best, low), high)
+        if self._worst is self._best and worst != best:  # until then one is enough
+            self._best = BettingSequence(self._level, self._reach.bounds, size=self._reach.size)
+            for value in self._taken:
+                self._best.take(value)
+        self._worst.take(worst)
+        if self._best is not self._worst:
+            self._best.take(best)
+        else:
+            self._taken.append(worst)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Between which the mean lies."""
+        found = (self._worst, self._best) if self._reach.direction == "higher" else (self._best, self._worst)
+        return found[0].low, found[1].high
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether the mean reaches what is needed."""
+        (low, high), needed = self.ends, self._reach.needed
+        if self._reach.direction == "higher":
+            return True if low >= needed - SLACK else False if high < needed - SLACK else None
+        return True if high <= needed + SLACK else False if low > needed + SLACK else None
+
+    @property
+    def said(self) -> str:
+        (low, high), reach = self.ends, self._reach
+        limit = {
+            ("higher", True): "at least",
+            ("higher", False): "less than",
+            ("lower", True): "at most",
+            ("lower", False): "more than",
+        }
+        verdict = "" if self.holds is None else f", {limit[reach.direction, self.holds]} {reach.needed:g}"
+        return f"{reach.what} is from {low:z.3g} to {high:z.3g} ({100 * self._level:z.3g} % sure){verdict}"
+
+
+class PassRate:
+    """The share of judged trials that pass; what could not be judged is left out, as the gate leaves it out.
+
+    Every case has `trials` places. One without a verdict counts as the bar itself, which moves the mean neither way; an
+    error or an unscored trial counts as failed where a pass is to be decided, and as passed where a failure is.
+    """
+
+    def __init__(self, needed: float, size: int, trials: int, level: float) -> None:
+        self._between = MeanBounds(RequiredMean(what="the pass rate of all of them", needed=needed, size=size), level)
+        self._needed, self._trials, self._judged = needed, trials, 0
+
+    def take(self, results: Sequence[Result]) -> None:
+        verdicts = [result.verdict for result in results]
+        passed, failed = verdicts.count("pass"), verdicts.count("fail")
+        missing = verdicts.count("error") + verdicts.count("unscored")
+        open_places = (self._trials - passed - failed - missing) * self._needed
+        self._judged += passed + failed
+        self._between.take((passed + open_places) / self._trials, (passed + missing + open_places) / self._trials)
+
+    @property
+    def holds(self) -> bool | None:
+        return self._between.holds if self._judged else None
+
+    @property
+    def said(self) -> str:
+        return self._between.said
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricColumn:
+    """The scores of one metric on one target, in one dataset or in all."""
+
+    metric: Metric
+    target: str
+    dataset: str | None = None
+    """None: all datasets."""
+    trials: int = 1
+    """How many scores a case has, at the most."""
+    of_every: bool = False
+    """Whether every metric is asked for, and so not one that only names things, or counts in a unit of its own."""
+
+
+class MetricMean:
+    """The mean of a metric; scores that were skipped count as the bar itself, missing ones as in `PassRate`."""
+
+    def __init__(self, column: MetricColumn, reach: RequiredMean, level: float) -> None:
+        self._column, self._reach, self._between = column, reach, MeanBounds(reach, level)
+        self._numbers = self._missing = self._names = 0
+        self._unbounded = False
+
+    def take(self, results: Sequence[Result]) -> None:
+        column = self._column
+        if not any(column.dataset in (None, result.trial.dataset) for result in results):
+            return
+        here = [result for result in results if result.trial.target == column.target]
+        total, counted, missing = 0.0, 0, 0
+        for result in here:
+            score = next((score for score in result.scores if score.name == column.metric.name), None)
+            value = None if score is None else self._value(score)
+            total, counted = total + (value or 0.0), counted + (value is not None)
+            missing += _is_missing(result, score)
+        self._numbers, self._missing = self._numbers + counted, self._missing + missing
+        low = total + (column.trials - counted - missing) * self._reach.needed
+        ends = low / column.trials, (low + missing) / column.trials
+        worst, best = ends if self._reach.direction == "higher" else (ends[1], ends[0])
+        self._between.take(worst, best)
+
+    @property
+    def is_of_every_metric(self) -> bool:
+        """Whether it is one of the means of all metrics."""
+        return self._column.of_every
+
+    def _value(self, score: Score) -> float | None:
+        """The value, where it is one from 0 to 1; a number that is none cannot be bounded."""
+        if score.status != "scored":
+            return None
+        if score.value is not None and 0 <= score.value <= 1:
+            return score.value
+        self._names += score.value is None and not isinstance(score.raw, int | float)
+        self._unbounded = self._unbounded or score.value is not None or isinstance(score.raw, int | float)
+        return None
+
+    @property
+    def holds(self) -> bool | None:
+        column = self._column
+        if self._unbounded:
+            own_unit = column.metric.unit not in ("", "raw") and scale_ends(column.metric.unit) is None
+            return True if column.of_every and own_unit and not self._numbers else None
+        if column.of_every and self._names and not self._numbers + self._missing:
+            return True
+        return self._between.holds if self._numbers else None
+
+    @property
+    def said(self) -> str:
+        return self._between.said if self._numbers else ""
+
+
+def _is_missing(result: Result, score: Score | None) -> bool:
+    """Whether a score should be there and is not."""
+    if score is None:
+        return result.output.error is not None
+    return score.status in ("unscored", "error")
+
+
+class AllTrialsPass:
+    """No trial may fail: missed at the first that does, and otherwise open to the end.
+
+    Nothing is asked for where every score so far was a number that can neither pass nor fail. One that was skipped might
+    pass or fail elsewhere.
+    """
+
+    def __init__(self) -> None:
+        self._gated = self._ungated = 0
+        self._failed = ""
+
+    def take(self, results: Sequence[Result]) -> None:
+        for result in results:
+            verdict = result.verdict
+            free = verdict == "ungated" and bool(result.scores) and all(s.status == "scored" for s in result.scores)
+            self._ungated += free
+            self._gated += verdict in ("pass", "ungated") and not free
+            if verdict == "fail":
+                self._failed = self._failed or result.trial.case.id
+
+    @property
+    def holds(self) -> bool | None:
+        return False if self._failed else True if self._ungated and not self._gated else None
+
+    @property
+    def said(self) -> str:
+        return f"{self._failed!r} failed, and every trial has to pass" if self._failed else ""
+
+
+class NotWorse:
+    """The mean of what each case is better by than in an earlier run: missed when worse, held when better or the same.
+
+    `earlier` has the value from 0 to 1 of each case that both runs have, by dataset and position, `value` finds what it
+    is now, and None where that is missing. A difference of no more than `margin` is none.
+    """
+
+    def __init__(
+        self,
+        earlier: Mapping[tuple[str, int], float],
+        value: Callable[[Sequence[Result]], float | None],
+        margin: float,
+        level: float,
+    ) -> None:
+        reach = RequiredMean(what="the difference", needed=0, size=len(earlier), bounds=(-1.0, 1.0))
+        self._earlier, self._value, self._margin, self._level = earlier, value, margin, level
+        self._between = MeanBounds(reach, level)
+
+    def take(self, results: Sequence[Result]) -> None:
+        trial = results[0].trial
+        before = self._earlier.get((trial.dataset, trial.position))
+        if before is not None:
+            now = self._value(results)
+            self._between.take((0.0 if now is None else now) - before, (1.0 if now is None else now) - before)
+
+    @property
+    def outcome(self) -> str | None:
+        """`worse` or `better` where 0 is left out, `same` where all lies within the margin; None while it is open."""
+        low, high = self._between.ends
+        if high < -SLACK:
+            return "worse"
+        if low > SLACK:
+            return "better"
+        return "same" if -self._margin <= low and high <= self._margin else None
+
+    @property
+    def holds(self) -> bool | None:
+        return None if self.outcome is None else self.outcome != "worse"
+
+    @property
+    def said(self) -> str:
+        low, high = self._between.ends
+        verdict = {"same": f", the same within {self._margin:g}", None: ""}.get(self.outcome, f", {self.outcome}")
+        sure = f"{100 * self._level:z.3g} % sure"
+        return f"the difference from the baseline is from {low:+z.3g} to {high:+z.3g} ({sure}){verdict}"

@@ -1,0 +1,148 @@
+"""Several judges of one metric: what each said of the outputs that at least two of them scored."""
+
+import math
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+from typing import Literal
+
+from evalmark.core.values.run import Metric
+from evalmark.core.values.score import Score
+from evalmark.stats.agreement.kappa_alpha import alpha_with_interval, kappa_with_interval
+from evalmark.stats.inference.intervals import LEVEL, Interval
+from evalmark.stats.inference.means import mean, mean_interval, share
+
+from .judge_means import metrics_with_several_judges
+from .metric_scores import finite_number
+from .summary import JudgeAgreement, JudgePair
+
+_NAMED = 2.0**40
+"""Choices are kept as numbers from here on, where no judge gives any."""
+_LONGEST = 100
+_LARGEST = 1e100
+"""Numbers beyond are left out: their squares have no sum."""
+
+
+class JudgePanel:
+    """The judges of one metric."""
+
+    def __init__(self, metrics: Sequence[Metric]) -> None:
+        self.base = metrics[0].base
+        self.judges = _labels(metrics)
+        self._unit = next((metric.unit for metric in metrics if metric.unit), "")
+        self._place = {metric.name: place for place, metric in enumerate(metrics)}
+        self._said = [array("d") for _ in metrics]
+        self._values = [array("d") for _ in metrics]
+        self._cases = array("Q")
+        self._choices: dict[str, float] = {}
+        self._numbers = self._fractions = False
+
+    def add(self, scores: Iterable[Score], case: int) -> None:
+        """Keep what was said of one output, if at least two judges scored it."""
+        found = {self._place[s.name]: s for s in scores if s.status == "scored" and s.name in self._place}
+        said = {place: self._read(score) for place, score in found.items()}
+        if sum(not math.isnan(x) for x in said.values()) < 2:
+            return
+        self._cases.append(case)
+        for place in self._place.values():
+            self._said[place].append(said.get(place, math.nan))
+            self._values[place].append(finite_number(found[place].value) if place in found else math.nan)
+
+    def _read(self, score: Score) -> float:
+        """What a score says, as a number: choices are numbered as they come."""
+        if isinstance(score.raw, str):
+            return self._choices.setdefault(score.raw[:_LONGEST], _NAMED + len(self._choices))
+        said = finite_number(score.value if math.isnan(finite_number(score.raw)) else score.raw)
+        if abs(said) > _LARGEST:
+            return math.nan
+        self._numbers = self._numbers or not isinstance(score.raw, bool)
+        self._fractions = self._fractions or (math.isfinite(said) and not said.is_integer())
+        return said
+
+    @property
+    def _level(self) -> Literal["nominal", "ordinal", "interval"]:
+        if self._choices or not self._numbers:
+            return "nominal"
+        return "interval" if self._fractions else "ordinal"
+
+    def agreement(self, level: float = LEVEL) -> JudgeAgreement:
+        """How far the judges agree."""
+        alpha, interval = self._alpha(level) if len(self.judges) > 2 else (None, None)
+        common, prevalence = self._most_common()
+        return JudgeAgreement(
+            base=self.base,
+            judges=self.judges,
+            level=self._level,
+            unit=self._unit if self._numbers and not self._choices else "",
+            n=len(self._cases),
+            pairs=tuple(pair for two in combinations(range(len(self.judges)), 2) if (pair := self._pair(two, level))),
+            alpha=alpha,
+            interval=interval,
+            most_common=common,
+            prevalence=prevalence,
+            mean=mean(means := self._means()),
+            mean_interval=mean_interval(
+                means, level, clusters=_clusters(self._cases), bounded=all(0 <= value <= 1 for value in means)
+            ),
+        )
+
+    def _means(self) -> list[float]:
+        """The mean value over the judges of each output; none at all where one has no value."""
+        rows = [[x for x in row if not math.isnan(x)] for row in zip(*self._values, strict=True)]
+        return [math.fsum(row) / len(row) for row in rows] if all(rows) else []
+
+    def _alpha(self, level: float) -> tuple[float | None, Interval]:
+        units = [[x for x in row if not math.isnan(x)] for row in zip(*self._said, strict=True)]
+        return alpha_with_interval(units, self._level, clusters=_clusters(self._cases), confidence=level)
+
+    def _pair(self, two: tuple[int, int], level: float) -> JudgePair | None:
+        first, second, cases = _both(self._said[two[0]], self._said[two[1]], self._cases)
+        if not cases:
+            return None
+        clusters, weighted = _clusters(cases), self._level != "nominal"
+        numbers = self._values if self._choices else self._said
+        low, high, places = _both(numbers[two[0]], numbers[two[1]], self._cases)
+        apart = [b - a for a, b in zip(low, high, strict=True)]
+        kappa, interval = kappa_with_interval(first, second, weighted=weighted, clusters=clusters, level=level)
+        return JudgePair(
+            judges=(self.judges[two[0]], self.judges[two[1]]),
+            same=share([int(a == b) for a, b in zip(first, second, strict=True)], clusters, level),
+            kappa=kappa,
+            interval=interval,
+            difference=mean(apart),
+            difference_interval=mean_interval(apart, level, clusters=_clusters(places), bounded=False),
+        )
+
+    def _most_common(self) -> tuple[str, float | None]:
+        counts = Counter(x for judge in self._said for x in judge if not math.isnan(x))
+        if self._level == "interval" or not counts:
+            return "", None
+        said, times = min(counts.items(), key=lambda item: (-item[1], item[0]))
+        names = {code: name for name, code in self._choices.items()}
+        word = f"{said:g}" if self._numbers else str(bool(said)).lower()
+        return names.get(said, word), times / counts.total()
+
+
+def judge_panels(metrics: Iterable[Metric]) -> tuple[JudgePanel, ...]:
+    """A panel for each metric that several judges share."""
+    return tuple(JudgePanel(several) for several in metrics_with_several_judges(metrics).values())
+
+
+def _labels(metrics: Sequence[Metric]) -> tuple[str, ...]:
+    """The judges by their models, or by their metrics where one model judges twice."""
+    judges = tuple(metric.judge or metric.name for metric in metrics)
+    return judges if len(set(judges)) == len(judges) else tuple(metric.name for metric in metrics)
+
+
+def _both(
+    first: Sequence[float], second: Sequence[float], cases: Sequence[int]
+) -> tuple[list[float], list[float], list[int]]:
+    """The places where both said something."""
+    rows = [row for row in zip(first, second, cases, strict=True) if not (math.isnan(row[0]) or math.isnan(row[1]))]
+    return [a for a, _, _ in rows], [b for _, b, _ in rows], [case for _, _, case in rows]
+
+
+def _clusters(cases: Sequence[int]) -> Sequence[int] | None:
+    """The case of each output, or None where no case was met twice."""
+    return None if len(set(cases)) == len(cases) else cases

@@ -1,0 +1,123 @@
+"""What an answer of each target costs, and which targets are not beaten on cost and quality."""
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from evalmark.core.values.score import Result
+from evalmark.stats.inference.argument_checks import check_arguments
+
+PriceLookup = Callable[[Collection[str]], Mapping[str, tuple[str, float | None]]]
+"""The model and the US dollars of each call of a model with one of these keys; None where the price is not known."""
+_AT_ONCE = 2_000
+"""Calls whose prices are asked for together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetCost:
+    """What the answers of one target cost: the calls that it made itself, those of judges not among them."""
+
+    target: str
+    trials: int
+    priced: int
+    """Trials with calls, the price of each of which is known."""
+    uncalled: int
+    """Trials for which no call is known, be it that the target asks no model, or not through evalmark."""
+    total: float | None
+    """US dollars of the priced trials, as if nothing had been replayed; None without any."""
+    models: tuple[str, ...]
+    """That were asked, by name."""
+
+    @property
+    def cost(self) -> float | None:
+        """US dollars of one answer, the mean over priced trials; None where no price is known."""
+        return None if self.total is None else self.total / self.priced
+
+    @property
+    def unpriced(self) -> int:
+        """Trials with a call whose price is not known."""
+        return self.trials - self.priced - self.uncalled
+
+
+@dataclass(slots=True)
+class _Target:
+    trials: int = 0
+    uncalled: int = 0
+    costs: list[float] = field(default_factory=list)
+    models: set[str] = field(default_factory=set)
+
+
+class CostCollector:
+    """Gathers what targets cost in one pass over results."""
+
+    def __init__(self, prices: PriceLookup) -> None:
+        self._prices = prices
+        self._targets: dict[str, _Target] = {}
+        self._waiting: list[tuple[_Target, tuple[str, ...]]] = []
+        self._keys = 0
+
+    def add(self, result: Result) -> None:
+        """Take in a result."""
+        target = self._targets.setdefault(result.trial.target, _Target())
+        target.trials += 1
+        keys = own_calls(result)
+        if not keys:
+            target.uncalled += 1
+            return
+        self._waiting.append((target, keys))
+        self._keys += len(keys)
+        if self._keys >= _AT_ONCE:
+            self._look_up()
+
+    def found(self) -> tuple[TargetCost, ...]:
+        """What each target costs, in the order in which they were met."""
+        self._look_up()
+        return tuple(
+            TargetCost(
+                target=name,
+                trials=one.trials,
+                priced=len(one.costs),
+                uncalled=one.uncalled,
+                total=math.fsum(one.costs) if one.costs else None,
+                models=tuple(sorted(one.models)),
+            )
+            for name, one in self._targets.items()
+        )
+
+    def _look_up(self) -> None:
+        known = self._prices({key for _, keys in self._waiting for key in keys})
+        for target, keys in self._waiting:
+            calls = [known[key] for key in keys if key in known]
+            if not calls:  # tools alone
+                target.uncalled += 1
+                continue
+            target.models |= {model for model, _ in calls if model}
+            costs = [cost for _, cost in calls if cost is not None]
+            if len(costs) == len(calls):
+                target.costs.append(math.fsum(costs))
+        self._waiting, self._keys = [], 0
+
+
+def own_calls(result: Result) -> tuple[str, ...]:
+    """The keys of the calls that an answer is made of, those that were made to judge it not among them."""
+    keys = result.output.metadata.get("calls")
+    found = keys if isinstance(keys, list | tuple) else ()
+    return tuple(dict.fromkeys(key for key in found if isinstance(key, str)))
+
+
+@check_arguments
+def pareto_optimal(points: Sequence[tuple[float, float]], *, lower: bool = False) -> list[bool]:
+    """Of each cost and quality whether no other costs no more and is no worse, and differs in one of them.
+
+    With `lower`, less quality is better.
+
+    >>> unbeaten([(1, 0.7), (2, 0.9), (3, 0.8), (1, 0.7)])
+    [True, True, False, True]
+    """
+    sign = -1 if lower else 1
+    signed = [(cost, sign * quality) for cost, quality in points]
+    return [not any(_beats(other, one) for other in signed) for one in signed]
+
+
+def _beats(one: tuple[float, float], other: tuple[float, float]) -> bool:
+    return one != other and one[0] <= other[0] and one[1] >= other[1]

@@ -1,0 +1,114 @@
+"""Whether a run may stop: what its gate would say of all cases, known from those asked so far."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from typing import Literal
+
+from evalmark.core.values.run import Gate, Metric
+from evalmark.core.values.score import Result
+from evalmark.stats.inference.intervals import LEVEL
+
+from .criteria import AllTrialsPass, Criterion, CriterionFactory, MetricColumn, MetricMean, PassRate, RequiredMean
+from .headline import left_out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedRun:
+    """The run that would be, were every case asked."""
+
+    sizes: Mapping[str, int]
+    """By dataset, the cases that count."""
+    metrics: Sequence[Metric]
+    targets: Sequence[str]
+    repeat: int = 1
+
+    @property
+    def cases(self) -> int:
+        """All cases that count."""
+        return sum(self.sizes.values())
+
+
+class SequentialGate:
+    """Says pass or fail as soon as a gate is decided for all cases, with a look after every case.
+
+    Cases have to be taken in the random order in which they were drawn, each with all its trials. Whatever the cases
+    are, what it says is not what the whole run would have said with a probability of at most 1 - level: each of k bars
+    is at 1 - (1 - level)/k. A pass is said once all bars hold, and errors and unscored trials so far are no more than
+    the gate allows; a failure as soon as one bar is missed. Further bars may be given as `more`: a baseline, say.
+    """
+
+    def __init__(
+        self, gate: Gate | None, whole: PlannedRun, level: float = LEVEL, more: Sequence[CriterionFactory] = ()
+    ) -> None:
+        self._gate = gate or Gate()
+        made = [*_made(self._gate, whole), *more]
+        each = 1 - (1 - level) / max(1, len(made))
+        every = [AllTrialsPass()] if self._gate.min_pass_rate is None else []
+        self._bars: list[Criterion] = [*every, *(make(each) for make in made)]
+        self._errors = self._unscored = 0
+        self.level, self.cases = level, whole.cases
+        self.after = 0
+        """Cases that counted so far."""
+        self.outcome: Literal["pass", "fail"] | None = None
+        """Stays what it is once it is known."""
+        self.reason = ""
+
+    def take(self, results: Sequence[Result]) -> None:
+        """All trials of the next case; one that does not count towards the headline is passed over."""
+        if self.outcome is not None or not results or left_out(results[0].trial.case) is not None:
+            return
+        self.after += 1
+        verdicts = [result.verdict for result in results]
+        self._errors += verdicts.count("error")
+        self._unscored += verdicts.count("unscored")
+        for bar in self._bars:
+            bar.take(results)
+        self._decide()
+
+    def _decide(self) -> None:
+        missed = [bar.said for bar in self._bars if bar.holds is False]
+        complete = self._errors <= self._gate.max_errors and self._unscored <= self._gate.max_unscored
+        held = [said for bar in self._bars if (said := bar.said)]
+        if missed:
+            self.outcome = "fail"
+        elif complete and held and self._has_a_mean() and all(bar.holds for bar in self._bars):
+            self.outcome = "pass"
+        else:
+            return
+        told = "; ".join(missed or held)
+        self.reason = f"Decided after {self.after:,} of {self.cases:,} cases: {told}."
+
+    def _has_a_mean(self) -> bool:
+        """Whether there is one for `min_score` to hold; without any, the gate cannot tell."""
+        means = (bar for bar in self._bars if isinstance(bar, MetricMean) and bar.is_of_every_metric)
+        return self._gate.min_score is None or any(bar.said for bar in means)
+
+
+def _made(gate: Gate, whole: PlannedRun) -> Iterator[CriterionFactory]:
+    """Every mean and share that the gate asks for, as bars that still lack their level."""
+    if not whole.cases:
+        return
+    if gate.min_pass_rate is not None:
+        yield partial(PassRate, gate.min_pass_rate, whole.cases, whole.repeat * len(whole.targets))
+    for wanted, needed in gate.thresholds.items():
+        metrics = [metric for metric in whole.metrics if wanted in (metric.name, metric.base)]
+        for metric, target in product(metrics, whole.targets):
+            where = f" on {target}" if len(whole.targets) > 1 else ""
+            column = MetricColumn(metric=metric, target=target, trials=whole.repeat)
+            yield _mean_of(column, f"the mean of {metric.name}{where}", needed, whole.cases)
+    if gate.min_score is None:
+        return
+    for (dataset, size), target, metric in product(whole.sizes.items(), whole.targets, whole.metrics):
+        if size and metric.direction == "higher":
+            where = f" in {dataset}" if len(whole.sizes) > 1 else ""
+            where += f" on {target}" if len(whole.targets) > 1 else ""
+            column = MetricColumn(metric=metric, target=target, dataset=dataset, trials=whole.repeat, of_every=True)
+            yield _mean_of(column, f"the mean of {metric.name}{where}", gate.min_score, size)
+
+
+def _mean_of(column: MetricColumn, what: str, needed: float, size: int) -> CriterionFactory:
+    return partial(
+        MetricMean, column, RequiredMean(what=what, needed=needed, size=size, direction=column.metric.direction)
+    )

@@ -1,0 +1,268 @@
+"""Several targets side by side on the tests of one prompt: how often each keeps to the rules, and how they differ."""
+
+import math
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import Literal
+
+from evalmark.core.values.case import Case
+from evalmark.core.values.run import Metric, Run
+from evalmark.core.values.score import Result, Score
+from evalmark.stats.inference.argument_checks import check_arguments
+from evalmark.stats.inference.differences import MARGIN, Difference, difference
+from evalmark.stats.inference.intervals import LEVEL, Share
+from evalmark.stats.inference.means import share
+from evalmark.stats.inference.missing import JudgedValues, with_missing
+
+from .headline import left_out
+from .judge_means import mean_metric, mean_scores, metrics_with_several_judges
+from .judge_panel import judge_panels
+from .metric_scores import MetricScores, metric_summary
+from .summary import JudgeAgreement, MetricSummary
+
+COMPLIANCE = "compliance"
+"""The metric that says whether an output keeps to the rules; without it, the verdict of the trial does."""
+Kind = Literal["tests", "positive", "negative", "baseline", "valid", "counted"]
+KINDS: tuple[Kind, ...] = ("tests", "positive", "negative", "baseline", "valid", "counted")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestPortion:
+    """Some of the tests of a target."""
+
+    trials: int
+    """All of them, also those that nobody could judge."""
+    compliant: Share
+    """Those that keep to the rules, of all that were judged."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetFigures:
+    """One target: each portion of its tests, and the other metrics over all tests but the baseline ones."""
+
+    target: str
+    tests: TestPortion
+    """All tests of rules; baseline tests are in none of the portions but their own."""
+    positive: TestPortion
+    negative: TestPortion
+    """Tests of inverse rules: inputs that tempt to break a rule."""
+    baseline: TestPortion
+    valid: TestPortion
+    """Those whose input was found to keep to the input specification."""
+    counted: TestPortion
+    """All but those whose input is not valid, and those of a rule that the prompt does not ground."""
+    unscored: int
+    """Tests, baseline ones too, without a usable verdict."""
+    errors: int
+    """Tests, baseline ones too, that have no output, or whose judge broke."""
+    metrics: tuple[MetricSummary, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
+    """The targets of a run in the order in which they were named, and every two of them compared."""
+
+    standings: tuple[TargetFigures, ...]
+    differences: tuple[Difference, ...]
+    """Over the counted tests, the first against the second: on compliance, then on each metric with values from 0 to 1.
+
+    The intervals of one metric hold together at `level`.
+    """
+    level: float
+    split: bool
+    """Whether tests are told apart as positive and negative."""
+    agreements: tuple[JudgeAgreement, ...]
+    """One for each metric that several judges share, over all tests."""
+    has_compliance: bool
+    """Whether a metric `compliance` decides; without one, every score that can pass has to."""
+
+
+@check_arguments
+def overview(run: Run, *, level: float = LEVEL, margin: float = MARGIN) -> Overview:
+    """The targets of a run side by side, found in one pass over its results.
+
+    Each of the k pairs has an interval at 1 - (1 - level) / k (Bonferroni), so that those of a metric hold together. Within
+    `margin`, a share of the cases, two targets count as the same.
+    """
+    names = {metric.name for metric in run.metrics if COMPLIANCE in (metric.name, metric.base)}
+    judges = {base: several for base, several in metrics_with_several_judges(run.metrics).items() if base != COMPLIANCE}
+    known = list(_with_means(run.metrics, judges))
+    held: dict[str, _Tests] = {}
+    cases: dict[tuple[str, int], int] = {}
+    judged = judge_panels(run.metrics)
+    for result in run.results:
+        trial = result.trial
+        if (tests := held.get(trial.target)) is None:
+            tests = held[trial.target] = _Tests(names)
+        tests.add(replace(result, scores=(*result.scores, *mean_scores(result.scores, judges))) if judges else result)
+        for panel in judged:
+            panel.add(result.scores, cases.setdefault((trial.dataset, trial.position), len(cases)))
+    held = {target: held[target] for target in run.in_order(held)}
+    return Overview(
+        standings=tuple(tests.standing(target, known, level) for target, tests in held.items()),
+        agreements=tuple(panel.agreement(level) for panel in judged),
+        differences=tuple(_differences(held, level, margin)),
+        level=level,
+        split=any(tests.verdicts[kind] for tests in held.values() for kind in ("positive", "negative")),
+        has_compliance=bool(names),
+    )
+
+
+def _with_means(metrics: Sequence[Metric], judges: Mapping[str, Sequence[Metric]]) -> Iterable[Metric]:
+    """The metrics, the mean of several judges behind the last of them."""
+    for metric in metrics:
+        yield metric
+        if metric.base in judges and metric.name == judges[metric.base][-1].name:
+            yield mean_metric(judges[metric.base])
+
+
+def _differences(held: Mapping[str, "_Tests"], level: float, margin: float) -> Iterable[Difference]:
+    """Every two targets, metric by metric; two that share no judged case are left out."""
+    pairs = list(combinations(held, 2))
+    sure = 1 - (1 - level) / max(1, len(pairs))
+    for metric in dict.fromkeys(name for tests in held.values() for name in ("", *tests.counted)):
+        if metric and all(tests.means(metric) == tests.means("") for tests in held.values()):
+            continue  # the one metric that decides would be told twice
+        for first, second in pairs:
+            one, other = held[first].judged(metric), held[second].judged(metric)
+            found = difference((first, second), one.values, other.values, sure, margin)
+            if found.n:
+                yield with_missing(replace(found, metric=metric), one, other)
+
+
+def test_kinds(case: Case) -> tuple[Kind, ...]:
+    """The portions to which a test belongs, by its tags and what its metadata say of it."""
+    why = left_out(case)
+    if why == "baseline":
+        return ("baseline",)
+    found: list[Kind] = ["tests", *(kind for kind in ("positive", "negative") if kind in case.tags)]
+    if case.metadata.get("valid") is True:
+        found.append("valid")
+    if why is None:
+        found.append("counted")
+    return tuple(found)
+
+
+def _is_compliant(result: Result, names: set[str]) -> bool | None:
+    """Whether an output keeps to the rules in the eyes of every judge; None where it cannot be said."""
+    if not names:
+        return {"pass": True, "fail": False}.get(result.verdict)
+    found = [score.passed for score in result.scores if score.name in names]
+    if result.output.error is not None or not found:
+        return None
+    return False if False in found else (None if None in found else True)
+
+
+@dataclass(slots=True)
+class _Tests:
+    """The trials of one target."""
+
+    names: set[str]
+    """The metrics that decide."""
+    verdicts: "defaultdict[Kind, array[int]]" = field(default_factory=lambda: defaultdict(lambda: array("b")))
+    """1, 0, or -1 where it cannot be said."""
+    cases: "defaultdict[Kind, array[int]]" = field(default_factory=lambda: defaultdict(lambda: array("Q")))
+    counted: dict[str, dict[tuple[str, str], list[float]]] = field(default_factory=dict)
+    """How well each counted case did, a value a repeat from 0 to 1: by metric, and under no name whether it holds."""
+    lost: "defaultdict[str, Counter[tuple[str, str]]]" = field(default_factory=lambda: defaultdict(Counter))
+    """How often each counted case could not be judged, by metric."""
+    scores: dict[str, MetricScores] = field(default_factory=dict)
+    failed: list[tuple[tuple[str, str], set[str]]] = field(default_factory=list)
+    """The counted case of each trial without an output, and the metrics that have a score of it nevertheless."""
+    datasets: dict[str, int] = field(default_factory=dict)
+    errors: int = 0
+    unscored: int = 0
+    unanswered: int = 0
+    repeated: bool = False
+
+    def add(self, result: Result) -> None:
+        trial, kinds = result.trial, test_kinds(result.trial.case)
+        kept = _is_compliant(result, self.names)
+        case = self.datasets.setdefault(trial.dataset, len(self.datasets)) << 40 | trial.position
+        self.repeated = self.repeated or trial.repeat > 0
+        self.errors += result.verdict == "error"
+        self.unscored += kept is None and result.verdict not in ("error", "ungated")
+        for kind in kinds:
+            self.verdicts[kind].append(-1 if kept is None else kept)
+            self.cases[kind].append(case)
+        if "counted" in kinds:
+            self._count(result, kept)
+        if "tests" in kinds:
+            self.unanswered += result.output.error is not None
+            self._score(result, case)
+
+    def _count(self, result: Result, kept: bool | None) -> None:
+        case = (result.trial.dataset, result.trial.case.id)
+        has_output = result.output.error is None
+        values = {"": None if kept is None else float(kept)}
+        if kept is None and (self.names or result.verdict != "ungated"):
+            self.lost[""][case] += 1
+        for score in self._others(result.scores):
+            if score.value is not None and 0 <= score.value <= 1:
+                values[score.name] = score.value if score.direction == "higher" else 1 - score.value
+            elif score.status in ("error", "unscored") or not has_output:
+                self.lost[score.name][case] += 1
+        if not has_output:
+            self.failed.append((case, {score.name for score in result.scores}))
+        for name, value in values.items():
+            if value is not None:
+                self.counted.setdefault(name, {}).setdefault(case, []).append(value)
+
+    def _score(self, result: Result, case: int) -> None:
+        trial = replace(result.trial, position=case)
+        for score in self._others(result.scores):
+            if (column := self.scores.get(score.name)) is None:
+                column = self.scores[score.name] = MetricScores(score.direction)
+            column.add(score, trial)
+            column.on_failed_outputs += result.output.error is not None
+            if score.status == "skipped" and result.output.error is None:
+                column.skip(score.reason)
+
+    def _others(self, scores: Sequence[Score]) -> Iterable[Score]:
+        return (score for score in scores if score.name not in self.names)
+
+    def means(self, metric: str) -> Mapping[tuple[str, str], float]:
+        """The mean over the repeats of each counted case that was judged."""
+        return {case: math.fsum(values) / len(values) for case, values in self.counted.get(metric, {}).items()}
+
+    def judged(self, metric: str) -> JudgedValues:
+        """The same, with the lowest and highest mean that cases with missing values may have."""
+        known, lost = self.counted.get(metric, {}), Counter(self.lost[metric])
+        if metric:
+            lost.update(case for case, names in self.failed if metric not in names)
+        totals = {case: (math.fsum(known.get(case, ())), len(known.get(case, ())) + n) for case, n in lost.items()}
+        return JudgedValues(
+            values=self.means(metric),
+            ranges={case: (total / n, min(1.0, (total + lost[case]) / n)) for case, (total, n) in totals.items()},
+            missing=lost.total(),
+        )
+
+    def standing(self, target: str, metrics: Sequence[Metric], level: float) -> TargetFigures:
+        known = {metric.name: metric for metric in metrics}
+        names = [name for name in known if name in self.scores] + [name for name in self.scores if name not in known]
+        found = {kind: self._portion(kind, level) for kind in KINDS}
+        return TargetFigures(
+            target=target,
+            **found,
+            unscored=self.unscored,
+            errors=self.errors,
+            metrics=tuple(
+                metric_summary(
+                    known.get(name) or Metric(name=name),
+                    self.scores[name],
+                    unanswered=self.unanswered,
+                    repeated=self.repeated,
+                    level=level,
+                )
+                for name in names
+            ),
+        )
+
+    def _portion(self, kind: Kind, level: float) -> TestPortion:
+        pairs = list(zip(self.verdicts[kind], self.cases[kind], strict=True))
+        judged = [(verdict, case) for verdict, case in pairs if verdict >= 0]
+        cases = [case for _, case in judged] if self.repeated else None
+        return TestPortion(trials=len(pairs), compliant=share([verdict for verdict, _ in judged], cases, level))
