@@ -87,7 +87,7 @@ def main() -> None:
         burst = time.perf_counter() - start
         flush(60)
         with open_store(store, read_only=True) as opened:
-            dropped = sum(found.session.dropped for found in opened.sessions.sessions("burst"))
+            dropped = sum(found.session.dropped for found in opened.sessions.summaries("burst"))
         print(f"  a burst of 30,000 calls: {burst / 30_000 * 1e6:.1f} µs a call, {dropped:,} dropped and counted")
 
 

@@ -71,17 +71,17 @@ def fill(store: Store, sessions: int) -> None:
     for first in range(0, sessions, AT_ONCE):
         numbers = range(first, min(first + AT_ONCE, sessions))
         made = [Session(id=f"{n:016x}", project=("shop", "bank", "help")[n % 3], started=BEGAN) for n in numbers]
-        store.sessions.keep(
+        store.sessions.add(
             made, [span for n, one in zip(numbers, made, strict=True) for span in spans_of(draw, n, one)]
         )
         about = [f"span:{n * 16:016x}" for n in numbers if n % 10 == 0]
-        store.sessions.label(
+        store.sessions.add_labels(
             [Label(about=one, liked=n % 4 > 0, by="ann", created=BEGAN, content="c") for n, one in enumerate(about)]
         )
     known = {"session": LONG, "project": "long", "started": BEGAN}
     steps = [Span(id=f"e{n:015x}", parent=LONG, kind="tool", output=said(draw, 10), **known) for n in range(sessions)]
     answer = Span(id=LONG, input="All of it?", output="Yes.", seconds=9.0, **known)
-    store.sessions.keep([Session(id=LONG, project="long", started=BEGAN)], [*steps, answer])
+    store.sessions.add([Session(id=LONG, project="long", started=BEGAN)], [*steps, answer])
 
 
 def main() -> None:

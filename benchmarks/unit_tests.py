@@ -43,8 +43,8 @@ def record(path: Path, pairs: list[tuple[str, str]]) -> None:
         for s in spans
     ]
     with open_store(path) as store:
-        store.sessions.keep([Session(id="5" * 16, project="bench", started=MOMENT)], spans)
-        store.sessions.label(labels)
+        store.sessions.add([Session(id="5" * 16, project="bench", started=MOMENT)], spans)
+        store.sessions.add_labels(labels)
 
 
 class Took(NamedTuple):

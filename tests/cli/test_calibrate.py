@@ -27,8 +27,8 @@ def demo(world):
         spans += [*good, span(3 * case + 3, f"q{case}", f"deg={50 + case % 30}")]
     labels = [on(one, (n + 1) % 3 != 0) for n, one in enumerate(spans)]
     with open_store(STORE) as store:
-        store.sessions.keep([SESSION], spans)
-        store.sessions.label(labels)
+        store.sessions.add([SESSION], spans)
+        store.sessions.add_labels(labels)
     return spans
 
 
@@ -105,8 +105,8 @@ def test_a_run_warns_of_what_has_changed_since(evalmark, demo):
     Path("evalmark.lock.json").write_text(text)
     new = span(999, "q999", "deg=3")
     with open_store(STORE) as store:
-        store.sessions.keep([SESSION], [new])
-        store.sessions.label([on(new, True)])
+        store.sessions.add([SESSION], [new])
+        store.sessions.add_labels([on(new, True)])
     said = notes(evalmark("run", suite()))
     assert "learned from 192 labelled outputs of project demo, and there are 193 now" in said
 
@@ -206,8 +206,8 @@ def test_a_file_of_labelled_answers_is_judged_as_it_is(evalmark, world):
 @pytest.mark.parametrize("labels", [0, 1], ids=["no label", "one label"])
 def test_hardly_any_labels_are_no_crash(evalmark, demo, labels):
     with open_store("other.db") as store:
-        store.sessions.keep([SESSION], demo)
-        store.sessions.label([on(one, True) for one in demo[:labels]])
+        store.sessions.add([SESSION], demo)
+        store.sessions.add_labels([on(one, True) for one in demo[:labels]])
     said = learned(evalmark, "--store", "other.db")
     assert said.code == 3
     assert "59 further cases labelled down" in said.out

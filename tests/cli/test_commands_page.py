@@ -224,9 +224,7 @@ def answer_by_hand(path) -> None:
     session = Session(id="5" * 16, project="support", started=began)
     said = {"input": "Is my order on its way?", "output": "Yes, since this morning.", "seconds": 1.5, "name": "answer"}
     with open_store(path) as store:
-        store.sessions.keep(
-            [session], [Span(id="a" * 16, session=session.id, project="support", started=began, **said)]
-        )
+        store.sessions.add([session], [Span(id="a" * 16, session=session.id, project="support", started=began, **said)])
 
 
 def steady(line: str) -> str:

@@ -22,15 +22,15 @@ def span(id_, session, given, output, **more):
 def sessions(world):
     """One session with one answer and a step, one with two answers."""
     with open_store(world / ".evalmark" / "evalmark.db") as store:
-        store.sessions.keep(
+        store.sessions.add(
             [Session(id=ONE, project="demo", started=BEGAN, metadata={"plan": "pro"}, dropped=3)],
             [span(FIRST, ONE, "Oslo?", "Yes."), span(STEP, ONE, "?", "!", parent=FIRST, kind="tool", name="search")],
         )
-        store.sessions.keep(
+        store.sessions.add(
             [Session(id=TWO, project="demo", started=BEGAN)],
             [span(SECOND, TWO, "Rome?", "No."), span("d" * 16, TWO, "Bern?", None, error="KeyError: x")],
         )
-        store.sessions.keep([Session(id="3" * 16, project="other\x1b[31m", started=BEGAN)], [])
+        store.sessions.add([Session(id="3" * 16, project="other\x1b[31m", started=BEGAN)], [])
 
 
 @pytest.fixture
@@ -133,7 +133,7 @@ def test_a_session_goes_by_the_key_that_the_app_has_for_it(evalmark, world):
         for number, (project, key) in enumerate([("shop", "user-7"), ("shop", "user-8"), ("bank", "user-8")]):
             i = session_id_for_key(project, key)
             spans = [replace(span(f"{number}" * 16, i, "Hello?", "Hello."), project=project)]
-            ledger.sessions.keep([Session(id=i, project=project, started=BEGAN)], spans)
+            ledger.sessions.add([Session(id=i, project=project, started=BEGAN)], spans)
     assert "for span 0000000000000000 of shop" in evalmark("note", "user-7", "--label", "up", "--by", "ann").out
     assert "up, ann" in evalmark("show", "user-7").out
     assert "'user-8' could be session" in evalmark("note", "user-8", "--label", "up", "--by", "ann").err
@@ -323,7 +323,7 @@ def test_ten_thousand_sessions_are_listed_a_line_each(evalmark, world):
     with open_store(world / ".evalmark" / "evalmark.db") as store:
         for start in range(0, 10_000, 1_000):
             ids = [f"{number:016x}" for number in range(start, start + 1_000)]
-            store.sessions.keep(
+            store.sessions.add(
                 [Session(id=i, project="demo", started=BEGAN) for i in ids], [span(i, i, "q", "a") for i in ids]
             )
     found = evalmark("list", "sessions", "-n", "10000")

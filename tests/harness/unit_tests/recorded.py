@@ -58,8 +58,8 @@ def record(path: Path, *answers: dict, project: str = "demo") -> list[str]:
             for who, liked in enumerate(thumbs)
         ]
     with open_store(path) as store:
-        store.sessions.keep([Session(id="5" * 16, project=project, started=MOMENT)], spans)
-        store.sessions.label(labels)
+        store.sessions.add([Session(id="5" * 16, project=project, started=MOMENT)], spans)
+        store.sessions.add_labels(labels)
     return [span.id for span in spans]
 
 

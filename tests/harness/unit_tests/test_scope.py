@@ -112,7 +112,9 @@ def test_labels_for_answers_that_are_gone_are_nothing(world):
     ids = record(recorded(world), {"input": {"q": 1}, "output": "a deg=0", "likes": UP})
     with open_store(recorded(world)) as store:
         (label,) = store.sessions.labels([f"span:{ids[0]}"])
-        store.sessions.label([type(label)(about="span:" + "f" * 16, liked=True, by="x", created="2026", content="c")])
+        store.sessions.add_labels(
+            [type(label)(about="span:" + "f" * 16, liked=True, by="x", created="2026", content="c")]
+        )
     assert len(UnitTest("x").for_project_sessions("demo").get_all_test_cases()) == 1
 
 

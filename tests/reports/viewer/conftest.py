@@ -172,7 +172,7 @@ def keep_session(store: Store) -> None:
     step = Span(
         id="c" * 16, session=SESSION, project="shop", parent=answer.id, started=began, kind="tool", name="hours"
     )
-    store.sessions.keep([Session(id=SESSION, project="shop", started=began)], [step, answer])
+    store.sessions.add([Session(id=SESSION, project="shop", started=began)], [step, answer])
 
 
 @pytest.fixture

@@ -97,8 +97,8 @@ def fill(store: Store) -> None:
     span = Span(id=SPAN, session=TALK, project="shop", started=when, seconds=0.2, input="Open?", output="Yes.")
     step = Span(id="c" * 16, session=TALK, project="shop", parent=span.id, started=when, kind="tool", name="hours")
     broken = replace(span, id="d" * 16, input="And on Sunday?", output=None, error="TimeoutError: it took too long")
-    store.sessions.keep([Session(id=TALK, project="shop", started=when)], [span, step, broken])
-    store.sessions.label(labels)
+    store.sessions.add([Session(id=TALK, project="shop", started=when)], [span, step, broken])
+    store.sessions.add_labels(labels)
 
 
 @pytest.fixture(scope="module")

@@ -187,14 +187,14 @@ def test_recorded_answers_are_labelled_in_the_same_way(own, store, ann):
         Span(id=f"{n:016x}", session=session.id, project="demo", started=session.started, input=f"Q{n}?", output="yes")
         for n in range(3)
     ]
-    store.sessions.keep([session], [*spans, replace(spans[0], id="f" * 16, error="E: x", output=None)])
+    store.sessions.add([session], [*spans, replace(spans[0], id="f" * 16, error="E: x", output=None)])
     page = ann.looks("/label/queue?what=project%3Ademo")
     for place in range(1, 4):
         assert heading(page) == f"Output {place} of 3"
         page = ann.says(page, "down" if place == 2 else "up")
     assert heading(page) == "All 3 labelled"
     assert '<a href="/sessions?project=demo">' in page
-    found = store.sessions.labelled("demo")
+    found = store.sessions.labelled_answers("demo")
     assert (len(found.said), sum(one.liked for one in found.said)) == (3, 2)
 
 

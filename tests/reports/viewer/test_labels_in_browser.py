@@ -44,7 +44,7 @@ def address(store) -> Iterator[str]:
     note(store, said)
     session = Session(id="5" * 16, project="shop", started="2026-11-22T00:00:00+00:00")
     span = Span(id="a" * 16, session=session.id, project="shop", started=session.started, input="Open?", output="Yes.")
-    store.sessions.keep([session], [span, replace(span, id="b" * 16, input="Where?")])
+    store.sessions.add([session], [span, replace(span, id="b" * 16, input="Where?")])
     with served(store, author="ann") as made:
         yield made.address_of("/")
 

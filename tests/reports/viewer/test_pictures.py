@@ -38,7 +38,7 @@ def pictures(text: str) -> list[str]:
 def label(store, run, results, liked):
     """Have somebody say of each result whether it is good."""
     subjects = [of_result(run.id, one) for one in results]
-    store.sessions.label(
+    store.sessions.add_labels(
         [
             Label(
                 about=subject.about,

@@ -70,7 +70,7 @@ def month(tmp_path_factory):
     path = tmp_path_factory.mktemp("traffic") / "evalmark.db"
     record_month(path)
     with open_store(path) as store:
-        found = store.sessions.sessions()
+        found = store.sessions.summaries()
         for number, liked in (("user-0", True), ("user-1", False), ("user-1", True)):
             span = store.sessions.session(id_of(found, number)).answers[0]
             note(store, [(of_span(span), Word(by="ann" if liked else "bob", liked=liked))])
@@ -152,7 +152,7 @@ def test_pages_follow_each_other_and_come_back(store):
     many = [
         Session(id=f"{n:016x}", project="shop", started=began, metadata={"session": f"user-{n}"}) for n in range(120)
     ]
-    store.sessions.keep(
+    store.sessions.add(
         many, [Span(id=f"{n:016x}", session=f"{n:016x}", project="shop", started=began) for n in range(120)]
     )
     app, seen, at = shown(store), [], "/sessions?project=shop"
@@ -225,7 +225,7 @@ def test_the_address_of_a_session_takes_what_the_command_line_takes(month, typed
 
 
 def test_what_several_sessions_could_be_meant_by_is_said(store):
-    store.sessions.keep([replace(HEADER, id=f"b{number}" * 8) for number in range(2)], [])
+    store.sessions.add([replace(HEADER, id=f"b{number}" * 8) for number in range(2)], [])
     for end in ("", "/whole.json"):
         text = words(page(shown(store), f"/sessions/b{end}", 404))
         assert "could be session b0b0b0b0b0b0b0b0, session b1b1b1b1b1b1b1b1; write more of the id." in text
@@ -248,7 +248,7 @@ def test_a_label_is_given_by_the_form_of_an_answer_and_is_a_test_case(store):
     )
     (label,) = store.sessions.labels(["span:" + "a" * 16])
     assert (label.liked, label.by) == (True, "ann")
-    assert [case.input for case in store.sessions.labelled("shop").cases] == ["Open?"]
+    assert [case.input for case in store.sessions.labelled_answers("shop").cases] == ["Open?"]
     assert "good" in words(page(app, "/sessions"))
 
 
@@ -332,7 +332,7 @@ SPAN = Span(id="2" * 16, session=HEADER.id, project="shop", started=BEGAN, secon
 
 
 def test_spans_without_their_session_are_shown_all_the_same(store):
-    store.sessions.keep([], [SPAN])
+    store.sessions.add([], [SPAN])
     app = shown(store)
     assert "Nothing is recorded yet" in page(app, "/sessions")
     said = words(page(app, f"/sessions/{HEADER.id}"))
@@ -342,7 +342,7 @@ def test_spans_without_their_session_are_shown_all_the_same(store):
 
 def test_a_hundred_thousand_spans_of_one_session_are_shown_in_parts(store):
     steps = [replace(SPAN, id=f"{n:016x}", parent=SPAN.id, kind="tool", name=f"tool-{n}") for n in range(100_000)]
-    store.sessions.keep([HEADER], [*steps, SPAN])
+    store.sessions.add([HEADER], [*steps, SPAN])
     app = shown(store)
     text = page(app, f"/sessions/{HEADER.id}")
     said = words(text)
@@ -365,7 +365,7 @@ def test_deep_and_endless_steps_have_an_end(store):
         replace(SPAN, id="f" * 16, parent="e" * 16, name="f"),
     ]
     selfish = replace(SPAN, id="d" * 16, parent="d" * 16, name="self")
-    store.sessions.keep([HEADER], [*reversed(deep), SPAN, *ring, selfish])
+    store.sessions.add([HEADER], [*reversed(deep), SPAN, *ring, selfish])
     text = page(shown(store), f"/sessions/{HEADER.id}")
     assert text.count('class="recorded"') == 403
     assert "deep-9" not in text
@@ -373,7 +373,7 @@ def test_deep_and_endless_steps_have_an_end(store):
 
 def test_long_texts_are_cut_and_the_download_has_all_of_them(store):
     long = "0123456789" * 1_000_000
-    store.sessions.keep([HEADER], [replace(SPAN, output=long), replace(SPAN, id="3" * 16, input=long, output="No.")])
+    store.sessions.add([HEADER], [replace(SPAN, output=long), replace(SPAN, id="3" * 16, input=long, output="No.")])
     app = shown(store)
     text = page(app, f"/sessions/{HEADER.id}")
     assert len(text) < 200_000
@@ -384,7 +384,7 @@ def test_long_texts_are_cut_and_the_download_has_all_of_them(store):
 
 
 def test_a_long_question_is_listed_by_its_beginning(store):
-    store.sessions.keep([HEADER], [replace(SPAN, input="\u263a \ud800 " + "x" * 100_000)])
+    store.sessions.add([HEADER], [replace(SPAN, input="\u263a \ud800 " + "x" * 100_000)])
     assert "\u263a \ufffd xxx" in page(shown(store), "/sessions")
 
 
@@ -392,7 +392,7 @@ def test_lone_surrogates_and_marks_that_reorder_are_signs(store):
     odd = "\ud800\u202e\x1b[31m"
     session = replace(HEADER, project=odd, metadata={"session": odd})
     fields = {"project": odd, "name": odd, "template": odd, "input": odd, "output": odd, "model": odd}
-    store.sessions.keep([session], [replace(SPAN, **fields)])
+    store.sessions.add([session], [replace(SPAN, **fields)])
     app = shown(store)
     sign = "\u27e8U+D800\u27e9"
     text = page(app, "/sessions")
@@ -407,7 +407,7 @@ def test_lone_surrogates_and_marks_that_reorder_are_signs(store):
 
 def test_hostile_ids_lead_to_their_pages(store):
     odd = '"><script>../?#'
-    store.sessions.keep([replace(HEADER, id=odd)], [replace(SPAN, session=odd, id=f"{odd}1", started="never")])
+    store.sessions.add([replace(HEADER, id=odd)], [replace(SPAN, session=odd, id=f"{odd}1", started="never")])
     app = shown(store)
     link = re.search(r'<a class="name" href="(/sessions/~[\w-]+)"', page(app, "/sessions"))[1]
     assert "Open?" in page(app, link)
@@ -425,7 +425,7 @@ def test_a_store_that_is_deleted_meanwhile_is_said(store, tmp_path):
 
 
 def test_a_damaged_span_is_said_and_the_list_still_stands(store):
-    store.sessions.keep([HEADER], [SPAN])
+    store.sessions.add([HEADER], [SPAN])
     with closing(sqlite3.connect(store.path)) as db:
         db.execute("update span set content = replace(content, 'Yes', 'Yet')")
         db.commit()

@@ -29,7 +29,7 @@ def record_payloads(path) -> None:
                 record_payload(session, text, has_failed=bool(number % 2))
     assert flush(30)
     with open_store(path) as store:
-        for one in store.sessions.sessions():
+        for one in store.sessions.summaries():
             for span in store.sessions.session(one.session.id).spans:
                 text = str(span.name)
                 note(store, [(of_span(span), Word(by=text[:200], liked=False, comment=text))])
@@ -53,7 +53,7 @@ def opened(tmp_path_factory) -> Iterator[tuple]:
     record_payloads(path)
     record_month(path)
     with open_store(path) as store:
-        sessions = store.sessions.sessions()  # before the browser is there, which holds a loop
+        sessions = store.sessions.summaries()  # before the browser is there, which holds a loop
         with served(store, author="ann") as made, chromium() as browser:
             yield store, made, browser, sessions
 

@@ -128,7 +128,7 @@ def test_what_is_under_way_is_what_was_sent_and_not_kept_since(tmp_path_factory,
                     repeated += sent.repeats(str(n))
                     with db:
                         sent.save(db, answered)
-                    sent.answered(answered)
+                    sent.mark_answered(answered)
                     under_way.discard(str(n))
             assert interrupted(db, path, RunPass(1, number)) == len(under_way)
         sent.close()
@@ -143,7 +143,7 @@ def test_a_request_that_goes_out_again_while_its_call_is_kept_stays_under_way(pa
     sent.note("k")
     with closing(apsw.Connection(str(path))) as db:
         sent.save(db, answered)
-        sent.answered(answered)
+        sent.mark_answered(answered)
         assert interrupted(db, path, FIRST) == 1
         sent.save(db, {})
         assert interrupted(db, path, FIRST) == 1

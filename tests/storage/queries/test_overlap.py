@@ -53,7 +53,7 @@ def kept(store, name: str, results, target="app"):
 )
 def test_what_two_runs_share(store, before, now, found):
     earlier, run = kept(store, "before", before), kept(store, "now", now)
-    shared = store.shared(run, earlier)
+    shared = store.shared_trials(run, earlier)
     assert (shared.n, shared.before, shared.now) == found
 
 
@@ -71,14 +71,14 @@ def test_targets_are_compared_with_themselves_where_there_are_several(store, tar
         kept(store, name, [judged("a", target=one) for one in target.split(", ")], target)
         for name, target in zip(("before", "now"), targets, strict=True)
     )
-    assert store.shared(run, earlier).n == n
+    assert store.shared_trials(run, earlier).n == n
 
 
 def test_tests_beside_the_headline_are_left_out_where_somebody_says_that_there_are_some(store):
     results = [judged("a", metadata={"rule": "r"}), judged("b", metadata={"rule": "r", "valid": False})]
     earlier, run = kept(store, "before", results), kept(store, "now", results)
-    assert store.shared(run, earlier).n == 2
-    assert store.shared(run, earlier, beside=True).n == 1
+    assert store.shared_trials(run, earlier).n == 2
+    assert store.shared_trials(run, earlier, beside=True).n == 1
 
 
 def test_results_that_have_left_a_run_are_not_shared(store):
@@ -88,7 +88,7 @@ def test_results_that_have_left_a_run_are_not_shared(store):
     recorded = store.recorded("now")
     assert recorded(judged("a").trial)
     store.finish(run)
-    assert store.shared(store.run("now"), earlier).n == 1
+    assert store.shared_trials(store.run("now"), earlier).n == 1
 
 
 def test_points_are_of_what_is_shared():

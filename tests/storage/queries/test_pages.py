@@ -123,7 +123,7 @@ def test_trials_are_found_by_their_ids_and_name_them_as_results_do(store):
     odd = replace(first[0].trial, dataset="d\ud800", target="é", mode="conversation", case=sample.case(9))
     every = [*first, sample.answered(odd)]
     browsing = kept(store, every)
-    numbers = browsing.answered(ResultFilter())
+    numbers = browsing.numbers_with_output(ResultFilter())
     by_number = {number: browsing.result(number).trial.id for number in numbers}
     trials = browsing.trials()
     assert {number: format_trial_id(one) for number, one in trials.among(numbers)} == by_number
@@ -137,10 +137,10 @@ def test_an_output_that_is_an_error_is_no_answer_and_one_whose_score_broke_is(st
     broken = replace(broken, output=Output(error="TimeoutError: late"), scores=())
     unjudged = replace(unjudged, scores=(Score(name="x", status="error", reason="it broke"),))
     browsing = kept(store, [answered, broken, unjudged])
-    found = {browsing.result(number).trial.case.id for number in browsing.answered(ResultFilter())}
+    found = {browsing.result(number).trial.case.id for number in browsing.numbers_with_output(ResultFilter())}
     assert found == {"case-00", "case-02"}
-    assert len(browsing.answered(ResultFilter(verdicts=("error",)))) == 1
-    assert browsing.answered(ResultFilter(metric="x", low=2.0)) == []
+    assert len(browsing.numbers_with_output(ResultFilter(verdicts=("error",)))) == 1
+    assert browsing.numbers_with_output(ResultFilter(metric="x", low=2.0)) == []
 
 
 def test_the_results_of_cases_are_found_by_name_target_and_mode(store):
@@ -154,7 +154,7 @@ def test_the_results_of_cases_are_found_by_name_target_and_mode(store):
         TargetCase("d\ud800", "case-09", "é"),
         TargetCase(known.dataset, "' or 1=1 --", known.target),
     ]
-    found = browsing.of_cases(asked)
+    found = browsing.results_of_cases(asked)
     assert [len(several) for several in found] == [2, 1, 0, 0]
     assert [one.result.trial.repeat for one in found[0]] == [0, 1]
     assert found[1][0].result.trial == odd
@@ -169,8 +169,8 @@ def test_neighbours_are_those_of_the_order_asked_for(store):
         before = numbers[place - 1] if place else None
         after = numbers[place + 1] if place < 4 else None
         ends = {"is_first": place == 0, "is_last": place == 4}
-        assert browsing.around(wanted, number) == RowNeighbours(before=before, after=after, **ends)
-    assert browsing.around(ResultFilter(), 99) == RowNeighbours()
+        assert browsing.neighbours(wanted, number) == RowNeighbours(before=before, after=after, **ends)
+    assert browsing.neighbours(ResultFilter(), 99) == RowNeighbours()
 
 
 def test_a_result_is_found_in_its_own_run_only(store):
@@ -179,7 +179,7 @@ def test_a_result_is_found_in_its_own_run_only(store):
     assert browsing.result(1).trial.case.id == "case-00"
     assert browsing.result(3) is None
     assert other.result(3).trial.case.id == "case-00"
-    assert len(browsing.beside(1)) == 1
+    assert len(browsing.results_of_same_case(1)) == 1
     with pytest.raises(StoreError, match="no run"):
         store.browse("nothing")
 

@@ -244,14 +244,14 @@ def check(store: Store, wanted: list[ResultFilter], limits=(1, 4)) -> None:
             if expected:
                 assert backwards(browsing, asked, limit, expected[-1]) == expected[:-1]
             for one in every:
-                around = browsing.around(asked, one.number)
+                around = browsing.neighbours(asked, one.number)
                 if one.number in expected:
                     place = expected.index(one.number)
                     before, after = expected[place - 1 : place] or [None], expected[place + 1 : place + 2] or [None]
                     assert (around.before, around.after) == (before[0], after[0])
                     assert (around.is_first, around.is_last) == (place == 0, place == len(expected) - 1)
                 else:
-                    assert around == listing.around(asked, one.number)
+                    assert around == listing.neighbours(asked, one.number)
     for browsing in (walking, hurried, listing):
         browsing.close()
 

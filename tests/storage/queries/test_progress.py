@@ -26,16 +26,16 @@ def trials(count=5, **fields):
 def test_a_run_has_another_mark_whenever_there_is_something_new_to_see(store):
     run = sample.run()
     store.start(run)
-    marks = [store.standing(run.id).mark]
+    marks = [store.run_progress(run.id).mark]
     for trial in trials():
         save(store, run.id, [trial])
-        marks.append(store.standing(run.id).mark)
-    assert store.standing("last").status == "running"
-    assert {verdict: n for verdict, (n, _) in store.standing("last").kept.items()} == {"pass": 3, "fail": 2}
+        marks.append(store.run_progress(run.id).mark)
+    assert store.run_progress("last").status == "running"
+    assert {verdict: n for verdict, (n, _) in store.run_progress("last").kept.items()} == {"pass": 3, "fail": 2}
     store.finish(replace(run, status="interrupted"))
-    marks.append(store.standing(run.id).mark)
+    marks.append(store.run_progress(run.id).mark)
     store.resume(run.id)
-    marks.append(store.standing(run.id).mark)
+    marks.append(store.run_progress(run.id).mark)
     assert len({*marks}) == len(marks)
 
 
@@ -43,43 +43,43 @@ def test_a_mark_stays_while_nothing_happens_to_the_run(store):
     run = sample.run()
     store.start(run)
     save(store, run.id, trials())
-    mark = store.standing(run.id).mark
+    mark = store.run_progress(run.id).mark
     record(store, sample.run("other"), trials())
-    assert store.standing(run.id).mark == mark
+    assert store.run_progress(run.id).mark == mark
 
 
 def test_an_edited_case_that_ends_as_before_is_something_new(store):
     run = sample.run()
     record(store, run, trials(3), status="interrupted")
     store.resume(run.id)
-    mark = store.standing(run.id).mark
+    mark = store.run_progress(run.id).mark
     save(store, run.id, sample.trials([sample.case(0, "How much is")]))
-    assert {verdict: n for verdict, (n, _) in store.standing(run.id).kept.items()} == {"pass": 2, "fail": 1}
-    assert store.standing(run.id).mark != mark
+    assert {verdict: n for verdict, (n, _) in store.run_progress(run.id).kept.items()} == {"pass": 2, "fail": 1}
+    assert store.run_progress(run.id).mark != mark
 
 
 def test_a_run_that_is_not_there_has_no_standing(store):
     with pytest.raises(StoreError, match="no runs"):
-        store.standing("none")
+        store.run_progress("none")
 
 
 def test_the_moment_of_a_store_names_the_runs_under_way_and_changes_with_any_of_them(store):
-    marks = [store.moment().mark]
+    marks = [store.progress().mark]
     store.start(sample.run("one"))
-    marks.append(store.moment().mark)
+    marks.append(store.progress().mark)
     save(store, "one", trials())
-    marks.append(store.moment().mark)
+    marks.append(store.progress().mark)
     store.start(sample.run("two"))
-    marks.append(store.moment().mark)
-    assert [standing.run for standing in store.moment().under_way] == ["one", "two"]
-    assert store.moment().runs == 2
+    marks.append(store.progress().mark)
+    assert [standing.run for standing in store.progress().under_way] == ["one", "two"]
+    assert store.progress().runs == 2
     store.finish(replace(sample.run("one"), status="complete"))
-    marks.append(store.moment().mark)
+    marks.append(store.progress().mark)
     store.finish(replace(sample.run("two"), status="stopped"))
-    marks.append(store.moment().mark)
+    marks.append(store.progress().mark)
     store.forget("two")
-    marks.append(store.moment().mark)
-    assert store.moment().under_way == ()
+    marks.append(store.progress().mark)
+    assert store.progress().under_way == ()
     assert len({*marks}) == len(marks)
 
 
@@ -96,9 +96,9 @@ os.kill(os.getpid(), signal.SIGKILL)
     done = subprocess.run([sys.executable, "-c", code], check=False, timeout=60)
     assert done.returncode == -9
     with open_store(path, read_only=True) as store:
-        until(lambda: store.moment().under_way == ())
-        assert store.standing("last").status == "interrupted"
-        assert store.standing("last").kept == {"pass": (1, 1)}
+        until(lambda: store.progress().under_way == ())
+        assert store.run_progress("last").status == "interrupted"
+        assert store.run_progress("last").kept == {"pass": (1, 1)}
 
 
 def test_runs_are_read_a_part_at_a_time(store):
@@ -111,7 +111,7 @@ def test_runs_are_read_a_part_at_a_time(store):
 
 def test_a_case_that_repeats_tells_the_list_of_runs_how_often_it_passed(store):
     record(store, sample.run(repeat=2), trials(3, repeats=2))
-    found = store.endings(store.run("last"))
+    found = store.verdict_counts(store.run("last"))
     assert found.verdicts == found.counted == {"pass": 4, "fail": 2}
     assert sorted(found.by_case) == [(0, 2), (2, 2), (2, 2)]
 
@@ -120,12 +120,12 @@ def test_trials_that_are_no_longer_part_of_a_resumed_run_are_not_counted(store):
     run = sample.run()
     record(store, run, trials(6), status="interrupted")
     go_on(store, run.id, trials(3))
-    assert store.endings(store.run("last")).verdicts == {"pass": 2, "fail": 1}
+    assert store.verdict_counts(store.run("last")).verdicts == {"pass": 2, "fail": 1}
 
 
 def test_a_run_that_is_not_there_any_more_has_nothing_to_count(store, finished):
     store.forget(finished.id)
-    assert store.endings(finished).verdicts == {}
+    assert store.verdict_counts(finished).verdicts == {}
 
 
 MARKED = [
@@ -154,7 +154,7 @@ def test_what_the_list_counts_is_what_reports_count(store, first, repeats):
     store.start(run)
     asyncio.run(store.sink(run.id).write(kept))
     store.finish(replace(run, status="complete"))
-    found, total = store.endings(store.run("last")), summarise(store.run("last")).total
+    found, total = store.verdict_counts(store.run("last")), summarise(store.run("last")).total
     assert (found.counted["pass"], found.counted["fail"]) == (total.passed, total.failed)
     assert sum(found.verdicts.values()) == len(made)
     assert sum(judged for _, judged in found.by_case) == (total.passed + total.failed if repeats > 1 else 0)

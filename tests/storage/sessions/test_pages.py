@@ -131,8 +131,8 @@ def test_what_people_say_of_an_answer_is_what_reports_say(tmp_path_factory, said
         for number, words in enumerate(said):
             identity = f"{number:016x}"
             session = replace(HEADER, id=identity)
-            store.sessions.keep([session], [replace(SPAN, id=identity, session=identity)])
-            store.sessions.label([
+            store.sessions.add([session], [replace(SPAN, id=identity, session=identity)])
+            store.sessions.add_labels([
                 Label(about=f"span:{identity}", liked=liked, comment=why, by=by, created=f"{BEGAN}{place}", content="c")
                 for place, (by, liked, why) in enumerate(words)
             ])  # fmt: skip
@@ -149,22 +149,22 @@ def test_what_people_say_of_an_answer_is_what_reports_say(tmp_path_factory, said
 def test_the_neighbours_of_a_session_are_those_that_are_wanted(traffic):
     ids = [f"{n:016x}" for n in range(6)]
     sessions = [replace(HEADER, id=one, project=("shop", "bank")[n % 2]) for n, one in enumerate(ids)]
-    traffic.keep(sessions, [])
-    assert traffic.beside(SessionFilter(project="shop"), 3) == (ids[4], ids[0])
-    assert traffic.beside(SessionFilter(), 6) == (None, ids[4])
-    assert traffic.beside(SessionFilter(project="none"), 3) == (None, None)
-    assert traffic.named() == (["bank", "shop"], [])
+    traffic.add(sessions, [])
+    assert traffic.neighbours(SessionFilter(project="shop"), 3) == (ids[4], ids[0])
+    assert traffic.neighbours(SessionFilter(), 6) == (None, ids[4])
+    assert traffic.neighbours(SessionFilter(project="none"), 3) == (None, None)
+    assert traffic.names() == (["bank", "shop"], [])
     assert traffic.count() == 6
 
 
 def test_a_prompt_that_very_many_spans_filled_is_found_too(traffic):
     steps = [step(f"{n:016x}", "a", template="greeting") for n in range(5_001)]
-    traffic.keep([HEADER], [SPAN, *steps])
+    traffic.add([HEADER], [SPAN, *steps])
     assert len(traffic.browse(SessionFilter(template="greeting")).lines) == 1
     assert traffic.browse(SessionFilter(template="other")).lines == ()
 
 
 def test_nothing_is_there_of_a_session_that_is_not_recorded(traffic):
     assert traffic.part("none") is None
-    assert traffic.place_of("none") is None
+    assert traffic.span_position("none") is None
     assert list(traffic.iter_spans("none")) == []

@@ -166,7 +166,7 @@ def test_a_run_of_another_machine_is_refused_as_long_as_that_writes_it(path):
         there.start(sample.run())
         ((held,),) = asked(path, "select holder from run")
         asked(path, "update run set holder = %s", json.dumps({**json.loads(held), "host": "elsewhere", "boot": "b"}))
-        assert here.moment().under_way[0].run == RUN
+        assert here.progress().under_way[0].run == RUN
         for act in (here.resume, here.forget):
             with pytest.raises(StoreBusyError, match=r"is being written by process \d+ on 'elsewhere' since 20\d\d-"):
                 act(RUN)
@@ -331,7 +331,7 @@ def test_connections_to_read_with_are_used_again_and_few_wait(path):
         assert waiting <= 1 + 4 + 1, "one that writes, four that wait, and one that looked results up"
         for _ in range(20):
             store.runs()
-            store.moment()
+            store.progress()
         assert asked(path, count) == [(waiting,)]
     until(lambda: asked(path, count) == [(0,)])
 
@@ -368,7 +368,7 @@ def test_the_same_run_in_a_file_and_on_a_server_is_the_same_in_everything(path, 
             browsing.close()
             shown = [[[kept.result for kept in row.results] for row in page.rows] for page in pages]
             totals = [(page.total, page.place, page.is_last) for page in pages]
-            ends, health = store.endings(run), store.check()
+            ends, health = store.verdict_counts(run), store.check()
             reports = ["".join(write(run)) for write in (as_json, as_csv, as_html)]
             seen.append((run, shown, totals, ends, health.results, reports))
     assert seen[0] == seen[1]

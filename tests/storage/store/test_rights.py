@@ -52,7 +52,7 @@ def test_three_roles_do_what_they_may_and_nothing_else(team):
     with open_store(team("ann")) as store:
         record(store, sample.run(), sample.trials([sample.case(1)]), status="interrupted")
         assert go_on(store, sample.run().id, sample.trials([sample.case(1), sample.case(2)])) == ["case-02"]
-        store.sessions.label([LABEL])
+        store.sessions.add_labels([LABEL])
         record(store, sample.run("gone"), [])
         store.forget("gone")
         assert store.recordings.clear() == 0
@@ -65,7 +65,7 @@ def test_three_roles_do_what_they_may_and_nothing_else(team):
         assert store.sessions.all_labels() == [LABEL]
     assert not store_is_writable(team("bob"))
     with open_store(team("bob")) as store, pytest.raises(StoreError, match="this user may not do that"):
-        store.sessions.label([LABEL])
+        store.sessions.add_labels([LABEL])
 
     for role in ("ann", "bob"):
         for sql in ("drop table evalmark.run", "alter table evalmark.run add column x text", "truncate evalmark.label"):

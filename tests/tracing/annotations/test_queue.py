@@ -96,13 +96,13 @@ def test_recorded_answers_are_known_by_their_spans_and_answers_to_one_input_are_
     ]
     failed = replace(spans[0], id="f" * 16, error="E: x", output=None)
     step = replace(spans[0], id="e" * 16, parent=spans[0].id)
-    store.sessions.keep([session], [*spans, failed, step])
+    store.sessions.add([session], [*spans, failed, step])
     source = Source(ledger=store, project="demo")
     items = source.drawn(ResultFilter())
     assert {(item.span, item.about) for item in items} == {(span.id, f"span:{span.id}") for span in spans}
     assert {source.shown(item).input for item in items} == {"hello", "bye"}
     labels = [label(item, by, liked=number % 3 > 0) for number, item in enumerate(items) for by in ("ann", "bob")]
-    store.sessions.label(labels)
+    store.sessions.add_labels(labels)
     assert len(source.labels(items[:2])) == 4
     found = agreed(source, Part(items=tuple(items), labels=source.labels(items), by="ann"))
     assert found.pairs[0].compared.kappa == 1.0
@@ -120,7 +120,7 @@ def test_a_sample_is_the_same_for_everybody_and_in_no_order_of_the_source(store,
         """Outputs of a run that is written in two goes, or what is recorded."""
         if kind == "run":
             asyncio.run(sink.write([result(f"c{number:03}") for number in range(first, last)]))
-        store.sessions.keep([session], [replace(span, id=f"{number:016x}") for number in range(first, last)])
+        store.sessions.add([session], [replace(span, id=f"{number:016x}") for number in range(first, last)])
 
     store.start(run)
     sink = store.sink("r")

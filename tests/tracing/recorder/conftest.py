@@ -20,7 +20,7 @@ def kept(store):
     def read():
         assert flush(20)
         with open_store(store, read_only=True) as opened:
-            return [opened.sessions.session(one.session.id) for one in reversed(opened.sessions.sessions())]
+            return [opened.sessions.session(one.session.id) for one in reversed(opened.sessions.summaries())]
 
     return read
 

@@ -25,7 +25,7 @@ def sessions_of(ledger: "Store", project: str | None, limit: int) -> "list[Sessi
     Raises:
         ConfigError: nothing is recorded of the project.
     """
-    found = ledger.sessions.sessions(project, limit)
+    found = ledger.sessions.summaries(project, limit)
     if project is not None and not found:
         known = ledger.sessions.projects()
         close = get_close_matches(project, known, n=1)

@@ -59,7 +59,7 @@ def of_project(given: str | None, environ: Mapping[str, str]) -> Selector:
 
     def select(place: str) -> Selection:
         with _recorded(place, f"project {project!r}") as store:
-            found = store.sessions.labelled(project)
+            found = store.sessions.labelled_answers(project)
             known = store.sessions.projects() if not found.cases else []
         refuse_nothing(found, display_location(place), f"project {project!r}", "answers", known)
         return _selected(project, found, [(from_case(case, project=project), case) for case in found.cases])
@@ -78,7 +78,7 @@ def of_template(name: Any) -> Selector:
 
     def select(place: str) -> Selection:
         with _recorded(place, f"prompt {name!r}") as store:
-            found = store.sessions.labelled_template(name)
+            found = store.sessions.labelled_template_outputs(name)
         refuse_nothing(found, display_location(place), f"prompt {name!r}", "outputs", [])
         selected = _selected(name, found, [(from_case(case, template=name), case) for case in found.cases])
         return replace(selected, is_template=True)

@@ -66,7 +66,7 @@ def _shown(run: Run, summary: Summary, found: Gathered | None, quality: str) -> 
 
 
 def _gathered(shelf: Shelf, run: Run, summary: Summary, against: str) -> Gathered | None:
-    labels = 0 if against else shelf.store.sessions.last_label()
+    labels = 0 if against else shelf.store.sessions.last_label_number()
     reads = bool(against or labels or summary.by_target)
     about = About(
         kind="pictures",

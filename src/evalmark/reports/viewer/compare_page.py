@@ -116,8 +116,8 @@ def _metric(asked: str) -> str | None:
 def _rows(shelf: Shelf, runs: tuple[Run, Run], rules: ScoringRules, places: Sequence[RankedCase]) -> list[Row]:
     """Each case with its results, both as the newer run judges."""
     run, baseline = runs
-    now = shelf.browsing(run).of_cases([case_of(place, before=False) for place in places])
-    before = shelf.browsing(baseline).of_cases([case_of(place, before=True) for place in places])
+    now = shelf.browsing(run).results_of_cases([case_of(place, before=False) for place in places])
+    before = shelf.browsing(baseline).results_of_cases([case_of(place, before=True) for place in places])
     judges = (rules.baseline, rules.run)
     return [
         _row(place, *(tuple(_under(judge, kept) for kept in side) for judge, side in zip(judges, sides, strict=True)))

@@ -122,7 +122,7 @@ def baseline_of(shelf: Shelf, run: Run, reference: str) -> Baseline | None:
     """
     if reference != LAST_GREEN:
         return baseline.baseline_of(shelf.store, reference, run)
-    moment = shelf.store.moment()
+    moment = shelf.store.progress()
     about = About(
         kind="last green",
         names=(run.id,),

@@ -31,7 +31,7 @@ def held_to_labels(shelf: Shelf, run: Run, asked: CasesAsked, author: str) -> Ca
 
 def _of_present_answers(shelf: Shelf, run: Run, labels: Sequence[Label]) -> Sequence[Label]:
     """Those that were said of the answers which stand there now; a run that was resumed may have other ones than before."""
-    if not labels or shelf.store.standing(run.id).passes == 1:
+    if not labels or shelf.store.run_progress(run.id).passes == 1:
         return labels
     browsing, contents = shelf.browsing(run), dict[str, str]()
     for number in _numbers(shelf, run, {label.about for label in labels}):

@@ -91,7 +91,7 @@ def _trend(shelf: Shelf, run: Run, baseline: Run, patiently: Patiently) -> Trend
     if sum(side.trials for side in sides) > TESTED:
         if not have_same_rules(run, baseline):  # the store has counted each run by its own rule
             return Trend(baseline=baseline.id, outcome=None, points=None, n=0, is_one_rule=False)
-        counted = shelf.store.shared(run, baseline, beside=any(side.beside != 0 for side in sides))
+        counted = shelf.store.shared_trials(run, baseline, beside=any(side.beside != 0 for side in sides))
         return Trend(baseline=baseline.id, outcome=None, points=counted.points, n=counted.n)
     found = compare(patiently(run), patiently(baseline))
     # Of several targets each has a difference of its own.

@@ -62,7 +62,7 @@ def routes(desk: Desk) -> list[Route]:
 def _answer(desk: Desk, request: Request) -> Response:
     run, standing = desk.run(request), None
     if run.status == "running":
-        standing = desk.shelf.store.standing(run.id)
+        standing = desk.shelf.store.run_progress(run.id)
         if (same := unchanged(request, standing.mark)) is not None:
             return same
         run = desk.run(request)  # not older than what it stood at

@@ -32,7 +32,7 @@ def routes(desk: Desk) -> list[Route]:
 
 
 def _answer(desk: Desk, trends: Trends, gates: Gates, request: Request) -> Response:
-    moment = desk.shelf.store.moment()
+    moment = desk.shelf.store.progress()
     if (same := unchanged(request, moment.mark)) is not None:
         return same
     live = None

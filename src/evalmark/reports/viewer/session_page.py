@@ -80,7 +80,7 @@ def _answer(desk: Desk, request: Request) -> Response:
         part = traffic.part(reference, after or 0)
         if part is None:
             return _led_on(desk, request, reference)
-        newer, older = (None, None) if part.number is None else traffic.beside(asked.wanted, part.number)
+        newer, older = (None, None) if part.number is None else traffic.neighbours(asked.wanted, part.number)
     answers = _answers(desk, part, desk.author(request))
     is_whole = part.shown == part.total
     values = {
@@ -102,12 +102,12 @@ def _answer(desk: Desk, request: Request) -> Response:
 
 def _led_on(desk: Desk, request: Request, reference: str) -> Response:
     """To the session that the command line would show: of an app's key, of the start of an id, of an answer or a step."""
-    span, place = reference, desk.shelf.store.sessions.place_of(reference)
+    span, place = reference, desk.shelf.store.sessions.span_position(reference)
     if place is None:
         named = _meant(desk, reference)
         if named.kind == "session":
             return RedirectResponse(session_path(named.id, f"?{request.url.query}" if request.url.query else ""), 303)
-        span, place = named.id, desk.shelf.store.sessions.place_of(named.id)
+        span, place = named.id, desk.shelf.store.sessions.span_position(named.id)
     if place is None:
         raise HTTPException(404, f"{span} was deleted.")
     session, after = place

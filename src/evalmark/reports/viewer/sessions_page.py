@@ -52,7 +52,7 @@ def _answer(desk: Desk, request: Request) -> Response:
     asked = sessions_asked(request.query_params)
     with desk.shelf.figures.give_way():
         page = traffic.browse(asked.wanted, below=asked.below, above=asked.above, limit=SIZE)
-        projects, templates = traffic.named()
+        projects, templates = traffic.names()
         total = traffic.count()
     values = {
         "asked": asked,

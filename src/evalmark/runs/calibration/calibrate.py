@@ -88,7 +88,7 @@ def prepare(
     if path.is_file() or _FILE.search(wanted.about):
         return _of_file(wanted, path, settings, load)
     if wanted.about in ledger.sessions.projects():
-        found = ledger.sessions.labelled(wanted.about)
+        found = ledger.sessions.labelled_answers(wanted.about)
         evidence = evidence_from_sessions(found, f"project {wanted.about}")
         plan = _plan(wanted, settings, load, labelled_samples(found))
         return CalibrationInput(wanted=wanted, kind="project", name=wanted.about, evidence=evidence, plan=plan)

@@ -38,7 +38,7 @@ def merge_shards(
     """
     run = merged_header([run for _, run in shards], "")
     run = replace(run, id=_id_of(run, [run for _, run in shards]))
-    joined = ledger.join(run, shards, watch)
+    joined = ledger.merge(run, shards, watch)
     kept = ledger.run(run.id)
     remarks = [] if joined.is_new else [_merged_before(run, joined.labels)]
     if joined.damaged:

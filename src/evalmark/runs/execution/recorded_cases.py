@@ -27,7 +27,7 @@ def recorded_cases(project: str, settings: Settings, note: Callable[[str], None]
     place = f"{RECORDED}{project}"
     try:
         with open_store(settings.store, read_only=True) as store:
-            found = store.sessions.labelled(project)
+            found = store.sessions.labelled_answers(project)
             others = [] if found.cases else store.sessions.projects()
     except StoreError as fault:
         raise DataError(f"{place}: {fault}") from fault

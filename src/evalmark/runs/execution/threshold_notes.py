@@ -40,7 +40,7 @@ def with_label_notes(plan: Plan, ledger: RunStore) -> Plan:
 def current_evidence(kind: "Kind", name: str, ledger: Store) -> "LabelEvidence | None":
     """What the labels of a project or a run are now; None where the store has nothing of it, and for files."""
     if kind == "project":
-        return evidence.evidence_from_sessions(ledger.sessions.labelled(name), f"project {name}")
+        return evidence.evidence_from_sessions(ledger.sessions.labelled_answers(name), f"project {name}")
     if kind == "file":
         return None
     try:
@@ -54,5 +54,5 @@ def labels_for_run(ledger: Store, run: Run) -> list[Label]:
     """Everything ever said of the outputs of a run, and of the same outputs elsewhere, in the order in which it was said."""
     contents = {content_fingerprint(r.trial.case.input, r.output.value) for r in run.results}
     gone = (label for label in ledger.sessions.all_labels() if label.about.startswith(about_output(run.id)))
-    found = chain(ledger.sessions.labels_of(contents), gone)
+    found = chain(ledger.sessions.labels_by_content(contents), gone)
     return sorted(dict.fromkeys(found), key=lambda label: label.created)

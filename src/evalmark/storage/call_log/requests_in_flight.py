@@ -103,7 +103,7 @@ class RequestsInFlight:
         lost = {key: passes for key, passes in self._lost.items() if key not in answered}
         _save(db, self.of.run, RequestState(self.of.number, size, under_way, lost))
 
-    def answered(self, answered: Mapping[str, int]) -> None:
+    def mark_answered(self, answered: Mapping[str, int]) -> None:
         """These notes are answered, and that is on the disk."""
         with self._lock:
             for key, note in answered.items():
@@ -111,7 +111,7 @@ class RequestsInFlight:
                     del self._under_way[key]
                 self._lost.pop(key, None)
 
-    def rest(self, db: Connection) -> None:
+    def mark_complete(self, db: Connection) -> None:
         """The run is complete: nothing of it is under way."""
         if self._size or self._lost:
             _save(db, self.of.run, RequestState(self.of.number, self._size))

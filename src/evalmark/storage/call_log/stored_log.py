@@ -50,7 +50,7 @@ def save_calls(db: Connection, entries: Sequence[LogEntry]) -> None:
         for sent, calls in answers.items():
             sent.save(db, {key: call.note for key, call in calls.items()})
     for sent, calls in answers.items():
-        sent.answered({key: call.note for key, call in calls.items()})
+        sent.mark_answered({key: call.note for key, call in calls.items()})
 
 
 def _keep(db: Connection, entries: Sequence[LogEntry]) -> None:

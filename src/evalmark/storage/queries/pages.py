@@ -140,7 +140,7 @@ class ResultBrowser:
         with self._reading():
             return find_candidates(self._db, self._run, wanted, self._pace) is None
 
-    def around(self, wanted: ResultFilter, number: int, known: SearchHits | None = None) -> RowNeighbours:
+    def neighbours(self, wanted: ResultFilter, number: int, known: SearchHits | None = None) -> RowNeighbours:
         """The rows before and after the row of a result, which itself need not be wanted."""
         asked = build_query(self._run, wanted)
         with self._reading():
@@ -165,7 +165,7 @@ class ResultBrowser:
                 return None
             return stored_result(self._db, self._path, self._run, number)
 
-    def beside(self, number: int) -> list[NumberedResult]:
+    def results_of_same_case(self, number: int) -> list[NumberedResult]:
         """All results of the case of a result, that one among them: of other targets, modes and repeats."""
         sql = """
             select o.number from result r join result o
@@ -184,7 +184,7 @@ class ResultBrowser:
                 self._trials = at, read_trial_numbers(self._db, self._run)
             return self._trials[1]
 
-    def answered(self, wanted: ResultFilter) -> list[int]:
+    def numbers_with_output(self, wanted: ResultFilter) -> list[int]:
         """The numbers of all results wanted that have an output, in no order; those that ended in an error have none."""
         query = filter_condition(self._run, wanted)
         # Most results are no errors, and those that are stand in an index: of these alone the output is looked at.
@@ -199,7 +199,7 @@ class ResultBrowser:
         with self._reading():
             return [self._numbers_of(case) for case in cases]
 
-    def of_cases(self, cases: Iterable[TargetCase]) -> list[tuple[NumberedResult, ...]]:
+    def results_of_cases(self, cases: Iterable[TargetCase]) -> list[tuple[NumberedResult, ...]]:
         """The results of each case, by repeat."""
         with self._reading():
             return [tuple(self._kept(number) for number in self._numbers_of(case)) for case in cases]

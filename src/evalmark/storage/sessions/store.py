@@ -57,7 +57,7 @@ class SessionStore:
 
     # Recording.
 
-    def keep(self, sessions: Sequence[Session], spans: Sequence[Span]) -> None:
+    def add(self, sessions: Sequence[Session], spans: Sequence[Span]) -> None:
         """Make spans durable, with the headers of the sessions they are part of; all of them, or none.
 
         A session that is there already goes on: it began when it began, what was dropped is added to what was dropped
@@ -89,7 +89,7 @@ class SessionStore:
             lambda db: [from_sql(p) for (p,) in db.execute("select distinct project from session order by 1")]
         )
 
-    def sessions(self, project: str | None = None, limit: int | None = None) -> list[SessionSummary]:
+    def summaries(self, project: str | None = None, limit: int | None = None) -> list[SessionSummary]:
         """Sessions, the newest first."""
         of = "" if project is None else "where project = ?"
         query = f"""
@@ -125,7 +125,7 @@ class SessionStore:
         """The newest sessions that are wanted; those older than number `below`, or else newer than `above`, nearest first."""
         return self._read(lambda db: session_page(db, self._session, wanted, below=below, above=above, limit=limit))
 
-    def beside(self, wanted: SessionFilter, number: int) -> tuple[str | None, str | None]:
+    def neighbours(self, wanted: SessionFilter, number: int) -> tuple[str | None, str | None]:
         """The ids of the next newer and the next older session that are wanted; None at the ends."""
         return self._read(lambda db: neighbours(db, wanted, number))
 
@@ -133,7 +133,7 @@ class SessionStore:
         """A session with the first spans behind number `after`, as many as fit a page; None where nothing is recorded."""
         return self._read(lambda db: session_part(db, self._span, self._session, identity, after))
 
-    def place_of(self, span: str) -> tuple[str, int] | None:
+    def span_position(self, span: str) -> tuple[str, int] | None:
         """The session of a span, and behind which number its `part` begins that shows it; None where there is no such span."""
         return self._read(lambda db: span_position(db, span))
 
@@ -149,7 +149,7 @@ class SessionStore:
         """How many sessions there are."""
         return self._read(lambda db: int(db.execute("select count(*) from session").get))
 
-    def named(self) -> tuple[list[str], list[str]]:
+    def names(self) -> tuple[list[str], list[str]]:
         """The first 200 names of projects, and of prompts that were filled."""
         return self._read(lambda db: (names(db, "session", "project"), names(db, "span", "template")))
 
@@ -202,27 +202,27 @@ class SessionStore:
         where = f"{_SPANS} where project = ? and parent = '' order by number"
         return self._read(lambda db: [self._span(row) for row in db.execute(where, (sql_text(project),))])
 
-    def answered(self, project: str) -> list[str]:
+    def answers_without_error(self, project: str) -> list[str]:
         """The ids of the answers of a project that did not end in an error, in the order of recording."""
         sql = "select id from span where project = ? and parent = '' and json_extract(content, '$.error') is null order by number"
         return self._read(lambda db: [str(i) for (i,) in db.execute(sql, (sql_text(project),))])
 
-    def filled(self, template: str) -> list[Span]:
+    def template_spans(self, template: str) -> list[Span]:
         """The spans that filled a prompt, in the order of recording."""
         where = f"{_SPANS} where template = ? order by number"
         return self._read(lambda db: [self._span(row) for row in db.execute(where, (sql_text(template),))])
 
-    def labelled(self, project: str) -> LabelledAnswers:
+    def labelled_answers(self, project: str) -> LabelledAnswers:
         """What people say of the answers of a project, and the test cases it makes."""
-        return self._labelled(self.answers(project))
+        return self._with_labels(self.answers(project))
 
-    def labelled_template(self, template: str) -> LabelledAnswers:
+    def labelled_template_outputs(self, template: str) -> LabelledAnswers:
         """What people say of the outputs of a prompt, and the test cases it makes."""
-        return self._labelled(self.filled(template))
+        return self._with_labels(self.template_spans(template))
 
     # Labels.
 
-    def label(self, labels: Sequence[Label]) -> frozenset[str]:
+    def add_labels(self, labels: Sequence[Label]) -> frozenset[str]:
         """Make labels durable, all of them or none; earlier ones stay.
 
         One whose id is there already, and says the same, is not written again; gives the ids of those.
@@ -249,7 +249,7 @@ class SessionStore:
         """Everything ever said about some things, in the order in which it was said."""
         return self._found("about", [sql_text(item) for item in about])
 
-    def labels_of(self, contents: Iterable[str]) -> list[Label]:
+    def labels_by_content(self, contents: Iterable[str]) -> list[Label]:
         """Everything ever said of outputs, wherever these stood; each content is a fingerprint of `content_of`."""
         return self._found("fingerprint", list(contents))
 
@@ -260,7 +260,7 @@ class SessionStore:
         where = f"{_LABELS} where about >= ? and about < ? order by number"
         return self._read(lambda db: [self._label(row) for row in db.execute(where, ends)])
 
-    def last_label(self) -> int:
+    def last_label_number(self) -> int:
         """A number that grows with every label."""
         return self._read(lambda db: int(db.execute("select coalesce(max(number), 0) from label").get))
 
@@ -283,7 +283,7 @@ class SessionStore:
             (session.id, sql_text(session.project), session.dropped, encode_session(session)),
         )
 
-    def _labelled(self, spans: Sequence[Span]) -> LabelledAnswers:
+    def _with_labels(self, spans: Sequence[Span]) -> LabelledAnswers:
         return label_answers(spans, self.labels(about_span(span.id) for span in spans))
 
     def _found(self, column: str, wanted: Sequence[str | bytes]) -> list[Label]:

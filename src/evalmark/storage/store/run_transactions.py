@@ -233,7 +233,7 @@ def finish(
             db.execute(
                 "update result set pass = 0 where run = ? and pass < ? and pass > 0", (writing.number, writing.pass_)
             )
-            asked.rest(db)
+            asked.mark_complete(db)
         else:
             asked.save(db, {})
         db.execute(

@@ -195,7 +195,7 @@ class Store:
         """
         self._access.write(lambda db: run_transactions.forget(db, self.path, run_id, self._here), "the change")
 
-    def join(
+    def merge(
         self, whole: Run, shares: Sequence[tuple["Store", Run]], watch: ResultListener | None = None
     ) -> MergeResult:
         """Write a run with all that its shares hold, each of which stands in the store beside it: all of it, or nothing.
@@ -218,11 +218,11 @@ class Store:
         """
         return self._access.read(lambda db: list_runs(db, self.path, self._here, limit, offset, before=before))
 
-    def moment(self) -> "StoreProgress":
+    def progress(self) -> "StoreProgress":
         """How many runs there are, and how far those have come that are under way."""
         return self._access.read(lambda db: browsing_moment(db, self.path, self._here))
 
-    def standing(self, reference: str) -> "RunProgress":
+    def run_progress(self, reference: str) -> "RunProgress":
         """How far the run has come that a reference names.
 
         Raises:
@@ -265,7 +265,7 @@ class Store:
         """
         return self._access.read(lambda db: search.search_all(db, find_number(db, self.path, run_id), wanted))
 
-    def endings(self, run: Run) -> "VerdictCounts":
+    def verdict_counts(self, run: Run) -> "VerdictCounts":
         """How the trials of a run ended, counted in the file."""
         return self.all_verdict_counts([run])[0]
 
@@ -273,7 +273,7 @@ class Store:
         """The same for each of several runs, with one look into the file."""
         return self._access.read(lambda db: [count_verdicts(db, run.id, len(run.datasets)) for run in runs])
 
-    def shared(self, run: Run, baseline: Run, *, beside: bool = False) -> "SharedTrials":
+    def shared_trials(self, run: Run, baseline: Run, *, beside: bool = False) -> "SharedTrials":
         """How many trials of a run were in an earlier one too, and how many of them passed in each.
 
         `beside` says that some are tests of a prompt that stand beside the headline figure: those are left out.

@@ -71,14 +71,14 @@ class Source:
         """
         if self.browsing is None:
             return tuple(_span_item(one) for one in _drawn(self._spans(), most, seed))
-        among = self.browsing.trials().among(self.browsing.answered(wanted))
+        among = self.browsing.trials().among(self.browsing.numbers_with_output(wanted))
         chosen = _drawn(((trial, (number, trial)) for number, trial in among), most, seed)
         return tuple(
             Item(about=about_output(self.run, format_trial_id(trial)), number=number) for number, trial in chosen
         )
 
     def _spans(self) -> Iterator[tuple[int, str]]:
-        return ((_number_of(one), one) for one in self.ledger.sessions.answered(self.project))
+        return ((_number_of(one), one) for one in self.ledger.sessions.answers_without_error(self.project))
 
     def labels(self, items: Iterable[Item]) -> list[Label]:
         """Everything ever said of some outputs; of a run, of others of it too."""

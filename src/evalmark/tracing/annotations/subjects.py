@@ -213,7 +213,7 @@ def note(ledger: "Store", said: Sequence[tuple[Subject, Word]], created: str | N
         )
         for about, word in said
     ]
-    known = ledger.sessions.label(labels)
+    known = ledger.sessions.add_labels(labels)
     return [label for label in labels if label.id not in known]
 
 

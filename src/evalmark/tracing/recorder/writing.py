@@ -100,7 +100,7 @@ class Writer:
             sessions = dict.fromkeys((*(session for session, _ in group), *self._lost))
             headers = [header(session, self._lost.get(session, 0)) for session in sessions]
             try:
-                self._traffic().keep(headers, [span for _, span in group])
+                self._traffic().add(headers, [span for _, span in group])
             except DataError:
                 self._leave_out_long(group)
                 continue
