@@ -11,7 +11,7 @@ from evalmark.reports.terminal.comparison import comparison_screen
 from evalmark.reports.terminal.console import Look
 from evalmark.reports.text import comparison
 from evalmark.reports.text.side_names import TWO_RUNS, heads_of
-from evalmark.stats.comparison.targets import two_targets
+from evalmark.stats.comparison.compare import two_targets
 
 LONG = "my_company.applications.support"
 

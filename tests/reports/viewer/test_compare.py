@@ -124,7 +124,8 @@ def test_flips_come_first_and_both_cases_are_a_click_away(app, kept):
     assert "It is 1. It <ins>roars</ins>." in text
     for run in (OLD, NEW):
         number = next(
-            n.number for (n,) in kept.browse(run).results_of_cases([("squares.jsonl", "case-001", "app:answer", "single")])
+            n.number
+            for (n,) in kept.browse(run).results_of_cases([("squares.jsonl", "case-001", "app:answer", "single")])
         )
         assert f'href="/runs/{run}/results/{number}"' in text
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from evalmark.core.values.label import Label, current_labels, majority_vote
 from evalmark.core.values.session import Session, Span
 from evalmark.core.values.usage import Usage
-from evalmark.storage.database.searching import containing, within_json
+from evalmark.storage.database.fields import like_pattern, like_pattern_in_json
 from evalmark.storage.sessions.filter import LABEL_STATES, SessionFilter
 from evalmark.storage.sessions.pages import _beginning
 from evalmark.storage.sessions.trees import by_answer, in_order, share_of_time, total_spending
@@ -115,11 +115,11 @@ def test_the_beginning_of_a_long_question_is_read(text, said):
 @given(st.text(max_size=20))
 def test_what_somebody_looks_for_is_found_as_it_is(text):
     # Without SQL: the pattern says each character for itself.
-    pattern = containing(text)
+    pattern = like_pattern(text)
     bare = pattern.decode(errors="surrogatepass") if isinstance(pattern, bytes) else pattern
     assert re.sub("!(.)", r"\1", bare) == f"%{text}%"
     assert not re.search("(?<!!)[%_]", bare[1:-1].replace("!!", ""))
-    assert str(within_json(text)).isascii()
+    assert str(like_pattern_in_json(text)).isascii()
 
 
 WORDS = st.tuples(st.sampled_from(["ann", "bob"]), st.sampled_from([True, False, None]), st.sampled_from(["", "why"]))

@@ -16,8 +16,8 @@ from evalmark.reports.files.compared_writers import comparison_writer_for
 from evalmark.reports.terminal import comparison
 from evalmark.runs.execution.baseline import baseline_of
 from evalmark.stats.comparison.compare import compare as compare_runs
+from evalmark.stats.comparison.compare import two_targets
 from evalmark.stats.comparison.flip_examples import flip_examples
-from evalmark.stats.comparison.targets import two_targets
 from evalmark.storage.store.store import Store, open_store
 
 from . import flags

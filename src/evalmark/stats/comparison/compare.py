@@ -23,6 +23,8 @@ from .missing_values import MissingValues, missing_values, with_unfinished
 from .rule_caveats import rescore_command
 from .scoring_rules import align_rules
 
+_NAMED = 10
+"""Targets that a fault names."""
 MOST_SLICES = 200
 """Tags beyond these are not compared, the rarest first."""
 
@@ -311,3 +313,29 @@ def _adjusted(changes: Sequence[TargetChange]) -> Iterable[TargetChange]:
         overall = replace(target.overall, difference=next(found))
         metrics = tuple(replace(change, difference=next(found)) for change in target.metrics)
         yield replace(target, overall=overall, metrics=metrics)
+
+
+@check_arguments
+def two_targets(run: Run, target: str, against: str) -> tuple[str, str]:
+    """The two, where the run has both; results are read only where its header does not say so.
+
+    Raises:
+        ConfigError: the run has no such target, or both are the same.
+    """
+    if target == against:
+        raise ConfigError(f"compare: --target and --against are both {target!r}; name two targets of {run.id}.")
+    wanted, known = (target, against), run.target.split(", ")
+    if not set(wanted) <= set(known):
+        known = list(dict.fromkeys(result.trial.target for result in run.results))
+    missing = [name for name in wanted if name not in known]
+    if missing:
+        called = " and no target ".join(map(repr, missing))
+        raise ConfigError(f"compare: {run.id} has no target {called}; {_there_are(known)}.")
+    return wanted
+
+
+def _there_are(known: Sequence[str]) -> str:
+    if not known:
+        return "it has no result"
+    more = f" and {len(known) - _NAMED:,} more" if len(known) > _NAMED else ""
+    return f"it has {', '.join(map(repr, known[:_NAMED]))}{more}"

@@ -1,19 +1,16 @@
 """Recorded calls of a run, carried from one store to another as they stand there."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from evalmark.core.values.spending import Spending
-from evalmark.storage.database.connection import Connection
+from evalmark.storage.database.connection import Connection, SelectRows
 from evalmark.storage.database.fields import sql_text
 
 from .rows import COLUMNS, CallRow, is_sound
 from .spending import add_spent
 from .stored_tool_log import put
 from .tool_rows import TOOL_COLUMNS, ToolRow, decode_tool
-
-SelectRows = Callable[[str, Sequence[Any]], list[Any]]
-"""Gives the rows that a statement finds in the other store."""
 
 AT_ONCE = 500
 """Rows in memory at a time."""

@@ -5,7 +5,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, TypeVar
 
+import apsw
+
 T = TypeVar("T")
+
+SelectRows = Callable[[str, Sequence[Any]], list[Any]]
+"""Runs a select statement and returns its rows."""
 
 NO_LIMIT = 2**62
 """A limit that leaves nothing out."""
@@ -110,3 +115,19 @@ class WriteCallback(Protocol):
     """Has something done in the thread that writes, and waits for it; `needed` bytes, about, go to the disk."""
 
     def __call__(self, act: Callable[[Connection], T], what: str, needed: int = 0, /) -> T: ...
+
+
+class FileConnection(apsw.Connection):
+    """SQLite's own, with what else a store asks of a connection: a file tells nothing of who uses it."""
+
+    is_reusable = False
+    """One to a file is opened for each look."""
+
+    def acquire_lock(self, *_whose: int) -> None:
+        """Nothing is held by a connection: the number of its process tells who is there."""
+
+    def release_lock(self, *_whose: int) -> None:
+        """Nothing is held."""
+
+    def is_locked(self, *_whose: int) -> None:
+        """Nobody can say."""

@@ -99,6 +99,26 @@ def sql_text(text: str) -> str | bytes:
     return text
 
 
+def like_pattern(text: str) -> str | bytes:
+    """A pattern for the text as it is.
+
+    >>> like_pattern("50%")
+    '%50!%%'
+    """
+    for special in ("!", "%", "_"):
+        text = text.replace(special, f"!{special}")
+    return sql_text(f"%{text}%")
+
+
+def like_pattern_in_json(text: str) -> str | bytes:
+    r"""A pattern for the text as the store's JSON has it, which is all ASCII.
+
+    >>> print(like_pattern_in_json('a "b" ☺'))
+    %a \"b\" \u263a%
+    """
+    return like_pattern(json.dumps(text)[1:-1])
+
+
 def from_sql(value: object) -> str:
     """The text that `sql_text` was given."""
     text: str = value.decode(errors="surrogatepass") if isinstance(value, bytes) else read_text(value)

@@ -10,8 +10,7 @@ import apsw
 
 from evalmark.core.errors import StoreError
 
-from .connection import Connection
-from .file import FileConnection
+from .connection import Connection, FileConnection
 
 APPLICATION = 0x65766D6B
 """`application_id` of every store: "evmk"."""

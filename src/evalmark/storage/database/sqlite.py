@@ -13,8 +13,8 @@ import apsw
 
 from evalmark.core.errors import StoreError
 
+from .connection import FileConnection
 from .errors import ELSEWHERE, close_on_error, damage_message, store_errors
-from .file import FileConnection
 from .schema import APPLICATION, STEPS, Step, migrate, refuse_newer, version
 
 Notes = Callable[[str], None]

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from evalmark.core.values.score import Verdict
-from evalmark.storage.database.fields import sql_text
-from evalmark.storage.database.searching import containing, within_json
+from evalmark.storage.database.fields import like_pattern, like_pattern_in_json, sql_text
 
 Order = Literal["position", "case", "verdict", "seconds", "score"]
 
@@ -74,12 +73,12 @@ def _conditions(wanted: ResultFilter) -> Iterator[tuple[str, tuple[Any, ...]]]:
         yield f"r.verdict in ({', '.join('?' * len(wanted.verdicts))})", wanted.verdicts
     if wanted.tag:
         is_tagged = "exists (select 1 from json_each(r.content, '$.tags') t where t.value = ?)"
-        yield f"(r.content like ? escape '!' and {is_tagged})", (within_json(wanted.tag), sql_text(wanted.tag))
+        yield f"(r.content like ? escape '!' and {is_tagged})", (like_pattern_in_json(wanted.tag), sql_text(wanted.tag))
     if wanted.text:
         # The JSON is looked at as a text first, which is fast, and then field by field: names of fields do not count.
         held = "(r.{0} like ? escape '!' and exists (select 1 from json_tree(r.{0}) t where t.atom like ? escape '!'))"
         anywhere = " or ".join(held.format(column) for column in ("content", "output", "scores"))
-        inside, bare = within_json(wanted.text), containing(wanted.text)
+        inside, bare = like_pattern_in_json(wanted.text), like_pattern(wanted.text)
         yield f"(cast(r.case_id as text) like ? escape '!' or {anywhere})", (bare, *(inside, bare) * 3)
     if wanted.low is not None or wanted.high is not None:
         about = " and json_extract(j.value, '$.name') = ?" if wanted.metric else ""

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from evalmark.storage.database.connection import Connection
-from evalmark.storage.database.fields import sql_text
-from evalmark.storage.database.searching import containing, within_json
+from evalmark.storage.database.fields import like_pattern, like_pattern_in_json, sql_text
 
 LabelState = Literal["up", "down", "disputed", "not"]
 """What people say of an answer: what more of them say, that as many say the contrary, or that nobody gave a thumb."""
@@ -97,7 +96,7 @@ def _filling(db: Connection, template: str) -> Condition:
 
 def _holding(text: str) -> Condition:
     """A text, or a text within JSON, in what was asked, what was answered and what went wrong."""
-    inside, bare = within_json(text), containing(text)
+    inside, bare = like_pattern_in_json(text), like_pattern(text)
     fields = ("input", "output", "error")
     one = " or ".join(
         f"json_extract(p.content, '$.{field}') like ? escape '!' or json_extract(p.content, '$.{field}') like ? escape '!'"

@@ -1,23 +1,18 @@
 """What people say of the outputs of a run, carried from one store to another, where the run has another id."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from evalmark.core.values.label import about_output
-from evalmark.storage.database.connection import Connection
+from evalmark.storage.database.connection import Connection, SelectRows
 from evalmark.storage.database.fields import sql_text
 
 from .rows import ChecksummedJson, decode_label, encode_label
-
-Look = Callable[[str, Sequence[Any]], list[Any]]
-"""Gives the rows that a statement finds in the other store."""
 
 _OF = ("output", "score")
 """How what a label of a run is about can begin."""
 
 
-def copy_labels(look: Look, db: Connection, run: str, to: str) -> int:
+def copy_labels(look: SelectRows, db: Connection, run: str, to: str) -> int:
     """Carry every label on outputs and scores of a run, as part of a transaction; they are about the run `to` then.
 
     Those that were carried before are not carried again; gives how many were.

@@ -8,9 +8,8 @@ from typing import Any
 import apsw
 
 from evalmark.core.errors import StoreError
-from evalmark.storage.database.connection import Connection, StoreLocation
+from evalmark.storage.database.connection import Connection, FileConnection, StoreLocation
 from evalmark.storage.database.errors import store_errors
-from evalmark.storage.database.file import FileConnection
 from evalmark.storage.database.schema import STEPS
 from evalmark.storage.database.sqlite import Notes, open_read_only_file
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from evalmark.core.errors import StoreError
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result
-from evalmark.storage.call_log.transfer import CallTransfer, SelectRows, add_run_spending
-from evalmark.storage.database.connection import Connection, StoreLocation
+from evalmark.storage.call_log.transfer import CallTransfer, add_run_spending
+from evalmark.storage.database.connection import Connection, SelectRows, StoreLocation
 from evalmark.storage.database.errors import store_errors
 from evalmark.storage.database.fields import sql_text
 from evalmark.storage.database.schema import transaction

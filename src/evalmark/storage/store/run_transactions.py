@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from typing import Any
 
 from evalmark.core.errors import StoreBusyError, StoreError
 from evalmark.core.values.run import Run
@@ -10,14 +11,20 @@ from evalmark.core.values.score import Result, Trial
 from evalmark.storage.call_log import requests_in_flight, spending
 from evalmark.storage.call_log.requests_in_flight import RequestsInFlight, RunPass
 from evalmark.storage.database.connection import Connection, StoreLocation
-from evalmark.storage.database.fields import sql_text
+from evalmark.storage.database.fields import sql_real, sql_text
 from evalmark.storage.database.holder import Holder, from_text, to_text, writer_has_ended
 from evalmark.storage.database.schema import transaction
 from evalmark.storage.results.masking import masked_id, masked_result
 from evalmark.storage.results.rows import ResultRow, decode_run, encode_result, encode_run
 
-from .scored import IDENTITY, identity, keep_values
-
+IDENTITY = ("dataset", "case_id", "target", "repeat", "mode", "fingerprint")
+"""Columns that no two results of a run share."""
+_KEEP = f"""
+    insert into scored (run, metric, value, result)
+    select r.run, ?, cast(? as double precision), r.number from result r
+    where r.run = ? and {" and ".join(f"r.{name} = ?" for name in IDENTITY)}
+    on conflict do nothing
+"""  # noqa: S608  columns, not data
 _NAMED = ("run", "pass", "source", *ResultRow._fields)
 _INSERT = f"""
     insert into result ({", ".join(_NAMED)}) values ({", ".join("?" * len(_NAMED))})
@@ -176,7 +183,7 @@ def write(
         if writing.pass_ > 1:
             db.executemany(
                 _REPLACE_EDITED,
-                ((writing.number, *identity(row), writing.pass_) for row, _ in kept),
+                ((writing.number, *result_identity(row), writing.pass_) for row, _ in kept),
             )
 
 
@@ -186,7 +193,7 @@ def put(
     """Put results into a run, as part of a transaction; `head` is its number and the pass that found them."""
     order = {sql_text(name): number for number, name in enumerate(sources)}
     db.executemany(_INSERT, ((*head, order.get(row.dataset, len(order)), *row) for row, _ in kept))
-    keep_values(db, head[0], kept)
+    index_scores(db, head[0], kept)
 
 
 def _confirm(db: Connection, writing: HeldRun, seen: Sequence[ConfirmedResult]) -> None:
@@ -268,3 +275,21 @@ def forget(db: Connection, path: StoreLocation, run_id: str, here: Holder) -> No
         requests_in_flight.forget(db, row[0])
         db.execute("delete from run where number = ?", (row[0],))
     requests_in_flight.remove_stale_notes(db, path)
+
+
+def result_identity(row: ResultRow) -> tuple[Any, ...]:
+    """What tells a result from the others of its run."""
+    return row.dataset, row.case_id, row.target, row.repeat, row.mode, row.fingerprint
+
+
+def index_scores(db: Connection, run: int, kept: Iterable[tuple[ResultRow, Result]]) -> None:
+    """Have results that are in the store found by their scores.
+
+    What a result had before it was written anew stays: whoever reads compares it with the result.
+    """
+    given: list[tuple[Any, ...]] = []
+    for row, result in kept:
+        of = (run, *result_identity(row))
+        values = ((sql_text(score.name), sql_real(score.value)) for score in result.scores)
+        given += [(*one, *of) for one in values if one[1] is not None]
+    db.executemany(_KEEP, given)

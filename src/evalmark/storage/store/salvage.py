@@ -16,16 +16,16 @@ from evalmark.core.values.run import Run
 from evalmark.storage.call_log.rows import COLUMNS, CallRow, decode_call, encode_call
 from evalmark.storage.call_log.stored_tool_log import put
 from evalmark.storage.call_log.tool_rows import TOOL_COLUMNS, ToolRow, decode_tool
+from evalmark.storage.database.connection import FileConnection
 from evalmark.storage.database.errors import store_errors
 from evalmark.storage.database.fields import read_int, sql_text
-from evalmark.storage.database.file import FileConnection
 from evalmark.storage.database.open import parse_store_location
 from evalmark.storage.database.schema import transaction
 from evalmark.storage.database.sqlite import open_writable_file
 from evalmark.storage.postgres.addresses import is_address
 from evalmark.storage.results.rows import ResultRow, decode_result, decode_run, encode_result, encode_run
 
-from .scored import keep_values
+from .run_transactions import index_scores
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +105,7 @@ class _Rescue:
             if run not in self.known:
                 self._insert_run(run, _stand_in(run), "interrupted", pass_)
             self.db.execute(_INSERT_RESULT, (*head, *row))
-            keep_values(self.db, run, [(row, result)])
+            index_scores(self.db, run, [(row, result)])
             self.saved += 1
 
     def calls(self) -> None:
