@@ -1,10 +1,9 @@
 # `make` runs all checks. Another Python: `make PYTHON=python3.13`.
 PYTHON ?= .venv/bin/python
 
-.PHONY: all check format lint types architecture test sweep integration bench pictures docs clean
+.PHONY: all check format lint types architecture test slow sweep integration bench pictures docs clean
 
-all: check
-	$(PYTHON) -m pytest -n auto --ignore=tests/test_architecture.py
+all: check test slow
 
 check: format lint types architecture
 
@@ -17,13 +16,17 @@ lint: | $(PYTHON)
 types: | $(PYTHON)
 	$(PYTHON) -m mypy
 
-# Which room may import which: the contracts stand in pyproject.toml.
+# Which package may import which: the contracts stand in pyproject.toml.
 architecture: | $(PYTHON)
 	$(PYTHON) -c "from importlinter.cli import lint_imports; raise SystemExit(lint_imports())"
 
 # The tests as the README runs them.
 test: | $(PYTHON)
 	$(PYTHON) -m pytest -n auto
+
+# The tests that need a browser, a database server or many processes; `make test` leaves them out, CI runs them after it.
+slow: | $(PYTHON)
+	$(PYTHON) -m pytest -n auto -m "slow and not sweep"
 
 # The slow, exhaustive forms of some tests; and all others with examples that nobody has drawn before.
 sweep: | $(PYTHON)

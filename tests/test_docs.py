@@ -64,7 +64,7 @@ def test_the_map_shows_the_layers_that_the_contract_holds():
 
 
 def test_the_map_is_two_pages():
-    assert len((ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").split()) <= 1_300
+    assert len((ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").split()) <= 1_500
 
 
 def test_every_page_is_linked_from_the_readme_and_from_the_map():

@@ -15,7 +15,26 @@ FILES = sorted(SOURCE.rglob("*.py"))
 PACKAGES = sorted(path.parent.name for path in SOURCE.glob("*/__init__.py"))
 PUBLIC = sorted(path.stem for path in SOURCE.glob("*.py") if not path.stem.startswith("__"))
 METAPHORS = frozenset(
-    "board book brief conduct crew desk door errand errands hand house knock ledger lender room seat sitting wing".split()
+    [
+        "board",
+        "book",
+        "brief",
+        "conduct",
+        "crew",
+        "desk",
+        "door",
+        "errand",
+        "errands",
+        "hand",
+        "house",
+        "knock",
+        "ledger",
+        "lender",
+        "room",
+        "seat",
+        "sitting",
+        "wing",
+    ]
 )
 
 

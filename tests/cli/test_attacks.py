@@ -10,6 +10,8 @@ import pytest
 
 from evalmark.core.values.plain_data import MAX_ITEMS, plain
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = """
 import asyncio, os, sys, threading, time
 from evalmark import Score

@@ -12,6 +12,8 @@ from evalmark.reports.files.options import Options
 from evalmark.reports.files.run_json import as_jsonl
 from evalmark.store import open_store
 
+pytestmark = pytest.mark.slow
+
 SLOW = """
 import os, pathlib, time
 

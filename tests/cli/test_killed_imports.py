@@ -13,6 +13,8 @@ from evalmark.store import open_store
 from . import killing
 from .killing import HOWS
 
+pytestmark = pytest.mark.slow
+
 RUNS, RESULTS = 2, 30
 
 

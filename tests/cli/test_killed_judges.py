@@ -10,6 +10,8 @@ from evalmark.testing.scripted import ScriptedServer
 
 from .killing import CASES, HOWS, JOBS, attempts, verdict, write_suite
 
+pytestmark = pytest.mark.slow
+
 JUDGES = ["openai/one", "openai/two"]
 CALLS = CASES * len(JUDGES)
 

@@ -12,6 +12,8 @@ from evalmark.testing.scripted import ScriptedServer
 from . import killing
 from .killing import CASES, HOWS, verdict, write_suite
 
+pytestmark = pytest.mark.slow
+
 WHOLE = [["complete", CASES, CASES]]
 """One run with all results, and as many calls."""
 

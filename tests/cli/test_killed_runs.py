@@ -6,6 +6,8 @@ import pytest
 
 from .killing import CASES, HOWS, attempts, write_suite
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def attempt(tmp_path_factory):

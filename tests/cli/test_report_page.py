@@ -7,6 +7,8 @@ import pytest
 from evalmark.store import open_store
 from tests.reports.viewer.chromium import chromium
 
+pytestmark = pytest.mark.slow
+
 BOT = "def answer(text):\n    return text.upper()\n"
 
 

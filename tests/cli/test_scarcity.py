@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 resource = pytest.importorskip("resource", reason="limits of a process are POSIX's")
 
 TARGET = """

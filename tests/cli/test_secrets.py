@@ -14,6 +14,8 @@ from evalmark.inputs.documents.known import MASK, _plain
 from evalmark.store import open_store
 from tests.inputs.documents.test_known import KEY, SPELLINGS
 
+pytestmark = pytest.mark.slow
+
 PASSWORD = "hunter2-of-the-db"  # noqa: S105  made up
 DOMAIN_KEY = "dk_4711aB3-9f8e7d6c"
 TARGET = f"""

@@ -12,6 +12,8 @@ from evalmark.store import open_store
 
 from .test_interrupt import CASES, SLOW, asked, results_so_far, wait_for
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def suite(world):

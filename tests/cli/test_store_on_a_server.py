@@ -17,6 +17,8 @@ from tests.storage.store.places import until
 
 from .test_interrupt import CASES, asked, suite  # noqa: F401  a fixture
 
+pytestmark = pytest.mark.slow
+
 PASSWORD = "".join(["cAn", "ArY7"])  # the canary stands nowhere as it is
 
 

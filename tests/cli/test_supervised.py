@@ -16,6 +16,8 @@ from evalmark.store import open_store
 
 from .test_interrupt import wait_for
 
+pytestmark = pytest.mark.slow
+
 TARGETS = """
 import asyncio, contextlib, ctypes, io, os, signal, sys, threading, time
 

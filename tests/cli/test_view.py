@@ -21,6 +21,8 @@ from evalmark.core.values.score import Trial
 from evalmark.errors import ConfigError
 from evalmark.store import open_store
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
 pytest.importorskip("uvicorn", reason="uvicorn is not installed: pip install 'evalmark[view]'")
 

@@ -12,6 +12,8 @@ from evalmark.core.foreign.named_objects import load_object
 from evalmark.errors import ConfigError
 from tests.importing import own_imports
 
+pytestmark = pytest.mark.slow
+
 FOREIGN = """
 import pathlib
 pathlib.Path(__file__).with_suffix(".ran").touch()

@@ -14,7 +14,10 @@ from tests.conftest import ROOT
 
 from .killed_child import AT_ONCE, QUESTIONS
 
-pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="processes cannot be killed like that here")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="processes cannot be killed like that here"),
+]
 
 
 def start(path, server) -> subprocess.Popen[str]:

@@ -20,6 +20,8 @@ from tests.storage.store.places import until
 
 from .test_run_html import many
 
+pytestmark = pytest.mark.slow
+
 expect = playwright.expect
 NAMED = "table.all tbody:not([hidden]) bdi"
 SHARED = "A long passage that many cases share. " * 20

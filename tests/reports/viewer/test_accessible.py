@@ -18,6 +18,8 @@ from .chromium import chromium, served
 from .conftest import a_run, from_browser, keep, keep_calls, result, shown
 from .looking import ALL, FOUND, MADE, context_of, faults_of
 
+pytestmark = pytest.mark.slow
+
 PAGE = run_path(RUN)
 MATRIX, LIVE, EMPTY = "20261121-111500-aaaa", "20261121-121500-bbbb", "20261121-131500-cccc"
 """Runs with two targets, under way, and without a case."""

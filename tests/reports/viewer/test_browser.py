@@ -19,6 +19,8 @@ from .chromium import chromium, playwright, served, too_wide
 from .conftest import a_run, keep, keep_calls, result
 from .payloads import PAYLOADS
 
+pytestmark = pytest.mark.slow
+
 expect = playwright.expect
 RUN = "20261121-101500-3f9a"
 TEXTS = ["\n".join(PAYLOADS[first : first + 4]) for first in range(0, len(PAYLOADS), 4)]

@@ -18,6 +18,8 @@ from .payloads import PAYLOADS
 from .chromium import chromium, playwright, served, too_wide  # isort: skip
 from .test_browser import Watched, attacked  # isort: skip
 
+pytestmark = pytest.mark.slow
+
 expect = playwright.expect
 OLD, NEW, BAD, WORSE = (f"2026112{day}-101500-3f9a" for day in range(1, 5))
 HALF = len(PAYLOADS) // 2

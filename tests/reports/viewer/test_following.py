@@ -16,6 +16,8 @@ from evalmark.store import Store, open_store
 from .chromium import chromium, playwright, served
 from .conftest import a_run, keep, result
 
+pytestmark = pytest.mark.slow
+
 expect = playwright.expect
 RUN = "20261121-101500-3f9a"
 SOON = 20_000

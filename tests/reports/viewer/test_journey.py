@@ -15,6 +15,8 @@ from .chromium import chromium, playwright
 from .looking import context_of, faults_of
 from .printed import pages_of
 
+pytestmark = pytest.mark.slow
+
 expect = playwright.expect
 BOT = '''"""Knows the squares of small numbers."""
 

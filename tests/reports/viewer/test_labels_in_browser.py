@@ -16,6 +16,8 @@ from .conftest import a_run, keep, result
 from .payloads import PAYLOADS
 from .test_browser import attacked
 
+pytestmark = pytest.mark.slow
+
 RUN, OTHER, HOSTILE = "20261121-101500-3f9a", "20261121-111500-aaaa", "20261121-121500-bbbb"
 BLIND = "20261121-131500-cccc"
 QUEUE = f"/label/queue?what=run:{BLIND}&n=4"

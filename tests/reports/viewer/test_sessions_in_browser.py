@@ -15,6 +15,8 @@ from .payloads import PAYLOADS
 from .test_browser import TEXTS, Watched
 from .test_sessions import record_month
 
+pytestmark = pytest.mark.slow
+
 OF_A_SESSION = 6
 """Texts, each of them an answer with two steps."""
 

@@ -30,6 +30,8 @@ from evalmark.testing.sinks import MemorySink
 
 from .stories import LIMITS, STORIES, Is, Story, Upper, asking, elsewhere, here, place, plain, run_leaping, talk, trials
 
+pytestmark = pytest.mark.slow
+
 
 def lost_at(seed, least, most, hands=20):
     """Hands that end after so many messages, some of them while they get ready."""

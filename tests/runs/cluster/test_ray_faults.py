@@ -15,6 +15,8 @@ from evalmark.store import open_store
 
 from .conftest import NODE
 
+pytestmark = pytest.mark.slow
+
 CASES = 300
 JOBS = 8
 APP = """

@@ -11,6 +11,8 @@ import yaml
 
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.slow
+
 PAGE = (ROOT / "docs" / "cluster.md").read_text(encoding="utf-8")
 
 

@@ -18,6 +18,8 @@ from evalmark.store import open_store
 from evalmark.testing.scripted import ScriptedServer
 from evalmark.testing.sinks import MemorySink
 
+pytestmark = pytest.mark.slow
+
 TARGETS = """
 import asyncio, ctypes, os, signal, sys, threading, time
 

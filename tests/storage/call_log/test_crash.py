@@ -11,6 +11,8 @@ from tests.storage.store.conftest import doomed  # noqa: F401  a fixture
 from .calls import COUNT, call, key, tool_call
 from .conftest import RUN, find
 
+pytestmark = pytest.mark.slow
+
 SAMPLE = 36
 HOWS = ["before", "torn", "after"]
 

@@ -25,6 +25,8 @@ from tests.storage.store import sample
 from .calls import call, failed, key
 from .conftest import RUN, break_off, find, keep, send
 
+pytestmark = pytest.mark.slow
+
 FIRST = RunPass(1, 1)
 
 

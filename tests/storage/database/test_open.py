@@ -8,6 +8,8 @@ import pytest
 from evalmark.storage.database.open import parse_store_location
 from evalmark.storage.postgres.addresses import ServerLocation
 
+pytestmark = pytest.mark.slow
+
 USES_A_FILE = """
 import sys
 from evalmark.storage.store.location import store_exists, store_is_writable

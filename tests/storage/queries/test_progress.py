@@ -16,6 +16,8 @@ from tests.storage.store import sample
 from tests.storage.store.conftest import go_on, record, save
 from tests.storage.store.places import until
 
+pytestmark = pytest.mark.slow
+
 EVERYWHERE = True
 
 

@@ -13,6 +13,8 @@ from evalmark.store import open_store
 
 from . import sample
 
+pytestmark = pytest.mark.slow
+
 WHOLE = [sample.answered(trial) for trial in sample.trials([sample.case(n) for n in range(20)])]
 SAMPLE = 36
 BATCH = 3

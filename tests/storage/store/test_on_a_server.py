@@ -31,6 +31,8 @@ from . import sample
 from .conftest import go_on, record, save
 from .places import until
 
+pytestmark = pytest.mark.slow
+
 psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'evalmark[postgres]'")
 RUN = sample.run().id
 MANY = 8

@@ -20,6 +20,8 @@ from . import sample
 from .conftest import record, save
 from .places import in_a_file, until
 
+pytestmark = pytest.mark.slow
+
 EVERYWHERE = True
 
 
