@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .scoring.builtin.structured_output import StructuredOutput
     from .scoring.builtin.tool_calls import ToolCalls
     from .stats.comparison.compare import compare
-    from .tracing.recorder.door import record
+    from .tracing.recorder.record import record
 
 __all__ = [
     "Case",
@@ -91,6 +91,6 @@ __getattr__ = deferred(
         "evaluate": "evalmark.runs.execution.evaluation",
         "evaluate_async": "evalmark.runs.execution.evaluation",
         "expect": "evalmark.harness.evals.expectation",
-        "record": "evalmark.tracing.recorder.door",
+        "record": "evalmark.tracing.recorder.record",
     },
 )

@@ -1,31 +1,42 @@
-"""Records what an app does for its users, and never slows or breaks it."""
+"""Record what an app does for its users, in the store, as a source of test cases.
+
+`record` is the decorator and context manager, `step` records the steps of an answer, and `flush` waits until everything is
+stored. `callback_handler` records LangChain and LangGraph, `span_processor` records OpenTelemetry spans. Recording does not
+slow the app down noticeably and never raises.
+"""
 
 from typing import TYPE_CHECKING
 
 from evalmark.core.lazy import deferred
 
 if TYPE_CHECKING:
-    from evalmark.tracing.recorder.desks import flush
-    from evalmark.tracing.recorder.door import record, step
-    from evalmark.tracing.recorder.under_way import OpenSession, OpenSpan, current
+    from evalmark.tracing.recorder.langchain import callback_handler
+    from evalmark.tracing.recorder.otel import span_processor
+    from evalmark.tracing.recorder.record import record, step
+    from evalmark.tracing.recorder.span_queue import flush
+    from evalmark.tracing.recorder.spans import OpenSession, OpenSpan, current
 
 __all__ = [
     "OpenSession",
     "OpenSpan",
+    "callback_handler",
     "current",
     "flush",
     "record",
+    "span_processor",
     "step",
 ]
 
 __getattr__ = deferred(
     __name__,
     {
-        "OpenSession": "evalmark.tracing.recorder.under_way",
-        "OpenSpan": "evalmark.tracing.recorder.under_way",
-        "current": "evalmark.tracing.recorder.under_way",
-        "flush": "evalmark.tracing.recorder.desks",
-        "record": "evalmark.tracing.recorder.door",
-        "step": "evalmark.tracing.recorder.door",
+        "OpenSession": "evalmark.tracing.recorder.spans",
+        "OpenSpan": "evalmark.tracing.recorder.spans",
+        "callback_handler": "evalmark.tracing.recorder.langchain",
+        "current": "evalmark.tracing.recorder.spans",
+        "flush": "evalmark.tracing.recorder.span_queue",
+        "record": "evalmark.tracing.recorder.record",
+        "span_processor": "evalmark.tracing.recorder.otel",
+        "step": "evalmark.tracing.recorder.record",
     },
 )

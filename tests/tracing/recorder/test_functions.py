@@ -409,12 +409,14 @@ def test_texts_of_100_000_characters_come_back_whole(store, answers):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        pytest.param(lambda: record(""), "takes the name of a project", id="no project"),
-        pytest.param(lambda: record(len), "takes the name of a project", id="put bare on a function"),
+        pytest.param(lambda: record(""), "the first argument is the name of a project", id="no project"),
+        pytest.param(lambda: record(len), "the first argument is the name of a project", id="put bare on a function"),
         pytest.param(lambda: record("p", sample=2), "share of sessions, from 0 to 1", id="a share above one"),
         pytest.param(lambda: record("p", redact="x"), "a function from a text to a text", id="a redactor that is none"),
-        pytest.param(lambda: record("p")(3), "put on a function", id="around no function"),
-        pytest.param(lambda: record.step(kind="llm"), "step, model, tool, retrieval; found 'llm'", id="no such kind"),
+        pytest.param(lambda: record("p")(3), "decorates a function", id="around no function"),
+        pytest.param(
+            lambda: record.step(kind="llm"), "kind is .llm.; use one of step, model, tool, retrieval", id="no such kind"
+        ),
     ],
 )
 def test_a_wrong_call_is_said_when_the_app_starts(call, message):

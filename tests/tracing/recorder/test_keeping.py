@@ -16,8 +16,8 @@ from evalmark import record
 from evalmark.inputs.documents.masking import masked
 from evalmark.recording import flush
 from evalmark.store import open_store
-from evalmark.tracing.recorder import desks
-from evalmark.tracing.recorder.desks import MOST_WAITING
+from evalmark.tracing.recorder import span_queue
+from evalmark.tracing.recorder.span_queue import MAX_WAITING_SPANS
 
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJlLW9mLWl0"
 KEY = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nabc+/=\n-----END RSA PRIVATE KEY-----"
@@ -185,13 +185,13 @@ def test_what_comes_too_fast_is_dropped_and_counted(store, kept):
     answer = record("demo", store=store)(lambda question: question)
     store.mkdir()  # nothing can be written there, for now
     with record("demo", store=store):
-        for number in range(MOST_WAITING + 25):
+        for number in range(MAX_WAITING_SPANS + 25):
             answer(number)
         assert not flush(0.05)
         answer("one more")
     store.rmdir()
     (session,) = kept()
-    assert (len(session.answers), session.dropped) == (MOST_WAITING, 26)
+    assert (len(session.answers), session.dropped) == (MAX_WAITING_SPANS, 26)
 
 
 def test_a_store_that_fails_is_one_line_in_the_log(store, answers, caplog):
@@ -337,7 +337,7 @@ def test_a_child_records_for_itself(store):
 @pytest.mark.skipif(not hasattr(signal, "SIGXFSZ"), reason="this system has no limit on the size of files")
 def test_a_disk_that_is_full_keeps_what_it_has_and_the_app_goes_on(store):
     done = app(store, "full")
-    assert (done.returncode, done.stderr.count("cannot be kept")) == (0, 1)
+    assert (done.returncode, done.stderr.count("cannot be stored")) == (0, 1)
     assert recorded(store)[0] == "x"
 
 
@@ -345,7 +345,7 @@ def test_the_end_does_not_wait_for_a_store_that_fails(store):
     store.mkdir()
     done = app(store, "ends")  # which has a minute, and the store fails for as long as anybody waits
     assert done.returncode == 0
-    assert done.stderr.count("cannot be kept") == 1
+    assert done.stderr.count("cannot be stored") == 1
 
 
 def record_one(store):
@@ -387,9 +387,9 @@ def test_a_thread_that_has_nothing_to_do_ends_and_lets_go_of_the_file(store, kep
     answer = record("demo", store=store)(lambda question: question)
     answer("first")
     assert flush(5)
-    desk = desks.desk_for(store)
-    with desk._lock:
-        assert desk.held
-    assert not desk.may_end() or desk._thread is None
+    queue = span_queue.queue_for(store)
+    with queue._lock:
+        assert queue.connections
+    assert not queue.may_end() or queue._thread is None
     answer("second")
     assert sorted(s.answers[0].input for s in kept()) == ["first", "second"]

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from evalmark.core.values.usage import Usage
-from evalmark.tracing.recorder.otel import Ended, answers_of
+from evalmark.tracing.recorder.otel import EndedSpan, spans_of_trace
 
 ASKED = [{"role": "user", "parts": [{"type": "text", "content": "Weather in Oslo?"}]}]
 SAID = [
@@ -47,7 +47,7 @@ FOUND = {
 
 def ended(id_, attributes, parent="", started=0, seconds=1, **more):
     start = (1_700_000_000 + started) * 10**9
-    return Ended(
+    return EndedSpan(
         trace="f" * 32,
         id=id_,
         parent=parent,
@@ -59,7 +59,7 @@ def ended(id_, attributes, parent="", started=0, seconds=1, **more):
 
 
 def read(*spans):
-    return {span.name: span for span in answers_of(list(spans), "demo", {"sample": 0})}
+    return {span.name: span for span in spans_of_trace(list(spans), "demo", {"sample": 0})}
 
 
 def test_each_operation_is_read_by_the_conventions():
@@ -92,12 +92,12 @@ def test_each_operation_is_read_by_the_conventions():
     ],
 )
 def test_any_attribute_is_read(attributes):
-    (span,) = answers_of([ended("1" * 16, attributes)], "demo", {"sample": 0})
+    (span,) = spans_of_trace([ended("1" * 16, attributes)], "demo", {"sample": 0})
     assert span.usage is None
 
 
 def test_a_trace_without_genai_is_nothing():
-    assert list(answers_of([ended("1" * 16, {"http.method": "GET"})], "demo", {})) == []
+    assert list(spans_of_trace([ended("1" * 16, {"http.method": "GET"})], "demo", {})) == []
 
 
 def test_spans_that_are_each_others_parents_end():

@@ -1,4 +1,4 @@
-"""What a chain of LangChain does, or a graph of LangGraph, recorded by a callback handler."""
+"""Record LangChain chains and LangGraph graphs with a callback handler."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,26 +8,36 @@ from evalmark.core.lazy import need
 from evalmark.core.values.session import SpanKind
 from evalmark.runs.transcripts.contents import get_field
 
-from .door import record
-from .under_way import CURRENT, OpenSession, OpenSpan
+from .record import record
+from .spans import CURRENT, OpenSession, OpenSpan
 
 MOST_OPEN = 10_000
-"""Runs that may be under way; a run that LangChain never ends is forgotten when so many more have begun."""
+"""Largest number of open runs; the oldest is discarded beyond it, since LangChain does not end every run."""
 _HIDDEN = "langsmith:hidden"
-"""The tag of runs that are LangChain's own business."""
+"""The tag of internal runs of LangChain."""
 _KEYS = ("session_id", "thread_id", "conversation_id")
-"""Under which the metadata of a run may hold what the app knows the session by."""
+"""Keys in the metadata of a run that may hold the session key of the app."""
 
 
 def callback_handler(project: str, **options: Any) -> Any:
-    """A handler for `config={"callbacks": [...]}`: each invocation is an answer, and what happens in it are its steps.
+    """Create a callback handler that records each invocation of a chain or graph as an answer with its steps.
 
-    Inside of an answer that is recorded otherwise it adds steps to that one. `options` are those of `record`; a
-    `session_id` or `thread_id` in the metadata or the configuration of a run says which session it is part of.
+    Inside of an answer that is already being recorded, it adds steps to that answer.
+
+    Args:
+        project: The name under which the sessions are found.
+        options: The options of `record`. Without `session`, a `session_id` or `thread_id` in the metadata or the
+            configuration of a run is the session key.
+
+    Returns:
+        A handler for `config={"callbacks": [...]}`.
 
     Raises:
-        ConfigError: an option cannot be used.
+        ConfigError: An option is not valid.
         MissingExtraError: langchain-core is not installed.
+
+    Example:
+        `chain.invoke(question, config={"callbacks": [callback_handler("demoChatGPT")]})`
     """
     base = need("langchain_core.callbacks", "langchain").BaseCallbackHandler
     handler: Any = type("EvalmarkCallbackHandler", (_Handler, base), {"run_inline": True})()
@@ -36,21 +46,21 @@ def callback_handler(project: str, **options: Any) -> Any:
 
 
 class _Handler:
-    """What LangChain calls; each run of its own is a span, found again by its id."""
+    """The methods that LangChain calls; each run is a span, found by the id of the run."""
 
     def begin(self, project: str, options: Mapping[str, Any]) -> None:
-        """Say where the spans go."""
+        """Set the project and the options of `record`."""
         self._project, self._options = project, dict(options)
-        record(project, **options)  # so that a wrong option is said now
+        record(project, **options)  # reports wrong options at once
         self._open: dict[UUID, OpenSpan] = {}
-        self._above: dict[UUID, UUID | None] = {}
+        self._parents: dict[UUID, UUID | None] = {}
 
     def on_chain_start(self, serialized: Any, inputs: Any, **more: Any) -> None:
         self._start("step", inputs, serialized, more)
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **more: Any) -> None:
         span, inputs = self._open.get(run_id), more.get("inputs")
-        if span is not None and inputs is not None:  # of what is streamed, only the end knows what went in
+        if span is not None and inputs is not None:  # for streams, only the end event has the input
             span.input = inputs
         self._end(run_id, outputs)
 
@@ -91,36 +101,36 @@ class _Handler:
             return
         first = next(iter(next(iter(get_field(response, "generations") or ()), ()) or ()), None)
         message = get_field(first, "message")
-        said = get_field(message, "response_metadata") or {}
+        metadata = get_field(message, "response_metadata") or {}
         counted = get_field(message, "usage_metadata") or get_field(get_field(response, "llm_output"), "token_usage")
         span.usage = None if counted is None else dict(counted)
-        span.model = str(get_field(said, "model_name") or span.model)
+        span.model = str(get_field(metadata, "model_name") or span.model)
         self._end(run_id, get_field(first, "text") if message is None else message)
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **more: Any) -> None:
         self._end(run_id, error=error)
 
     def _start(self, kind: SpanKind, given: Any, serialized: Any, more: Mapping[str, Any]) -> None:
-        """Begin the span of a run, unless LangChain hides it; its steps are then those of the run around it."""
-        run, above = more["run_id"], more.get("parent_run_id")
+        """Start the span of a run; the steps of a hidden run are recorded as steps of the run around it."""
+        run, parent_run = more["run_id"], more.get("parent_run_id")
         self._forget_oldest()
-        self._above[run] = above
+        self._parents[run] = parent_run
         if _HIDDEN in (more.get("tags") or ()):
             return
-        parent = self._around(above)
+        parent = self._outer_span(parent_run)
         session = self._session(more.get("metadata") or {}) if parent is None else parent.session
         name = more.get("name") or get_field(serialized, "name") or ""
         span = OpenSpan(session, parent, kind="run" if parent is None and kind == "step" else kind, name=str(name))
-        span.asked(given)
+        span.set_input(given)
         span.model = str(get_field(more.get("metadata"), "ls_model_name") or "")
         self._open[run] = span
 
-    def _around(self, run: UUID | None) -> OpenSpan | None:
-        """The span that a new one is a step of: that of the run above, or what is under way in the app."""
+    def _outer_span(self, run: UUID | None) -> OpenSpan | None:
+        """The span around a new one: that of the parent run, or the current span of the app."""
         while run is not None:
             if run in self._open:
                 return self._open[run]
-            run = self._above.get(run)
+            run = self._parents.get(run)
         found = CURRENT.get()
         return found if isinstance(found, OpenSpan) else None
 
@@ -133,7 +143,7 @@ class _Handler:
         return record(self._project, **options).open()
 
     def _end(self, run: UUID, output: Any = None, error: BaseException | None = None) -> None:
-        self._above.pop(run, None)
+        self._parents.pop(run, None)
         span = self._open.pop(run, None)
         if span is None:
             return
@@ -143,6 +153,6 @@ class _Handler:
             span.fail(error)
 
     def _forget_oldest(self) -> None:
-        for known in (self._open, self._above):
+        for known in (self._open, self._parents):
             while len(known) >= MOST_OPEN:
                 known.pop(next(iter(known)))

@@ -1,7 +1,7 @@
-"""GenAI spans of OpenTelemetry as sessions, by the semantic conventions for generative AI of version 1.41.
+"""Record OpenTelemetry spans that follow the semantic conventions for generative AI (version 1.41) as sessions.
 
-https://opentelemetry.io/docs/specs/semconv/gen-ai/ names the attributes. Inputs and outputs are there where the
-instrumentation is told to capture content; without, spans are recorded with times, models and tokens alone.
+The attributes are described at https://opentelemetry.io/docs/specs/semconv/gen-ai/. Inputs and outputs are recorded only if
+the instrumentation captures content; otherwise spans have times, models and token counts only.
 """
 
 import json
@@ -15,13 +15,13 @@ from evalmark.core.values.session import SpanKind
 from evalmark.core.values.usage import Usage
 from evalmark.runs.transcripts.contents import as_plain, get_field
 
-from .door import record
-from .under_way import OpenSession, OpenSpan
+from .record import record
+from .spans import OpenSession, OpenSpan
 
 MOST_TRACES = 1_000
-"""Traces that may be under way; the oldest is recorded as far as it has come when more begin."""
+"""Largest number of open traces; when more start, the ended spans of the oldest are recorded."""
 MOST_SPANS = 10_000
-"""GenAI spans of one trace that are kept."""
+"""Largest number of spans recorded of one trace."""
 _KINDS: Mapping[str, SpanKind] = {
     "chat": "model",
     "text_completion": "model",
@@ -29,7 +29,7 @@ _KINDS: Mapping[str, SpanKind] = {
     "execute_tool": "tool",
     "retrieval": "retrieval",
 }
-"""By `gen_ai.operation.name`; agents, workflows, embeddings and whatever comes are steps."""
+"""Kinds by `gen_ai.operation.name`; all others (agents, workflows, embeddings) are steps."""
 _CONVERSATION = "gen_ai.conversation.id"
 _COUNTS = {
     "input_tokens": "input_tokens",
@@ -38,18 +38,18 @@ _COUNTS = {
     "cache_write_tokens": "cache_creation.input_tokens",
     "reasoning_tokens": "reasoning.output_tokens",
 }
-"""The fields of `Usage`, and what each is called behind `gen_ai.usage.`."""
+"""The fields of `Usage`, and the names of the attributes after `gen_ai.usage.`."""
 _BILLION = 1e9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
-    """A span of OpenTelemetry that has ended, GenAI's or not."""
+class EndedSpan:
+    """An ended OpenTelemetry span."""
 
     trace: str
-    """32 hex digits."""
+    """32 hexadecimal digits."""
     id: str
-    """16 hex digits."""
+    """16 hexadecimal digits."""
     parent: str = ""
     """Empty for the first span of a trace in this process."""
     name: str = ""
@@ -61,19 +61,29 @@ class Ended:
 
     @property
     def is_genai(self) -> bool:
-        """Whether the conventions for generative AI name it."""
+        """Whether it has attributes of the conventions for generative AI."""
         return any(name.startswith("gen_ai.") for name in self.attributes)
 
 
 def span_processor(project: str, **options: Any) -> Any:
-    """A SpanProcessor for `TracerProvider.add_span_processor`: each trace with GenAI spans becomes answers of a session.
+    """Create a span processor that records traces of generative AI as sessions.
 
-    The outermost GenAI spans are the answers, those inside are their steps; a trace with a `gen_ai.conversation.id` is
-    part of the session of that conversation. `options` are those of `record`.
+    The outermost GenAI spans of a trace become answers, those inside become their steps. Traces with the same
+    `gen_ai.conversation.id` belong to one session.
+
+    Args:
+        project: The name under which the sessions are found.
+        options: The options of `record`.
+
+    Returns:
+        A processor for `TracerProvider.add_span_processor`.
 
     Raises:
-        ConfigError: an option cannot be used.
+        ConfigError: An option is not valid.
         MissingExtraError: opentelemetry-sdk is not installed.
+
+    Example:
+        `tracer_provider.add_span_processor(span_processor("demoChatGPT"))`
     """
     base = need("opentelemetry.sdk.trace", "otel").SpanProcessor
     processor: Any = type("EvalmarkSpanProcessor", (_Processor, base), {})()
@@ -82,23 +92,23 @@ def span_processor(project: str, **options: Any) -> Any:
 
 
 class _Processor:
-    """Gathers the spans of a trace until the first of them has ended, the last to do so."""
+    """Collects the spans of each trace until its root span ends, which is the last one to end."""
 
     def begin(self, project: str, options: Mapping[str, Any]) -> None:
-        """Say where the spans go."""
+        """Set the project and the options of `record`."""
         self._project, self._options = project, dict(options)
-        record(project, **options)  # so that a wrong option is said now
+        record(project, **options)  # reports wrong options at once
         self._lock = threading.RLock()
-        self._traces: dict[str, list[Ended]] = {}
+        self._traces: dict[str, list[EndedSpan]] = {}
 
     def on_start(self, span: Any, parent_context: Any = None) -> None:
-        """Nothing is recorded before the end."""
+        """Do nothing: spans are read when they end."""
 
     def on_end(self, span: Any) -> None:
-        """Keep a span; with the first of its trace, record them all."""
+        """Collect an ended span; if it is the root of its trace, record the trace."""
         try:
             ended = _read(span)
-        except (AttributeError, TypeError, ValueError):  # a span of another make
+        except (AttributeError, TypeError, ValueError):  # not a span of the SDK
             return
         with self._lock:
             if ended.trace not in self._traces and len(self._traces) >= MOST_TRACES:
@@ -110,105 +120,105 @@ class _Processor:
                 self._emit(self._traces.pop(ended.trace))
 
     def shutdown(self) -> None:
-        """Record what is under way as far as it has come."""
+        """Record the ended spans of all open traces."""
         with self._lock:
             for spans in self._traces.values():
                 self._emit(spans)
             self._traces.clear()
 
     def force_flush(self, timeout_millis: int = 30_000) -> bool:
-        """Wait until what has ended is in the store."""
+        """Wait until all recorded spans are in the store."""
         flush = need("evalmark.recording").flush
         return bool(flush(timeout_millis / 1000))
 
-    def _emit(self, spans: Iterable[Ended]) -> None:
-        for span in answers_of(list(spans), self._project, self._options):
-            if span.session.desk is not None:
-                span.session.desk.put(span)
+    def _emit(self, spans: Iterable[EndedSpan]) -> None:
+        for span in spans_of_trace(list(spans), self._project, self._options):
+            if span.session.sink is not None:
+                span.session.sink(span)
 
 
-def answers_of(spans: list[Ended], project: str, options: Mapping[str, Any]) -> Iterator[OpenSpan]:
-    """The GenAI spans of one trace, ready for the desk: each after those inside of it, all of one session."""
+def spans_of_trace(spans: list[EndedSpan], project: str, options: Mapping[str, Any]) -> Iterator[OpenSpan]:
+    """Yield the GenAI spans of one trace as spans of one session, inner spans before those around them."""
     known = {span.id: span for span in spans}
-    wanted = [span for span in spans if span.is_genai]
-    if not wanted:
+    genai = [span for span in spans if span.is_genai]
+    if not genai:
         return
-    key = next((str(span.attributes[_CONVERSATION]) for span in wanted if span.attributes.get(_CONVERSATION)), None)
+    key = next((str(span.attributes[_CONVERSATION]) for span in genai if span.attributes.get(_CONVERSATION)), None)
     session = record(project, **({"session": key or f"trace {spans[0].trace}"} | dict(options))).open()
-    session.started = min(span.started for span in wanted) / _BILLION
-    session.said = dict(session.metadata)
+    session.started = min(span.started for span in genai) / _BILLION
+    session.metadata_copy = dict(session.metadata)
     made: dict[str, OpenSpan] = {}
-    for span in sorted(wanted, key=lambda one: (one.started, -one.ended)):  # what is around something comes before it
-        made[span.id] = _made(span, session, made.get(_around(span, known)))
+    for span in sorted(genai, key=lambda one: (one.started, -one.ended)):  # outer spans first
+        made[span.id] = _open_span(span, session, made.get(_outer_id(span, known)))
     yield from reversed(made.values())
 
 
-def _around(span: Ended, known: Mapping[str, Ended]) -> str:
-    """The id of the innermost GenAI span around one; empty where there is none."""
-    above = known.get(span.parent)
+def _outer_id(span: EndedSpan, known: Mapping[str, EndedSpan]) -> str:
+    """The id of the innermost GenAI span around this one; empty if there is none."""
+    outer = known.get(span.parent)
     for _ in range(len(known)):
-        if above is None or above.is_genai:
+        if outer is None or outer.is_genai:
             break
-        above = known.get(above.parent)
-    return "" if above is None else above.id
+        outer = known.get(outer.parent)
+    return "" if outer is None else outer.id
 
 
-def _made(span: Ended, session: OpenSession, above: OpenSpan | None) -> OpenSpan:
-    said = span.attributes
-    operation = str(said.get("gen_ai.operation.name", ""))
-    made = OpenSpan(session, above, kind=_KINDS.get(operation, "run" if above is None else "step"))
+def _open_span(span: EndedSpan, session: OpenSession, outer: OpenSpan | None) -> OpenSpan:
+    attributes = span.attributes
+    operation = str(attributes.get("gen_ai.operation.name", ""))
+    made = OpenSpan(session, outer, kind=_KINDS.get(operation, "run" if outer is None else "step"))
     made.id = span.id
-    made.parent = "" if above is None else above.id
-    made.name = str(said.get("gen_ai.tool.name") or said.get("gen_ai.agent.name") or span.name)
+    made.parent = "" if outer is None else outer.id
+    made.name = str(attributes.get("gen_ai.tool.name") or attributes.get("gen_ai.agent.name") or span.name)
     made.started, made.seconds = span.started / _BILLION, max(0, span.ended - span.started) / _BILLION
-    made.model = str(said.get("gen_ai.response.model") or said.get("gen_ai.request.model") or "")
-    made.template = str(said.get("gen_ai.prompt.name") or "")
-    made.input, made.output, made.error = _input(said), _output(said), span.error
-    made.usage = _usage(said)
+    made.model = str(attributes.get("gen_ai.response.model") or attributes.get("gen_ai.request.model") or "")
+    made.template = str(attributes.get("gen_ai.prompt.name") or "")
+    made.input, made.output, made.error = _input(attributes), _output(attributes), span.error
+    made.usage = _usage(attributes)
     if made.kind == "retrieval" and made.answer is not made:
         made.answer.retrieved.append(made.output)
     return made
 
 
-def _input(said: Mapping[str, Any]) -> Any:
-    """What was asked: a tool's arguments, a query, the one message of a user, or all messages."""
+def _input(attributes: Mapping[str, Any]) -> Any:
+    """The input: the arguments of a tool, a query, the only message of a user, or all messages."""
     for name in ("gen_ai.tool.call.arguments", "gen_ai.retrieval.query.text"):
-        if name in said:
-            return _data(said[name])
-    turns = _turns(_data(said.get("gen_ai.input.messages")))
+        if name in attributes:
+            return _data(attributes[name])
+    turns = _turns(_data(attributes.get("gen_ai.input.messages")))
     asked = [turn["content"] for turn in turns if turn["role"] != "system"]
     return asked[0] if len(asked) == 1 and turns[-1]["role"] == "user" else turns or None
 
 
-def _output(said: Mapping[str, Any]) -> Any:
+def _output(attributes: Mapping[str, Any]) -> Any:
     for name in ("gen_ai.tool.call.result", "gen_ai.retrieval.documents"):
-        if name in said:
-            return _data(said[name])
-    turns = _turns(_data(said.get("gen_ai.output.messages")))
+        if name in attributes:
+            return _data(attributes[name])
+    turns = _turns(_data(attributes.get("gen_ai.output.messages")))
     return turns[-1]["content"] if turns else None
 
 
 def _turns(messages: Any) -> list[dict[str, Any]]:
     found = messages if isinstance(messages, list) else []
     return [
-        {"role": str(message.get("role", "")), "content": _said(message)}
+        {"role": str(message.get("role", "")), "content": _message_content(message)}
         for message in found
         if isinstance(message, dict)
     ]
 
 
-def _said(message: Mapping[str, Any]) -> Any:
-    """The text of a message, where its parts are texts; else the parts."""
+def _message_content(message: Mapping[str, Any]) -> Any:
+    """The text of a message if all its parts are texts; otherwise the parts."""
     parts = message.get("parts", message.get("content"))
     if not isinstance(parts, list):
         return parts
-    spoken = [one for one in parts if get_field(one, "type") != "reasoning"]
-    texts = [get_field(one, "content") for one in spoken if get_field(one, "type") == "text"]
-    return "".join(map(str, texts)) if len(texts) == len(spoken) else spoken
+    visible = [one for one in parts if get_field(one, "type") != "reasoning"]
+    texts = [get_field(one, "content") for one in visible if get_field(one, "type") == "text"]
+    return "".join(map(str, texts)) if len(texts) == len(visible) else visible
 
 
-def _usage(said: Mapping[str, Any]) -> Usage | None:
-    counts = {field: _count(said.get(f"gen_ai.usage.{name}")) for field, name in _COUNTS.items()}
+def _usage(attributes: Mapping[str, Any]) -> Usage | None:
+    counts = {field: _count(attributes.get(f"gen_ai.usage.{name}")) for field, name in _COUNTS.items()}
     return None if all(count is None for count in counts.values()) else Usage(**counts)
 
 
@@ -217,7 +227,7 @@ def _count(value: Any) -> int | None:
 
 
 def _data(value: Any) -> Any:
-    """What an attribute holds: structured where the instrumentation can, else JSON in a text."""
+    """The value of an attribute: structured data, or a text that may hold JSON."""
     if isinstance(value, str) and value[:1] in ("[", "{"):
         try:
             return json.loads(value)
@@ -226,13 +236,13 @@ def _data(value: Any) -> Any:
     return as_plain(value)
 
 
-def _read(span: Any) -> Ended:
-    """A span of the SDK. Raises AttributeError, TypeError or ValueError where it is none."""
+def _read(span: Any) -> EndedSpan:
+    """Read a span of the SDK; raises AttributeError, TypeError or ValueError if it is not one."""
     context, parent, status = span.context, span.parent, span.status
     is_failed = status.status_code.name == "ERROR"
     attributes = dict(span.attributes or {})
     kind = str(attributes.get("error.type") or "error")
-    return Ended(
+    return EndedSpan(
         trace=format(context.trace_id, "032x"),
         id=format(context.span_id, "016x"),
         parent="" if parent is None or parent.is_remote else format(parent.span_id, "016x"),

@@ -1,6 +1,9 @@
-"""A span that has ended as a value for the store: plain data, read, joined, redacted and cut, off the app's thread."""
+"""Convert ended spans and sessions to the values that are stored: plain data, redacted and cut.
 
-from collections.abc import Callable, Iterable, Mapping
+The writer thread does this, so that the app does not wait for it.
+"""
+
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,66 +18,63 @@ from evalmark.runs.transcripts.contents import as_plain, get_field
 from evalmark.runs.transcripts.frameworks import recognize_output
 from evalmark.runs.transcripts.tokens import token_usage
 
-from .copying import Foreign, Pieces
-from .under_way import OpenSession, OpenSpan
-from .wrapping import Arguments
+from .copies import Arguments, OpaqueObject, StreamPieces
+from .spans import OpenSession, OpenSpan, Redact
 
-Redact = Callable[[str], str]
-"""What is kept of a text."""
 MOST_TEXT = 1_000_000
-"""Characters of one text that are kept."""
+"""Characters stored of one text; the rest is cut off."""
 _TEXTS = ("text", "content", "page_content")
-"""Under which a passage keeps its text."""
+"""Keys of a passage that may hold its text."""
 
 
-def sealed(span: OpenSpan) -> Span:
-    """A span as it goes to the store."""
-    output, said = _output(span.output)
-    keep = _Kept(span.session.redact)
+def span_value(span: OpenSpan) -> Span:
+    """Convert an ended span to the value to store."""
+    output, details = _output(span.output)
+    redacted = _Redactor(span.session.redact)
     contexts = span.contexts if span.contexts is not None or not span.retrieved else _flat(span.retrieved)
     if span.kind == "retrieval" and contexts is None:
         contexts = output
-    usage = span.usage if span.usage is not None else said.usage
+    usage = span.usage if span.usage is not None else details.usage
     return Span(
         id=span.id,
         session=span.session.id,
         project=span.session.project,
         parent=span.parent,
         kind=span.kind,
-        name=keep.text(span.name),
-        template=masked(str(span.template)),  # tests ask for it by name, so a redactor leaves it as it is
-        started=moment(span.started),
+        name=redacted.text(span.name),
+        template=masked(str(span.template)),  # a name that tests look up, so `redact` is not applied
+        started=iso_time(span.started),
         seconds=span.seconds,
-        input=keep(_plain(span.input.input if isinstance(span.input, Arguments) else span.input)),
-        output=keep(output),
-        error=None if span.error is None else keep.text(span.error),
-        contexts=None if contexts is None else tuple(keep.text(text) for text in texts_of(_plain(contexts))),
-        model=keep.text(str(span.model)),
+        input=redacted(_plain(span.input.input if isinstance(span.input, Arguments) else span.input)),
+        output=redacted(output),
+        error=None if span.error is None else redacted.text(span.error),
+        contexts=None if contexts is None else tuple(redacted.text(text) for text in texts_of(_plain(contexts))),
+        model=redacted.text(str(span.model)),
         usage=usage if usage is None or isinstance(usage, Usage) else token_usage(usage),
         cost=span.cost if isinstance(span.cost, (int, float)) and not isinstance(span.cost, bool) else None,
-        metadata=keep({**(_plain(said.metadata) if said.metadata else {}), **_plain(span.metadata)}),
+        metadata=redacted({**(_plain(details.metadata) if details.metadata else {}), **_plain(span.metadata)}),
     )
 
 
-def header(session: OpenSession, dropped: int = 0) -> Session:
-    """A session as it goes to the store, with so many spans more that were dropped."""
-    metadata = _Kept(session.redact)(_plain(session.said))
+def session_value(session: OpenSession, dropped: int = 0) -> Session:
+    """Convert a session to the value to store; `dropped` spans are added to its count of dropped ones."""
+    metadata = _Redactor(session.redact)(_plain(session.metadata_copy))
     return Session(
-        id=session.id, project=session.project, started=moment(session.started), metadata=metadata, dropped=dropped
+        id=session.id, project=session.project, started=iso_time(session.started), metadata=metadata, dropped=dropped
     )
 
 
-def moment(seconds: float) -> str:
-    """A time since 1970 as ISO 8601 in UTC, to the microsecond.
+def iso_time(seconds: float) -> str:
+    """Format seconds since 1970 as ISO 8601 in UTC, to the microsecond.
 
-    >>> moment(0.5)
+    >>> iso_time(0.5)
     '1970-01-01T00:00:00.500000+00:00'
     """
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds")
 
 
 def texts_of(found: Any) -> list[str]:
-    """The texts of what was retrieved: of a list of texts, of passages that hold one, or of one alone.
+    """Return the texts of the result of a retrieval: a text, a passage that holds one, or a list of these.
 
     >>> texts_of(["a", {"page_content": "b", "metadata": {}}, ["c"]])
     ['a', 'b', 'c']
@@ -90,8 +90,8 @@ def texts_of(found: Any) -> list[str]:
     return [] if found is None else [str(found)]
 
 
-class _Kept:
-    """What is kept of plain data: no secret, nothing that the redactor takes out, nothing too long."""
+class _Redactor:
+    """Applies the redact function of the app to texts, masks secrets and cuts long texts."""
 
     def __init__(self, redact: Redact | None) -> None:
         self._redact = redact
@@ -100,11 +100,11 @@ class _Kept:
         return in_every_text(without_secrets(data), self.text)
 
     def text(self, text: str) -> str:
-        """What is kept of a text."""
+        """Return what is stored of a text."""
         if self._redact is not None:
             try:
                 text = str(self._redact(text))
-            except Exception:  # noqa: BLE001  foreign code: a redactor that breaks lets nothing through
+            except Exception:  # noqa: BLE001  code of the app; if it fails, the text is not stored
                 return f"{MASK} (the redactor failed)"
         if len(text) > MOST_TEXT:
             text = f"{text[:MOST_TEXT]}… ({len(text):,} characters)"
@@ -115,21 +115,21 @@ _NOTHING = Output()
 
 
 def _output(value: Any) -> tuple[Any, Output]:
-    """The output as plain data, and what the framework it comes from says of it."""
-    if isinstance(value, Pieces):
-        pieces = [piece.value if isinstance(piece, Foreign) else piece for piece in value.found]
-        return _plain(join_chunks(_said(piece) for piece in pieces)), _NOTHING
-    if isinstance(value, Foreign):
+    """The output as plain data, and the usage and metadata that its framework reports."""
+    if isinstance(value, StreamPieces):
+        pieces = [piece.value if isinstance(piece, OpaqueObject) else piece for piece in value.items]
+        return _plain(join_chunks(_chunk_text(piece) for piece in pieces)), _NOTHING
+    if isinstance(value, OpaqueObject):
         found = recognize_output(value.value)
         if found is not None:
             return _plain(found.value), found
-    elif isinstance(value, dict) and (found := recognize_output(_opened(value))) is not None:
+    elif isinstance(value, dict) and (found := recognize_output(_unwrap(value))) is not None:
         return _plain(found.value), found
     return _plain(value), _NOTHING
 
 
-def _said(piece: Any) -> Any:
-    """The text of a chunk of OpenAI's, which holds one in a place of its own."""
+def _chunk_text(piece: Any) -> Any:
+    """The text of a chunk of an OpenAI stream; any other item unchanged."""
     choices = get_field(piece, "choices") if not isinstance(piece, str) else None
     if isinstance(choices, (list, tuple)):
         return "".join(str(get_field(get_field(choice, "delta"), "content") or "") for choice in choices[:1])
@@ -137,16 +137,16 @@ def _said(piece: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Plain data; messages of frameworks within it by what they say."""
-    return as_plain(_opened(value))
+    """The value as plain data, messages of frameworks included."""
+    return as_plain(_unwrap(value))
 
 
-def _opened(value: Any) -> Any:
-    if isinstance(value, Foreign):
+def _unwrap(value: Any) -> Any:
+    if isinstance(value, OpaqueObject):
         return value.value
     if isinstance(value, dict):
-        return {key: _opened(item) for key, item in value.items()}
-    return [_opened(item) for item in value] if isinstance(value, list) else value
+        return {key: _unwrap(item) for key, item in value.items()}
+    return [_unwrap(item) for item in value] if isinstance(value, list) else value
 
 
 def _flat(several: list[Any]) -> list[Any]:
