@@ -6,8 +6,8 @@ import evalmark
 from evalmark.harness.unit_tests.evaluation import CosineScoreEvaluationStrategy
 from evalmark.recording import flush
 from evalmark.store import open_store
-from evalmark.tracing.annotations import subjects
-from evalmark.tracing.annotations.subjects import Word, note
+from evalmark.tracing.annotations import labels
+from evalmark.tracing.annotations.labels import NewLabel, save_labels
 from evalmark.unit_tests import UnitTest, UnitTestFailedError
 
 from .recorded import angle, run
@@ -37,9 +37,9 @@ def labelled(world):
     several("Oslo?", "no")
     flush()
     with open_store(world / ".evalmark" / "evalmark.db") as store:
-        said = Word(liked=True, by="ann")
-        found = [subjects.subject(store, span.id) for span in store.sessions.answers("demoChatGPT")]
-        note(store, [(subject, said) for subject in found])
+        said = NewLabel(liked=True, by="ann")
+        found = [labels.find_subject(store, span.id) for span in store.sessions.answers("demoChatGPT")]
+        save_labels(store, [(subject, said) for subject in found])
     return world
 
 

@@ -11,7 +11,7 @@ from evalmark.core.values.label import Label
 from evalmark.core.values.session import Session, Span
 from evalmark.reports.viewer.urls.paths import run_path
 from evalmark.store import Store, open_store
-from evalmark.tracing.annotations.subjects import of_result
+from evalmark.tracing.annotations.labels import result_subject
 from tests.reports.viewer.auth.test_guard import RUN, TAKING_FORMS, routes
 
 from .chromium import chromium, served
@@ -86,14 +86,14 @@ def fill(store: Store) -> None:
     two = [result(number, target) for number in range(6) for target in ("old", "new")]
     keep(store, a_run(MATRIX, name="side by side", target="old, new"), two)
     keep_calls(store)
-    said = of_result(RUN, result(1))
+    said = result_subject(RUN, result(1))
     when = "2026-11-21T10:20:00.000000Z"
     labels = [
         Label(about=said.about, content=said.content, by="ann", created=when, liked=True, comment="So it is."),
         Label(about=said.about, content=said.content, by="bob", created=when, liked=False, score=0.25),
     ]
     for number in range(14):
-        said = of_result(LATER, changed(number))
+        said = result_subject(LATER, changed(number))
         fields = {"about": said.about, "content": said.content, "created": when}
         labels += [Label(by="ann", liked=number % 2 == 0, **fields), Label(by="bob", liked=number % 3 == 0, **fields)]
     span = Span(id=SPAN, session=TALK, project="shop", started=when, seconds=0.2, input="Open?", output="Yes.")

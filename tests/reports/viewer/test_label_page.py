@@ -8,7 +8,7 @@ import pytest
 from evalmark.core.values.session import Session, Span
 from evalmark.reports.text.numbers import DASH
 from evalmark.store import open_store
-from evalmark.tracing.annotations.subjects import of_result
+from evalmark.tracing.annotations.labels import result_subject
 
 from .conftest import DOOR, TOKEN, a_run, asked, from_browser, keep, result, sent, shown
 from .test_pages import checked
@@ -78,7 +78,7 @@ def test_one_output_after_the_other_is_labelled(ann, store):
     labels = store.sessions.all_labels()
     assert {(label.by, label.liked) for label in labels} == {("ann", True)}
     assert [label.comment for label in labels] == ["so so", *[""] * 5]
-    subjects = {of_result(RUN, result(number)).about for number in range(30)}
+    subjects = {result_subject(RUN, result(number)).about for number in range(30)}
     assert {label.about for label in labels} <= subjects
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from evalmark.core.values.label import current_labels
 from evalmark.store import open_store
-from evalmark.tracing.annotations.subjects import of_result
+from evalmark.tracing.annotations.labels import result_subject
 
 from .conftest import a_run, asked, from_browser, keep, result, sent, shown
 
@@ -23,7 +23,7 @@ def test_a_thumb_on_an_output_is_kept_for_the_output_and_shown(own, store):
     answer = sent(own, {**FIRST, "liked": "up", "by": "ann", "back": CASE})
     assert (answer.status, answer.headers["location"]) == (303, CASE)
     (label,) = store.sessions.all_labels()
-    subject = of_result(RUN, result(0))
+    subject = result_subject(RUN, result(0))
     assert (label.about, label.content, label.liked, label.by) == (subject.about, subject.content, True, "ann")
     assert GOOD in from_browser(own, CASE).text
     assert GOOD in from_browser(own, f"/runs/{RUN}").text
@@ -86,7 +86,7 @@ def test_what_was_said_is_taken_back_and_the_history_keeps_it(own, store):
 def test_a_score_of_a_judge_is_labelled_by_itself(own, store):
     assert sent(own, {**FIRST, "metric": "correct", "liked": "down", "by": "ann"}).status == 303
     (label,) = store.sessions.all_labels()
-    assert label.about == of_result(RUN, result(0), "correct").about
+    assert label.about == result_subject(RUN, result(0), "correct").about
     assert BAD not in from_browser(own, f"/runs/{RUN}").text
 
 

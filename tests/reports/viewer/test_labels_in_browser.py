@@ -9,7 +9,7 @@ import pytest
 from evalmark.core.values.session import Session, Span
 from evalmark.reports.viewer.urls.paths import run_path
 from evalmark.store import Store, open_store
-from evalmark.tracing.annotations.subjects import Word, note, of_result
+from evalmark.tracing.annotations.labels import NewLabel, result_subject, save_labels
 
 from .chromium import chromium, playwright, served, too_wide
 from .conftest import a_run, keep, result
@@ -40,10 +40,10 @@ def address(store) -> Iterator[str]:
     hostile = [attacked("\n".join(PAYLOADS[number::8]), 2 * number) for number in range(8)]
     keep(store, a_run(HOSTILE), hostile)
     said = [
-        (of_result(HOSTILE, one), Word(by=PAYLOADS[0], liked=n % 2 > 0, comment=PAYLOADS[1]))
+        (result_subject(HOSTILE, one), NewLabel(by=PAYLOADS[0], liked=n % 2 > 0, comment=PAYLOADS[1]))
         for n, one in enumerate(hostile)
     ]
-    note(store, said)
+    save_labels(store, said)
     session = Session(id="5" * 16, project="shop", started="2026-11-22T00:00:00+00:00")
     span = Span(id="a" * 16, session=session.id, project="shop", started=session.started, input="Open?", output="Yes.")
     store.sessions.add([session], [span, replace(span, id="b" * 16, input="Where?")])
@@ -103,7 +103,7 @@ def by_button(page, word):
 
 def said_of(store, number, by="ann"):
     """The last thumb on an output."""
-    about = of_result(RUN, result(number)).about
+    about = result_subject(RUN, result(number)).about
     return next((one.liked for one in reversed(store.sessions.labels([about])) if one.by == by), None)
 
 
@@ -187,7 +187,7 @@ def test_in_a_matrix_one_goes_to_an_answer_before_it_is_labelled(person, store):
     person.types("llu")
     second = page.locator("tbody[data-rows] > tr").nth(0).locator("td").nth(1)
     expect(second.locator("button[value=up]")).to_have_attribute("aria-pressed", "true")
-    about = of_result(OTHER, result(0, "new")).about
+    about = result_subject(OTHER, result(0, "new")).about
     assert [label.liked for label in store.sessions.labels([about])] == [True]
 
 

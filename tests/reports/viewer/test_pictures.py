@@ -19,7 +19,7 @@ from evalmark.reports.viewer.page_context import Desk
 from evalmark.reports.viewer.store_view import Shelf
 from evalmark.reports.viewer.trend_page import Milestones, values
 from evalmark.reports.viewer.urls.paths import run_path
-from evalmark.tracing.annotations.subjects import of_result
+from evalmark.tracing.annotations.labels import result_subject
 
 from .conftest import DOOR, a_run, from_browser, keep, result, shown
 from .test_pages import page, words
@@ -37,7 +37,7 @@ def pictures(text: str) -> list[str]:
 
 def label(store, run, results, liked):
     """Have somebody say of each result whether it is good."""
-    subjects = [of_result(run.id, one) for one in results]
+    subjects = [result_subject(run.id, one) for one in results]
     store.sessions.add_labels(
         [
             Label(

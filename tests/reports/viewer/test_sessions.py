@@ -13,7 +13,7 @@ import evalmark
 from evalmark.core.values.session import Session, Span
 from evalmark.recording import flush
 from evalmark.store import open_store
-from evalmark.tracing.annotations.subjects import Word, note, of_span
+from evalmark.tracing.annotations.labels import NewLabel, save_labels, span_subject
 
 from .conftest import from_browser, keep_session, sent, shown
 from .test_pages import checked, page, words
@@ -73,7 +73,7 @@ def month(tmp_path_factory):
         found = store.sessions.summaries()
         for number, liked in (("user-0", True), ("user-1", False), ("user-1", True)):
             span = store.sessions.session(id_of(found, number)).answers[0]
-            note(store, [(of_span(span), Word(by="ann" if liked else "bob", liked=liked))])
+            save_labels(store, [(span_subject(span), NewLabel(by="ann" if liked else "bob", liked=liked))])
         yield store, shown(store), partial(id_of, found)
 
 
@@ -127,23 +127,23 @@ def test_sessions_are_filtered_by_their_address(month, query, found):
 
 def test_a_label_that_was_taken_back_or_is_only_a_comment_counts_as_in_a_report(store):
     keep_session(store)
-    app, subject = shown(store), of_span(store.sessions.span("a" * 16))
+    app, subject = shown(store), span_subject(store.sessions.span("a" * 16))
 
     def standing():
         return [one for one in ("up", "down", "disputed", "not") if "Open?" in page(app, f"/sessions?labelled={one}")]
 
     for said, found in (
-        (Word(by="ann", comment='Why "liked":false?'), "not"),
-        (Word(by="ann", liked=True), "up"),
-        (Word(by="ann", comment="Very."), "up"),
-        (Word(by="bob", liked=False), "disputed"),
-        (Word(by="cid", liked=False), "down"),
-        (Word(by="bob"), "disputed"),
-        (Word(by="ann"), "down"),
-        (Word(by="cid", liked=True), "up"),
-        (Word(by="cid"), "not"),
+        (NewLabel(by="ann", comment='Why "liked":false?'), "not"),
+        (NewLabel(by="ann", liked=True), "up"),
+        (NewLabel(by="ann", comment="Very."), "up"),
+        (NewLabel(by="bob", liked=False), "disputed"),
+        (NewLabel(by="cid", liked=False), "down"),
+        (NewLabel(by="bob"), "disputed"),
+        (NewLabel(by="ann"), "down"),
+        (NewLabel(by="cid", liked=True), "up"),
+        (NewLabel(by="cid"), "not"),
     ):
-        note(store, [(subject, said)])
+        save_labels(store, [(subject, said)])
         assert standing() == [found], said
 
 
@@ -266,14 +266,14 @@ def test_a_step_is_labelled_in_its_own_form(month):
 
 def test_the_history_of_labels_tells_who_said_what_when(store):
     keep_session(store)
-    subject = of_span(store.sessions.span("a" * 16))
+    subject = span_subject(store.sessions.span("a" * 16))
     for said in (
-        Word(by="ann", liked=True),
-        Word(by="ann", liked=False, comment="No <i>."),
-        Word(by="bob", score=0.25),
+        NewLabel(by="ann", liked=True),
+        NewLabel(by="ann", liked=False, comment="No <i>."),
+        NewLabel(by="bob", score=0.25),
     ):
-        note(store, [(subject, said)])
-    note(store, [(subject, Word(by="bob"))])
+        save_labels(store, [(subject, said)])
+    save_labels(store, [(subject, NewLabel(by="bob"))])
     said = words(page(shown(store), f"/sessions/{'b' * 16}"))
     assert "4 labels so far" in said
     assert re.search(

@@ -8,7 +8,7 @@ import evalmark
 from evalmark.core.values.label import current_labels
 from evalmark.recording import flush
 from evalmark.store import open_store
-from evalmark.tracing.annotations.subjects import Word, note, of_span
+from evalmark.tracing.annotations.labels import NewLabel, save_labels, span_subject
 
 from .chromium import chromium, served, too_wide
 from .payloads import PAYLOADS
@@ -34,8 +34,8 @@ def record_payloads(path) -> None:
         for one in store.sessions.summaries():
             for span in store.sessions.session(one.session.id).spans:
                 text = str(span.name)
-                note(store, [(of_span(span), Word(by=text[:200], liked=False, comment=text))])
-                note(store, [(of_span(span), Word(by=text[:200], liked=True, score=0.5, comment=text))])
+                save_labels(store, [(span_subject(span), NewLabel(by=text[:200], liked=False, comment=text))])
+                save_labels(store, [(span_subject(span), NewLabel(by=text[:200], liked=True, score=0.5, comment=text))])
 
 
 def record_payload(session, text, *, has_failed) -> None:

@@ -13,10 +13,10 @@ from evalmark.core.values.session import Session, Span
 from evalmark.errors import StoreError
 from evalmark.storage.queries.filter import ResultFilter
 from evalmark.store import open_store
-from evalmark.tracing.annotations.queue import Item, Part, Source, agreed
-from evalmark.tracing.annotations.subjects import of_result
+from evalmark.tracing.annotations.labels import result_subject
+from evalmark.tracing.annotations.queue import AnnotatorProgress, OutputSource, QueueItem, queue_agreement
 
-ITEMS = tuple(Item(about=f"output:r/{number:012x}", number=number) for number in range(50))
+ITEMS = tuple(QueueItem(about=f"output:r/{number:012x}", number=number) for number in range(50))
 
 
 def label(item, by="ann", liked=True, minute=0, **fields):
@@ -25,7 +25,7 @@ def label(item, by="ann", liked=True, minute=0, **fields):
 
 
 def part(*labels, by="ann", items=ITEMS[:4]):
-    return Part(items=items, labels=labels, by=by)
+    return AnnotatorProgress(items=items, labels=labels, by=by)
 
 
 def test_what_is_left_comes_from_a_place_on_and_what_was_skipped_comes_at_the_end():
@@ -78,14 +78,14 @@ def test_outputs_of_a_run_are_known_by_what_labels_are_about(store):
     results = [result("a"), result("b", value=None, error="E: late"), result("c", contexts=("ctx",))]
     asyncio.run(store.sink("r").write(results))
     store.finish(replace(run, status="complete"))
-    source = Source(ledger=store, run="r", browsing=store.browse("r"))
+    source = OutputSource(ledger=store, run="r", browsing=store.browse("r"))
     shown = {item.about: source.shown(item) for item in source.drawn(ResultFilter())}
     assert {about: (one.subject, one.input, one.value, one.contexts) for about, one in shown.items()} == {
-        of_result("r", one).about: (of_result("r", one), one.trial.case.input, one.output.value, contexts)
+        result_subject("r", one).about: (result_subject("r", one), one.trial.case.input, one.output.value, contexts)
         for one, contexts in ((results[0], ()), (results[2], ("ctx",)))
     }
     with pytest.raises(StoreError, match="no such result"):
-        source.shown(Item(about="output:r/0", number=99))
+        source.shown(QueueItem(about="output:r/0", number=99))
 
 
 def test_recorded_answers_are_known_by_their_spans_and_answers_to_one_input_are_one_case(store):
@@ -97,17 +97,17 @@ def test_recorded_answers_are_known_by_their_spans_and_answers_to_one_input_are_
     failed = replace(spans[0], id="f" * 16, error="E: x", output=None)
     step = replace(spans[0], id="e" * 16, parent=spans[0].id)
     store.sessions.add([session], [*spans, failed, step])
-    source = Source(ledger=store, project="demo")
+    source = OutputSource(ledger=store, project="demo")
     items = source.drawn(ResultFilter())
     assert {(item.span, item.about) for item in items} == {(span.id, f"span:{span.id}") for span in spans}
     assert {source.shown(item).input for item in items} == {"hello", "bye"}
     labels = [label(item, by, liked=number % 3 > 0) for number, item in enumerate(items) for by in ("ann", "bob")]
     store.sessions.add_labels(labels)
     assert len(source.labels(items[:2])) == 4
-    found = agreed(source, Part(items=tuple(items), labels=source.labels(items), by="ann"))
+    found = queue_agreement(source, AnnotatorProgress(items=tuple(items), labels=source.labels(items), by="ann"))
     assert found.pairs[0].compared.kappa == 1.0
     assert found.pairs[0].compared.kappa_interval.method == "none: fewer than 10 cases"
-    assert Source(ledger=store, project="other").drawn(ResultFilter()) == ()
+    assert OutputSource(ledger=store, project="other").drawn(ResultFilter()) == ()
 
 
 @pytest.mark.parametrize("kind", ["run", "project"])
@@ -126,8 +126,8 @@ def test_a_sample_is_the_same_for_everybody_and_in_no_order_of_the_source(store,
     sink = store.sink("r")
     more(0, 60)
     found = {
-        "run": Source(ledger=store, run="r", browsing=store.browse("r")),
-        "project": Source(ledger=store, project="demo"),
+        "run": OutputSource(ledger=store, run="r", browsing=store.browse("r")),
+        "project": OutputSource(ledger=store, project="demo"),
     }
     source = found[kind]
     every = source.drawn(ResultFilter())

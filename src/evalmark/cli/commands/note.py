@@ -11,9 +11,9 @@ from evalmark.core.errors import ConfigError
 from evalmark.core.values.label import parse_thumb
 from evalmark.core.values.words import count
 from evalmark.storage.store.store import open_store
-from evalmark.tracing.annotations import subjects
-from evalmark.tracing.annotations.rows import read_words
-from evalmark.tracing.annotations.subjects import Subject, Which, Word, history, own_name
+from evalmark.tracing.annotations import labels
+from evalmark.tracing.annotations.label_file import read_labels
+from evalmark.tracing.annotations.labels import LabelSubject, NewLabel, OutputSelector, current_user, label_history
 
 from . import flags
 
@@ -71,14 +71,14 @@ def note(  # noqa: PLR0913  each is a flag of the command line
     What was said before stays in the history; what holds is the last word of each person. A file may be read again: rows that
     were kept before, by their label_id or by what they say, are not kept twice.
     """
-    which = Which(case=case, target=target, repeat=repeat, dataset=dataset, metric=metric)
-    name = by or own_name(os.environ)
-    word = Word(by=name, liked=_thumb(label), score=score, comment=comment.strip())
+    which = OutputSelector(case=case, target=target, repeat=repeat, dataset=dataset, metric=metric)
+    name = by or current_user(os.environ)
+    word = NewLabel(by=name, liked=_thumb(label), score=score, comment=comment.strip())
     _check_flags(id, file, word, which, withdraw=withdraw)
     with open_store(flags.settings(store=store).store) as ledger:
         if file is not None:
-            said = read_words(file, ledger, name)
-            kept_labels = subjects.note(ledger, said)
+            said = read_labels(file, ledger, name)
+            kept_labels = labels.save_labels(ledger, said)
             people = sorted({one.by for _, one in said})
             known = len(said) - len(kept_labels)
             there = f"; {known:,} {'was' if known == 1 else 'were'} there already" if known else ""
@@ -86,26 +86,28 @@ def note(  # noqa: PLR0913  each is a flag of the command line
             new = {one.id for one in kept_labels}
             _say_masked([one for one in said if one[1].id in new], kept_labels)
             return
-        subject = subjects.subject(ledger, id or "", which)
-        (written,) = subjects.note(ledger, [(subject, word)])
+        subject = labels.find_subject(ledger, id or "", which)
+        (written,) = labels.save_labels(ledger, [(subject, word)])
         print_line(f"{_told(written)} {subject.title}, by {written.by}.")
         _say_masked([(subject, word)], [written])
-        before = [one for one in history(ledger, [subject.about]) if one.by == written.by]
+        before = [one for one in label_history(ledger, [subject.about]) if one.by == written.by]
         if len(before) > 1:
             print_line(f"  {written.by} has said {count(len(before), 'thing')} of it; all of them: evalmark show {id}")
 
 
-def _say_masked(said: "Sequence[tuple[Subject, Word]]", written: "Sequence[Label]") -> None:
+def _say_masked(said: "Sequence[tuple[LabelSubject, NewLabel]]", written: "Sequence[Label]") -> None:
     """Say where a comment was kept without a part of it."""
     altered = sum(word.comment != label.comment for (_, word), label in zip(said, written, strict=True))
     if altered:
         print_line(f"  What looks like a key or a password was taken out of {count(altered, 'comment')}.")
 
 
-def _check_flags(given: str | None, file: Path | None, word: "Word", which: "Which", *, withdraw: bool) -> None:
+def _check_flags(
+    given: str | None, file: Path | None, word: "NewLabel", which: "OutputSelector", *, withdraw: bool
+) -> None:
     """Raises ConfigError where the flags say nothing, or contradict each other."""
     if file is not None:
-        if given or withdraw or not word.withdraws or which != Which():
+        if given or withdraw or not word.withdraws or which != OutputSelector():
             raise ConfigError("--file brings ids and labels of its own; beside it stands --by alone.")
         return
     if not given:

@@ -18,7 +18,7 @@ from evalmark.stats.summary.gate import apply_gate
 from evalmark.stats.summary.summarise import summarise
 from evalmark.stats.summary.target_overview import overview
 from evalmark.storage.store.store import Store, open_store
-from evalmark.tracing.annotations import subjects
+from evalmark.tracing.annotations import labels
 
 from . import flags
 from .sessions import describe, labels_of, sessions_of
@@ -91,7 +91,7 @@ def show(  # noqa: PLR0913  each is a flag of the command line
     """
     settings = flags.settings(store=store)
     with open_store(settings.store, read_only=True) as ledger:
-        thing = subjects.found(ledger, run)
+        thing = labels.find_labelled(ledger, run)
         if not isinstance(thing, values_Run):
             if overview or failed or calls or case is not None:
                 raise ConfigError(f"{thing.id} is no run; leave out --failed, --case, --calls and --overview.")

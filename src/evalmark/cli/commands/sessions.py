@@ -8,7 +8,7 @@ from evalmark.core.errors import ConfigError
 from evalmark.core.values.label import about_output, about_score, about_span
 from evalmark.core.values.session import Session
 from evalmark.reports.terminal.sessions import one_session, one_span
-from evalmark.tracing.annotations.subjects import history
+from evalmark.tracing.annotations.labels import label_history
 
 if TYPE_CHECKING:
     from evalmark.core.values.label import Label
@@ -37,7 +37,7 @@ def sessions_of(ledger: "Store", project: str | None, limit: int) -> "list[Sessi
 def describe(ledger: "Store", thing: "Session | Span") -> str:
     """A session or a span in full, with the history of its labels."""
     spans = thing.spans if isinstance(thing, Session) else (thing,)
-    labels = history(ledger, [about_span(span.id) for span in spans])
+    labels = label_history(ledger, [about_span(span.id) for span in spans])
     if isinstance(thing, Session):
         return one_session(thing, labels, output_look())
     return one_span(thing, labels, output_look())
@@ -47,4 +47,4 @@ def labels_of(ledger: "Store", run: "Run", result: "Result") -> "list[Label]":
     """What was ever said of an output of a run and of its scores."""
     of = run.id, result.trial.id
     scores = (about_score(*of, score.name) for score in result.scores)
-    return history(ledger, [about_output(*of), *scores])
+    return label_history(ledger, [about_output(*of), *scores])

@@ -19,7 +19,7 @@ from evalmark.reports.viewer.auth.server import serve
 from evalmark.reports.viewer.urls.paths import run_path
 from evalmark.storage.store.location import store_is_writable
 from evalmark.storage.store.store import open_store
-from evalmark.tracing.annotations.subjects import own_name
+from evalmark.tracing.annotations.labels import current_user
 
 from . import flags
 
@@ -101,7 +101,7 @@ def _without_garbage_collection() -> Iterator[Callable[[], None]]:
 def _author() -> str:
     """Who labels; empty where nobody knows, and the pages ask."""
     try:
-        return own_name(os.environ)
+        return current_user(os.environ)
     except ConfigError:
         return ""
 

@@ -25,7 +25,7 @@ from evalmark.reports.text.raised import ERROR_FIELDS
 from evalmark.reports.text.transcripts import step_count, steps
 from evalmark.reports.viewer.urls.queries import CasesAsked
 from evalmark.storage.queries.pages import NumberedResult
-from evalmark.tracing.annotations.subjects import of_result
+from evalmark.tracing.annotations.labels import result_subject
 
 from .comparisons import against_earlier, held_to_flips
 from .labels import Said, fields_of, said_of
@@ -100,7 +100,7 @@ def _said(desk: Desk, request: Request, run: Run, result: Result) -> list[Said]:
     """What people say of the answer, then of each score."""
     number = desk.number(request)
     metrics = ["", *(score.name for score in result.scores[:MOST_SCORES])]
-    things = [(of_result(run.id, result, metric or None), fields_of(run.id, number, metric)) for metric in metrics]
+    things = [(result_subject(run.id, result, metric or None), fields_of(run.id, number, metric)) for metric in metrics]
     said = said_of(desk.shelf.store, things, desk.author(request))
     return [said[subject.about] for subject, _ in things]
 

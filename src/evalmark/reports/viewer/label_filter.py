@@ -8,8 +8,8 @@ from evalmark.core.errors import StoreError
 from evalmark.core.values.label import Label
 from evalmark.core.values.run import Run
 from evalmark.reports.viewer.urls.queries import CasesAsked
-from evalmark.tracing.annotations.raters import Thumbs, thumbs_of
-from evalmark.tracing.annotations.subjects import of_result
+from evalmark.tracing.annotations.agreement import Thumbs, thumbs_of
+from evalmark.tracing.annotations.labels import result_subject
 
 from .store_view import Shelf
 
@@ -37,7 +37,7 @@ def _of_present_answers(shelf: Shelf, run: Run, labels: Sequence[Label]) -> Sequ
     for number in _numbers(shelf, run, {label.about for label in labels}):
         with suppress(StoreError):  # it is damaged: its own page says so
             if (result := browsing.result(number)) is not None:
-                subject = of_result(run.id, result)
+                subject = result_subject(run.id, result)
                 contents[subject.about] = subject.content
     return [label for label in labels if label.content == contents.get(label.about)]
 

@@ -17,8 +17,8 @@ from evalmark.reports.viewer.urls.label_queue import QueueAsked, queue_asked
 from evalmark.reports.viewer.urls.paths import as_said, named
 from evalmark.reports.viewer.urls.queries import VERDICTS
 from evalmark.storage.queries.filter import ResultFilter
-from evalmark.tracing.annotations.queue import MOST, Item, Part, Source, agreed
-from evalmark.tracing.annotations.subjects import LONGEST_NAME
+from evalmark.tracing.annotations.labels import MAX_NAME_CHARS
+from evalmark.tracing.annotations.queue import MAX_ITEMS, AnnotatorProgress, OutputSource, QueueItem, queue_agreement
 
 from .labels import fields_of, said_of
 from .page_context import Desk
@@ -53,7 +53,7 @@ def _choose(desk: Desk, request: Request) -> Response:
 def _start(desk: Desk, request: Request) -> Response:
     """Begin, under the name that the form gives: it stands in no address, since addresses are handed on to others."""
     form: Mapping[str, str] = request.scope[FORM]
-    asked, by = queue_asked(form), form.get("by", "").strip()[:LONGEST_NAME]
+    asked, by = queue_asked(form), form.get("by", "").strip()[:MAX_NAME_CHARS]
     if not asked.what or not by:
         missing = "what you want to label" if not asked.what else "who you are"
         raise HTTPException(400, f"The form does not say {missing}; go back and fill it in.")
@@ -67,8 +67,8 @@ def _answer(desk: Desk, request: Request) -> Response:
     if not asked.what or not by:
         return _choose(desk, request)
     source = _source(desk, asked)
-    items = source.drawn(_wanted(asked), asked.n or MOST, asked.seed)
-    part = Part(items=items, labels=source.labels(items), by=by)
+    items = source.drawn(_wanted(asked), asked.n or MAX_ITEMS, asked.seed)
+    part = AnnotatorProgress(items=items, labels=source.labels(items), by=by)
     at = asked.at - 1 if 0 < asked.at <= len(items) else part.following(asked.start - 1)
     asked = replace(asked, run=source.run)
     values = {"asked": asked, "part": part, "at": at, "queue": QUEUE, "source": source}
@@ -78,18 +78,18 @@ def _answer(desk: Desk, request: Request) -> Response:
     return desk.page(request, "queue.html", {**values, "undo": undo, **_seen(desk, source, part, at)})
 
 
-def _source(desk: Desk, asked: QueueAsked) -> Source:
+def _source(desk: Desk, asked: QueueAsked) -> OutputSource:
     if not asked.run:
-        return Source(ledger=desk.shelf.store, project=asked.project)
+        return OutputSource(ledger=desk.shelf.store, project=asked.project)
     run = desk.shelf.store.run(asked.run)
-    return Source(ledger=desk.shelf.store, run=run.id, browsing=desk.shelf.browsing(run))
+    return OutputSource(ledger=desk.shelf.store, run=run.id, browsing=desk.shelf.browsing(run))
 
 
 def _wanted(asked: QueueAsked) -> ResultFilter:
     return ResultFilter(verdicts=tuple(name for name in VERDICTS if name == asked.verdict), tag=asked.tag)
 
 
-def _seen(desk: Desk, source: Source, part: Part, at: int) -> Mapping[str, Any]:
+def _seen(desk: Desk, source: OutputSource, part: AnnotatorProgress, at: int) -> Mapping[str, Any]:
     """An output and what is said of it: by this person alone, as long as he or she is not done."""
     item = part.items[at]
     shown = source.shown(item)
@@ -97,13 +97,13 @@ def _seen(desk: Desk, source: Source, part: Part, at: int) -> Mapping[str, Any]:
     return {"shown": shown, "said": said if part.is_done else replace(said, labels=said.mine)}
 
 
-def _agreed(source: Source, part: Part) -> Mapping[str, Any]:
+def _agreed(source: OutputSource, part: AnnotatorProgress) -> Mapping[str, Any]:
     """How far people agree, with the disputed outputs and their places."""
-    found = agreed(source, part)
+    found = queue_agreement(source, part)
     places = {item.about: at for at, item in enumerate(part.items, start=1)}
     disputed = [(places[about], source.shown(part.items[places[about] - 1])) for about in found.disputed[:_DISPUTED]]
     return {"found": found, "disputed": disputed}
 
 
-def _fields(source: Source, item: Item) -> Mapping[str, str]:
+def _fields(source: OutputSource, item: QueueItem) -> Mapping[str, str]:
     return {"span": item.span} if item.number is None else fields_of(source.run, item.number)

@@ -16,7 +16,7 @@ from evalmark.reports.viewer.auth.guard import FORM
 from evalmark.reports.viewer.urls.paths import name_in, named
 from evalmark.reports.viewer.urls.queries import counted
 from evalmark.storage.store.store import Store
-from evalmark.tracing.annotations.subjects import Subject, Word, note, of_result, of_span
+from evalmark.tracing.annotations.labels import LabelSubject, NewLabel, result_subject, save_labels, span_subject
 
 from .page_context import Desk
 
@@ -28,7 +28,7 @@ PART = "x-evalmark-part"
 class Said:
     """What is said of one thing."""
 
-    subject: Subject
+    subject: LabelSubject
     fields: Mapping[str, str]
     """By which a form names it: `run` and `number` and perhaps `metric`, or `span`."""
     ever: tuple[Label, ...]
@@ -75,7 +75,7 @@ class Said:
         return tuple(dict.fromkeys(label.by for label in self.labels))
 
 
-def said_of(store: Store, things: Iterable[tuple[Subject, Mapping[str, str]]], author: str) -> dict[str, Said]:
+def said_of(store: Store, things: Iterable[tuple[LabelSubject, Mapping[str, str]]], author: str) -> dict[str, Said]:
     """What is in force of each thing, by what it is about; each thing with the fields by which a form names it."""
     wanted = {subject.about: (subject, fields) for subject, fields in things}
     ever: defaultdict[str, list[Label]] = defaultdict(list)
@@ -105,7 +105,7 @@ def _answer(desk: Desk, request: Request) -> Response:
     try:
         subject, fields = subject_of(desk, form)
         word = word_of(form, desk.author(request))
-        note(desk.shelf.store, [(subject, word)])
+        save_labels(desk.shelf.store, [(subject, word)])
     except ConfigError as fault:
         raise HTTPException(400, str(fault)) from fault
     except StoreError as fault:
@@ -122,7 +122,7 @@ def _answer(desk: Desk, request: Request) -> Response:
     return response
 
 
-def subject_of(desk: Desk, form: Mapping[str, str]) -> tuple[Subject, Mapping[str, str]]:
+def subject_of(desk: Desk, form: Mapping[str, str]) -> tuple[LabelSubject, Mapping[str, str]]:
     """What a form is about, and the fields that say so.
 
     Raises:
@@ -131,7 +131,7 @@ def subject_of(desk: Desk, form: Mapping[str, str]) -> tuple[Subject, Mapping[st
     """
     store = desk.shelf.store
     if form.get("span"):
-        return of_span(store.sessions.span(form["span"])), {"span": form["span"]}
+        return span_subject(store.sessions.span(form["span"])), {"span": form["span"]}
     number = counted(form.get("number", ""))
     if number is None or not form.get("run"):
         raise ConfigError("the form does not say what it is about; reload the page and send it again.")
@@ -140,10 +140,10 @@ def subject_of(desk: Desk, form: Mapping[str, str]) -> tuple[Subject, Mapping[st
     if result is None:
         raise NotFoundError(f"{run.id} has no such result, or no longer.")
     metric = name_in(form["metric"]) if form.get("metric") else None
-    return of_result(run.id, result, metric), fields_of(run.id, number, metric or "")
+    return result_subject(run.id, result, metric), fields_of(run.id, number, metric or "")
 
 
-def word_of(form: Mapping[str, str], author: str) -> Word:
+def word_of(form: Mapping[str, str], author: str) -> NewLabel:
     """What a form says; `author` says it where the form names nobody.
 
     Raises:
@@ -153,7 +153,7 @@ def word_of(form: Mapping[str, str], author: str) -> Word:
     if not by:
         raise ConfigError("nobody is named who says so; open the page of the case and write your name under By.")
     if form.get("withdraw"):
-        return Word(by=by)
+        return NewLabel(by=by)
     try:
         liked = parse_thumb(form.get("liked", ""))
     except ValueError as fault:
@@ -162,7 +162,7 @@ def word_of(form: Mapping[str, str], author: str) -> Word:
         score = float(form["score"]) if form.get("score", "").strip() else None
     except ValueError:
         raise ConfigError(f"the score is {form['score']!r}; it is a number from 0 to 1.") from None
-    word = Word(by=by, liked=liked, score=score, comment=form.get("comment", "").strip())
+    word = NewLabel(by=by, liked=liked, score=score, comment=form.get("comment", "").strip())
     if word.withdraws:
         raise ConfigError("nothing was said; choose a thumb, or give a score or a comment.")
     return word

@@ -17,7 +17,7 @@ from evalmark.reports.viewer.urls.paging import Paging
 from evalmark.reports.viewer.urls.queries import FLIPPED, LABELS, SIZES, VERDICTS, CasesAsked, cases_asked
 from evalmark.stats.summary.summary import SummaryGroup
 from evalmark.storage.queries.pages import NumberedResult
-from evalmark.tracing.annotations.subjects import of_result
+from evalmark.tracing.annotations.labels import result_subject
 
 from .background import FEW, RunFigures
 from .comparisons import against_of, held_to_flips
@@ -70,7 +70,7 @@ def _answer(desk: Desk, request: Request) -> Response:
     kept = [
         cell.kept for row in found["rows"] for cells in row.cells.values() for cell in cells if not cell.kept.is_cut
     ]
-    things = {one.number: (of_result(run.id, one.result), fields_of(run.id, one.number)) for one in kept}
+    things = {one.number: (result_subject(run.id, one.result), fields_of(run.id, one.number)) for one in kept}
     labels = said_of(desk.shelf.store, things.values(), desk.author(request))
     said = {number: labels[subject.about] for number, (subject, _) in things.items()}
     live = None

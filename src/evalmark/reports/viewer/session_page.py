@@ -23,7 +23,7 @@ from evalmark.reports.viewer.urls.queries import counted, sessions_asked
 from evalmark.storage.sessions.pages import SessionPart
 from evalmark.storage.sessions.store import RecordedId
 from evalmark.storage.sessions.trees import as_json, by_answer, share_of_time, total_spending
-from evalmark.tracing.annotations.subjects import of_span, recorded_as
+from evalmark.tracing.annotations.labels import find_session_or_span, span_subject
 
 from .labels import Said, said_of
 from .page_context import Desk
@@ -117,7 +117,7 @@ def _led_on(desk: Desk, request: Request, reference: str) -> Response:
 def _meant(desk: Desk, reference: str) -> RecordedId:
     """What is recorded under the start of an id, or under an app's key."""
     try:
-        named = recorded_as(desk.shelf.store, reference)
+        named = find_session_or_span(desk.shelf.store, reference)
     except ConfigError as error:
         raise HTTPException(404, str(error)) from error
     if named is None:
@@ -145,7 +145,7 @@ def kept_out(value: Any) -> Sequence[str]:
 
 def _answers(desk: Desk, part: SessionPart, author: str) -> list[Answer]:
     spans = part.session.spans
-    subjects = {span.id: (of_span(span), {"span": span.id}) for span in spans}
+    subjects = {span.id: (span_subject(span), {"span": span.id}) for span in spans}
     said = said_of(desk.shelf.store, subjects.values(), author)
 
     def told(span: Span, depth: int = 0, within: Span | None = None) -> ToldSpan:

@@ -16,7 +16,7 @@ from evalmark.inputs.suites.suite import RECORDED
 from evalmark.reports.viewer.urls.paths import as_said, session_path
 from evalmark.reports.viewer.urls.queries import SESSION_LABELS, sessions_asked
 from evalmark.storage.sessions.pages import SessionLine
-from evalmark.tracing.annotations.subjects import Subject
+from evalmark.tracing.annotations.labels import LabelSubject
 
 from .labels import Said, said_of
 from .page_context import Desk
@@ -75,7 +75,7 @@ def _rows(desk: Desk, lines: Sequence[SessionLine], author: str) -> list[Session
         title = f"the answer of session {line.session.id}"
         for span in line.answers[:_MOST_LABELLED]:
             # What a label is given for is read when it is given; here it is not even looked up.
-            subjects[span] = Subject(about=about_span(span), content="", title=title), {"span": span}
+            subjects[span] = LabelSubject(about=about_span(span), content="", title=title), {"span": span}
     said = said_of(desk.shelf.store, subjects.values(), author)
     return [
         SessionRow(line=line, said=[said[about_span(span)] for span in line.answers[:_MOST_LABELLED]]) for line in lines

@@ -13,8 +13,8 @@ from evalmark.core.values.label import Label, about_output, about_span
 from evalmark.stats.calibration.evidence import cluster_of
 from evalmark.storage.queries.trial_numbers import format_trial_id
 
-from .raters import Agreement, Thumbs, agreement, thumbs_of
-from .subjects import Subject, of_result, of_span
+from .agreement import AnnotatorAgreement, Thumbs, annotator_agreement, thumbs_of
+from .labels import LabelSubject, result_subject, span_subject
 
 if TYPE_CHECKING:
     from evalmark.storage.queries.filter import ResultFilter
@@ -25,12 +25,12 @@ T = TypeVar("T")
 
 _DIGESTS = 2**48
 """Numbers that ids of trials go to."""
-MOST = 10_000
+MAX_ITEMS = 10_000
 """Outputs of a queue; nobody labels more in one go, and each page looks at all of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
+class QueueItem:
     """An output that may be labelled: of a run, or recorded."""
 
     about: str
@@ -42,10 +42,10 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class ItemView:
     """An output as somebody sees it who is to label it: nothing of who gave it or of what anybody says of it."""
 
-    subject: Subject
+    subject: LabelSubject
     input: Any
     history: tuple[Turn, ...]
     contexts: tuple[str, ...]
@@ -53,7 +53,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class OutputSource:
     """Where outputs are taken from that people label: a run, or what is recorded of a project."""
 
     ledger: "Store"
@@ -63,29 +63,29 @@ class Source:
     """The results of the run; None for a project."""
     project: str = ""
 
-    def drawn(self, wanted: "ResultFilter", most: int = MOST, seed: str = "") -> tuple[Item, ...]:
+    def drawn(self, wanted: "ResultFilter", most: int = MAX_ITEMS, seed: str = "") -> tuple[QueueItem, ...]:
         """A sample of the outputs in shuffled order, without those that ended in an error; of a run those that are wanted.
 
         It is the same for everybody who draws as many with the same seed; more of them begin with the same ones, and
         outputs that come later leave the others in their order.
         """
         if self.browsing is None:
-            return tuple(_span_item(one) for one in _drawn(self._spans(), most, seed))
+            return tuple(_span_item(one) for one in _sample(self._spans(), most, seed))
         among = self.browsing.trials().among(self.browsing.numbers_with_output(wanted))
-        chosen = _drawn(((trial, (number, trial)) for number, trial in among), most, seed)
+        chosen = _sample(((trial, (number, trial)) for number, trial in among), most, seed)
         return tuple(
-            Item(about=about_output(self.run, format_trial_id(trial)), number=number) for number, trial in chosen
+            QueueItem(about=about_output(self.run, format_trial_id(trial)), number=number) for number, trial in chosen
         )
 
     def _spans(self) -> Iterator[tuple[int, str]]:
         return ((_number_of(one), one) for one in self.ledger.sessions.answers_without_error(self.project))
 
-    def labels(self, items: Iterable[Item]) -> list[Label]:
+    def labels(self, items: Iterable[QueueItem]) -> list[Label]:
         """Everything ever said of some outputs; of a run, of others of it too."""
         traffic = self.ledger.sessions
         return traffic.labels_of_run(self.run) if self.browsing else traffic.labels(item.about for item in items)
 
-    def shown(self, item: Item) -> Shown:
+    def shown(self, item: QueueItem) -> ItemView:
         """An output with what it was given for.
 
         Raises:
@@ -94,13 +94,15 @@ class Source:
         if self.browsing is None or item.number is None:
             span = self.ledger.sessions.span(item.span)
             contexts = tuple(span.contexts or ())
-            return Shown(subject=of_span(span), input=span.input, history=(), contexts=contexts, value=span.output)
+            return ItemView(
+                subject=span_subject(span), input=span.input, history=(), contexts=contexts, value=span.output
+            )
         result = self.browsing.result(item.number)
         if result is None:
             raise NotFoundError(f"{self.run} has no such result, or no longer.")
         case = result.trial.case
-        return Shown(
-            subject=of_result(self.run, result),
+        return ItemView(
+            subject=result_subject(self.run, result),
             input=case.input,
             history=tuple(case.history or ()),
             contexts=tuple(case.contexts_of(result.output) or ()),
@@ -108,10 +110,10 @@ class Source:
         )
 
 
-def _drawn(things: Iterable[tuple[int, T]], most: int, seed: str) -> list[T]:
+def _sample(things: Iterable[tuple[int, T]], most: int, seed: str) -> list[T]:
     """Things in an order that their numbers, which are digests, and a seed decide; multiplied, digests are shuffled anew."""
     factor = _number_of(seed) | 1
-    chosen = nsmallest(min(most, MOST), things, key=lambda one: one[0] * factor % _DIGESTS)
+    chosen = nsmallest(min(most, MAX_ITEMS), things, key=lambda one: one[0] * factor % _DIGESTS)
     return [thing for _, thing in chosen]
 
 
@@ -119,15 +121,15 @@ def _number_of(text: str) -> int:
     return int.from_bytes(sha256(text.encode(errors="surrogatepass")).digest()[:6])
 
 
-def _span_item(span: str) -> Item:
-    return Item(about=about_span(span), span=span)
+def _span_item(span: str) -> QueueItem:
+    return QueueItem(about=about_span(span), span=span)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class AnnotatorProgress:
     """What one person has to do of a queue."""
 
-    items: tuple[Item, ...]
+    items: tuple[QueueItem, ...]
     labels: Sequence[Label]
     """Everything ever said of these outputs, by anybody."""
     by: str
@@ -167,10 +169,10 @@ class Part:
         return places[max(mine, key=lambda label: label.created).about] if mine else None
 
 
-def agreed(source: Source, part: Part) -> Agreement:
+def queue_agreement(source: OutputSource, part: AnnotatorProgress) -> AnnotatorAgreement:
     """How far people agree on the outputs of a queue; outputs for one input count as one case, since they are alike."""
     said = {item.about: part.thumbs[item.about] for item in part.items if item.about in part.thumbs}
     cases = {
         item.about: cluster_of(source.shown(item).input) for item in part.items if len(said.get(item.about, ())) > 1
     }
-    return agreement(said, cases)
+    return annotator_agreement(said, cases)

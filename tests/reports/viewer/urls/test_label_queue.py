@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalmark.reports.viewer.urls.label_queue import QueueAsked, queue_asked
-from evalmark.tracing.annotations.queue import MOST
+from evalmark.tracing.annotations.queue import MAX_ITEMS
 
 NAMES = st.text(min_size=1, max_size=50)
 WORDS = st.text(st.characters(codec="ascii", categories=["L", "N"]), max_size=50)
 
 
-@given(name=NAMES, is_run=st.booleans(), n=st.integers(0, MOST), seed=WORDS, tag=WORDS)
+@given(name=NAMES, is_run=st.booleans(), n=st.integers(0, MAX_ITEMS), seed=WORDS, tag=WORDS)
 def test_what_is_asked_comes_back_from_the_address_that_says_it(name, is_run, n, seed, tag):
     asked = QueueAsked(
         run=name if is_run else "", project="" if is_run else name, n=n, seed=seed, tag=tag if is_run else ""
@@ -34,7 +34,7 @@ def test_what_is_asked_comes_back_from_the_address_that_says_it(name, is_run, n,
         ),
         pytest.param({"what": "suite:a"}, QueueAsked(), id="a kind that there is not"),
         pytest.param({"what": "run:~?"}, QueueAsked(), id="a name of nothing"),
-        pytest.param({"what": "run:a", "n": "9" * 20}, QueueAsked(run="a", n=MOST), id="more than anybody labels"),
+        pytest.param({"what": "run:a", "n": "9" * 20}, QueueAsked(run="a", n=MAX_ITEMS), id="more than anybody labels"),
         pytest.param({"what": "run:a", "at": "-1"}, QueueAsked(run="a"), id="a place that there is not"),
     ],
 )

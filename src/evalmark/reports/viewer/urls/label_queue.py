@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from evalmark.tracing.annotations.queue import MOST
+from evalmark.tracing.annotations.queue import MAX_ITEMS
 
 from .paths import name_in, named
 from .queries import VERDICTS, whole, written
@@ -48,7 +48,7 @@ def queue_asked(query: Mapping[str, str]) -> QueueAsked:
         project=name_in(name) if kind == "project" else "",
         verdict=verdict if kind == "run" and verdict in VERDICTS else "",
         tag=query.get("tag", "").strip()[:500] if kind == "run" else "",
-        n=min(whole(query.get("n", ""), 0), MOST),
+        n=min(whole(query.get("n", ""), 0), MAX_ITEMS),
         seed=query.get("seed", "").strip()[:100],
         at=whole(query.get("at", ""), 0),
         start=whole(query.get("start", ""), 1),

@@ -20,7 +20,16 @@ from evalmark.inputs.datasets.rows import Reading, Row, RowReader
 from evalmark.inputs.documents.faults import PlacedError
 from evalmark.inputs.documents.files import regular_file
 
-from .subjects import WHOLE, Subject, Which, Word, check_words, found, of_result, part_of
+from .labels import (
+    NO_SELECTOR,
+    LabelSubject,
+    NewLabel,
+    OutputSelector,
+    check_labels,
+    find_labelled,
+    result_subject,
+    select_subject,
+)
 
 if TYPE_CHECKING:
     from evalmark.storage.store.store import Store
@@ -42,7 +51,7 @@ _ID = 16
 """Digits of a whole id of a span."""
 
 
-def read_words(path: Path, ledger: "Store", by: str) -> list[tuple[Subject, Word]]:
+def read_labels(path: Path, ledger: "Store", by: str) -> list[tuple[LabelSubject, NewLabel]]:
     """What a CSV, TSV or JSONL file says, row by row; `by` says it where a row names nobody.
 
     Each word has an id, the `label_id` of its row or one that is made of what the row says, so that a file that is read again
@@ -53,17 +62,17 @@ def read_words(path: Path, ledger: "Store", by: str) -> list[tuple[Subject, Word
     """
     faults = Faults(str(path))
     rows = [(place, row) for place, row in _rows(path) if _is_sound(place, row, faults)]
-    naming = _Naming(ledger, {_id_of(row) for _, row in rows})
-    read: list[tuple[Subject, Word]] = []
-    ids = _Ids()
+    naming = _SubjectFinder(ledger, {_id_of(row) for _, row in rows})
+    read: list[tuple[LabelSubject, NewLabel]] = []
+    ids = _LabelIds()
     for place, row in rows:
         try:
-            about = naming.subject(_id_of(row), _which(row))
-            said = (about, ids.named(place, about, _word(row, by), row))
+            about = naming.subject(_id_of(row), _selector(row))
+            said = (about, ids.named(place, about, _new_label(row, by), row))
         except (EvalmarkError, ValueError) as fault:
             faults.add(f"{place}: {str(fault).rstrip('.')}.")
             continue
-        for sentence in check_words(ledger, [said]):
+        for sentence in check_labels(ledger, [said]):
             faults.add(f"{place}: {sentence}")
         read.append(said)
     if told := faults.told():
@@ -120,10 +129,10 @@ def _ids_of(row: Mapping[str, Any]) -> list[str]:
     return [name for name in dict.fromkeys(said) if name]
 
 
-def _word(row: Mapping[str, Any], by: str) -> Word:
+def _new_label(row: Mapping[str, Any], by: str) -> NewLabel:
     label, score, comment = row.get("label"), row.get("score"), row.get("comment")
     liked = label if isinstance(label, bool) else parse_thumb("" if label is None else str(label))
-    word = Word(
+    word = NewLabel(
         by=str(row.get("by") or by).strip(), liked=liked, score=_number(score), comment=str(comment or "").strip()
     )
     if word.withdraws:
@@ -131,14 +140,14 @@ def _word(row: Mapping[str, Any], by: str) -> Word:
     return word
 
 
-class _Ids:
+class _LabelIds:
     """The ids of the words of a file."""
 
     def __init__(self) -> None:
         self._places: dict[str, str] = {}
         self._times: Counter[str] = Counter()
 
-    def named(self, place: str, about: Subject, word: Word, row: Mapping[str, Any]) -> Word:
+    def named(self, place: str, about: LabelSubject, word: NewLabel, row: Mapping[str, Any]) -> NewLabel:
         """The word with its id: that of its row, or one made of what it says and how often the file has said so.
 
         Raises:
@@ -155,14 +164,14 @@ class _Ids:
         return replace(word, id=f"{made[:16]}-{self._times[made]}")
 
 
-def _which(row: Mapping[str, Any]) -> Which:
+def _selector(row: Mapping[str, Any]) -> OutputSelector:
     said = {
         name: text for name in OF_RUN if (text := str(row.get(name, "") if row.get(name) is not None else "").strip())
     }
     repeat = said.pop("repeat", None)
     if repeat is not None and not (repeat.isascii() and repeat.isdigit() and int(repeat)):
         raise ValueError(f"the repeat is {repeat!r}; it is a whole number from 1")
-    return Which(**said, repeat=None if repeat is None else int(repeat))
+    return OutputSelector(**said, repeat=None if repeat is None else int(repeat))
 
 
 def _number(said: Any) -> float | None:
@@ -174,7 +183,7 @@ def _number(said: Any) -> float | None:
         raise ValueError(f"the score is {said!r}; it is a number from 0 to 1") from None
 
 
-class _Results:
+class _RunResults:
     """The results of a run, read once, for rows that name one each."""
 
     def __init__(self, run: Run) -> None:
@@ -186,20 +195,20 @@ class _Results:
 
 
 @dataclass
-class _Naming:
+class _SubjectFinder:
     """What ids mean, looked up together where they are whole."""
 
     ledger: "Store"
     ids: set[str]
     _known: dict[str, Run | Session | Span | EvalmarkError] = field(default_factory=dict)
-    _results: dict[str, _Results] = field(default_factory=dict)
+    _results: dict[str, _RunResults] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         whole = [name for name in (i.removeprefix(about_span()) for i in self.ids) if len(name) == _ID]
         for span in self.ledger.sessions.spans(whole):
             self._known[span.id] = span
 
-    def subject(self, reference: str, which: Which = WHOLE) -> Subject:
+    def subject(self, reference: str, which: OutputSelector = NO_SELECTOR) -> LabelSubject:
         """Raises ConfigError or StoreError where it means nothing, or several things."""
         kind, _, rest = reference.partition(":")
         if kind in ("output", "score") and rest:
@@ -208,12 +217,12 @@ class _Naming:
         if isinstance(thing, Run) and which.case is not None:
             results = self._of_run(thing)
             thing = replace(thing, results=results.by_case.get(which.case, results.every))
-        return part_of(thing, which)
+        return select_subject(thing, which)
 
     def _named(self, name: str) -> Run | Session | Span:
         if name not in self._known:
             try:
-                self._known[name] = found(self.ledger, name)
+                self._known[name] = find_labelled(self.ledger, name)
             except EvalmarkError as fault:
                 self._known[name] = fault
         thing = self._known[name]
@@ -221,19 +230,19 @@ class _Naming:
             raise thing
         return thing
 
-    def _of_trial(self, kind: str, rest: str, which: Which) -> Subject:
+    def _of_trial(self, kind: str, rest: str, which: OutputSelector) -> LabelSubject:
         run, _, rest = rest.partition("/")
         trial, _, metric = rest.partition("/")
         if (kind == "score") != bool(metric) or not trial:
             raise ConfigError("an output is named output:RUN/TRIAL, a score score:RUN/TRIAL/METRIC")
-        if which != WHOLE:
+        if which != NO_SELECTOR:
             raise ConfigError(f"output:RUN/TRIAL says which output it is; leave out {', '.join(OF_RUN)}")
         results = self._of_run(self.ledger.run(run)) if run not in self._results else self._results[run]
         if trial not in results.by_trial:
             raise ConfigError(f"{run} has no trial {trial!r}")
-        return of_result(run, results.by_trial[trial], metric or None)
+        return result_subject(run, results.by_trial[trial], metric or None)
 
-    def _of_run(self, run: Run) -> "_Results":
+    def _of_run(self, run: Run) -> "_RunResults":
         if run.id not in self._results:
-            self._results[run.id] = _Results(run)
+            self._results[run.id] = _RunResults(run)
         return self._results[run.id]

@@ -5,7 +5,7 @@ import pytest
 from evalmark.core.values.label import Label
 from evalmark.stats.agreement.kappa_alpha import cohen_kappa, krippendorff_alpha
 from evalmark.stats.inference.intervals import wilson
-from evalmark.tracing.annotations.raters import agreement, thumbs_of
+from evalmark.tracing.annotations.agreement import annotator_agreement, thumbs_of
 
 
 def said(**words):
@@ -23,7 +23,7 @@ BOB = "+++++++-------++  - "
 
 
 def test_two_people_are_held_against_each_other():
-    found = agreement(said(ann=ANN, bob=BOB), {})
+    found = annotator_agreement(said(ann=ANN, bob=BOB), {})
     (pair,) = found.pairs
     table = pair.compared.confusion
     assert (pair.first, pair.second) == ("ann", "bob")
@@ -40,7 +40,7 @@ def test_two_people_are_held_against_each_other():
 
 
 def test_of_three_people_a_majority_settles_and_pairs_come_by_what_they_share():
-    found = agreement(said(ann="+++ ", bob="+--+", cas="  --"), {})
+    found = annotator_agreement(said(ann="+++ ", bob="+--+", cas="  --"), {})
     assert found.disputed == ("output:r/001", "output:r/003")
     assert [(pair.first, pair.second, pair.compared.confusion.n) for pair in found.pairs] == [
         ("ann", "bob", 3),
@@ -59,32 +59,32 @@ def test_of_three_people_a_majority_settles_and_pairs_come_by_what_they_share():
     ],
 )
 def test_what_nobody_labelled_twice_tells_nothing(words):
-    found = agreement(said(**words), {})
+    found = annotator_agreement(said(**words), {})
     assert (found.together, found.pairs, found.disputed) == (None, (), ())
 
 
 def test_people_who_always_say_the_same_one_word_cannot_be_told_from_luck():
-    (pair,) = agreement(said(ann="+" * 20, bob="+" * 20), {}).pairs
+    (pair,) = annotator_agreement(said(ann="+" * 20, bob="+" * 20), {}).pairs
     assert pair.compared.agreement.value == 1.0
     assert (pair.compared.kappa, pair.compared.kappa_interval.known) == (None, False)
 
 
 def test_few_outputs_have_a_kappa_without_an_interval_and_cases_are_what_is_counted():
-    few = agreement(said(ann="++--+-", bob="++---+"), {}).pairs[0].compared
+    few = annotator_agreement(said(ann="++--+-", bob="++---+"), {}).pairs[0].compared
     assert few.kappa is not None
     assert few.kappa_interval.method == "none: fewer than 10 cases"
     many = said(ann=ANN[:16], bob=BOB[:16])
-    alone = agreement(many, {}).pairs[0].compared
-    alike = agreement(many, {about: about[-1] for about in many}).pairs[0].compared
+    alone = annotator_agreement(many, {}).pairs[0].compared
+    alike = annotator_agreement(many, {about: about[-1] for about in many}).pairs[0].compared
     assert alone.kappa_interval.known
     assert alike.agreement.interval.method == "Wilson, clustered by case"
     assert (alike.kappa, alike.agreement.value) == (alone.kappa, alone.agreement.value)
 
 
 def test_one_common_word_brings_the_figure_that_it_does_not_mislead():
-    lopsided = agreement(said(ann="+" * 18 + "-+", bob="+" * 18 + "+-"), {}).pairs[0].compared
+    lopsided = annotator_agreement(said(ann="+" * 18 + "-+", bob="+" * 18 + "+-"), {}).pairs[0].compared
     assert lopsided.kappa < 0 < 0.85 < lopsided.ac1
-    assert agreement(said(ann=ANN, bob=BOB), {}).pairs[0].compared.ac1 is None
+    assert annotator_agreement(said(ann=ANN, bob=BOB), {}).pairs[0].compared.ac1 is None
 
 
 def test_only_the_last_thumb_of_each_person_counts():

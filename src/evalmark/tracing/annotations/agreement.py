@@ -15,7 +15,7 @@ Thumbs = Mapping[str, bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
+class AnnotatorPair:
     """What two people say of the outputs that both have labelled."""
 
     first: str
@@ -25,14 +25,14 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Agreement:
+class AnnotatorAgreement:
     """How far people agree on some outputs."""
 
     people: tuple[tuple[str, int], ...]
     """Who has labelled how many, the busiest first."""
     together: HumanAgreement | None
     """All people, where an output has two labels or more; None where none has."""
-    pairs: tuple[Pair, ...]
+    pairs: tuple[AnnotatorPair, ...]
     """Each two people, those first who share the most outputs."""
     disputed: tuple[str, ...]
     """Outputs that as many call good as bad, by what they are about, in the order given."""
@@ -47,7 +47,9 @@ def thumbs_of(labels: Iterable[Label]) -> dict[str, Thumbs]:
     return dict(found)
 
 
-def agreement(said: Mapping[str, Thumbs], cases: Mapping[str, str], level: float = LEVEL) -> Agreement:
+def annotator_agreement(
+    said: Mapping[str, Thumbs], cases: Mapping[str, str], level: float = LEVEL
+) -> AnnotatorAgreement:
     """How far people agree, from the thumbs on each output; `cases` names the case of an output where it has several.
 
     Below 10 cases kappa, alpha and AC1 have no interval, and say so.
@@ -62,7 +64,7 @@ def agreement(said: Mapping[str, Thumbs], cases: Mapping[str, str], level: float
     pairs = sorted(
         _pairs(several, cases, level), key=lambda pair: (-pair.compared.confusion.n, pair.first, pair.second)
     )
-    return Agreement(
+    return AnnotatorAgreement(
         people=tuple(sorted(busy.items(), key=lambda one: (-one[1], one[0]))),
         together=human_agreement(votes, level) if votes else None,
         pairs=tuple(pairs),
@@ -70,7 +72,7 @@ def agreement(said: Mapping[str, Thumbs], cases: Mapping[str, str], level: float
     )
 
 
-def _pairs(several: Mapping[str, Thumbs], cases: Mapping[str, str], level: float) -> Iterator[Pair]:
+def _pairs(several: Mapping[str, Thumbs], cases: Mapping[str, str], level: float) -> Iterator[AnnotatorPair]:
     shared: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for about, thumbs in several.items():
         for two in combinations(sorted(thumbs), 2):
@@ -78,4 +80,4 @@ def _pairs(several: Mapping[str, Thumbs], cases: Mapping[str, str], level: float
     for (first, second), abouts in shared.items():
         words = [[several[about][by] for about in abouts] for by in (first, second)]
         found = compare_verdicts(words[0], words[1], [cases.get(about, about) for about in abouts], level)
-        yield Pair(first=first, second=second, compared=found)
+        yield AnnotatorPair(first=first, second=second, compared=found)

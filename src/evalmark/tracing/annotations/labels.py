@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 _NAMED = 5
 """Things that a message names where several could be meant."""
 _GIT_SECONDS = 5.0
-LONGEST_NAME = 200
+MAX_NAME_CHARS = 200
 """Characters of the name of who says something; a browser keeps no much longer one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Which:
+class OutputSelector:
     """Which output of a run is meant, and whether one of its scores; what is not said leaves the choice open."""
 
     case: str | None = None
@@ -42,11 +42,11 @@ class Which:
     """The score of this metric is meant, not the output."""
 
 
-WHOLE = Which()
+NO_SELECTOR = OutputSelector()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
+class LabelSubject:
     """Something that can be labelled."""
 
     about: str
@@ -58,7 +58,7 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Word:
+class NewLabel:
     """What one person says; with neither thumb, score nor comment it takes back what the person said before."""
 
     by: str
@@ -75,7 +75,7 @@ class Word:
         return self.liked is None and self.score is None and not self.comment
 
 
-def found(ledger: "Store", reference: str) -> Run | Session | Span:
+def find_labelled(ledger: "Store", reference: str) -> Run | Session | Span:
     """The run, the session or the span that has an id, or the only one whose id starts so, or the session of an app's key.
 
     Raises:
@@ -99,7 +99,7 @@ def found(ledger: "Store", reference: str) -> Run | Session | Span:
     return ledger.sessions.session(one.id) if one.kind == "session" else ledger.sessions.span(one.id)
 
 
-def recorded_as(ledger: "Store", reference: str) -> "RecordedId | None":
+def find_session_or_span(ledger: "Store", reference: str) -> "RecordedId | None":
     """The same of what is recorded alone, without reading it; None where nothing is.
 
     Raises:
@@ -137,17 +137,17 @@ def _unknown(ledger: "Store", reference: str, fault: NotFoundError) -> NotFoundE
     )
 
 
-def subject(ledger: "Store", reference: str, which: Which = WHOLE) -> Subject:
+def find_subject(ledger: "Store", reference: str, which: OutputSelector = NO_SELECTOR) -> LabelSubject:
     """What an id means to somebody who wants to label it: a span, the only answer of a session, an output of a run.
 
     Raises:
         ConfigError: it is a session of several answers or a run without a case, or `which` fits none or several outputs.
         StoreError: nothing has this id.
     """
-    return part_of(found(ledger, reference), which)
+    return select_subject(find_labelled(ledger, reference), which)
 
 
-def part_of(thing: Run | Session | Span, which: Which) -> Subject:
+def select_subject(thing: Run | Session | Span, which: OutputSelector) -> LabelSubject:
     """What somebody means who names a span, a session of one answer, or an output of a run.
 
     Raises:
@@ -155,21 +155,21 @@ def part_of(thing: Run | Session | Span, which: Which) -> Subject:
     """
     if isinstance(thing, Run):
         return _output(thing, which)
-    if which != WHOLE:
+    if which != NO_SELECTOR:
         raise ConfigError(
             f"{thing.id} is no run, so it has no cases; leave out --case, --target, --repeat, --dataset and --metric."
         )
-    return of_span(_only_answer(thing) if isinstance(thing, Session) else thing)
+    return span_subject(_only_answer(thing) if isinstance(thing, Session) else thing)
 
 
-def of_span(span: Span) -> Subject:
+def span_subject(span: Span) -> LabelSubject:
     """A recorded span."""
     named = f" ({span.name})" if span.name else ""
     content = content_fingerprint(span.input, span.output)
-    return Subject(about=about_span(span.id), content=content, title=f"span {span.id}{named} of {span.project}")
+    return LabelSubject(about=about_span(span.id), content=content, title=f"span {span.id}{named} of {span.project}")
 
 
-def of_result(run: str, result: Result, metric: str | None = None) -> Subject:
+def result_subject(run: str, result: Result, metric: str | None = None) -> LabelSubject:
     """The output of a trial of a run, or its score by a metric.
 
     Raises:
@@ -184,10 +184,12 @@ def of_result(run: str, result: Result, metric: str | None = None) -> Subject:
         about, title = about_output(run, trial.id), f"the output for {trial.case.id!r} in {run}"
     else:
         about, title = about_score(run, trial.id, metric), f"{metric} of {trial.case.id!r} in {run}"
-    return Subject(about=about, content=content, title=title)
+    return LabelSubject(about=about, content=content, title=title)
 
 
-def note(ledger: "Store", said: Sequence[tuple[Subject, Word]], created: str | None = None) -> list[Label]:
+def save_labels(
+    ledger: "Store", said: Sequence[tuple[LabelSubject, NewLabel]], created: str | None = None
+) -> list[Label]:
     """Keep what people say, all of it or nothing; what they said before stays in the history.
 
     A word whose id is kept already is not kept again, and its label is not among those that are given.
@@ -197,7 +199,7 @@ def note(ledger: "Store", said: Sequence[tuple[Subject, Word]], created: str | N
         ConfigError: a score is no number from 0 to 1, or somebody takes back what nobody said; nothing is kept.
         StoreError: the store cannot be written.
     """
-    if faults := list(check_words(ledger, said)):
+    if faults := list(check_labels(ledger, said)):
         raise ConfigError.of(faults)
     when = created or datetime.now(UTC).isoformat(timespec="microseconds")
     labels = [
@@ -217,13 +219,13 @@ def note(ledger: "Store", said: Sequence[tuple[Subject, Word]], created: str | N
     return [label for label in labels if label.id not in known]
 
 
-def check_words(ledger: "Store", said: Sequence[tuple[Subject, Word]]) -> Iterable[str]:
+def check_labels(ledger: "Store", said: Sequence[tuple[LabelSubject, NewLabel]]) -> Iterable[str]:
     """What is wrong with what people want to say, a sentence each."""
     for about, word in said:
         if not word.by.strip():
             yield f"{about.title}: nobody is named who says so; name somebody with --by."
-        if len(word.by) > LONGEST_NAME:
-            yield f"{about.title}: the name of who says so has {len(word.by):,} characters; {LONGEST_NAME} are the most."
+        if len(word.by) > MAX_NAME_CHARS:
+            yield f"{about.title}: the name of who says so has {len(word.by):,} characters; {MAX_NAME_CHARS} are the most."
         if word.score is not None and not 0 <= word.score <= 1:
             yield f"{about.title}: the score is {word.score:g}; it goes from 0 to 1."
     taken = [(about, word) for about, word in said if word.withdraws]
@@ -237,12 +239,12 @@ def check_words(ledger: "Store", said: Sequence[tuple[Subject, Word]]) -> Iterab
             yield f"{about.title}: {word.by} has said nothing of it that could be withdrawn."
 
 
-def history(ledger: "Store", about: Iterable[str]) -> list[Label]:
+def label_history(ledger: "Store", about: Iterable[str]) -> list[Label]:
     """Everything ever said about some things, named as in `Label.about`, in the order in which it was said."""
     return ledger.sessions.labels(about)
 
 
-def own_name(environ: Mapping[str, str]) -> str:
+def current_user(environ: Mapping[str, str]) -> str:
     """Whoever is at the keyboard: the name in git's settings, else that of the system's user.
 
     Raises:
@@ -273,7 +275,7 @@ def _only_answer(session: Session) -> Span:
     )
 
 
-def _output(run: Run, which: Which) -> Subject:
+def _output(run: Run, which: OutputSelector) -> LabelSubject:
     if which.case is None:
         raise ConfigError(f"{run.id} is a run; say which of its outputs with --case ID, in a file in a column `case`.")
     results = [result for result in run.results if _fits(result, which)]
@@ -282,17 +284,19 @@ def _output(run: Run, which: Which) -> Subject:
         ids = {which.case}
     if not ids:
         raise ConfigError(
-            f"{run.id} has no output for case {which.case!r}{_also(which)}; all cases: evalmark report {run.id} -o cases.csv"
+            f"{run.id} has no output for case {which.case!r}{_other_criteria(which)}; all cases: evalmark report {run.id} -o cases.csv"
         )
     if len(ids) > 1:
         raise ConfigError(f"{run.id}: {which.case!r} could be case {_listed(sorted(ids))}; write more of the id.")
     results = [result for result in results if result.trial.case.id in ids]
     if len(results) > 1:
-        raise ConfigError(f"{run.id} has {len(results)} outputs for case {min(ids)!r}; {_apart(results)}")
-    return of_result(run.id, results[0], which.metric)
+        raise ConfigError(
+            f"{run.id} has {len(results)} outputs for case {min(ids)!r}; {_distinguishing_flags(results)}"
+        )
+    return result_subject(run.id, results[0], which.metric)
 
 
-def _fits(result: Result, which: Which) -> bool:
+def _fits(result: Result, which: OutputSelector) -> bool:
     trial = result.trial
     return (
         trial.case.id.startswith(which.case or "")
@@ -302,12 +306,12 @@ def _fits(result: Result, which: Which) -> bool:
     )
 
 
-def _also(which: Which) -> str:
+def _other_criteria(which: OutputSelector) -> str:
     said = {"target": which.target, "repeat": which.repeat, "dataset": which.dataset}
     return "".join(f", {name} {value}" for name, value in said.items() if value is not None)
 
 
-def _apart(results: Sequence[Result]) -> str:
+def _distinguishing_flags(results: Sequence[Result]) -> str:
     """How to say which of several outputs for one case is meant."""
     trials = [result.trial for result in results]
     differ = {
