@@ -1,8 +1,8 @@
 """Ask the pages of the viewer within one process, as the browser of its user does."""
 
-from evalmark.reports.viewer.auth.guard import Door
+from evalmark.reports.viewer.auth.guard import AccessPolicy
 
-DOOR = Door(token="a-token-of-this-benchmark", hosts=frozenset({"127.0.0.1:7878"}), cookie="evalmark")  # noqa: S106
+DOOR = AccessPolicy(token="a-token-of-this-benchmark", hosts=frozenset({"127.0.0.1:7878"}), cookie="evalmark")  # noqa: S106
 HEADERS = [(b"host", b"127.0.0.1:7878"), (b"cookie", f"{DOOR.cookie}={DOOR.token}".encode())]
 
 

@@ -18,7 +18,7 @@ from rows import Tell, add_json, telling
 from evalmark import Case, Output, Result, Run, Score, compare
 from evalmark.core.values.run import DatasetInfo, Metric
 from evalmark.core.values.score import Trial
-from evalmark.reports.files.options import Options
+from evalmark.reports.files.options import ReportOptions
 from evalmark.reports.files.run_html import as_html
 from evalmark.stats.summary.summarise import summarise
 
@@ -116,10 +116,10 @@ def main() -> None:
 
 def measure(asked: argparse.Namespace, path: Path, tell: Tell) -> None:
     run = a_run(asked.cases, asked.answer, 0)
-    options = Options()
+    options = ReportOptions()
     if asked.baseline:
         earlier = a_run(asked.cases, asked.answer, 1)
-        options = Options(comparison=compare(run, earlier), baseline=earlier)
+        options = ReportOptions(comparison=compare(run, earlier), baseline=earlier)
     summary = summarise(run)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     started = time.perf_counter()

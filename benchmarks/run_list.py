@@ -19,7 +19,7 @@ from viewer import RUN, fill, one, said
 
 from evalmark import Run
 from evalmark.core.values.run import DatasetInfo, Metric
-from evalmark.reports.viewer.app import pages
+from evalmark.reports.viewer.app import viewer_app
 from evalmark.reports.viewer.urls.paths import run_path
 from evalmark.store import Store, open_store
 
@@ -72,7 +72,7 @@ def taken(app: object, address: str, status: int = 200, mark: str = "") -> float
 
 def measure(store: Store, runs: int, results: int, tell: Tell) -> None:
     named = f"{runs:,} runs of {CASES} results, one of {results:,} and one as long under way"
-    app = pages(store, DOOR, patience=0)
+    app = viewer_app(store, DOOR, patience=0)
     tell(what="first look, templates included", found=taken(app, "/"), unit="ms", beside=named)
     started = time.perf_counter()
     while b"data-pending" in asyncio.run(answer(app, "/"))[1]:

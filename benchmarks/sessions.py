@@ -18,7 +18,7 @@ from viewer import said
 from evalmark.core.values.label import Label
 from evalmark.core.values.session import Session, Span
 from evalmark.core.values.usage import Usage
-from evalmark.reports.viewer.app import pages
+from evalmark.reports.viewer.app import viewer_app
 from evalmark.store import Store, open_store
 
 BEGAN = "2026-11-22T09:00:00.000000+00:00"
@@ -99,7 +99,7 @@ def main() -> None:
 
 
 def measure(store: Store, sessions: int, tell: Tell) -> None:
-    app = pages(store, DOOR)
+    app = viewer_app(store, DOOR)
     for what, (address, goal) in ADDRESSES.items():
         started = time.perf_counter()
         status, body = asyncio.run(answer(app, address))

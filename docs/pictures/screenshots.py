@@ -23,7 +23,7 @@ from shown import missing_words, with_words
 
 from evalmark import Result
 from evalmark.reports.viewer import app
-from evalmark.reports.viewer.auth.server import Bound, bound
+from evalmark.reports.viewer.auth.server import Listener, bind
 from evalmark.reports.viewer.urls.paths import run_path
 from evalmark.store import Store, open_store
 
@@ -69,10 +69,10 @@ def untimed(result: Result) -> Result:
 
 
 @contextmanager
-def viewed(store: Store) -> Iterator[Bound]:
+def viewed(store: Store) -> Iterator[Listener]:
     """The viewer over a store."""
-    held = bound(0)
-    pages = app.pages(store, held.door, patience=60, author="ann")
+    held = bind(0)
+    pages = app.viewer_app(store, held.policy, patience=60, author="ann")
     server = uvicorn.Server(uvicorn.Config(pages, http="h11", ws="none", lifespan="off", log_config=None))
     thread = threading.Thread(target=server.run, kwargs={"sockets": list(held.sockets)}, daemon=True)
     thread.start()
@@ -92,7 +92,7 @@ def look(page: Page, name: str, address: str) -> None:
             page.wait_for_selector(f"h1:text('Output {number + 2} of')")
 
 
-def take(held: Bound, to: Path) -> None:
+def take(held: Listener, to: Path) -> None:
     """All pictures, each in its schemes."""
     with sync_playwright() as driver:
         browser = driver.chromium.launch(

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from evalmark.cli import main
-from evalmark.reports.files.options import Options
+from evalmark.reports.files.options import ReportOptions
 from evalmark.reports.files.run_json import as_jsonl
 from evalmark.store import open_store
 from evalmark.testing.crash import Disk
@@ -49,7 +49,7 @@ def attempt(folder: Path, point: int | None, how: str) -> dict[str, object]:
         found["changes"] = int(Path("changes").read_text(encoding="utf-8")) if Path("changes").exists() else None
         second = in_a_fork(merge)
         with open_store(MERGED, read_only=True) as store:
-            export = "".join(as_jsonl(store.run("last"), options=Options(times=False)))
+            export = "".join(as_jsonl(store.run("last"), options=ReportOptions(times=False)))
         os.chdir("/")
         return found | {"second": second, "after_second": kept_there(here), "export": export}
 

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from evalmark.cli import main
-from evalmark.reports.files.options import Options
+from evalmark.reports.files.options import ReportOptions
 from evalmark.reports.files.run_json import as_jsonl
 from evalmark.store import open_store
 from evalmark.testing.crash import Disk
@@ -43,7 +43,7 @@ def state() -> tuple[int, bool]:
 def kept() -> dict:
     with open_store(STORE, read_only=True) as store:
         run = store.run("last")
-        export = "".join(as_jsonl(run, options=Options(times=False)))
+        export = "".join(as_jsonl(run, options=ReportOptions(times=False)))
         return {"export": export, "notes": run.notes, "calls": sum(spent.calls for spent in run.spending)}
 
 

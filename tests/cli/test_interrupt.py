@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from evalmark.reports.files.options import Options
+from evalmark.reports.files.options import ReportOptions
 from evalmark.reports.files.run_json import as_jsonl
 from evalmark.store import open_store
 
@@ -58,7 +58,7 @@ def wait_for(count: int, world: Path, process) -> None:
 
 def export(world: Path) -> str:
     with open_store(world / ".evalmark" / "evalmark.db", read_only=True) as store:
-        return "".join(as_jsonl(store.run("last"), options=Options(times=False)))
+        return "".join(as_jsonl(store.run("last"), options=ReportOptions(times=False)))
 
 
 def asked(world: Path) -> list[str]:
@@ -135,7 +135,7 @@ def test_a_killed_run_goes_on_where_it_was_and_exports_the_same(process, suite, 
     whole = process("run", suite, "--store", "whole.db")
     whole.communicate(timeout=60)
     with open_store(world / "whole.db", read_only=True) as store:
-        wanted = "".join(as_jsonl(store.run("last"), options=Options(times=False)))
+        wanted = "".join(as_jsonl(store.run("last"), options=ReportOptions(times=False)))
     (world / "asked.txt").unlink()
 
     running = process("run", suite, "-j", "3")

@@ -13,7 +13,7 @@ from evalmark.store import open_store
 from evalmark.unit_tests import UnitTest
 
 pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
-from tests.reports.viewer.conftest import DOOR, TOKEN, asked, sent, shown
+from tests.reports.viewer.conftest import POLICY, TOKEN, asked, sent, shown
 
 STORE = ".evalmark/evalmark.db"
 ANGLE = "from evalmark.testing.embedders import AngleEmbedder\nangle = AngleEmbedder()\n"
@@ -84,7 +84,7 @@ def test_outputs_of_a_run_that_are_labelled_in_the_queue_calibrate_its_metrics(e
     with open_store(STORE) as store:
         viewer, address = shown(store), f"/label/queue?what=run:{store.run('last').id}"
         begun = sent(viewer, {"what": address.partition("what=")[2], "by": "ann"}, "/label/start")
-        cookie = f"{DOOR.cookie}={TOKEN}; " + begun.headers["set-cookie"].partition(";")[0]
+        cookie = f"{POLICY.cookie}={TOKEN}; " + begun.headers["set-cookie"].partition(";")[0]
         headers = [("host", "127.0.0.1:7878"), ("cookie", cookie)]
         while "All 85 labelled" not in (page := asked(viewer, address, headers=headers).text):
             form = re.search(r'<form class="label judging".*?</form>', page, re.DOTALL)[0]

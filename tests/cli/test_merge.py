@@ -7,7 +7,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from evalmark.reports.files.options import Options
+from evalmark.reports.files.options import ReportOptions
 from evalmark.reports.files.run_json import as_jsonl
 from evalmark.store import open_store
 from evalmark.testing.scripted import ScriptedServer
@@ -85,7 +85,7 @@ def kept(store="merged.db", run="last"):
 
 def lines(run):
     """All that is exported of a run, without times; what it was merged from is said for itself."""
-    exported = [json.loads(line) for line in as_jsonl(run, options=Options(times=False))]
+    exported = [json.loads(line) for line in as_jsonl(run, options=ReportOptions(times=False))]
     notes = exported[0]["run"]["notes"]
     exported[0]["run"]["notes"] = [note for note in notes if not note.startswith("Merged from shards: ")]
     return exported

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from evalmark.reports.viewer.app import pages
+from evalmark.reports.viewer.app import viewer_app
 from evalmark.store import open_store
 from tests.postgres import cluster
 from tests.reports.viewer.conftest import DOOR, from_browser
@@ -121,7 +121,7 @@ def test_the_setting_of_a_project_names_a_server(evalmark, checks, world, addres
 def test_pages_of_the_viewer_are_made_of_a_store_on_a_server(evalmark, checks, address):
     assert evalmark("run", checks, "--store", address).code == 1
     with open_store(address) as store:
-        app = pages(store, DOOR, patience=60)
+        app = viewer_app(store, DOOR, patience=60)
         run = store.run("last").id
         (failed,) = [r.trial.case.id for r in store.run(run).results if r.verdict == "fail"]
         for page in ("/", f"/runs/{run}", f"/runs/{run}?verdict=fail", f"/runs/{run}?q=no&sort=score:equals"):

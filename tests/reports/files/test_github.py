@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 from evalmark import Case, Gate, Output, Result, Run, Score
 from evalmark.core.values.score import Trial
 from evalmark.reports.files.github import LIMIT, LISTED, annotations, as_github
-from evalmark.reports.files.options import Options
+from evalmark.reports.files.options import ReportOptions
 from evalmark.stats.summary.summarise import summarise
 from tests.reports.text import judged
 from tests.reports.text.example import RUN, everywhere
@@ -210,6 +210,6 @@ def test_the_figures_are_not_found_twice():
 
 def test_without_times_two_runs_of_the_same_give_the_same_summary():
     later = replace(judged.RUN, id="x", created="y", spending=())
-    first, again = (summary(run, options=Options(times=False)) for run in (judged.RUN, later))
+    first, again = (summary(run, options=ReportOptions(times=False)) for run in (judged.RUN, later))
     assert first == again
     assert "Model calls" not in first

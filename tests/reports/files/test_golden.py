@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from evalmark.reports.files.compared_annotations import comparison_annotations
 from evalmark.reports.files.comparison_json import comparison_as_json
 from evalmark.reports.files.comparison_markdown import comparison_in_markdown
-from evalmark.reports.files.github import annotations, as_github
-from evalmark.reports.files.options import Options
+from evalmark.reports.files.github import annotations, as_github, comparison_annotations
+from evalmark.reports.files.options import ReportOptions
 from evalmark.reports.files.run_csv import as_csv
 from evalmark.reports.files.run_html import as_html
 from evalmark.reports.files.run_markdown import as_markdown
@@ -26,7 +25,7 @@ GOLDEN = Path(__file__).parent / "golden"
 
 def html(run, **options):
     """A page without its style sheet, its script and their hashes: those are files that a reviewer reads as such."""
-    text = "".join(as_html(run, options=Options(**options)))
+    text = "".join(as_html(run, options=ReportOptions(**options)))
     text = re.sub(r"<(style|script)>.*?</\1>", r"<\1>…</\1>", text, flags=re.DOTALL)
     return re.sub(r"'sha256-[^']*'", "'sha256-…'", text)
 
@@ -37,7 +36,7 @@ TEXTS = {
     for ending, write in WRITERS.items()
     if ending not in (".html", ".xml")
 } | {
-    "raw.csv": lambda: "".join(as_csv(RUN, options=Options(raw=True))),
+    "raw.csv": lambda: "".join(as_csv(RUN, options=ReportOptions(raw=True))),
     "run.github.md": lambda: "".join(as_github(RUN)),
     "judged.github.md": lambda: "".join(as_github(judged.RUN)),
     "sides.md": lambda: "".join(as_markdown(sides.RUN)),
@@ -49,7 +48,7 @@ TEXTS = {
     "compared.md": lambda: "".join(comparison_in_markdown(compared.WORSE, compared.PAIRS)),
     "compared.json": lambda: "".join(comparison_as_json(compared.WORSE, compared.PAIRS)),
     "compared.annotations.txt": lambda: "\n".join([*comparison_annotations(compared.WORSE, compared.PAIRS), ""]),
-    "compared.run.md": lambda: "".join(as_markdown(compared.NOW, options=Options(comparison=compared.FEW))),
+    "compared.run.md": lambda: "".join(as_markdown(compared.NOW, options=ReportOptions(comparison=compared.FEW))),
     "compared.run.html": lambda: html(compared.NOW, comparison=compared.WORSE, baseline=compared.THEN, cases=3),
     "annotations.txt": lambda: "\n".join([*annotations(RUN), *annotations(judged.RUN), ""]),
 }

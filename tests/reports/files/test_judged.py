@@ -7,7 +7,7 @@ import pytest
 
 from evalmark import Score
 from evalmark.core.values.spending import Spending
-from evalmark.reports.files.options import Options
+from evalmark.reports.files.options import ReportOptions
 from evalmark.reports.files.writers import WRITERS
 from tests.reports.text import judged
 from tests.reports.text.judged import CASE_NAMES, of_one_case, scored
@@ -37,7 +37,7 @@ def test_every_report_for_people_has_all_of_it(ending):
 @pytest.mark.parametrize("ending", list(WRITERS))
 def test_without_times_nothing_is_said_of_calls(ending):
     replayed = replace(judged.RUN, spending=(Spending(model=judged.SMALL, replayed=122),))
-    first, again = ("".join(WRITERS[ending](r, None, Options(times=False))) for r in (judged.RUN, replayed))
+    first, again = ("".join(WRITERS[ending](r, None, ReportOptions(times=False))) for r in (judged.RUN, replayed))
     assert first == again
 
 

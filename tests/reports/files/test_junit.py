@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from evalmark import Case, Gate, Output, Result, Run, Score
 from evalmark.core.values.score import Trial
 from evalmark.reports.files.junit import as_junit
-from evalmark.reports.files.options import Options
+from evalmark.reports.files.options import ReportOptions
 from tests.reports.text import judged, sides
 from tests.reports.text.example import HOSTILE, RUN
 
@@ -21,7 +21,7 @@ EMPTY = Run(id="r", name="n", created="2026-11-21T00:00:00+00:00")
 
 
 def tree(run, **options):
-    return ElementTree.fromstring("".join(as_junit(run, options=Options(**options))))  # noqa: S314  our own text
+    return ElementTree.fromstring("".join(as_junit(run, options=ReportOptions(**options))))  # noqa: S314  our own text
 
 
 @pytest.mark.parametrize("times", [True, False])
@@ -37,7 +37,7 @@ def tree(run, **options):
     ids=["full", "empty", "lenient", "judged", "judged, and passed"],
 )
 def test_the_file_is_valid(run, times):
-    SCHEMA.validate("".join(as_junit(run, options=Options(times=times))))
+    SCHEMA.validate("".join(as_junit(run, options=ReportOptions(times=times))))
 
 
 def test_the_schema_refuses_what_ci_servers_do():

@@ -7,7 +7,7 @@ import pytest
 
 from evalmark import Output, compare
 from evalmark.core.values.run import DatasetInfo, Metric
-from evalmark.reports.files.options import Options
+from evalmark.reports.files.options import ReportOptions
 from evalmark.reports.files.run_html import as_html
 from tests.reports.text import agents, compared, judged, sides
 from tests.reports.text.example import RUN
@@ -44,15 +44,15 @@ EARLIER = replace(
     ),
 )
 PAGES = {
-    "squares": (SQUARES, Options()),
-    "hostile": (HOSTILE, Options(comparison=compare(HOSTILE, EARLIER), baseline=EARLIER)),
-    "compared": (compared.NOW, Options(comparison=compared.WORSE, baseline=compared.THEN)),
-    "shared": (many(3, 50, contexts=(SHARED,)), Options()),
-    "run": (RUN, Options()),
-    "judged": (judged.RUN, Options()),
-    "agent": (agents.RUN, Options()),
-    "sides": (sides.RUN, Options()),
-    "empty": (replace(RUN, results=(), metrics=()), Options()),
+    "squares": (SQUARES, ReportOptions()),
+    "hostile": (HOSTILE, ReportOptions(comparison=compare(HOSTILE, EARLIER), baseline=EARLIER)),
+    "compared": (compared.NOW, ReportOptions(comparison=compared.WORSE, baseline=compared.THEN)),
+    "shared": (many(3, 50, contexts=(SHARED,)), ReportOptions()),
+    "run": (RUN, ReportOptions()),
+    "judged": (judged.RUN, ReportOptions()),
+    "agent": (agents.RUN, ReportOptions()),
+    "sides": (sides.RUN, ReportOptions()),
+    "empty": (replace(RUN, results=(), metrics=()), ReportOptions()),
 }
 FORBIDDEN = "Object.defineProperty(window, 'localStorage', { get() { throw new Error('forbidden'); } })"
 STRANGE = """() => [

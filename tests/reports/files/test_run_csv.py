@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from evalmark import Case, Output, Result, Run, Score
 from evalmark.core.values.score import Trial
-from evalmark.reports.files.options import Options
-from evalmark.reports.files.run_csv import as_csv, guarded, unguarded
+from evalmark.reports.files.options import ReportOptions
+from evalmark.reports.files.run_csv import as_csv, guard_formula, unguard_formula
 from tests.reports.text import judged
 from tests.reports.text.example import RUN
 
@@ -30,8 +30,8 @@ PLACES = {
 @pytest.mark.parametrize("start", STARTS)
 def test_no_cell_can_begin_a_formula(start, place):
     text = PLACES[place] + start + "cmd|' /C calc'!A0"
-    safe = guarded(text)
-    assert unguarded(safe) == text
+    safe = guard_formula(text)
+    assert unguard_formula(safe) == text
     for cell in (
         piece for line in safe.splitlines() for piece in line.replace(",", "\t").replace(";", "\t").split("\t")
     ):
@@ -40,21 +40,21 @@ def test_no_cell_can_begin_a_formula(start, place):
 
 @pytest.mark.parametrize("number", ["-5", "+5", "-1.5e-3", "-.5"])
 def test_a_number_written_as_text_stays_a_number(number):
-    assert guarded(number) == number
+    assert guard_formula(number) == number
 
 
 @pytest.mark.parametrize("text", ["plain", "it's", "a - b", "1 + 1 = 2", "x@y.org", ""])
 def test_ordinary_text_is_left_alone(text):
-    assert guarded(text) == text
+    assert guard_formula(text) == text
 
 
 @given(st.text(st.sampled_from([*"=+-@\t\r\n',;a1 \uff1d"])) | st.text())
 def test_the_guard_can_be_taken_off_again(text):
-    assert unguarded(guarded(text)) == text
+    assert unguard_formula(guard_formula(text)) == text
 
 
 def rows(run, **options):
-    return list(csv.reader(io.StringIO("".join(as_csv(run, options=Options(**options))), newline="")))
+    return list(csv.reader(io.StringIO("".join(as_csv(run, options=ReportOptions(**options))), newline="")))
 
 
 def result(value, *scores):

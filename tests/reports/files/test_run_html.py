@@ -12,7 +12,7 @@ from evalmark import Case, Output, Result, Run, Score, ToolCall, Turn, compare
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Trial
 from evalmark.core.values.usage import Usage
-from evalmark.reports.files.options import Options
+from evalmark.reports.files.options import ReportOptions
 from evalmark.reports.files.run_html import as_html
 from evalmark.reports.html.escaping import LONGEST
 from tests.reports.text import agents, compared
@@ -75,7 +75,7 @@ class Page(HTMLParser):
 
 
 def page(run, **options):
-    return "".join(as_html(run, options=Options(**options)))
+    return "".join(as_html(run, options=ReportOptions(**options)))
 
 
 def rows(text):

@@ -15,7 +15,7 @@ from evalmark import Case, Output, Result, Run, Score, ToolCall, Turn
 from evalmark.core.values.score import Trial
 from evalmark.core.values.usage import Usage
 from evalmark.reports.files.comparison_json import comparison_as_json
-from evalmark.reports.files.options import Options
+from evalmark.reports.files.options import ReportOptions
 from evalmark.reports.files.run_json import as_json, as_jsonl
 from evalmark.stats.summary.summarise import summarise
 from tests.reports.text import compared, judged, sides
@@ -28,10 +28,10 @@ SCHEMAS = {
 REGISTRY = Registry().with_resources((name, Resource.from_contents(schema)) for name, schema in SCHEMAS.items())
 DOCUMENT, LINE, COMPARISON = (Draft202012Validator(schema, registry=REGISTRY) for schema in SCHEMAS.values())
 EMPTY = Run(id="r", name="", created="")
-NO_TIMES = Options(times=False)
+NO_TIMES = ReportOptions(times=False)
 
 
-@pytest.mark.parametrize("options", [Options(), NO_TIMES], ids=["with times", "without"])
+@pytest.mark.parametrize("options", [ReportOptions(), NO_TIMES], ids=["with times", "without"])
 @pytest.mark.parametrize(
     "run",
     [RUN, EMPTY, replace(RUN, gate=None, status="interrupted", finished=None), judged.RUN, sides.RUN, everywhere("x")],
@@ -152,7 +152,8 @@ def test_a_transcript_keeps_its_order_and_its_times_only_where_times_are_wanted(
     output = Output(value="done", transcript=said, usage=Usage(input_tokens=7))
     run = replace(EMPTY, results=[Result(trial=Trial(case=Case(id="c")), output=output)])
     with_times, without = (
-        json.loads("".join(as_json(run, options=options)))["results"][0]["output"] for options in (Options(), NO_TIMES)
+        json.loads("".join(as_json(run, options=options)))["results"][0]["output"]
+        for options in (ReportOptions(), NO_TIMES)
     )
     kept = {"name": "search", "arguments": {"q": 1}, "result": [2], "error": None, "id": "c1"}
     assert [event["kind"] for event in with_times["transcript"]] == ["turn", "tool call", "turn"]
@@ -176,6 +177,6 @@ def test_a_comparison_is_what_its_schema_says(found, pairs):
 
 
 def test_a_run_can_bring_its_comparison_along():
-    text = "".join(as_json(compared.NOW, options=Options(comparison=compared.WORSE)))
+    text = "".join(as_json(compared.NOW, options=ReportOptions(comparison=compared.WORSE)))
     DOCUMENT.validate(json.loads(text))
     assert json.loads(text)["comparison"]["outcome"] == "worse"

@@ -5,8 +5,8 @@ import pytest
 from evalmark import Case, Gate, Output, Result, Run, Score
 from evalmark.core.values.run import DatasetInfo, Metric
 from evalmark.core.values.score import Trial
-from evalmark.reports.html.agreement_chart import agreement_drawn, flips_drawn
-from evalmark.reports.html.trend_points import Milestone, Passage, course_lines, milestone, whole_lines
+from evalmark.reports.html.agreement_chart import draw_agreement, draw_flips
+from evalmark.reports.html.trend_chart import RunMetrics, TrendRun, pass_rate_lines, run_metrics, trend_lines
 from evalmark.reports.text.numbers import DASH
 from evalmark.stats.calibration.audit import audit_judge
 from evalmark.stats.calibration.audit_results import GroundTruth
@@ -51,7 +51,7 @@ def test_agreement_is_that_of_an_audit_and_of_the_run():
     for result in run.results:
         known.add(result)
     summary = summarise(run)
-    drawn = agreement_drawn(known.separated(), summary.agreements, "people")
+    drawn = draw_agreement(known.separated(), summary.agreements, "people")
     for metric, row in zip(JUDGES, drawn.rows, strict=False):
         audit = audit_judge(run.results, metric, GroundTruth(verdicts=truths, source="people"))
         counts = audit.confusion
@@ -71,15 +71,15 @@ def test_agreement_is_that_of_an_audit_and_of_the_run():
 
 
 def test_without_labels_judges_are_compared_with_each_other_alone():
-    drawn = agreement_drawn((), summarise(a_run()).agreements, "people")
+    drawn = draw_agreement((), summarise(a_run()).agreements, "people")
     assert [row[0] for row in drawn.rows] == ["kind: a and b"]
     assert len(drawn.rows[0]) == len(drawn.heads) == 7
-    assert agreement_drawn((), (), "people") is None
+    assert draw_agreement((), (), "people") is None
 
 
 def test_flips_are_counted_by_target_with_their_intervals():
     summary = summarise(a_run(targets=("t", "u")))
-    drawn = flips_drawn(summary)
+    drawn = draw_flips(summary)
     (first, second) = summary.groups
     assert [row[0] for row in drawn.rows] == [
         "answers of t",
@@ -98,40 +98,40 @@ def test_flips_are_counted_by_target_with_their_intervals():
 
 def test_what_came_once_cannot_flip():
     run = Run(id="r", name="r", created="", metrics=(Metric(name="m"),), results=[next(iter(results()))])
-    assert flips_drawn(summarise(Run(id="r", name="r", created="", results=[]))) is None
-    assert [row[0] for row in flips_drawn(summarise(run)).rows] == ["kind [a]", "kind [b]"]
+    assert draw_flips(summarise(Run(id="r", name="r", created="", results=[]))) is None
+    assert [row[0] for row in draw_flips(summarise(run)).rows] == ["kind [a]", "kind [b]"]
 
 
-def passage(place, run):
+def trend_run(place, run):
     summary, verdict = summary_and_verdict(run)
-    return Passage(
-        place=place, told=run.id, series=run.name, passed=summary.total.pass_rate, milestone=milestone(summary, verdict)
+    return TrendRun(
+        place=place, told=run.id, series=run.name, passed=summary.total.pass_rate, metrics=run_metrics(summary, verdict)
     )
 
 
 def test_the_lines_of_a_course_are_the_whole_and_each_part():
     run = a_run(datasets=("d", "e"), gate=Gate(min_pass_rate=0.9))
-    found = passage(0, run)
-    lines, unit = course_lines([found], "pass rate")
+    found = trend_run(0, run)
+    lines, unit = trend_lines([found], "pass rate")
     assert [line.name for line in lines] == ["all", "d", "e"]
     assert unit == "share"
     summary = summarise(run)
-    assert lines[0].stops[0].value == summary.total.pass_rate.value
-    assert lines[1].stops[0].interval == summary.groups[0].tally.pass_rate.interval
-    assert {stop.outcome for line in lines for stop in line.stops} == {"fail"}
-    means, unit = course_lines([found], "kind [a]")
+    assert lines[0].points[0].value == summary.total.pass_rate.value
+    assert lines[1].points[0].interval == summary.groups[0].tally.pass_rate.interval
+    assert {point.outcome for line in lines for point in line.points} == {"fail"}
+    means, unit = trend_lines([found], "kind [a]")
     assert [line.name for line in means] == ["d", "e"]
-    assert means[0].stops[0].value == summary.groups[0].metrics[0].mean
+    assert means[0].points[0].value == summary.groups[0].metrics[0].mean
 
 
 def test_a_run_without_figures_has_its_pass_rate_alone_and_no_word_of_its_gate():
     share = Share(passed=9, n=10, value=0.9, interval=wilson(9, 10))
-    found = Passage(place=0, told="r", series="s", passed=share)
-    lines, _ = course_lines([found], "pass rate")
-    assert [(stop.value, stop.outcome) for stop in lines[0].stops] == [(0.9, "")]
-    assert course_lines([found], "kind [a]") == ([], "")
-    nothing = Passage(place=0, told="r", series="s", passed=share, milestone=Milestone(outcome="", figures={}))
-    assert course_lines([nothing], "pass rate") == ([], "")
+    found = TrendRun(place=0, told="r", series="s", passed=share)
+    lines, _ = trend_lines([found], "pass rate")
+    assert [(point.value, point.outcome) for point in lines[0].points] == [(0.9, "")]
+    assert trend_lines([found], "kind [a]") == ([], "")
+    nothing = TrendRun(place=0, told="r", series="s", passed=share, metrics=RunMetrics(outcome="", figures={}))
+    assert trend_lines([nothing], "pass rate") == ([], "")
 
 
 def test_figures_on_another_scale_than_the_newest_are_left_out():
@@ -142,15 +142,15 @@ def test_figures_on_another_scale_than_the_newest_are_left_out():
             output=Output(value="x"),
             scores=(Score(name="m", raw=value, value=None if unit else value),),
         )
-        return passage(place, Run(id=str(place), name="r", created="", metrics=(metric,), results=[result]))
+        return trend_run(place, Run(id=str(place), name="r", created="", metrics=(metric,), results=[result]))
 
-    lines, _ = course_lines([with_unit(0, "edits", 7), with_unit(1, "", 0.7)], "m")
-    assert [(stop.place, stop.value) for line in lines for stop in line.stops] == [(1, 0.7)]
+    lines, _ = trend_lines([with_unit(0, "edits", 7), with_unit(1, "", 0.7)], "m")
+    assert [(point.place, point.value) for line in lines for point in line.points] == [(1, 0.7)]
 
 
 @pytest.mark.parametrize("n", [1, 9])
 def test_each_of_several_suites_has_a_line_those_of_the_newest_runs_first(n):
     share = Share(passed=9, n=10, value=0.9, interval=wilson(9, 10))
-    found = [Passage(place=k, told="r", series=f"s{k % n}", passed=share) for k in range(18)]
-    lines = whole_lines(found)
+    found = [TrendRun(place=k, told="r", series=f"s{k % n}", passed=share) for k in range(18)]
+    lines = pass_rate_lines(found)
     assert [line.name for line in lines] == [f"s{k % n}" for k in range(17, 17 - min(n, 6), -1)]

@@ -9,9 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalmark.reports.html.axes import Axis, axis, said, ticks
-from evalmark.reports.html.placing import Box, Name, around, placed, spread_out, thinned, width
-from evalmark.reports.html.svg import upright
+from evalmark.reports.html.svg import (
+    Axis,
+    Box,
+    PointLabel,
+    axis,
+    box_around,
+    fitting_labels,
+    place_labels,
+    space_evenly,
+    text_width,
+    tick_text,
+    ticks,
+    y_axis,
+)
 
 ANY = st.floats(allow_nan=True, allow_infinity=True)
 
@@ -75,7 +86,7 @@ def test_ticks_are_multiples_of_one_two_or_five(low, more, power):
     ],
 )
 def test_ticks_are_said_in_as_many_digits_as_they_need(value, step, unit, expected):
-    assert said(value, step, unit) == expected
+    assert tick_text(value, step, unit) == expected
 
 
 @given(ANY, ANY, ANY)
@@ -99,29 +110,31 @@ def test_an_axis_may_go_upwards():
 
 
 NAMES = st.lists(
-    st.builds(Name, st.floats(0, 300), st.floats(0, 200), st.text(st.characters(codec="utf-8"), max_size=20)),
+    st.builds(PointLabel, st.floats(0, 300), st.floats(0, 200), st.text(st.characters(codec="utf-8"), max_size=20)),
     max_size=12,
 )
 
 
 @given(NAMES)
 def test_names_lie_on_no_mark_on_no_other_and_within(names):
-    room, marks = Box(0, 0, 300, 200), [around(name.x, name.y, 4) for name in names]
-    found = [box for box in placed(names, marks, room) if box is not None]
+    room, marks = Box(0, 0, 300, 200), [box_around(name.x, name.y, 4) for name in names]
+    found = [box for box in place_labels(names, marks, room) if box is not None]
     assert all(room.holds(box) for box in found)
     assert not any(box.meets(mark) for box in found for mark in marks)
     assert not any(one.meets(other) for at, one in enumerate(found) for other in found[at + 1 :])
-    assert placed(names, marks, room) == placed(names, marks, room)
+    assert place_labels(names, marks, room) == place_labels(names, marks, room)
 
 
 @pytest.mark.parametrize(
     ("names", "expected"),
     [
-        pytest.param([Name(50, 50, "a")], ["right"], id="beside its point"),
-        pytest.param([Name(98, 50, "abcdef")], ["left"], id="at the right edge on the left"),
-        pytest.param([Name(50, 50, "x" * 10)], ["above"], id="where neither side has room"),
-        pytest.param([Name(50, 50, "a"), Name(50, 50, "b")], ["right", "left"], id="the second one elsewhere"),
-        pytest.param([Name(50, 50, "x" * 40)], [None], id="nowhere"),
+        pytest.param([PointLabel(50, 50, "a")], ["right"], id="beside its point"),
+        pytest.param([PointLabel(98, 50, "abcdef")], ["left"], id="at the right edge on the left"),
+        pytest.param([PointLabel(50, 50, "x" * 10)], ["above"], id="where neither side has room"),
+        pytest.param(
+            [PointLabel(50, 50, "a"), PointLabel(50, 50, "b")], ["right", "left"], id="the second one elsewhere"
+        ),
+        pytest.param([PointLabel(50, 50, "x" * 40)], [None], id="nowhere"),
     ],
 )
 def test_where_a_name_stands(names, expected):
@@ -138,22 +151,22 @@ def test_where_a_name_stands(names, expected):
             else "below"
         )
 
-    boxes = placed(names, [around(name.x, name.y, 4) for name in names], Box(0, 0, 100, 100))
+    boxes = place_labels(names, [box_around(name.x, name.y, 4) for name in names], Box(0, 0, 100, 100))
     assert [side(box, name) for box, name in zip(boxes, names, strict=True)] == expected
 
 
 @given(st.lists(st.tuples(st.floats(0, 700), st.text(max_size=12)), min_size=1, max_size=40))
 def test_words_along_a_line_do_not_meet(found):
     places, words = [place for place, _ in found], [word for _, word in found]
-    kept = thinned(places, words)
+    kept = fitting_labels(places, words)
     assert len(words) - 1 in kept
-    spans = sorted((places[k] - width(words[k]) / 2, places[k] + width(words[k]) / 2) for k in kept)
+    spans = sorted((places[k] - text_width(words[k]) / 2, places[k] + text_width(words[k]) / 2) for k in kept)
     assert all(one[1] <= other[0] for one, other in pairwise(spans))
 
 
 @given(st.lists(st.floats(0, 260), max_size=6).map(sorted))
 def test_names_at_the_right_are_a_line_apart(places):
-    found = spread_out(places, 15, 270)
+    found = space_evenly(places, 15, 270)
     assert all(b - a >= 15 - 1e-9 for a, b in pairwise(found))
     assert all(place <= 270 for place in found)
 
@@ -161,7 +174,7 @@ def test_names_at_the_right_are_a_line_apart(places):
 def test_the_title_of_an_upright_axis_stands_clear_of_the_number_below_it():
     found = axis(0, 1, (100.0, 30.0))
     texts = [
-        re.search(r'y="([\d.]+)"[^>]*>([^<]*)', part) for part in upright(found, 44, 100, "good") if "<text" in part
+        re.search(r'y="([\d.]+)"[^>]*>([^<]*)', part) for part in y_axis(found, 44, 100, "good") if "<text" in part
     ]
     places = {one[2]: float(one[1]) for one in texts}
     assert places[found.words[-1]] - places["good"] >= 20, "a line of 11.5 and half a line between the two"

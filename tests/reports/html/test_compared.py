@@ -10,9 +10,9 @@ import pytest
 from evalmark import Case, Output, Result, Run, Score, compare
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Trial
-from evalmark.reports.html.differences import differences_picture
-from evalmark.reports.html.jinja import environment
-from evalmark.reports.html.style import look
+from evalmark.reports.html.assets import stylesheet
+from evalmark.reports.html.jinja import template_environment
+from evalmark.reports.html.sparklines import draw_differences
 from evalmark.reports.text import comparison
 
 
@@ -37,7 +37,7 @@ WORSE = compare(run("now", [0.1] * 10 + [0.9] * 10 + [1.0] * 10), run("then", [1
 
 
 def page(found, call="whole(found)"):
-    offered = environment(Path(), {})
+    offered = template_environment(Path(), {})
     text = f"{{% import 'compared.html' as drawn %}}<div>{{{{ drawn.{call} }}}}</div>"
     return offered.from_string(text).render(found=found, change=found.targets[0] if found.targets else None)
 
@@ -80,7 +80,7 @@ def test_names_are_texts():
 
 def bars(change, kind):
     found = re.findall(
-        rf'class="{kind}" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)"', differences_picture(change)
+        rf'class="{kind}" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)"', draw_differences(change)
     )
     return [tuple(map(float, bar)) for bar in found]
 
@@ -95,7 +95,7 @@ def test_a_picture_has_worse_cases_below_the_line_and_better_ones_above():
     assert less[3] == pytest.approx(34 * 0.1 / 0.9, abs=0.1)
     assert best[1] + best[3] == pytest.approx(36)
     assert best[0] + best[2] == pytest.approx(288, abs=1.1)
-    ElementTree.fromstring(differences_picture(sim))  # noqa: S314
+    ElementTree.fromstring(draw_differences(sim))  # noqa: S314
 
 
 def test_of_many_cases_a_picture_keeps_the_ends():
@@ -111,15 +111,15 @@ def test_without_a_case_there_is_no_picture():
     nothing = compare(run("now", [0.5]), run("then", []))
     assert not nothing.targets
     change = replace(WORSE.targets[0].overall, ordered=())
-    assert differences_picture(change) == ""
+    assert draw_differences(change) == ""
 
 
 def test_the_table_beside_a_picture_has_its_numbers():
-    named = dict(comparison.single_cases(WORSE.targets[0]))
+    named = dict(comparison.case_counts(WORSE.targets[0]))
     assert named["pass rate"] == [("worse", "10", "100 points"), ("as before", "20", ""), ("better", "0", "")]
     assert named["sim"][2] == ("better", "10", "0.200")
     assert named["edits"][0] == ("worse", "10", "20")
 
 
 def test_every_page_has_its_style():
-    assert ".changes" in look()
+    assert ".changes" in stylesheet()

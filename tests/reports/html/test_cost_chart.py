@@ -5,7 +5,7 @@ import pytest
 from evalmark import Case, Output, Result, Run, Score
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Trial
-from evalmark.reports.html.cost_chart import are_comparable, cost_drawn, cost_table, qualities
+from evalmark.reports.html.cost_chart import are_comparable, cost_table, draw_costs, qualities
 from evalmark.reports.text.numbers import DASH
 from evalmark.stats.inference.intervals import wilson
 from evalmark.stats.summary.pareto import TargetCost
@@ -55,7 +55,7 @@ def test_targets_are_compared_by_pass_rate_and_by_every_mean_from_0_to_1():
 def test_who_is_not_beaten_is_filled_and_joined(way, expected):
     summary = a_run({"a": 9, "b": 5, "c": 7})
     worths = [worth("a", 0.02), worth("b", 0.001), worth("c", 0.03)]
-    drawn = cost_drawn(summary, worths, way, qualities(summary)[way])
+    drawn = draw_costs(summary, worths, way, qualities(summary)[way])
     assert {row[0][2:]: row[0][0] == "●" for row in drawn.rows} == expected
     assert ('class="front"' in str(drawn.picture)) is (sum(expected.values()) > 1)
     assert drawn.rows[0][1] == "$0.02"
@@ -68,7 +68,7 @@ def test_what_is_not_known_is_said_and_not_drawn():
         worth("b", None, priced=0, uncalled=0),
         worth("c", None, priced=0, uncalled=10, models=()),
     ]
-    drawn = cost_drawn(summary, worths, "pass rate", qualities(summary)["pass rate"])
+    drawn = draw_costs(summary, worths, "pass rate", qualities(summary)["pass rate"])
     assert [row[0] for row in drawn.rows] == ["● a"]
     table = cost_table(worths)
     assert [row[4] for row in table.rows] == ["$0.025", DASH, DASH]
@@ -77,11 +77,11 @@ def test_what_is_not_known_is_said_and_not_drawn():
         "b: price unknown for 10 answers, left out of the mean.",
         "c: no call of a model is known that its answers were made with, so neither is what they cost.",
     )
-    assert cost_drawn(summary, worths[1:], "pass rate", qualities(summary)["pass rate"]) is None
+    assert draw_costs(summary, worths[1:], "pass rate", qualities(summary)["pass rate"]) is None
 
 
 def test_targets_that_were_asked_other_cases_are_not_drawn_beside_each_other():
     summary = a_run({"a": 9, "b": 5}, datasets=("d", "e"), only=(("a", "d"), ("b", "e")))
     assert not are_comparable(summary)
-    assert cost_drawn(summary, [worth("a", 1), worth("b", 2)], "pass rate", qualities(summary)["pass rate"]) is None
+    assert draw_costs(summary, [worth("a", 1), worth("b", 2)], "pass rate", qualities(summary)["pass rate"]) is None
     assert are_comparable(a_run({"a": 9, "b": 5}))

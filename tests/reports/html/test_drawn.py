@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from evalmark import Case, Output, Result, Run, Score
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Trial
-from evalmark.reports.html.histograms import Halves, halves_drawn, spread_drawn, together
-from evalmark.reports.html.roc import Chosen, Roc, roc_drawn
-from evalmark.reports.html.scatter import Point, scatter_drawn
-from evalmark.reports.html.trend_chart import Line, Stop, course_picture
-from evalmark.reports.html.whiskers import Whisker, whisker_picture
+from evalmark.reports.html.agreement_chart import IntervalRow, draw_intervals
+from evalmark.reports.html.cost_chart import CostPoint, draw_scatter
+from evalmark.reports.html.histograms import SplitScores, draw_histogram, draw_split_histogram, merge_metrics
+from evalmark.reports.html.roc import OperatingPoint, RocCurve, draw_roc
+from evalmark.reports.html.trend_chart import TrendLine, TrendPoint, draw_trend
 from evalmark.stats.agreement.roc import auc, auc_interval, roc_points
 from evalmark.stats.inference.intervals import Interval, no_interval, wilson
 from evalmark.stats.summary.summarise import summarise
@@ -86,7 +86,7 @@ def metric_of(values, raw=False, **fields):
 @given(st.lists(SHARE, min_size=1, max_size=60), st.one_of(st.none(), SHARE), st.sampled_from(["higher", "lower"]))
 def test_a_spread_stays_within_and_its_table_counts_every_score(values, threshold, direction):
     metric = metric_of(values, threshold=threshold, direction=direction)
-    drawn = spread_drawn(metric)
+    drawn = draw_histogram(metric)
     bars = marks(within(drawn.picture), "bar")
     assert sum(int(n) for _, n in drawn.rows) == len(values) == metric.n
     assert len(bars) == sum(n > 0 for n in metric.bins)
@@ -95,20 +95,20 @@ def test_a_spread_stays_within_and_its_table_counts_every_score(values, threshol
 
 @given(st.lists(st.one_of(st.integers(-(10**6), 10**6), ANY), min_size=1, max_size=20))
 def test_numbers_of_any_size_stay_within(values):
-    within(spread_drawn(metric_of(values, raw=True, unit="edits")).picture)
+    within(draw_histogram(metric_of(values, raw=True, unit="edits")).picture)
 
 
 def test_without_scores_there_is_no_picture():
-    assert spread_drawn(metric_of([None])) is None
-    assert halves_drawn(Halves(good=(), bad=(), threshold=0.5, direction="higher"), "m") is None
-    assert roc_drawn(Roc(points=(), direction="higher"), "m") is None
-    assert scatter_drawn((), "pass rate") is None
-    assert not whisker_picture((), "a", "b")
-    assert not course_picture([Line(name="a", stops=())], ["2026-11-21"], "pass rate")
+    assert draw_histogram(metric_of([None])) is None
+    assert draw_split_histogram(SplitScores(good=(), bad=(), threshold=0.5, direction="higher"), "m") is None
+    assert draw_roc(RocCurve(points=(), direction="higher"), "m") is None
+    assert draw_scatter((), "pass rate") is None
+    assert not draw_intervals((), "a", "b")
+    assert not draw_trend([TrendLine(name="a", points=())], ["2026-11-21"], "pass rate")
 
 
 def test_a_spread_says_the_threshold_and_in_words_what_it_shows():
-    drawn = spread_drawn(metric_of([0.1, 0.62, 0.65, 0.9], threshold=0.6), "in d on t")
+    drawn = draw_histogram(metric_of([0.1, 0.62, 0.65, 0.9], threshold=0.6), "in d on t")
     root = within(drawn.picture)
     assert root.find("title").text == "How the scores of m spread, in d on t"
     told = root.find("desc").text
@@ -121,11 +121,11 @@ def test_a_spread_says_the_threshold_and_in_words_what_it_shows():
 
 def test_spreads_with_the_same_steps_are_one():
     one, other = metric_of([0.1, 0.2], threshold=0.5), metric_of([0.9, 1.0, 0.95], threshold=0.5)
-    whole = together([one, other])
+    whole = merge_metrics([one, other])
     assert (sum(whole.bins), whole.n, whole.threshold) == (5, 5, 0.5)
-    assert together([one, metric_of([0.1], threshold=0.6)]).threshold is None
-    assert together([one, metric_of([3, 9], raw=True)]) is None
-    assert together([]) is None
+    assert merge_metrics([one, metric_of([0.1], threshold=0.6)]).threshold is None
+    assert merge_metrics([one, metric_of([3, 9], raw=True)]) is None
+    assert merge_metrics([]) is None
 
 
 @given(
@@ -135,7 +135,7 @@ def test_spreads_with_the_same_steps_are_one():
     st.sampled_from(["higher", "lower"]),
 )
 def test_halves_stay_within_and_no_bar_lies_on_both_sides_of_the_threshold(good, bad, threshold, direction):
-    drawn = halves_drawn(Halves(good=good, bad=bad, threshold=threshold, direction=direction), "m")
+    drawn = draw_split_histogram(SplitScores(good=good, bad=bad, threshold=threshold, direction=direction), "m")
     if drawn is None:
         assert not good
         assert not bad
@@ -157,14 +157,14 @@ def test_a_curve_stays_within_and_its_rates_are_those_of_the_scores(found, thres
     points = roc_points(scores, labels, direction)
     passed = [score <= threshold if direction == "lower" else score >= threshold for score in scores]
     counts = {kind: [p for p, label in zip(passed, labels, strict=True) if label is kind] for kind in (True, False)}
-    chosen = Chosen(
+    chosen = OperatingPoint(
         good_passed=sum(counts[True]),
         good=len(counts[True]),
         bad_passed=sum(counts[False]),
         bad=len(counts[False]),
         threshold=threshold,
     )
-    drawn = roc_drawn(Roc(points=points, direction=direction, chosen=chosen), "m")
+    drawn = draw_roc(RocCurve(points=points, direction=direction, chosen=chosen), "m")
     if not chosen.good or not chosen.bad:
         assert drawn is None
         return
@@ -182,7 +182,9 @@ def test_a_curve_of_many_points_is_thinned_and_ends_where_everything_passes():
     labels = [n % 3 > 0 for n in range(10_000)]
     points = roc_points(scores, labels)
     area = auc(points)
-    drawn = roc_drawn(Roc(points=points, direction="higher", area=area, interval=auc_interval(area, 6666, 3334)), "m")
+    drawn = draw_roc(
+        RocCurve(points=points, direction="higher", area=area, interval=auc_interval(area, 6666, 3334)), "m"
+    )
     (curve,) = marks(within(drawn.picture), "curve")
     assert curve.get("d").count("L") <= 401
     assert curve.get("d").endswith("338.0 30.0")
@@ -191,7 +193,7 @@ def test_a_curve_of_many_points_is_thinned_and_ends_where_everything_passes():
 
 
 WHISKER = st.builds(
-    Whisker,
+    IntervalRow,
     name=NAME,
     value=st.one_of(st.none(), st.floats(-1, 1)),
     interval=INTERVAL,
@@ -201,17 +203,17 @@ WHISKER = st.builds(
 
 @given(st.lists(WHISKER, min_size=1))
 def test_whiskers_stay_within_and_each_row_has_a_mark_or_says_why_not(rows):
-    root = within(whisker_picture(rows, "Agreement", "What it shows."))
+    root = within(draw_intervals(rows, "Agreement", "What it shows."))
     assert len(marks(root, "dot") + marks(root, "hollow")) == sum(row.value is not None for row in rows)
     assert sum("says nothing" in (word or "") for word in words(root)) >= sum(row.value is None for row in rows)
 
 
-POINT = st.builds(Point, name=NAME, cost=st.floats(0, 100), quality=SHARE, interval=INTERVAL, is_best=st.booleans())
+POINT = st.builds(CostPoint, name=NAME, cost=st.floats(0, 100), quality=SHARE, interval=INTERVAL, is_best=st.booleans())
 
 
 @given(st.lists(POINT, min_size=1, max_size=15), st.booleans())
 def test_a_scatter_stays_within_and_draws_every_target(points, lower):
-    drawn = scatter_drawn(points, "pass rate", unit="share", lower=lower)
+    drawn = draw_scatter(points, "pass rate", unit="share", lower=lower)
     root = within(drawn.picture)
     assert len(marks(root, "dot")) == sum(point.is_best for point in points)
     assert len(marks(root, "hollow")) == sum(not point.is_best for point in points)
@@ -219,7 +221,7 @@ def test_a_scatter_stays_within_and_draws_every_target(points, lower):
 
 
 OUTCOME = st.sampled_from(["pass", "fail", "cannot tell", ""])
-SIGNS = {"pass": "stop", "fail": "cross", "cannot tell": "hollow", "": "open"}
+SIGNS = {"pass": "point", "fail": "cross", "cannot tell": "hollow", "": "open"}
 
 
 @given(
@@ -228,37 +230,41 @@ SIGNS = {"pass": "stop", "fail": "cross", "cannot tell": "hollow", "": "open"}
 )
 def test_a_course_stays_within_and_has_a_mark_for_every_run_by_its_gate(found, days):
     lines = [
-        Line(
+        TrendLine(
             name=f"line {k}",
-            stops=[
-                Stop(place=place, value=value, interval=interval, outcome=outcome, told="a run")
-                for place, (value, interval, outcome) in enumerate(stops)
+            points=[
+                TrendPoint(place=place, value=value, interval=interval, outcome=outcome, told="a run")
+                for place, (value, interval, outcome) in enumerate(points)
             ],
         )
-        for k, stops in enumerate(found)
+        for k, points in enumerate(found)
     ]
-    root = within(course_picture(lines, days, "pass rate", unit="share"))
+    root = within(draw_trend(lines, days, "pass rate", unit="share"))
     for outcome, kind in SIGNS.items():
-        assert len(marks(root, kind)) == sum(o == outcome for stops in found for _, _, o in stops)
+        assert len(marks(root, kind)) == sum(o == outcome for points in found for _, _, o in points)
 
 
 def test_the_days_of_runs_stand_once():
-    stops = [Stop(place=n, value=0.9, interval=wilson(9, 10), outcome="pass", told=f"run {n}: 90 %") for n in range(4)]
-    root = within(course_picture([Line(name="all", stops=stops)], ["2026-11-20", "2026-11-20", "2026-11-21", ""], "x"))
+    points = [
+        TrendPoint(place=n, value=0.9, interval=wilson(9, 10), outcome="pass", told=f"run {n}: 90 %") for n in range(4)
+    ]
+    root = within(
+        draw_trend([TrendLine(name="all", points=points)], ["2026-11-20", "2026-11-20", "2026-11-21", ""], "x")
+    )
     assert words(root)[-2:] == ["2026-11-20", "2026-11-21"]
-    assert [mark.find("title").text for mark in marks(root, "stop")] == [f"run {n}: 90 %" for n in range(4)]
+    assert [mark.find("title").text for mark in marks(root, "point")] == [f"run {n}: 90 %" for n in range(4)]
 
 
 def test_names_from_elsewhere_are_text_and_nothing_else():
-    points = [Point(name=EVIL, cost=1, quality=0.5, interval=None, is_best=True)]
-    stop = Stop(place=0, value=0.5, interval=None, outcome="fail", told=EVIL)
+    points = [CostPoint(name=EVIL, cost=1, quality=0.5, interval=None, is_best=True)]
+    point = TrendPoint(place=0, value=0.5, interval=None, outcome="fail", told=EVIL)
     pictures = [
-        scatter_drawn(points, EVIL).picture,
-        whisker_picture([Whisker(name=EVIL, value=0.1, interval=None)], EVIL, EVIL, of=EVIL),
-        course_picture([Line(name=EVIL, stops=[stop]), Line(name=EVIL, stops=[stop])], [EVIL], EVIL),
-        spread_drawn(metric_of([0.5], unit=EVIL), EVIL).picture,
-        halves_drawn(
-            Halves(good=[0.5], bad=[0.4], threshold=None, direction="higher", words=(EVIL, EVIL)), EVIL
+        draw_scatter(points, EVIL).picture,
+        draw_intervals([IntervalRow(name=EVIL, value=0.1, interval=None)], EVIL, EVIL, of=EVIL),
+        draw_trend([TrendLine(name=EVIL, points=[point]), TrendLine(name=EVIL, points=[point])], [EVIL], EVIL),
+        draw_histogram(metric_of([0.5], unit=EVIL), EVIL).picture,
+        draw_split_histogram(
+            SplitScores(good=[0.5], bad=[0.4], threshold=None, direction="higher", words=(EVIL, EVIL)), EVIL
         ).picture,
     ]
     for picture in pictures:

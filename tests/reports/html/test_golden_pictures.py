@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from evalmark.reports.html.histograms import Halves, halves_drawn, spread_drawn
-from evalmark.reports.html.roc import Chosen, Roc, roc_drawn
-from evalmark.reports.html.scatter import Point, scatter_drawn
-from evalmark.reports.html.trend_chart import Line, Stop, course_picture
-from evalmark.reports.html.whiskers import Whisker, whisker_picture
+from evalmark.reports.html.agreement_chart import IntervalRow, draw_intervals
+from evalmark.reports.html.cost_chart import CostPoint, draw_scatter
+from evalmark.reports.html.histograms import SplitScores, draw_histogram, draw_split_histogram
+from evalmark.reports.html.roc import OperatingPoint, RocCurve, draw_roc
+from evalmark.reports.html.trend_chart import TrendLine, TrendPoint, draw_trend
 from evalmark.stats.agreement.roc import auc, auc_interval, roc_points
 from evalmark.stats.inference.intervals import Interval, wilson
 
@@ -25,9 +25,9 @@ GOOD, BAD = (0.95, 0.9, 0.82, 0.82, 0.71, 0.55), (0.2, 0.35, 0.58, 0.64)
 def roc():
     points = roc_points([*GOOD, *BAD], [True] * len(GOOD) + [False] * len(BAD))
     area = auc(points)
-    chosen = Chosen(good_passed=5, good=6, bad_passed=1, bad=4, threshold=0.6)
-    return roc_drawn(
-        Roc(points=points, direction="higher", chosen=chosen, area=area, interval=auc_interval(area, 6, 4)),
+    chosen = OperatingPoint(good_passed=5, good=6, bad_passed=1, bad=4, threshold=0.6)
+    return draw_roc(
+        RocCurve(points=points, direction="higher", chosen=chosen, area=area, interval=auc_interval(area, 6, 4)),
         "similarity",
     ).picture
 
@@ -35,7 +35,7 @@ def roc():
 def targets():
     found = (("large", 0.012, 0.9, True), ("small", 0.001, 0.7, True), ("old <b>", 0.015, 0.8, False))
     return [
-        Point(name=name, cost=cost, quality=rate, interval=wilson(round(rate * 100), 100), is_best=best)
+        CostPoint(name=name, cost=cost, quality=rate, interval=wilson(round(rate * 100), 100), is_best=best)
         for name, cost, rate, best in found
     ]
 
@@ -43,10 +43,10 @@ def targets():
 def lines():
     gates = ("pass", "fail", "cannot tell", "")
     return [
-        Line(
+        TrendLine(
             name=name,
-            stops=[
-                Stop(
+            points=[
+                TrendPoint(
                     place=place,
                     value=rate + place / 50,
                     interval=wilson(round(100 * rate) + 2 * place, 100),
@@ -61,21 +61,25 @@ def lines():
 
 
 PICTURES = {
-    "spread": lambda: spread_drawn(metric_of([*GOOD, *BAD], threshold=0.6)).picture,
-    "halves": lambda: halves_drawn(Halves(good=GOOD, bad=BAD, threshold=0.6, direction="higher"), "similarity").picture,
+    "spread": lambda: draw_histogram(metric_of([*GOOD, *BAD], threshold=0.6)).picture,
+    "halves": lambda: (
+        draw_split_histogram(SplitScores(good=GOOD, bad=BAD, threshold=0.6, direction="higher"), "similarity").picture
+    ),
     "roc": roc,
-    "whiskers": lambda: whisker_picture(
+    "whiskers": lambda: draw_intervals(
         [
-            Whisker(name="correct and people", value=0.62, interval=Interval(low=0.41, high=0.8, method="t")),
-            Whisker(name="polite and people", value=None, interval=None),
-            Whisker(name="two judges", value=-0.1, interval=Interval(low=-0.3, high=0.1, method="t"), is_second=True),
+            IntervalRow(name="correct and people", value=0.62, interval=Interval(low=0.41, high=0.8, method="t")),
+            IntervalRow(name="polite and people", value=None, interval=None),
+            IntervalRow(
+                name="two judges", value=-0.1, interval=Interval(low=-0.3, high=0.1, method="t"), is_second=True
+            ),
         ],
         "Agreement",
         "Correct: 0.62.",
         of="Cohen's kappa",
     ),
-    "scatter": lambda: scatter_drawn(targets(), "pass rate", unit="share").picture,
-    "course": lambda: course_picture(
+    "scatter": lambda: draw_scatter(targets(), "pass rate", unit="share").picture,
+    "course": lambda: draw_trend(
         lines(), ["2026-11-20", "2026-11-20", "2026-11-21", "2026-11-22"], "pass rate", unit="share"
     ),
 }

@@ -4,10 +4,10 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from evalmark.reports.html.keys import KEYS
+from evalmark.reports.html.assets import SHORTCUTS
 from tests.conftest import ROOT
 
-NAMES = [name for key in KEYS for name in key.names]
+NAMES = [name for key in SHORTCUTS for name in key.names]
 REPORTS = ROOT / "src" / "evalmark" / "reports"
 
 

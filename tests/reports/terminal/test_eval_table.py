@@ -6,11 +6,11 @@ from evalmark import Case, Output, Result, Run, Score
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Trial
 from evalmark.core.values.spending import Spending
-from evalmark.reports.terminal.console import Look
-from evalmark.reports.terminal.eval_table import evals
+from evalmark.reports.terminal.console import TerminalStyle
+from evalmark.reports.terminal.eval_table import eval_screen
 from evalmark.stats.summary.gate import GateVerdict
 
-WIDE = Look(width=100)
+WIDE = TerminalStyle(width=100)
 METRICS = (Metric(name="factuality", threshold=0.6, judge="openai/m"), Metric(name="equals"))
 
 
@@ -32,7 +32,7 @@ THREE = run([result("a", 1.0), result("b", 0.4, position=1), result("c", 0.6, po
 
 
 def test_each_eval_says_cases_rate_means_and_cost():
-    text = evals(THREE, {"capitals": [Spending(model="openai/m", calls=3, cost=0.0012)]}, WIDE)
+    text = eval_screen(THREE, {"capitals": [Spending(model="openai/m", calls=3, cost=0.0012)]}, WIDE)
     for said in (
         "capitals   3 cases",
         "$0.0012",
@@ -44,13 +44,13 @@ def test_each_eval_says_cases_rate_means_and_cost():
 
 
 def test_without_calls_nothing_is_said_of_money():
-    assert "$" not in evals(THREE, {}, WIDE)
-    assert "nothing paid" not in evals(THREE, {}, WIDE)
+    assert "$" not in eval_screen(THREE, {}, WIDE)
+    assert "nothing paid" not in eval_screen(THREE, {}, WIDE)
 
 
 def test_the_gate_gives_every_reason():
     verdict = GateVerdict(outcome="fail", reasons=("Too few.", "Too low."))
-    text = evals(THREE, {}, WIDE, verdict=verdict)
+    text = eval_screen(THREE, {}, WIDE, verdict=verdict)
     assert "Gate failed: Too few.\n" in text
     assert "               Too low." in text
 
@@ -69,33 +69,35 @@ def test_the_gate_gives_every_reason():
     ],
 )
 def test_a_baseline_says_which_cases_changed(before, said):
-    text = evals(THREE, {}, WIDE, baseline=run(before, "20261121-000000-bbbb"))
+    text = eval_screen(THREE, {}, WIDE, baseline=run(before, "20261121-000000-bbbb"))
     assert f"against 20261121-000000-bbbb: {said}" in text
     assert ("worse: b" in text) == ("1 worse" in said)
 
 
 def test_a_case_without_a_name_of_its_own_goes_by_its_input():
     mine = run([result("0123456789ab", 0.1, question="Where is\nPeru?")])
-    text = evals(mine, {}, WIDE, baseline=run([result("0123456789ab", 1.0, question="Where is\nPeru?")], "b"))
+    text = eval_screen(mine, {}, WIDE, baseline=run([result("0123456789ab", 1.0, question="Where is\nPeru?")], "b"))
     assert "worse: “Where is Peru?”" in text
 
 
 def test_repeats_are_told_from_cases_and_hostile_names_do_nothing():
     results = [result("a", 1.0, dataset="\x1b[31mred\x1b[0m", repeat=repeat) for repeat in range(3)]
-    text = evals(run(results), {}, WIDE)
+    text = eval_screen(run(results), {}, WIDE)
     assert "red   1 case x 3" in text
     assert "\x1b" not in text
 
 
 def test_nothing_is_wider_than_the_terminal():
     long = [result("c" * 90, 0.1, dataset="d" * 150)]
-    text = evals(run(long), {}, Look(width=60), baseline=run([result("c" * 90, 1.0, dataset="d" * 150)], "b" * 30))
+    text = eval_screen(
+        run(long), {}, TerminalStyle(width=60), baseline=run([result("c" * 90, 1.0, dataset="d" * 150)], "b" * 30)
+    )
     assert max(map(len, text.splitlines())) <= 60
 
 
 def test_a_long_reason_of_the_gate_stays_in_its_column():
     reasons = ("The mean of edit_similarity in test_route.py on shop:route is 0.2857, less than 0.5.", "Too low.")
-    text = evals(THREE, {}, Look(width=60), verdict=GateVerdict(outcome="fail", reasons=reasons))
+    text = eval_screen(THREE, {}, TerminalStyle(width=60), verdict=GateVerdict(outcome="fail", reasons=reasons))
     *_, first, second, third = text.splitlines()
     assert first.startswith("  Gate failed: The mean of")
     assert second.startswith(" " * 15)
@@ -103,5 +105,5 @@ def test_a_long_reason_of_the_gate_stays_in_its_column():
 
 
 def test_how_intervals_were_found_is_told_apart_from_why_there_are_none():
-    text = evals(run([result("a", 0.4)]), {}, WIDE)
+    text = eval_screen(run([result("a", 0.4)]), {}, WIDE)
     assert "95 % intervals: Wilson. No interval: one value shows no spread." in text

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from evalmark.reports.terminal.call import one_call
-from evalmark.reports.terminal.cases import one_case
+from evalmark.reports.terminal.call import call_screen
+from evalmark.reports.terminal.cases import case_screen
 from evalmark.reports.terminal.comparison import comparison_screen
-from evalmark.reports.terminal.console import Look
-from evalmark.reports.terminal.forecast import plan
-from evalmark.reports.terminal.imports import account
-from evalmark.reports.terminal.run_list import run_list
-from evalmark.reports.terminal.run_report import terminal
+from evalmark.reports.terminal.console import TerminalStyle
+from evalmark.reports.terminal.forecast import forecast_screen
+from evalmark.reports.terminal.imports import import_screen
+from evalmark.reports.terminal.run_list import run_list_screen
+from evalmark.reports.terminal.run_report import run_screen
 from evalmark.reports.terminal.target_overview import overview_screen
 from evalmark.stats.summary.target_overview import overview as side_by_side
 from tests.reports.terminal.exchanges import BROKEN, CALL, FORECAST
@@ -30,30 +30,41 @@ PARTS = [
 ]
 KEPT = ".evalmark/evalmark.db"
 TEXTS = {
-    "terminal-80.txt": lambda: terminal(RUN, Look(width=80, store=KEPT)),
-    "terminal-120.txt": lambda: terminal(RUN, Look(width=120, store=KEPT)),
-    "terminal-ascii.txt": lambda: terminal(RUN, Look(width=80, unicode=False)),
-    "terminal-color.txt": lambda: terminal(RUN, Look(width=100, color=True)),
-    "case.txt": lambda: one_case(RESULTS[4], Look(width=80), run=RUN) + one_case(RESULTS[-1], Look(width=80)),
-    "judged-80.txt": lambda: terminal(judged.RUN, Look(width=80, store=KEPT)),
-    "judged-120.txt": lambda: terminal(judged.RUN, Look(width=120, store=KEPT)),
-    "judged-case.txt": lambda: one_case(judged.RUN.results[4], Look(width=80), run=judged.RUN),
-    "agent-case.txt": lambda: "".join(one_case(r, Look(width=80), run=agents.RUN) for r in agents.RESULTS),
-    "call.txt": lambda: one_call(CALL, Look(width=80)) + one_call(BROKEN, Look(width=80)),
-    "plan.txt": lambda: plan(FORECAST, Look(width=80)) + plan(FORECAST, Look(width=120)),
-    "sides.txt": lambda: terminal(sides.RUN, Look(width=100)),
-    "overview-80.txt": lambda: overview_screen(sides.RUN, side_by_side(sides.RUN), Look(width=80)),
-    "overview-120.txt": lambda: overview_screen(sides.RUN, side_by_side(sides.RUN), Look(width=120)),
-    "overview-ascii.txt": lambda: overview_screen(sides.RUN, side_by_side(sides.RUN), Look(width=100, unicode=False)),
-    "account.txt": lambda: account("results: 2 of 3", PARTS, ["rows.csv:4: 2 cells", "\x1b[31mx"] * 11, Look(width=80)),
-    "compared-80.txt": lambda: comparison_screen(compared.WORSE, Look(width=80)),
-    "compared-120.txt": lambda: comparison_screen(compared.WORSE, Look(width=120)),
-    "compared-ascii.txt": lambda: comparison_screen(compared.WORSE, Look(width=100, unicode=False), limit=3),
-    "compared-pairs.txt": lambda: comparison_screen(compared.WORSE, Look(width=80), limit=2, pairs=compared.PAIRS),
-    "compared-few.txt": lambda: (
-        comparison_screen(compared.FEW, Look(width=80)) + comparison_screen(compared.NOTHING, Look(width=80))
+    "terminal-80.txt": lambda: run_screen(RUN, TerminalStyle(width=80, store=KEPT)),
+    "terminal-120.txt": lambda: run_screen(RUN, TerminalStyle(width=120, store=KEPT)),
+    "terminal-ascii.txt": lambda: run_screen(RUN, TerminalStyle(width=80, unicode=False)),
+    "terminal-color.txt": lambda: run_screen(RUN, TerminalStyle(width=100, color=True)),
+    "case.txt": lambda: (
+        case_screen(RESULTS[4], TerminalStyle(width=80), run=RUN) + case_screen(RESULTS[-1], TerminalStyle(width=80))
     ),
-    "list.txt": lambda: run_list([RUN], Look(width=100)),
+    "judged-80.txt": lambda: run_screen(judged.RUN, TerminalStyle(width=80, store=KEPT)),
+    "judged-120.txt": lambda: run_screen(judged.RUN, TerminalStyle(width=120, store=KEPT)),
+    "judged-case.txt": lambda: case_screen(judged.RUN.results[4], TerminalStyle(width=80), run=judged.RUN),
+    "agent-case.txt": lambda: "".join(case_screen(r, TerminalStyle(width=80), run=agents.RUN) for r in agents.RESULTS),
+    "call.txt": lambda: call_screen(CALL, TerminalStyle(width=80)) + call_screen(BROKEN, TerminalStyle(width=80)),
+    "plan.txt": lambda: (
+        forecast_screen(FORECAST, TerminalStyle(width=80)) + forecast_screen(FORECAST, TerminalStyle(width=120))
+    ),
+    "sides.txt": lambda: run_screen(sides.RUN, TerminalStyle(width=100)),
+    "overview-80.txt": lambda: overview_screen(sides.RUN, side_by_side(sides.RUN), TerminalStyle(width=80)),
+    "overview-120.txt": lambda: overview_screen(sides.RUN, side_by_side(sides.RUN), TerminalStyle(width=120)),
+    "overview-ascii.txt": lambda: overview_screen(
+        sides.RUN, side_by_side(sides.RUN), TerminalStyle(width=100, unicode=False)
+    ),
+    "account.txt": lambda: import_screen(
+        "results: 2 of 3", PARTS, ["rows.csv:4: 2 cells", "\x1b[31mx"] * 11, TerminalStyle(width=80)
+    ),
+    "compared-80.txt": lambda: comparison_screen(compared.WORSE, TerminalStyle(width=80)),
+    "compared-120.txt": lambda: comparison_screen(compared.WORSE, TerminalStyle(width=120)),
+    "compared-ascii.txt": lambda: comparison_screen(compared.WORSE, TerminalStyle(width=100, unicode=False), limit=3),
+    "compared-pairs.txt": lambda: comparison_screen(
+        compared.WORSE, TerminalStyle(width=80), limit=2, pairs=compared.PAIRS
+    ),
+    "compared-few.txt": lambda: (
+        comparison_screen(compared.FEW, TerminalStyle(width=80))
+        + comparison_screen(compared.NOTHING, TerminalStyle(width=80))
+    ),
+    "list.txt": lambda: run_list_screen([RUN], TerminalStyle(width=100)),
 }
 
 

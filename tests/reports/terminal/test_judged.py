@@ -8,10 +8,10 @@ from rich.cells import cell_len
 from evalmark import Score, Turn
 from evalmark.core.values.call import Call, Reply, Request
 from evalmark.core.values.run import Metric
-from evalmark.reports.terminal.call import one_call
-from evalmark.reports.terminal.console import Look
-from evalmark.reports.terminal.forecast import plan
-from evalmark.reports.terminal.run_report import terminal
+from evalmark.reports.terminal.call import call_screen
+from evalmark.reports.terminal.console import TerminalStyle
+from evalmark.reports.terminal.forecast import forecast_screen
+from evalmark.reports.terminal.run_report import run_screen
 from evalmark.runs.dry_run.forecast import Forecast, MetricForecast, ModelForecast
 from tests.reports.terminal import exchanges
 from tests.reports.text import judged
@@ -22,7 +22,7 @@ from tests.reports.text.judged import CASE_NAMES, of_one_case, scored
 @pytest.mark.parametrize(("name", "told"), CASE_NAMES)
 def test_a_worst_verdict_names_a_case_that_has_no_name_by_its_words(name, told):
     made = of_one_case(name)
-    assert told + "0.250" in " ".join(terminal(made, Look(width=120)).split())
+    assert told + "0.250" in " ".join(run_screen(made, TerminalStyle(width=120)).split())
 
 
 def test_claims_without_support_come_with_what_the_judge_says_of_them():
@@ -32,12 +32,12 @@ def test_claims_without_support_come_with_what_the_judge_says_of_them():
     ]
     score = Score(name="m", raw=0.5, value=0.5, passed=False, detail={"claims": claims})
     found = scored([[score]])
-    assert "“It is <b>red</b>.”  No @passage says so." in " ".join(terminal(found).split()).replace(".” No", ".”  No")
+    assert "“It is <b>red</b>.”  No @passage says so." in " ".join(run_screen(found).split()).replace(".” No", ".”  No")
 
 
 def test_a_scale_never_prints_as_a_percentage():
     text = "".join(
-        terminal(
+        run_screen(
             scored([[Score(name="m", raw=r, value=(r - 1) / 4)] for r in (3, 4, 4)], (Metric(name="m", unit="1..5"),))
         )
     )
@@ -47,30 +47,34 @@ def test_a_scale_never_prints_as_a_percentage():
 
 @pytest.mark.parametrize("width", [60, 80, 100, 120, 160])
 def test_no_line_is_wider_than_the_terminal(width):
-    looks = Look(width=width), Look(width=width, unicode=False)
-    texts = [f(look) for look in looks for f in (lambda k: terminal(judged.RUN, k), lambda k: one_call(exchanges.CALL, k), lambda k: plan(exchanges.FORECAST, k))]  # fmt: skip
+    looks = TerminalStyle(width=width), TerminalStyle(width=width, unicode=False)
+    texts = [f(look) for look in looks for f in (lambda k: run_screen(judged.RUN, k), lambda k: call_screen(exchanges.CALL, k), lambda k: forecast_screen(exchanges.FORECAST, k))]  # fmt: skip
     assert max(cell_len(line) for text in texts for line in text.splitlines()) <= width
 
 
 def test_what_a_narrow_terminal_has_no_room_for_is_left_out_of_every_table():
     headings = {
-        width: [line for line in terminal(judged.RUN, Look(width=width)).splitlines() if line.startswith("  metric")]
+        width: [
+            line
+            for line in run_screen(judged.RUN, TerminalStyle(width=width)).splitlines()
+            if line.startswith("  metric")
+        ]
         for width in (80, 120, 160)
     }
     assert all("low   high" not in line for line in headings[80])
     assert all(line.count("95 % interval") == 1 and "low   high" in line for line in headings[120])
     assert all(line.count("95 % interval") == 2 for line in headings[160])
-    assert "3.67 of 1..5 (0.67)" in terminal(judged.RUN, Look(width=120))
+    assert "3.67 of 1..5 (0.67)" in run_screen(judged.RUN, TerminalStyle(width=120))
 
 
 def test_the_worst_verdicts_can_be_left_out():
-    assert "worst verdicts" in terminal(judged.RUN)
-    assert "worst verdicts" not in terminal(judged.RUN, Look(worst=0))
-    assert "worst verdicts" not in terminal(RUN)  # nobody judged
+    assert "worst verdicts" in run_screen(judged.RUN)
+    assert "worst verdicts" not in run_screen(judged.RUN, TerminalStyle(worst=0))
+    assert "worst verdicts" not in run_screen(RUN)  # nobody judged
 
 
 def test_a_call_is_shown_exactly_and_says_what_it_cannot_show():
-    text = one_call(exchanges.CALL, Look(width=200))
+    text = call_screen(exchanges.CALL, TerminalStyle(width=200))
     assert "You judge answers.\n" in text
     assert "<<<f3a9\n" in text
     assert text.count("control characters were left out here") == 1
@@ -89,7 +93,7 @@ def test_a_call_is_shown_exactly_and_says_what_it_cannot_show():
     ],
 )
 def test_a_call_without_a_good_reply_says_so(reply, said):
-    assert said in one_call(Call(key="k", model="m", identity="m", request=Request(messages=()), reply=reply))
+    assert said in call_screen(Call(key="k", model="m", identity="m", request=Request(messages=()), reply=reply))
 
 
 @pytest.mark.parametrize("color", [True, False])
@@ -106,15 +110,17 @@ def test_only_our_own_colours_reach_the_terminal(color):
         name=HOSTILE, target=HOSTILE, notes=(HOSTILE,), models=(ModelForecast(model=HOSTILE, calls=1),),
         metrics=(MetricForecast(dataset=HOSTILE, metric=HOSTILE, trials=1, judge=HOSTILE),),
     )  # fmt: skip
-    text = one_call(call, Look(color=color)) + plan(forecast, Look(color=color))
+    text = call_screen(call, TerminalStyle(color=color)) + forecast_screen(forecast, TerminalStyle(color=color))
     left = re.sub(r"\x1b\[[0-9;]*m", "", text) if color else text
     assert not [c for c in left if (ord(c) < 32 and c != "\n") or 127 <= ord(c) < 160]
     assert "[bold red]markup[/] :smile:" in left
-    assert (one_call(call, Look(unicode=False)) + plan(forecast, Look(unicode=False))).isascii()
+    assert (
+        call_screen(call, TerminalStyle(unicode=False)) + forecast_screen(forecast, TerminalStyle(unicode=False))
+    ).isascii()
 
 
 def test_a_plan_never_calls_unknown_nothing():
-    text = plan(exchanges.FORECAST, Look(width=120))
+    text = forecast_screen(exchanges.FORECAST, TerminalStyle(width=120))
     rows = {line.split()[0]: line.split() for line in text.splitlines() if line.strip()}
     assert rows["openai/gpt-5-mini"][1:] == ["120", "24", "96", "~41,000", "~5,100", "~$0.02"]
     assert rows["ollama/llama3"][1:] == ["5", "0", "5", "~1,000", "unknown", "unknown"]
@@ -126,8 +132,10 @@ def test_a_plan_never_calls_unknown_nothing():
 
 
 def test_a_plan_without_models_says_that_none_is_asked():
-    text = plan(Forecast(name="n", trials=3, metrics=(MetricForecast(dataset="d", metric="equals", trials=3),)))
+    text = forecast_screen(
+        Forecast(name="n", trials=3, metrics=(MetricForecast(dataset="d", metric="equals", trials=3),))
+    )
     assert "No model is asked." in text
     assert "judge calls" not in text
     assert "estimates" not in text
-    assert "trials unknown" in plan(Forecast(name="n"))
+    assert "trials unknown" in forecast_screen(Forecast(name="n"))

@@ -9,11 +9,11 @@ from rich.cells import cell_len
 from evalmark import Case, Gate, Output, Result, Run, Score, compare
 from evalmark.core.values.run import DatasetInfo, Metric
 from evalmark.core.values.score import Trial
-from evalmark.reports.terminal.cases import one_case
+from evalmark.reports.terminal.cases import case_screen
 from evalmark.reports.terminal.comparison import comparison_screen
-from evalmark.reports.terminal.console import Look
-from evalmark.reports.terminal.run_list import run_list
-from evalmark.reports.terminal.run_report import terminal
+from evalmark.reports.terminal.console import TerminalStyle
+from evalmark.reports.terminal.run_list import run_list_screen
+from evalmark.reports.terminal.run_report import run_screen
 from evalmark.stats.summary.gate import GateVerdict
 from evalmark.stats.summary.summarise import summarise
 from tests.reports.text import judged
@@ -29,8 +29,10 @@ EMPTY = Run(id="r", name="n", created="2026-11-21T00:00:00+00:00")
     ids=["full", "empty", "long texts", "long words"],
 )
 def test_no_line_is_wider_than_the_terminal(run, width):
-    looks = Look(width=width, store="s.db"), Look(width=width, unicode=False)
-    text = "".join(terminal(run, look) for look in looks) + "".join(one_case(r, Look(width=width)) for r in run.results)
+    looks = TerminalStyle(width=width, store="s.db"), TerminalStyle(width=width, unicode=False)
+    text = "".join(run_screen(run, look) for look in looks) + "".join(
+        case_screen(r, TerminalStyle(width=width)) for r in run.results
+    )
     assert max(map(cell_len, text.splitlines())) <= width
 
 
@@ -75,7 +77,7 @@ def with_metrics(*metrics: Metric) -> Run:
 def test_the_spread_is_shown_whole_or_not_at_all_in_every_width(run, least):
     shown = set()
     for width in range(60, 161):
-        lines = terminal(run, Look(width=width)).splitlines()
+        lines = run_screen(run, TerminalStyle(width=width)).splitlines()
         tops = [line for line in lines if line.lstrip().startswith("metric  ")]
         for top in tops:
             row = lines[lines.index(top) + 1]
@@ -89,9 +91,9 @@ def test_the_spread_is_shown_whole_or_not_at_all_in_every_width(run, least):
 def test_only_our_own_colours_reach_the_terminal(color):
     run = everywhere(HOSTILE_TEXT)
     text = (
-        terminal(run, Look(color=color, store=HOSTILE_TEXT))
-        + one_case(run.results[0], Look(color=color))
-        + run_list([run], Look(color=color))
+        run_screen(run, TerminalStyle(color=color, store=HOSTILE_TEXT))
+        + case_screen(run.results[0], TerminalStyle(color=color))
+        + run_list_screen([run], TerminalStyle(color=color))
     )
     left = re.sub(r"\x1b\[[0-9;]*m", "", text) if color else text
     assert not [c for c in left if (ord(c) < 32 and c != "\n") or 127 <= ord(c) < 160]
@@ -100,17 +102,19 @@ def test_only_our_own_colours_reach_the_terminal(color):
 
 
 def test_ascii_is_enough():
-    text = terminal(everywhere("naïve 日本語 🏔️"), Look(unicode=False)) + terminal(RUN, Look(unicode=False))
+    text = run_screen(everywhere("naïve 日本語 🏔️"), TerminalStyle(unicode=False)) + run_screen(
+        RUN, TerminalStyle(unicode=False)
+    )
     assert text.isascii()
     assert "answer_hallucination v" in text
     assert "0.442 - 0.944a " in text  # the mark of a footnote must not look like a digit
 
 
 def test_the_environment_decides_nothing(monkeypatch):
-    expected = terminal(RUN, Look(color=True))
+    expected = run_screen(RUN, TerminalStyle(color=True))
     for name, value in {"COLUMNS": "40", "NO_COLOR": "1", "TERM": "dumb", "FORCE_COLOR": "1"}.items():
         monkeypatch.setenv(name, value)
-    assert terminal(RUN, Look(color=True)) == expected
+    assert run_screen(RUN, TerminalStyle(color=True)) == expected
 
 
 @pytest.mark.parametrize(
@@ -126,41 +130,41 @@ def test_the_environment_decides_nothing(monkeypatch):
     ],
 )
 def test_the_verdict_is_said_in_words(run, line):
-    assert line in terminal(run)
+    assert line in run_screen(run)
 
 
 def test_figures_and_a_verdict_found_before_are_not_found_again():
     verdict = GateVerdict(outcome="pass", reasons=("Because.",))
-    text = terminal(replace(RUN, results=()), summary=summarise(RUN), verdict=verdict)
+    text = run_screen(replace(RUN, results=()), summary=summarise(RUN), verdict=verdict)
     assert "Gate passed: Because." in text
     assert "13 of 16 passed" in text
 
 
 def test_the_reader_learns_where_the_run_is_and_how_to_go_on():
-    text = terminal(replace(RUN, status="interrupted"), Look(width=120, store="s.db"))
+    text = run_screen(replace(RUN, status="interrupted"), TerminalStyle(width=120, store="s.db"))
     assert "Kept in s.db; look again with: evalmark show 20261121-101500-3f9a --failed" in text
     assert "To go on, call it as before and add: --resume 20261121-101500-3f9a" in text
-    assert "Kept in" not in terminal(RUN)
+    assert "Kept in" not in run_screen(RUN)
 
 
 def test_the_command_to_look_again_has_the_flags_it_needs_and_no_advice_that_cannot_be_followed():
-    look = Look(width=120, store="s b.db", flags=" --store 's b.db'", resumable=False)
-    text = terminal(replace(RUN, status="interrupted"), look)
+    look = TerminalStyle(width=120, store="s b.db", flags=" --store 's b.db'", resumable=False)
+    text = run_screen(replace(RUN, status="interrupted"), look)
     assert "evalmark show 20261121-101500-3f9a --failed --store 's b.db'" in text
     assert "To go on" not in text
 
 
 def test_worst_cases_come_with_what_is_wrong_and_no_more_than_asked_for():
-    text = terminal(RUN, Look(width=120, worst=2))
+    text = run_screen(RUN, TerminalStyle(width=120, worst=2))
     assert text.index("✗ q4 (questions)\n") < text.index("✗ q4 (questions, repeat 2)")
     assert "✗ q3" not in text
     assert "not in contexts       “Zermatt lies to the north of it.”" in text
-    assert "worst cases" not in terminal(RUN, Look(worst=0))
+    assert "worst cases" not in run_screen(RUN, TerminalStyle(worst=0))
 
 
 def test_a_list_without_runs_says_so():
-    assert run_list([]).strip() == "No runs yet."
-    assert "20261121-101500-3f9a" in run_list([RUN])
+    assert run_list_screen([]).strip() == "No runs yet."
+    assert "20261121-101500-3f9a" in run_list_screen([RUN])
 
 
 @pytest.mark.parametrize(
@@ -173,7 +177,7 @@ def test_a_list_without_runs_says_so():
 )
 def test_a_narrow_list_leaves_columns_out_rather_than_cut_figures(width, headings):
     long = replace(RUN, name="a bot with a long name", target="package.of.mine:answer", status="interrupted")
-    lines = run_list([long], Look(width=width)).splitlines()
+    lines = run_list_screen([long], TerminalStyle(width=width)).splitlines()
     assert lines[1].split() == headings.split()
     assert all(len(line) <= width for line in lines)
     assert lines[2].rstrip().endswith(" 21")
@@ -183,25 +187,25 @@ def test_a_narrow_list_leaves_columns_out_rather_than_cut_figures(width, heading
 
 def test_where_there_are_several_datasets_a_case_names_its_own():
     both = replace(RUN, datasets=(DatasetInfo(name="questions"), DatasetInfo(name="lakes")))
-    assert "✗ q4 (questions)\n" in terminal(both, Look(worst=5))
-    assert "✗ q4 (questions, repeat 2)\n" in terminal(both, Look(worst=5))
-    assert "q1 (questions)" in one_case(RESULTS[0], run=both)
+    assert "✗ q4 (questions)\n" in run_screen(both, TerminalStyle(worst=5))
+    assert "✗ q4 (questions, repeat 2)\n" in run_screen(both, TerminalStyle(worst=5))
+    assert "q1 (questions)" in case_screen(RESULTS[0], run=both)
 
 
 def test_a_case_in_full_keeps_its_lines():
     result = replace(RESULTS[0], output=replace(RESULTS[0].output, value="one\n  two\nthree"))
-    lines = [line.strip() for line in one_case(result).splitlines()]
+    lines = [line.strip() for line in case_screen(result).splitlines()]
     assert "answered              one" in lines
     assert {"two", "three"} <= set(lines)
 
 
 def test_a_dataset_with_a_metric_of_its_own_is_told_by_that_one():
     run = two_thresholds()
-    loose, strict = (one_case(result, run=run) for result in run.results)
+    loose, strict = (case_screen(result, run=run) for result in run.results)
     assert "0.500 ≥ 0.25" in loose
     assert "0.500 < 0.75" in strict
-    assert "0.500 < 0.75" in terminal(run)
-    assert "0.25" not in terminal(replace(run, results=run.results[1:]))
+    assert "0.500 < 0.75" in run_screen(run)
+    assert "0.25" not in run_screen(replace(run, results=run.results[1:]))
 
 
 @pytest.mark.parametrize(
@@ -217,7 +221,7 @@ def test_the_input_of_a_prompt_with_one_variable_is_what_it_says(asked, shown):
     trial = Trial(case=Case(id="1", input=asked))
     result = Result(trial=trial, output=Output(value="x"), scores=(Score(name="s", value=0.0, passed=False),))
     run = replace(EMPTY, results=(result,))
-    for text in (one_case(result), terminal(run)):
+    for text in (case_screen(result), run_screen(run)):
         (line,) = [line.strip() for line in text.splitlines() if line.strip().startswith("asked")]
         assert line.removeprefix("asked").strip().startswith(shown)
 
@@ -235,9 +239,13 @@ def test_a_verdict_on_two_runs_is_whole_on_a_narrow_terminal():
         return replace(EMPTY, id=name, metrics=(Metric(name="equals"),), results=results)
 
     found = compare(run("now", 1), run("then", 0))
-    (row,) = [line for line in comparison_screen(found, Look(width=80)).splitlines() if line.startswith("  pass rate ")]
+    (row,) = [
+        line
+        for line in comparison_screen(found, TerminalStyle(width=80)).splitlines()
+        if line.startswith("  pass rate ")
+    ]
     assert row.endswith("the same ±5 points")
     for width in (60, 80):
-        text = comparison_screen(found, Look(width=width))
+        text = comparison_screen(found, TerminalStyle(width=width))
         assert text.split().count("points") == 1, f"the verdict is cut off at {width} columns"
         assert max(map(cell_len, text.splitlines())) <= width

@@ -4,8 +4,8 @@ import pytest
 from rich.cells import cell_len
 
 from evalmark.core.values.session import Session
-from evalmark.reports.terminal.console import Look
-from evalmark.reports.terminal.sessions import session_list
+from evalmark.reports.terminal.console import TerminalStyle
+from evalmark.reports.terminal.sessions import session_list_screen
 from evalmark.storage.sessions.store import SessionSummary
 
 
@@ -18,7 +18,9 @@ def recorded(project, dropped=0, asked="Is Oslo in Norway, or where else?"):
 @pytest.mark.parametrize("project", ["shop", "demoChatGPT", "a project of a very long name, longer than any"])
 @pytest.mark.parametrize("dropped", [0, 12])
 def test_each_session_is_one_line_below_one_heading(width, project, dropped):
-    header, line = session_list([recorded(project, dropped)], Look(width=width)).strip("\n").splitlines()
+    header, line = (
+        session_list_screen([recorded(project, dropped)], TerminalStyle(width=width)).strip("\n").splitlines()
+    )
     assert max(map(cell_len, (header, line))) <= width
     assert header.split()[:2] == ["session", "project"]
     assert line.split()[0] == "d43cad3207d12e32"
@@ -42,7 +44,7 @@ def test_each_session_is_one_line_below_one_heading(width, project, dropped):
     ],
 )
 def test_the_first_question_stands_in_its_column(asked, shown):
-    said = session_list([recorded("shop", asked=asked), recorded("shop")], Look(width=80))
+    said = session_list_screen([recorded("shop", asked=asked), recorded("shop")], TerminalStyle(width=80))
     assert shown in said
     assert "\x1b" not in said
     assert max(map(cell_len, said.splitlines())) <= 80

@@ -12,9 +12,9 @@ from evalmark import Score
 from evalmark.core.money import money, spent_lines
 from evalmark.core.values.run import Metric
 from evalmark.core.values.spending import Spending
-from evalmark.reports.text.judges import agreement_lines, remarks
-from evalmark.reports.text.numbers import behind, centre, on_scale, placed, spread
-from evalmark.reports.text.verdicts import standing
+from evalmark.reports.text.judges import agreement_lines, metric_remarks
+from evalmark.reports.text.numbers import mean_interval, mean_text, mean_unit, scale_mean, scale_value
+from evalmark.reports.text.verdicts import score_text
 from evalmark.stats.summary.metric_scores import scale_ends
 from evalmark.stats.summary.summarise import summarise
 from tests.reports.text import judged
@@ -47,14 +47,14 @@ def of(raws, unit="", **fields):
 )  # fmt: skip
 def test_a_mean_is_shown_in_the_unit_of_its_metric(raws, unit, shown):
     found = of(raws, unit)
-    assert (centre(found), behind(found), spread(found)) == shown
+    assert (mean_text(found), mean_unit(found), mean_interval(found)) == shown
 
 
 @given(st.floats(0, 1), st.sampled_from(["1..5", "0..10", "1..7", "%", "-1..1"]))
 def test_a_mean_is_at_the_end_of_its_scale_only_when_it_is(share, unit):
     low, high = scale_ends(unit)
     number = low + share * (high - low)
-    said = float(on_scale(number, unit))
+    said = float(scale_mean(number, unit))
     assert (said == high) is (number == high)
     assert (said == low) is (number == low)
     assert abs(said - number) <= 0.11
@@ -76,11 +76,15 @@ def test_a_mean_is_at_the_end_of_its_scale_only_when_it_is(share, unit):
     ],
 )  # fmt: skip
 def test_one_score_in_the_unit_of_its_metric(score, threshold, said):
-    assert standing(score, {"m": Metric(name="m", unit="1..5", threshold=threshold)}) == said
+    assert score_text(score, {"m": Metric(name="m", unit="1..5", threshold=threshold)}) == said
 
 
 def test_a_verdict_of_a_scale_is_whole_where_it_is():
-    assert [placed(5, "1..5"), placed(4.999, "1..5"), placed(100, "%")] == ["5 of 1..5", "4.99 of 1..5", "100 of 100"]
+    assert [scale_value(5, "1..5"), scale_value(4.999, "1..5"), scale_value(100, "%")] == [
+        "5 of 1..5",
+        "4.99 of 1..5",
+        "100 of 100",
+    ]
 
 
 def two_judges(pairs, unit="1..5", judges=("a/x", "b/y")):
@@ -149,14 +153,16 @@ def test_three_judges_compared():
 )
 def test_what_is_said_of_a_judge(detail, said):
     (found,) = summarise(scored([[Score(name="m", raw=0.5, value=0.5, detail=detail)]])).metrics
-    assert list(remarks(found)) == said
+    assert list(metric_remarks(found)) == said
 
 
 def test_unscored_verdicts_are_named_by_their_kind():
     kinds = ["judge_parse", "judge_refused", "judge_parse", "judge_abstained", "judge_new"]
     rows = [[Score(name="m", status="unscored", detail={"unscored": kind})] for kind in kinds]
     (found,) = summarise(scored(rows)).metrics
-    assert list(remarks(found)) == ["unscored verdicts: 2 not readable, 1 refused, 1 could not tell, 1 judge_new"]
+    assert list(metric_remarks(found)) == [
+        "unscored verdicts: 2 not readable, 1 refused, 1 could not tell, 1 judge_new"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from evalmark.reports.files.json_values import finite
+from evalmark.reports.files.json_values import finite_number
 from evalmark.reports.text import numbers
 from evalmark.stats.inference.intervals import Interval
 from tests.conftest import ROOT
@@ -13,15 +13,15 @@ from tests.conftest import ROOT
 @pytest.mark.parametrize("number", [-0.0, -0.00001, -1e-12, -0.0004])
 def test_no_number_is_shown_as_minus_zero(number):
     texts = [
-        numbers.figure(number),
-        numbers.figure(number, "1..5"),
+        numbers.number_text(number),
+        numbers.number_text(number, "1..5"),
         numbers.percent(number),
-        numbers.on_scale(number, "0..1"),
-        numbers.interval(Interval(low=number, high=number, method="t"), ""),
+        numbers.scale_mean(number, "0..1"),
+        numbers.interval_text(Interval(low=number, high=number, method="t"), ""),
         numbers.share_interval(Interval(low=number, high=number, method="t")),
     ]
     assert [text for text in texts if re.search(r"-0(\.0+)?(?![\d.])", text)] == []
-    assert str(finite(min(number, -0.0) * 0)) == "0.0"
+    assert str(finite_number(min(number, -0.0) * 0)) == "0.0"
 
 
 def test_every_number_in_a_text_is_formatted_without_a_negative_zero():

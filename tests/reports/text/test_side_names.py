@@ -8,9 +8,9 @@ from evalmark import Case, Output, Result, Run, Score, compare
 from evalmark.core.values.score import Trial
 from evalmark.errors import ConfigError
 from evalmark.reports.terminal.comparison import comparison_screen
-from evalmark.reports.terminal.console import Look
+from evalmark.reports.terminal.console import TerminalStyle
 from evalmark.reports.text import comparison
-from evalmark.reports.text.side_names import TWO_RUNS, heads_of
+from evalmark.reports.text.comparison import TWO_RUNS, side_names
 from evalmark.stats.comparison.compare import two_targets
 
 LONG = "my_company.applications.support"
@@ -50,17 +50,17 @@ def two(target, against, *, repeats=1, cases=range(4), others=range(4)):
 )
 def test_two_targets_of_a_run_are_called_so_that_they_are_told_apart(target, against, heads):
     found = two(target, against)
-    called = heads_of(found, found.targets[0])
+    called = side_names(found, found.targets[0])
     assert (called.before, called.now) == heads
     assert max(map(len, heads)) <= 24
     assert called.where == (f"of {heads[0]}", f"of {heads[1]}")
-    assert all(head in comparison_screen(found, Look(width=120)) for head in heads)
+    assert all(head in comparison_screen(found, TerminalStyle(width=120)) for head in heads)
 
 
 def test_two_runs_are_before_and_now():
     run = Run(id="now", name="r", created="", results=[result(1, "m/a", True)])
     found = compare(run, replace(run, id="then"))
-    assert heads_of(found, found.targets[0]) == TWO_RUNS
+    assert side_names(found, found.targets[0]) == TWO_RUNS
 
 
 @pytest.mark.parametrize(
@@ -77,8 +77,8 @@ def test_two_runs_are_before_and_now():
 )
 def test_a_case_that_came_out_otherwise_is_told_of_both_targets(repeats, title, said):
     (change,) = (found := two("m/a", "m/b", repeats=repeats)).targets
-    heads = heads_of(found, change)
-    assert comparison.moved_title(comparison.moved_cases(change)[0], heads) == title
+    heads = side_names(found, change)
+    assert comparison.changed_cases_title(comparison.changed_cases(change)[0], heads) == title
     assert comparison.flip_line(change.flips[0], heads) == ("q0", said)
 
 

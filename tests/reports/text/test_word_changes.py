@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalmark.reports.text.word_changes import GONE, NEW, marked, word_changes, woven
+from evalmark.reports.text.word_changes import GONE, NEW, mark_changes, merge_changes, word_changes
 
 TEXTS = st.lists(st.sampled_from(["a", "b", "c.", "d,", "\n"]), max_size=300).map(" ".join)
 
@@ -25,7 +25,7 @@ TEXTS = st.lists(st.sampled_from(["a", "b", "c.", "d,", "\n"]), max_size=300).ma
 )
 def test_words_of_one_side_alone_are_marked(before, now, left, right):
     sides = word_changes(before, now)
-    assert (marked(sides.before, GONE), marked(sides.now, NEW)) == (left, right)
+    assert (mark_changes(sides.before, GONE), mark_changes(sides.now, NEW)) == (left, right)
 
 
 @pytest.mark.parametrize(
@@ -42,8 +42,8 @@ def test_a_text_of_100_000_characters_is_cut_and_takes_no_time(before, now):
     started = time.process_time()
     sides = word_changes(before, now)
     assert time.process_time() - started < 2
-    assert len(marked(sides.before, GONE)) < 25_000
-    assert len(marked(sides.now, NEW)) < 25_000
+    assert len(mark_changes(sides.before, GONE)) < 25_000
+    assert len(mark_changes(sides.now, NEW)) < 25_000
 
 
 WORDS = st.lists(st.sampled_from(["a", "b", "c", "dd"]), max_size=30).map(" ".join)
@@ -77,18 +77,18 @@ def test_short_texts_are_kept_whole(before, now):
     ],
 )
 def test_both_texts_as_one_tell_what_went_and_what_came(before, now, parts):
-    assert woven(word_changes(before, now)) == parts
+    assert merge_changes(word_changes(before, now)) == parts
 
 
 @given(before=TEXTS, now=TEXTS)
 def test_both_texts_can_be_had_back_from_the_one(before, now):
     sides = word_changes(before, now)
-    parts = woven(sides)
-    assert "".join(text for text, kind in parts if kind != "new") == marked(sides.before, ("", ""))
-    assert "".join(text for text, kind in parts if kind != "gone") == marked(sides.now, ("", ""))
+    parts = merge_changes(sides)
+    assert "".join(text for text, kind in parts if kind != "new") == mark_changes(sides.before, ("", ""))
+    assert "".join(text for text, kind in parts if kind != "gone") == mark_changes(sides.now, ("", ""))
 
 
 def test_texts_too_long_to_be_compared_to_their_ends_are_woven_all_the_same():
-    parts = woven(word_changes("a b " * 3_000, "b c " * 4_000))
+    parts = merge_changes(word_changes("a b " * 3_000, "b c " * 4_000))
     assert {kind for _, kind in parts} == {"", "gone", "new"}
     assert any("more words" in text for text, _ in parts)

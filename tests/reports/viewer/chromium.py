@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from evalmark.reports.viewer import app
-from evalmark.reports.viewer.auth.server import Bound, bound
+from evalmark.reports.viewer.auth.server import Listener, bind
 from evalmark.store import Store
 
 pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
@@ -28,10 +28,10 @@ QUIET = ("--no-sandbox", "--disable-background-networking", "--host-resolver-rul
 
 
 @contextmanager
-def served(store: Store, author: str = "") -> Iterator[Bound]:
+def served(store: Store, author: str = "") -> Iterator[Listener]:
     """The pages of a store, behind a real port of this machine; they wait for figures as long as it takes."""
-    made = bound(0)
-    pages = app.pages(store, made.door, patience=60, author=author)
+    made = bind(0)
+    pages = app.viewer_app(store, made.policy, patience=60, author=author)
     server = uvicorn.Server(uvicorn.Config(pages, http="h11", ws="none", lifespan="off", log_config=None))
     thread = threading.Thread(target=server.run, kwargs={"sockets": list(made.sockets)}, daemon=True)
     thread.start()

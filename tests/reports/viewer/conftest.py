@@ -15,12 +15,14 @@ from evalmark.core.values.score import Trial
 from evalmark.core.values.session import Session, Span
 from evalmark.core.values.spending import Spending
 from evalmark.core.values.usage import Usage
-from evalmark.reports.viewer.app import pages
-from evalmark.reports.viewer.auth.guard import Door
+from evalmark.reports.viewer.app import viewer_app
+from evalmark.reports.viewer.auth.guard import AccessPolicy
 from evalmark.store import Store, open_store
 
 TOKEN = "a-token-of-this-test"  # noqa: S105
-DOOR = Door(token=TOKEN, hosts=frozenset({"127.0.0.1:7878", "localhost:7878", "[::1]:7878"}), cookie="evalmark-7878")
+POLICY = AccessPolicy(
+    token=TOKEN, hosts=frozenset({"127.0.0.1:7878", "localhost:7878", "[::1]:7878"}), cookie="evalmark-7878"
+)
 SESSION = "b" * 16
 METRICS = (Metric(name="similarity", threshold=0.6), Metric(name="correct", unit="1..5", judge="openai/small"))
 
@@ -76,14 +78,14 @@ def asked(
 
 def from_browser(app, target: str, method: str = "GET") -> Answer:
     """A request as a browser sends it once it was let in."""
-    return asked(app, target, method, [("host", "127.0.0.1:7878"), ("cookie", f"{DOOR.cookie}={TOKEN}")])
+    return asked(app, target, method, [("host", "127.0.0.1:7878"), ("cookie", f"{POLICY.cookie}={TOKEN}")])
 
 
-def sent(app, fields: Mapping[str, str], target: str = "/labels", *, key: str = DOOR.key, **headers: str) -> Answer:
+def sent(app, fields: Mapping[str, str], target: str = "/labels", *, key: str = POLICY.key, **headers: str) -> Answer:
     """A form as a page of the viewer sends it."""
     said = {
         "host": "127.0.0.1:7878",
-        "cookie": f"{DOOR.cookie}={TOKEN}",
+        "cookie": f"{POLICY.cookie}={TOKEN}",
         "origin": "http://127.0.0.1:7878",
         "sec-fetch-site": "same-origin",
         "content-type": "application/x-www-form-urlencoded",
@@ -183,7 +185,7 @@ def store(tmp_path) -> Iterator[Store]:
 
 def shown(store: Store):
     """The pages of a store; they wait for figures as long as it takes."""
-    return pages(store, DOOR, patience=60)  # loads Starlette, which may not be installed
+    return viewer_app(store, POLICY, patience=60)  # loads Starlette, which may not be installed
 
 
 @pytest.fixture

@@ -6,12 +6,12 @@ from threading import Barrier, Event
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalmark.reports.viewer.cache import Remembered
+from evalmark.reports.viewer.cache import RecentCache
 
 
 @given(st.integers(1, 4), st.lists(st.integers(0, 6)))
 def test_of_all_that_was_asked_for_the_last_ones_are_kept(most, keys):
-    kept, last = Remembered[int, int](most), []
+    kept, last = RecentCache[int, int](most), []
     for at, key in enumerate(keys):
         found = kept.find(key, lambda at=at: at)
         assert (found == at) is (key not in last), "made anew only where it was not among the last ones"
@@ -20,13 +20,13 @@ def test_of_all_that_was_asked_for_the_last_ones_are_kept(most, keys):
 
 
 def test_nothing_is_a_value_as_well():
-    kept = Remembered[str, None](1)
+    kept = RecentCache[str, None](1)
     made = [kept.find("a", lambda: None), kept.find("a", lambda: 1 / 0)]
     assert made == [None, None]
 
 
 def test_what_is_kept_anew_takes_the_place_of_what_was_there():
-    kept = Remembered[str, int](2)
+    kept = RecentCache[str, int](2)
     kept.keep("a", 1)
     kept.keep("b", 2)
     kept.keep("a", 3)
@@ -35,7 +35,7 @@ def test_what_is_kept_anew_takes_the_place_of_what_was_there():
 
 
 def test_two_who_make_the_same_at_once_get_the_same():
-    kept, both = Remembered[str, object](1), Barrier(2)
+    kept, both = RecentCache[str, object](1), Barrier(2)
 
     def make() -> object:
         both.wait(30)  # neither is done before the other has begun
@@ -47,7 +47,7 @@ def test_two_who_make_the_same_at_once_get_the_same():
 
 
 def test_nobody_waits_for_what_is_being_made_of_something_else():
-    kept, begun, leaving = Remembered[str, int](2), Event(), Event()
+    kept, begun, leaving = RecentCache[str, int](2), Event(), Event()
 
     def slow() -> int:
         begun.set()
@@ -63,7 +63,7 @@ def test_nobody_waits_for_what_is_being_made_of_something_else():
 
 
 def test_what_fails_is_made_again_by_the_next_who_asks():
-    kept = Remembered[str, float](1)
+    kept = RecentCache[str, float](1)
     try:
         kept.find("a", lambda: 1 / 0)
     except ZeroDivisionError:
@@ -72,7 +72,7 @@ def test_what_fails_is_made_again_by_the_next_who_asks():
 
 
 def test_many_threads_find_what_belongs_to_their_key():
-    kept = Remembered[int, int](3)
+    kept = RecentCache[int, int](3)
 
     def ask(number: int) -> bool:
         return all(kept.find(key % 7, lambda key=key: key % 7) == key % 7 for key in range(number, number + 400))

@@ -15,14 +15,14 @@ from evalmark.store import open_store
 
 pytest.importorskip("starlette")
 
-from evalmark.reports.viewer.app import site
-from evalmark.reports.viewer.background import Figures
-from evalmark.reports.viewer.comparisons import Against, against_of
-from evalmark.reports.viewer.comparisons import compared as compared_beside
-from evalmark.reports.viewer.page_context import Desk
-from evalmark.reports.viewer.store_view import Shelf
+from evalmark.reports.viewer.app import starlette_app
+from evalmark.reports.viewer.background import BackgroundFigures
+from evalmark.reports.viewer.comparisons import EarlierComparison, earlier_comparison
+from evalmark.reports.viewer.comparisons import prepared_comparison as compared_beside
+from evalmark.reports.viewer.page_context import PageContext
+from evalmark.reports.viewer.store_view import StoreView
 
-from .conftest import DOOR, a_run, asked, from_browser, keep, result, shown
+from .conftest import POLICY, a_run, asked, from_browser, keep, result, shown
 from .test_pages import checked
 
 OLD, NEW, MODELS = "20261121-101500-3f9a", "20261122-101500-aaaa", "20261123-101500-bbbb"
@@ -83,7 +83,7 @@ def cases_of(text):
 def test_the_page_says_what_the_command_line_says(app, kept):
     expected = compare(kept.run(NEW), kept.run(OLD))
     text = found(app, f"?run={NEW}&baseline={OLD}")
-    assert f"</span> {comparison.compared_outcome(expected)}</span>" in text
+    assert f"</span> {comparison.outcome_text(expected)}</span>" in text
     assert comparison.verdict_sentence(expected) in text
     rows = comparison.change_rows(expected.targets[0])
     assert [(row[0], row[1], row[2], row[3], row[5]) for row in rows_of(text)] == [
@@ -284,14 +284,14 @@ def test_repeats_are_shown_by_one_that_tells(store):
 
 def test_no_page_waits_for_a_comparison(store):
     two(store)
-    shelf = Shelf(store, Figures(patience=0))
-    app = site(Desk(shelf, DOOR.key, ""))
-    with shelf.figures.give_way():  # as long as a page is at work, nothing is compared
+    view = StoreView(store, BackgroundFigures(patience=0))
+    app = starlette_app(PageContext(view, POLICY.key, ""))
+    with view.figures.give_way():  # as long as a page is at work, nothing is compared
         text = asked(app, f"/compare?run={NEW}").text
         checked(text)
         assert "The comparison is being worked out." in text
         assert f'<a href="/compare?run={NEW}">Look again</a>' in text
-    worked_out = Shelf(store, Figures(patience=60))
+    worked_out = StoreView(store, BackgroundFigures(patience=60))
     held = compared_beside(worked_out, store.run(NEW), store.run(OLD))
     assert held is compared_beside(worked_out, store.run(NEW), store.run(OLD))
 
@@ -310,7 +310,7 @@ def test_a_run_says_what_became_of_it_since_the_run_before(app, kept):
     text = run_page(app, NEW)
     expected = compare(kept.run(NEW), kept.run(OLD))
     assert f'<a href="/runs/{OLD}">the run of' in text
-    assert f"</span> {comparison.compared_outcome(expected)}</span>" in text
+    assert f"</span> {comparison.outcome_text(expected)}</span>" in text
     assert f'<a href="/compare?run={NEW}&amp;baseline={OLD}">Compare</a>' in text
     assert f'<a href="/runs/{NEW}?flipped=worse#cases">8 cases worse</a>' in text
     assert "Against <a" not in run_page(app, OLD)
@@ -358,16 +358,18 @@ def test_a_run_that_goes_on_is_compared_where_somebody_asks_for_it(store):
 
 def test_a_run_of_very_many_results_is_compared_where_somebody_asks_for_it(store):
     two(store)
-    shelf = Shelf(store, Figures(patience=60))
-    assert against_of(shelf, store.run(NEW), most=59) == Against(near=[store.run(OLD)], earlier=store.run(OLD))
-    assert against_of(shelf, store.run(NEW), most=60).held.found.outcome == "cannot tell"
+    view = StoreView(store, BackgroundFigures(patience=60))
+    assert earlier_comparison(view, store.run(NEW), most=59) == EarlierComparison(
+        near=[store.run(OLD)], earlier=store.run(OLD)
+    )
+    assert earlier_comparison(view, store.run(NEW), most=60).held.found.outcome == "cannot tell"
 
 
 def test_what_flipped_is_shown_once_it_is_known(store):
     two(store)
-    shelf = Shelf(store, Figures(patience=0))
-    app = site(Desk(shelf, DOOR.key, ""))
-    with shelf.figures.give_way():
+    view = StoreView(store, BackgroundFigures(patience=0))
+    app = starlette_app(PageContext(view, POLICY.key, ""))
+    with view.figures.give_way():
         text = checked(asked(app, f"/runs/{NEW}?flipped=any").text)
     assert "Which cases came out otherwise is being worked out." in text
     assert "being worked out. <a" in text
@@ -454,6 +456,8 @@ def test_the_command_that_judges_again_names_the_store(tmp_path):
     with open_store(tmp_path / "evalmark.db") as store:
         keep(store, *of(OLD, "1"))
         keep(store, *of(NEW, "2", created="2026-11-22T10:15:00+00:00"))
-        app = site(Desk(Shelf(store, Figures(patience=60), " --store a.db"), DOOR.key, ""))
+        app = starlette_app(
+            PageContext(StoreView(store, BackgroundFigures(patience=60), " --store a.db"), POLICY.key, "")
+        )
         text = asked(app, f"/compare?run={NEW}").text
     assert f"<code>evalmark rescore {OLD} --store a.db</code>" in text

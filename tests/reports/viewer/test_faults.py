@@ -102,7 +102,7 @@ def test_a_fault_of_the_viewer_itself_is_a_page_that_tells_nothing_of_it(store, 
     failing = Broken(store, RuntimeError(about_output("a secret of this machine")))
     with served(failing) as (made, host):
         asked = urllib.request.Request(
-            f"http://{host}{address}", headers={"cookie": f"{made.door.cookie}={made.door.token}"}
+            f"http://{host}{address}", headers={"cookie": f"{made.policy.cookie}={made.policy.token}"}
         )
         with pytest.raises(urllib.error.HTTPError) as told, caplog.at_level(logging.WARNING):
             urllib.request.urlopen(asked, timeout=20)  # noqa: S310  a server of this test

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from evalmark import Run
-from evalmark.reports.viewer.auth.server import Bound
+from evalmark.reports.viewer.auth.server import Listener
 from evalmark.reports.viewer.urls.paths import run_path
 from evalmark.store import Store, open_store
 
@@ -30,7 +30,7 @@ class Followed:
 
     store: Store
     run: Run
-    made: Bound
+    made: Listener
     writer: ThreadPoolExecutor
 
     def write(self, *numbers: int) -> None:

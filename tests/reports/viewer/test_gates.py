@@ -10,11 +10,11 @@ import pytest
 from evalmark import Case, Gate, Output, Result, Score
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Trial
-from evalmark.reports.viewer.app import pages
+from evalmark.reports.viewer.app import viewer_app
 from evalmark.reports.viewer.gates import LOOKED_UP
 from evalmark.reports.viewer.urls.paths import run_path
 
-from .conftest import DOOR, a_run, from_browser, keep, shown
+from .conftest import POLICY, a_run, from_browser, keep, shown
 
 pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
 
@@ -79,7 +79,7 @@ def test_a_damaged_result_hides_no_list(store):
 
 def test_while_gates_are_looked_up_the_page_says_so_and_asks_again(store):
     kept(store, "all", answered(10))
-    app = pages(store, DOOR, patience=0)
+    app = viewer_app(store, POLICY, patience=0)
     end = time.monotonic() + 30
     text = from_browser(app, "/").text
     assert ("is being worked out" in text) == ("data-pending" in text)  # an idle machine may be done already

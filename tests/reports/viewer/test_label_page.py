@@ -10,7 +10,7 @@ from evalmark.reports.text.numbers import DASH
 from evalmark.store import open_store
 from evalmark.tracing.annotations.labels import result_subject
 
-from .conftest import DOOR, TOKEN, a_run, asked, from_browser, keep, result, sent, shown
+from .conftest import POLICY, TOKEN, a_run, asked, from_browser, keep, result, sent, shown
 from .test_pages import checked
 
 pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
@@ -26,7 +26,7 @@ class Rater:
         self.viewer, self.by = viewer, by
         begun = sent(viewer, {"what": f"run:{RUN}", "n": "6", "by": by}, "/label/start")
         assert (begun.status, begun.headers["location"]) == (303, f"{QUEUE}&n=6")
-        self.cookie = f"{DOOR.cookie}={TOKEN}; " + begun.headers["set-cookie"].partition(";")[0]
+        self.cookie = f"{POLICY.cookie}={TOKEN}; " + begun.headers["set-cookie"].partition(";")[0]
 
     def looks(self, address=f"{QUEUE}&n=6"):
         answer = asked(self.viewer, address, headers=[("host", "127.0.0.1:7878"), ("cookie", self.cookie)])

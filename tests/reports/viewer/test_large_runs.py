@@ -10,7 +10,7 @@ import pytest
 from evalmark import Case, Output, Result, Score
 from evalmark.core.values.score import Trial
 from evalmark.reports.text.numbers import DASH
-from evalmark.reports.viewer.urls.queries import cases_asked
+from evalmark.reports.viewer.urls.queries import parse_case_query
 from evalmark.storage.queries.pages import CaseRow, PagePosition, ResultPage
 from evalmark.store import open_store
 
@@ -120,14 +120,14 @@ def test_the_way_on_leads_to_where_the_look_was_broken_off(large, query, given, 
     if given.get("rows"):
         made = tuple(CaseRow(leader=number + 1, results=()) for number in range(given["rows"]))
         found = ResultPage(rows=made, is_first=not query, is_last=False)
-    desk = large.app.routes[0].endpoint.args[0]
+    context = large.app.routes[0].endpoint.args[0]
     run = SimpleNamespace(id=RUN, status="complete")
-    pages = desk._templates.get_template("pages.html").make_module({"run": run})
-    text = str(pages.steps(run, found, cases_asked(query, [], [])))
+    pages = context._templates.get_template("pages.html").make_module({"run": run})
+    text = str(pages.steps(run, found, parse_case_query(query, [], [])))
     (shown_there,) = re.findall(f'<a rel="{way}" href="([^"]*)">([^<]*)</a>', text)
     assert said in shown_there[1]
     assert html.unescape(shown_there[0]).partition("#")[0].endswith(leads)
-    assert ("None found so far" in str(pages.shown(found, 0, cases_asked(query, [], [])))) == (
+    assert ("None found so far" in str(pages.shown(found, 0, parse_case_query(query, [], [])))) == (
         found.reached is not None
     )
 

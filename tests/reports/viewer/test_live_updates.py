@@ -10,18 +10,18 @@ from datetime import UTC, datetime
 import pytest
 
 from evalmark.core.values.run import DatasetInfo, Metric
-from evalmark.reports.text.progress import progress
+from evalmark.reports.viewer.live_updates import progress
 from evalmark.reports.viewer.urls.paths import run_path
 from evalmark.stats.summary.summarise import planned_trials
 from evalmark.store import open_store
 
-from .conftest import DOOR, TOKEN, a_run, asked, from_browser, keep, result, shown
+from .conftest import POLICY, TOKEN, a_run, asked, from_browser, keep, result, shown
 
 pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
 
 RUN = "20261121-101500-3f9a"
 PAGE = run_path(RUN)
-ENTERED = [("host", "127.0.0.1:7878"), ("cookie", f"{DOOR.cookie}={TOKEN}")]
+ENTERED = [("host", "127.0.0.1:7878"), ("cookie", f"{POLICY.cookie}={TOKEN}")]
 
 
 def mark(text: str) -> str | None:

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from evalmark.reports.html.style import look
+from evalmark.reports.html.assets import stylesheet
 
 from .conftest import from_browser
 
@@ -27,7 +27,7 @@ PAIRS = [
 
 def tokens(scheme: str) -> dict[str, str]:
     """The colours of a scheme by their names; the dark ones stand in the first query for it."""
-    light, dark = look().split("@media screen and (prefers-color-scheme: dark)", 1)
+    light, dark = stylesheet().split("@media screen and (prefers-color-scheme: dark)", 1)
     text = light if scheme == "light" else dark[: dark.index("}\n}")]
     return dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", text))
 

@@ -14,13 +14,13 @@ from evalmark.store import open_store
 
 pytest.importorskip("starlette")
 
-from evalmark.reports.viewer.app import site
-from evalmark.reports.viewer.background import Figures
+from evalmark.reports.viewer.app import starlette_app
+from evalmark.reports.viewer.background import BackgroundFigures
 from evalmark.reports.viewer.compare_page import MOST_RUNS
-from evalmark.reports.viewer.page_context import Desk
-from evalmark.reports.viewer.store_view import Shelf
+from evalmark.reports.viewer.page_context import PageContext
+from evalmark.reports.viewer.store_view import StoreView
 
-from .conftest import DOOR, a_run, asked, keep, result
+from .conftest import POLICY, a_run, asked, keep, result
 from .test_compare import NEW, OLD, later
 
 LATER = 700
@@ -63,7 +63,7 @@ def crowded(tmp_path_factory):
 @pytest.fixture
 def app(crowded):
     crowded.runs_read = 0
-    return site(Desk(Shelf(crowded, Figures(patience=60)), DOOR.key, ""))
+    return starlette_app(PageContext(StoreView(crowded, BackgroundFigures(patience=60)), POLICY.key, ""))
 
 
 def compared(text):

@@ -16,9 +16,9 @@ from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Trial
 from evalmark.core.values.spending import Spending
 from evalmark.reports.text.numbers import DASH
-from evalmark.reports.viewer.background import FEW, About, Figures, state_of
-from evalmark.reports.viewer.page_context import Desk
-from evalmark.reports.viewer.store_view import Shelf
+from evalmark.reports.viewer.background import FEW, BackgroundFigures, Task, figures_state
+from evalmark.reports.viewer.page_context import PageContext
+from evalmark.reports.viewer.store_view import StoreView
 from evalmark.reports.viewer.urls.paths import run_path
 from evalmark.store import open_store
 
@@ -381,24 +381,24 @@ class Slow(tuple):
 def test_figures_that_take_long_do_not_hold_up_the_page():
     results = Slow(result(number) for number in range(30))
     run = a_run(results=results)
-    figures = Figures(patience=0)
+    figures = BackgroundFigures(patience=0)
     assert figures.of(run, 30) is None
     results.let.set()
-    figures = Figures(patience=60)
+    figures = BackgroundFigures(patience=60)
     assert figures.of(run, 30).summary.trials == 30
     assert figures.of(run, 30) is figures.of(run, 30)
     assert figures.of(run, 30).verdict.outcome == "fail"
 
 
 def test_of_each_kind_two_large_works_are_under_way_at_a_time_and_no_small_one_waits():
-    figures, go, begun = Figures(patience=60), threading.Event(), threading.Semaphore(0)
+    figures, go, begun = BackgroundFigures(patience=60), threading.Event(), threading.Semaphore(0)
 
     def work(patiently) -> bool:
         begun.release()
         return go.wait(30)
 
-    def about(kind: str, name: int = 0, trials: int = FEW + 1) -> About:
-        return About(kind=kind, names=(str(name),), state=0, trials=trials)
+    def about(kind: str, name: int = 0, trials: int = FEW + 1) -> Task:
+        return Task(kind=kind, names=(str(name),), state=0, trials=trials)
 
     for name in range(6):
         assert figures.found(about("search", name), work) is None
@@ -412,7 +412,7 @@ def test_of_each_kind_two_large_works_are_under_way_at_a_time_and_no_small_one_w
 
 
 def test_while_a_run_goes_on_its_earlier_figures_stand_until_there_are_new_ones():
-    figures = Figures(patience=0)
+    figures = BackgroundFigures(patience=0)
     run = a_run(results=tuple(result(number) for number in range(3)))
     end = time.monotonic() + 60
     while figures.of(run, 3) is None:
@@ -427,11 +427,11 @@ def test_while_a_run_goes_on_its_earlier_figures_stand_until_there_are_new_ones(
 
 def test_figures_of_a_large_run_that_goes_on_are_worked_out_anew_for_each_tenth_more():
     going = a_run()
-    assert state_of(going, 4_000) != state_of(going, 4_001)
-    assert state_of(going, 50_000) == state_of(going, 50_100)
-    assert state_of(going, 50_000) != state_of(going, 60_000)
+    assert figures_state(going, 4_000) != figures_state(going, 4_001)
+    assert figures_state(going, 50_000) == figures_state(going, 50_100)
+    assert figures_state(going, 50_000) != figures_state(going, 60_000)
     ended = replace(going, status="complete")
-    assert state_of(ended, 50_000) != state_of(ended, 50_001)
+    assert figures_state(ended, 50_000) != figures_state(ended, 50_001)
 
 
 def test_what_calls_cost_is_never_nothing_where_it_is_unknown(store):
@@ -452,7 +452,7 @@ def test_a_metric_that_is_better_when_lower_says_so(store):
 
 
 def test_the_templates_of_all_pages_can_be_read_before_anybody_asks_for_them(store):
-    desk = Desk(Shelf(store, Figures(0)), "key", "")
-    desk.prepare()
-    assert desk._templates.cache is not None
-    assert len(desk._templates.cache) == len(desk._templates.list_templates(["html"]))
+    context = PageContext(StoreView(store, BackgroundFigures(0)), "key", "")
+    context.prepare()
+    assert context._templates.cache is not None
+    assert len(context._templates.cache) == len(context._templates.list_templates(["html"]))

@@ -12,16 +12,16 @@ from evalmark.core.values.label import Label
 from evalmark.core.values.run import DatasetInfo, Metric
 from evalmark.core.values.score import Trial
 from evalmark.reports.text.numbers import DASH
-from evalmark.reports.viewer.app import site
-from evalmark.reports.viewer.auth.guard import Guarded
-from evalmark.reports.viewer.background import Figures
-from evalmark.reports.viewer.page_context import Desk
-from evalmark.reports.viewer.store_view import Shelf
-from evalmark.reports.viewer.trend_page import Milestones, values
+from evalmark.reports.viewer.app import starlette_app
+from evalmark.reports.viewer.auth.guard import GuardedApp
+from evalmark.reports.viewer.background import BackgroundFigures
+from evalmark.reports.viewer.page_context import PageContext
+from evalmark.reports.viewer.store_view import StoreView
+from evalmark.reports.viewer.trend_page import KnownMetrics, page_values
 from evalmark.reports.viewer.urls.paths import run_path
 from evalmark.tracing.annotations.labels import result_subject
 
-from .conftest import DOOR, a_run, from_browser, keep, result, shown
+from .conftest import POLICY, a_run, from_browser, keep, result, shown
 from .test_pages import page, words
 
 pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
@@ -180,22 +180,22 @@ def test_repeats_show_what_flips(store):
 def test_figures_that_take_long_are_not_waited_for(store):
     keep(store, a_run(), [result(number) for number in range(30)])
 
-    class Never(Figures):
+    class Never(BackgroundFigures):
         def found(self, about, work):
             return None
 
-    app = Guarded(app=site(Desk(Shelf(store, Never(0)), DOOR.key, "")), door=DOOR)
+    app = GuardedApp(app=starlette_app(PageContext(StoreView(store, Never(0)), POLICY.key, "")), policy=POLICY)
     assert "The figures of 30 trials are being worked out. Look again" in words(page(app, PICTURES))
 
 
 def test_labels_that_take_long_to_look_up_keep_no_picture_back(store):
     keep(store, a_run(), [result(number) for number in range(30)])
 
-    class Half(Figures):
+    class Half(BackgroundFigures):
         def found(self, about, work):
             return None if about.kind == "pictures" else super().found(about, work)
 
-    app = Guarded(app=site(Desk(Shelf(store, Half(60)), DOOR.key, "")), door=DOOR)
+    app = GuardedApp(app=starlette_app(PageContext(StoreView(store, Half(60)), POLICY.key, "")), policy=POLICY)
     text = page(app, PICTURES)
     assert "Which of 30 trials are good is being looked up. Look again" in words(text)
     assert "How the scores of similarity spread" in pictures(text)
@@ -301,14 +301,14 @@ def test_only_the_newest_runs_are_drawn_and_the_rest_is_counted(store):
 def test_runs_whose_figures_are_being_worked_out_have_their_pass_rate_already(store):
     runs(store, [7, 9])
 
-    class Never(Figures):
+    class Never(BackgroundFigures):
         def found(self, about, work):
             return None
 
-    found = values(Shelf(store, Never(0)), Milestones(10), "", "")
+    found = page_values(StoreView(store, Never(0)), KnownMetrics(10), "", "")
     assert found["waiting"] == 2
-    assert [stop.value for stop in found["drawn"][0].stops] == [0.7, 0.9]
-    assert {stop.outcome for stop in found["drawn"][0].stops} == {""}
+    assert [point.value for point in found["drawn"][0].points] == [0.7, 0.9]
+    assert {point.outcome for point in found["drawn"][0].points} == {""}
 
 
 def test_an_empty_store_and_a_run_that_goes_on_have_a_course_too(store):

@@ -11,9 +11,9 @@ from evalmark import Case, Output, Result, Score
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Trial
 from evalmark.reports.text.numbers import DASH
-from evalmark.reports.viewer.app import pages
+from evalmark.reports.viewer.app import viewer_app
 
-from .conftest import DOOR, METRICS, a_run, from_browser, keep, shown
+from .conftest import METRICS, POLICY, a_run, from_browser, keep, shown
 
 pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
 
@@ -113,7 +113,7 @@ def test_a_damaged_result_hides_no_list(store):
 
 def test_while_trends_are_worked_out_the_page_says_so_and_asks_again(store):
     runs(store, 10, 35)
-    app = pages(store, DOOR, patience=0)
+    app = viewer_app(store, POLICY, patience=0)
     text = from_browser(app, "/").text
     assert "is being worked out" in text
     assert 'data-live="runs" data-pending="trends"' in text

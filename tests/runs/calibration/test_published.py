@@ -6,7 +6,7 @@ from evalmark.errors import ConfigError
 from evalmark.interop.formats.promptpex import read_promptpex
 from evalmark.prompts.specs.spec import read_spec
 from evalmark.reports.terminal.audit import audit_screen
-from evalmark.reports.terminal.console import Look
+from evalmark.reports.terminal.console import TerminalStyle
 from evalmark.runs.calibration.audit import AuditRequest, audit, rules_truths
 from evalmark.store import open_store
 
@@ -56,7 +56,9 @@ def test_the_prompt_that_is_named_wins_over_the_rules_beside_the_results(folder,
     )
     assert found.about == said
     assert found.confusion.bad_passed != 7
-    assert f"checked {said}" in " ".join(audit_screen(read_promptpex(folder), [found], Look(width=400)).split())
+    assert f"checked {said}" in " ".join(
+        audit_screen(read_promptpex(folder), [found], TerminalStyle(width=400)).split()
+    )
 
 
 def test_a_prompt_that_would_not_be_read_is_refused(folder, prompt, tmp_path):

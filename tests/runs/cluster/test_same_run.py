@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evalmark.cli import main
-from evalmark.reports.files.options import Options
+from evalmark.reports.files.options import ReportOptions
 from evalmark.reports.files.run_json import as_jsonl
 from evalmark.store import open_store
 
@@ -137,7 +137,7 @@ def found(store: str) -> tuple[str, dict]:
     with open_store(store) as opened:
         run = opened.run("last")
         run = replace(run, notes=tuple(note for note in run.notes if "kept the event loop" not in note))
-        results = "".join(as_jsonl(run, options=Options(times=False)))
+        results = "".join(as_jsonl(run, options=ReportOptions(times=False)))
     rest = replace(run, results=(), id="", created="", finished="")
     return results.replace(run.id, "RUN"), {name: getattr(rest, name) for name in rest.__dataclass_fields__}
 

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from evalmark import Case, ConfigError, Gate, Output, StoreError, evaluate, evaluate_async
-from evalmark.reports.files.save import save
+from evalmark.reports.files.writers import save
 from evalmark.store import open_store
 
 PINGS = [{"id": "a", "input": "ping", "expected": "pong"}, {"id": "b", "input": "pang", "expected": "pong"}]

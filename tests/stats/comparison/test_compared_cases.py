@@ -105,7 +105,7 @@ def test_two_targets_of_one_run_are_compared():
     both = run("r", every, target="m/a, m/b")
     found = compare(both, both, targets=("m/a", "m/b"))
     assert (found.outcome, found.is_of_one_run, found.warnings) == ("better", True, ())
-    assert comparison.compared_title(found) == "m/a against m/b"
+    assert comparison.comparison_title(found) == "m/a against m/b"
     assert comparison.verdict_sentence(found) == "pass rate is 100 % against 0 %; sim is 0.900 against 0.100."
     assert compare(both, both, targets=("m/b", "m/a")).outcome == "worse"
     assert compare(both, both).outcome == "same"

@@ -8,10 +8,10 @@ import pytest
 from evalmark import Case, Output, Result, Run, Score, compare
 from evalmark.core.values.run import DatasetInfo, Metric
 from evalmark.core.values.score import Trial
-from evalmark.reports.files.compared_annotations import comparison_annotations
 from evalmark.reports.files.comparison_json import comparison_as_json
 from evalmark.reports.files.comparison_markdown import comparison_in_markdown
-from evalmark.reports.files.options import Options
+from evalmark.reports.files.github import comparison_annotations
+from evalmark.reports.files.options import ReportOptions
 from evalmark.reports.files.run_html import as_html
 from evalmark.reports.terminal.comparison import comparison_screen
 from evalmark.stats.comparison.baseline_outputs import baseline_outputs
@@ -76,7 +76,7 @@ def test_every_report_shows_them():
     (target,) = json.loads("".join(comparison_as_json(found, texts)))["targets"]
     assert (target["decided_by"], [flip["case"] for flip in target["cases"]]) == ("close", FELL)
     assert [change["cases"] for change in target["changes"]] == [{"worse": 19, "same": 1, "better": 0}]
-    page = "".join(as_html(now, options=Options(comparison=found, baseline=then)))
+    page = "".join(as_html(now, options=ReportOptions(comparison=found, baseline=then)))
     assert "Cases by close: 19 came out worse, 0 better, 1 as before" in page
     assert re.search(r"worse</th><td[^>]*>19</td>", page)
     titles = [

@@ -7,7 +7,7 @@ import pytest
 from evalmark import Case, Gate, Output, Result, Run, Score, compare
 from evalmark.core.values.run import DatasetInfo, Metric, metrics_for
 from evalmark.core.values.score import Trial
-from evalmark.reports.files.comparison_json import comparison_of
+from evalmark.reports.files.comparison_json import comparison_values
 from evalmark.reports.text.comparison import verdict_sentence
 from evalmark.stats.comparison.baseline_outputs import baseline_outputs
 from evalmark.stats.comparison.flip_examples import flip_examples
@@ -120,7 +120,7 @@ def test_the_other_metrics_still_decide():
     assert found.outcome == "worse"
     assert [change.name for change in found.targets[0].metrics] == ["tone"]
     assert (found.targets[0].overall.before, found.targets[0].overall.now) == (1.0, 0.0)
-    document = comparison_of(found)
+    document = comparison_values(found)
     assert [(rule["metric"], rule["compared"]) for rule in document["rules"]] == [("sim", "nothing")]
     assert document["rescore"] == "evalmark rescore then"
 

@@ -5,7 +5,7 @@ import pytest
 from evalmark import Case, Gate, Output, Result, Run, Score
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Trial
-from evalmark.reports.terminal.run_report import terminal
+from evalmark.reports.terminal.run_report import run_screen
 from evalmark.stats.summary.summarise import summarise
 
 
@@ -45,7 +45,7 @@ def test_the_worst_cases_are_those_furthest_below_the_mean(gate, rows, judge):
     found = run(gate, *rows, judge=judge)
     assert summarise(found).missed == ("close",)
     assert looked_at(found) == ["c3", "c1", "c2"] + (["c0"] if rows is ROWS else [])
-    text = terminal(found)
+    text = run_screen(found)
     shown = text.partition("worst cases")[2]
     assert [word for word in shown.split() if word.startswith("c") and word[1:].isdigit()][:3] == ["c3", "c1", "c2"]
     assert "close                 0.100" in shown

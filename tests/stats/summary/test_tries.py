@@ -6,7 +6,7 @@ import pytest
 
 from evalmark import Case, Output, Result, Run, Score
 from evalmark.core.values.score import Trial
-from evalmark.reports.text.judges import repeats
+from evalmark.reports.text.judges import repeat_lines
 from evalmark.stats.summary.summarise import summarise
 
 
@@ -61,4 +61,4 @@ def test_any_of_k_and_all_of_k_are_over_cases_with_as_many_judged_tries():
     ],
 )
 def test_what_is_said_of_repeats(cases, repeat, said):
-    assert repeats(group(cases, repeat)) == said
+    assert repeat_lines(group(cases, repeat)) == said

@@ -85,7 +85,7 @@ def audit(  # noqa: PLR0913  each is a flag of the command line
             with Progress() as progress:
                 plan, metrics = plan_canaries(wanted, settings, progress.loading, cases)
             conduct = RunOptions(ledger=ledger, settings=settings)
-            print_text(forecast.plan(need("asyncio").run(estimate(plan, conduct)), output_look()))
+            print_text(forecast.forecast_screen(need("asyncio").run(estimate(plan, conduct)), output_look()))
             answered = run_judges(plan, settings, ledger, quiet=False)
             print_text(canary_screen(audits.canaries(answered, metrics, wanted), output_look()))
     told = all(one.is_told for one in found)

@@ -11,7 +11,7 @@ import typer
 from evalmark.cli.terminal.output import output_look, print_line, print_text
 from evalmark.core.errors import ConfigError
 from evalmark.core.values.words import count
-from evalmark.reports.terminal.recordings import recorded_calls, recorded_models
+from evalmark.reports.terminal.recordings import recorded_calls_screen, recorded_models_screen
 from evalmark.storage.store.store import Store, open_store
 
 from . import flags
@@ -50,9 +50,9 @@ def list_calls(
     with open_store(flags.settings(store=store).store, read_only=True) as ledger:
         if calls or match:
             found = ledger.recordings.newest(match, limit)
-            print_text(recorded_calls(found, output_look(), of=0 if found else _recorded(ledger)))
+            print_text(recorded_calls_screen(found, output_look(), of=0 if found else _recorded(ledger)))
         else:
-            print_text(recorded_models(ledger.recordings.by_model(), output_look(), ledger.recordings.by_tool()))
+            print_text(recorded_models_screen(ledger.recordings.by_model(), output_look(), ledger.recordings.by_tool()))
 
 
 def clear(

@@ -11,7 +11,7 @@ from evalmark.cli.terminal.run_command import STOPPED, refuse_overwriting
 from evalmark.core.lazy import need
 from evalmark.core.money import spent_lines
 from evalmark.inputs.documents.whole import write_whole
-from evalmark.reports.files.calibration_html import separation_page
+from evalmark.reports.files.calibration_html import calibration_as_html
 from evalmark.reports.terminal.calibration import calibration_screen
 from evalmark.runs.calibration.calibrate import CalibrateRequest, check_lock, learn_from, prepare, write_lock
 from evalmark.runs.calibration.unlisted import Unlisted
@@ -93,7 +93,7 @@ def calibrate(  # noqa: PLR0913  each is a flag of the command line
     if not quiet:
         print_text(calibration_screen(found, output_look()))
     if html is not None:
-        write_whole(html, separation_page(found), "page")
+        write_whole(html, calibration_as_html(found), "page")
     if not found.is_kept:
         print_error(f"Nothing is written to {output}, since the promise cannot be made of every metric.\n")
         raise typer.Exit(STOPPED)

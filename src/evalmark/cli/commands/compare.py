@@ -12,7 +12,6 @@ from evalmark.cli.terminal.run_command import refuse_overwriting
 from evalmark.cli.terminal.run_references import run_location, with_store_flag
 from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import LazyModule, need
-from evalmark.reports.files.compared_writers import comparison_writer_for
 from evalmark.reports.terminal import comparison
 from evalmark.runs.execution.baseline import baseline_of
 from evalmark.stats.comparison.compare import compare as compare_runs
@@ -26,12 +25,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evalmark.core.values.run import Run as Kept
-    from evalmark.reports.files import compared_annotations, save
+    from evalmark.reports.files import github, writers
     from evalmark.stats.comparison.change import Comparison
     from evalmark.stats.comparison.flip_examples import FlipExample
 else:
-    compared_annotations = LazyModule("evalmark.reports.files.compared_annotations")
-    save = LazyModule("evalmark.reports.files.save")
+    github = LazyModule("evalmark.reports.files.github")
+    writers = LazyModule("evalmark.reports.files.writers")
 
 
 UNDECIDED = 3
@@ -107,7 +106,7 @@ def compare(  # noqa: PLR0913  each is a flag of the command line
             f"--level is {level:g} and --margin {margin:g}; the level has to lie between 0 and 1, the margin from 0 to below 1."
         )
     for path in output or []:
-        comparison_writer_for(path)
+        writers.comparison_writer_for(path)
     named = _named(baseline, target, against)
     with ExitStack() as stores:
         newer, earlier = _runs(run, baseline, flags.settings(store=store).store, stores)
@@ -120,8 +119,8 @@ def compare(  # noqa: PLR0913  each is a flag of the command line
         found = with_store_flag(found, run_location(baseline or run, flags.settings(store=store).store)[0])
         print_text(comparison.comparison_screen(found, output_look(), limit=limit, pairs=texts if pairs else ()))
         for path in output or []:
-            save.save_comparison(found, path, texts if pairs else ())
-            named = need("evalmark.reports.text.comparison").compared_title
+            writers.save_comparison(found, path, texts if pairs else ())
+            named = need("evalmark.reports.text.comparison").comparison_title
             print_line(f"{path}: {named(found) if targets else f'{found.run} against {found.baseline}'}")
         if to:
             _to_github(found, texts)
@@ -182,6 +181,6 @@ def _runs(run: str, baseline: str | None, store: str, stores: ExitStack) -> "tup
 
 
 def _to_github(found: "Comparison", pairs: "Sequence[FlipExample]") -> None:
-    write_job_summary(lambda room: compared_annotations.comparison_for_github(found, pairs, room=room))
-    for line in compared_annotations.comparison_annotations(found, pairs):
+    write_job_summary(lambda room: github.comparison_for_github(found, pairs, room=room))
+    for line in github.comparison_annotations(found, pairs):
         print_workflow_command(line)

@@ -24,7 +24,7 @@ from evalmark.interop.openai_evals.reading import import_openai_evals
 from evalmark.interop.openai_evals.registry_reading import import_openai_registry
 from evalmark.interop.promptfoo.reading import import_promptfoo
 from evalmark.interop.shared.imported import Imported
-from evalmark.reports.terminal.imports import account
+from evalmark.reports.terminal.imports import import_screen
 from evalmark.runs.execution.save_run import save_runs
 from evalmark.storage.store.store import open_store
 
@@ -106,7 +106,7 @@ def import_files(
 def _print_account(path: Path, imported: "Imported") -> None:
     folder = f"{path if path.is_dir() else path.parent}/"  # the title names it; places in it are told without
     parts = [(part.fate, part.name.removeprefix(folder), part.to) for part in imported.parts]
-    print_text(account(_title(path, imported), parts, imported.remarks, output_look()))
+    print_text(import_screen(_title(path, imported), parts, imported.remarks, output_look()))
 
 
 def _check_asked(path: Path, imported: "Imported", output: Path | None) -> None:

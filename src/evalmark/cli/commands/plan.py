@@ -66,7 +66,7 @@ def plan(  # noqa: PLR0913  each is a flag of the command line
         conduct = RunOptions(ledger=ledger, settings=settings, limit=limit, only=only, shard=share)
         for path in files:
             wanted = plan_suite(path, settings, overrides, _no_weights, recorded_cases)
-            print_text(forecast.plan(need("asyncio").run(estimate(wanted, conduct)), output_look()))
+            print_text(forecast.forecast_screen(need("asyncio").run(estimate(wanted, conduct)), output_look()))
             if wanted.imported:
                 print_line(f"  Imported to check what is named: {', '.join(wanted.imported)}. No target was called.")
 

@@ -11,7 +11,7 @@ from evalmark.cli.terminal.progress import Progress
 from evalmark.cli.terminal.run_command import RunDisplay, run_plan
 from evalmark.cli.terminal.supervised import send_paths
 from evalmark.inputs.datasets.fields import named_columns
-from evalmark.reports.text.similarity import about_measures
+from evalmark.reports.text.similarity import similarity_notes
 from evalmark.runs.execution.rag import RagJob, plan_rag
 from evalmark.runs.execution.threshold_notes import labels_for_run
 from evalmark.stats.calibration.evidence import evidence_from_results
@@ -109,4 +109,4 @@ def rag(  # noqa: PLR0913  each is a flag of the command line
 def _remarks(run: "Run", summary: "Summary", ledger: "Store") -> Sequence[str]:
     """What the measures can and cannot say, with the labels of these outputs where there are enough."""
     evidence = evidence_from_results(run.id, run.results, labels_for_run(ledger, run))
-    return about_measures(summary, run.results, {one.key: one.liked for one in evidence.told})
+    return similarity_notes(summary, run.results, {one.key: one.liked for one in evidence.told})

@@ -14,10 +14,9 @@ from evalmark.cli.terminal.run_references import find_runs, run_location, with_s
 from evalmark.core.errors import ConfigError
 from evalmark.core.values.run import Gate
 from evalmark.reports.files.github import LISTED, annotations, as_github
-from evalmark.reports.files.options import Options
-from evalmark.reports.files.save import save
-from evalmark.reports.files.writers import KINDS, writer_for
-from evalmark.reports.text.verdicts import outcome
+from evalmark.reports.files.options import ReportOptions
+from evalmark.reports.files.writers import KINDS, save, writer_for
+from evalmark.reports.text.verdicts import gate_outcome
 from evalmark.runs.execution.baseline import baseline_of
 from evalmark.stats.comparison.compare import compare
 from evalmark.stats.summary.gate import apply_gate
@@ -124,20 +123,20 @@ def _is_printed(to: str | None, output: list[Path] | None) -> bool:
     return to not in (None, GITHUB) and not output
 
 
-def _comparison_options(run: "Run", reference: str | None, store: str, stores: ExitStack) -> "Options":
+def _comparison_options(run: "Run", reference: str | None, store: str, stores: ExitStack) -> "ReportOptions":
     """How the run compares with an earlier one, which may be of another file; says why where there is none."""
     if reference is None:
-        return Options()
+        return ReportOptions()
     path, name = run_location(reference, store)
     found = baseline_of(stores.enter_context(open_store(path, read_only=True)), name, run)
     if found.said:
         print_error(f"{found.said}\n")
     if found.run is None:
-        return Options()
+        return ReportOptions()
     if found.run.id == run.id:
         print_error(f"The baseline {run.id} is the run itself, so there is nothing to compare it with.\n")
-        return Options()
-    return Options(comparison=with_store_flag(compare(run, found.run), path), baseline=found.run)
+        return ReportOptions()
+    return ReportOptions(comparison=with_store_flag(compare(run, found.run), path), baseline=found.run)
 
 
 def _with_gate(run: "Run", gate: "Gate") -> "Run":
@@ -163,7 +162,7 @@ def _gate(rate: float | None, score: float | None, unscored: int | None, errors:
     return Gate(min_pass_rate=rate, min_score=score, max_unscored=unscored or 0, max_errors=errors or 0)
 
 
-def _write(run: "Run", summary: "Summary", options: "Options", output: list[Path], to: str | None) -> None:
+def _write(run: "Run", summary: "Summary", options: "ReportOptions", output: list[Path], to: str | None) -> None:
     """Write all that is asked for."""
     for path in output:
         save(run, path, summary, options, _kind(to))
@@ -182,7 +181,7 @@ def _code(run: "Run", summary: "Summary", *, gated: bool, is_printed: bool) -> i
         return 0 if summary.trials else NOTHING_RAN
     verdict = apply_gate(summary, run.gate)
     lost = (note for note in run.notes if note.startswith(MISSING_PREFIX))
-    said = f"Gate {outcome(verdict)}: {' '.join((*verdict.reasons, *lost))}"
+    said = f"Gate {gate_outcome(verdict)}: {' '.join((*verdict.reasons, *lost))}"
     if is_printed:
         print_error(f"{said}\n")
     else:

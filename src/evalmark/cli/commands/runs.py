@@ -13,7 +13,7 @@ from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import LazyModule
 from evalmark.core.values.run import Run as values_Run
 from evalmark.reports.terminal import target_overview
-from evalmark.reports.terminal.run_list import run_list
+from evalmark.reports.terminal.run_list import run_list_screen
 from evalmark.stats.summary.gate import apply_gate
 from evalmark.stats.summary.summarise import summarise
 from evalmark.stats.summary.target_overview import overview
@@ -62,9 +62,9 @@ def list_runs(
         raise ConfigError(f"there is no list of {wrong!r}; it is evalmark list, or evalmark list sessions [PROJECT].")
     with open_store(flags.settings(store=store).store, read_only=True) as ledger:
         if what == "runs":
-            print_text(run_list(ledger.runs(limit), output_look()))
+            print_text(run_list_screen(ledger.runs(limit), output_look()))
         else:
-            print_text(sessions.session_list(sessions_of(ledger, project, limit), output_look()))
+            print_text(sessions.session_list_screen(sessions_of(ledger, project, limit), output_look()))
 
 
 def show(  # noqa: PLR0913  each is a flag of the command line
@@ -105,7 +105,7 @@ def show(  # noqa: PLR0913  each is a flag of the command line
             summary = summarise(found)
             verdict = apply_gate(summary, found.gate)
             print_text(
-                run_report.terminal(found, run_look(found, settings.store, worst), summary=summary, verdict=verdict)
+                run_report.run_screen(found, run_look(found, settings.store, worst), summary=summary, verdict=verdict)
             )
             return
         _show_cases(ledger, found, case, limit, failed=failed, calls=calls)
@@ -121,8 +121,8 @@ def _show_cases(ledger: "Store", run: "Kept", case: str | None, limit: int, *, f
     )
     count = 0
     for count, result in enumerate(islice(wanted, limit), start=1):  # noqa: B007  counts to the end
-        print_text(cases.one_case(result, output_look(), run=run))
-        print_text(sessions.labels_said(labels_of(ledger, run, result), output_look()))
+        print_text(cases.case_screen(result, output_look(), run=run))
+        print_text(sessions.labels_screen(labels_of(ledger, run, result), output_look()))
         for key in result.calls if calls else ():
             print_text(_one_call(ledger, key))
     if count == limit:
@@ -142,9 +142,9 @@ def _show_overview(run: "Kept", *, with_cases: bool) -> None:
 def _one_call(ledger: "Store", key: str) -> str:
     """A call of a model or a tool in full, where it is still recorded."""
     if (call := ledger.recordings.call(key)) is not None:
-        return call_module.one_call(call, output_look())
+        return call_module.call_screen(call, output_look())
     if (recording := ledger.recordings.tool_call(key)) is not None:
-        return call_module.one_tool_call(recording, output_look())
+        return call_module.tool_call_screen(recording, output_look())
     return f"  The call {key} is no longer recorded.\n"
 
 

@@ -7,7 +7,7 @@ from evalmark.cli.terminal.output import output_look
 from evalmark.core.errors import ConfigError
 from evalmark.core.values.label import about_output, about_score, about_span
 from evalmark.core.values.session import Session
-from evalmark.reports.terminal.sessions import one_session, one_span
+from evalmark.reports.terminal.sessions import session_screen, span_screen
 from evalmark.tracing.annotations.labels import label_history
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ def describe(ledger: "Store", thing: "Session | Span") -> str:
     spans = thing.spans if isinstance(thing, Session) else (thing,)
     labels = label_history(ledger, [about_span(span.id) for span in spans])
     if isinstance(thing, Session):
-        return one_session(thing, labels, output_look())
-    return one_span(thing, labels, output_look())
+        return session_screen(thing, labels, output_look())
+    return span_screen(thing, labels, output_look())
 
 
 def labels_of(ledger: "Store", run: "Run", result: "Result") -> "list[Label]":

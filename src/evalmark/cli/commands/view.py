@@ -67,14 +67,14 @@ def view(
         place = flags.settings(store=store).store
         with open_store(place, read_only=read_only or not store_is_writable(place)) as ledger:
             path = "/" if run is None else run_path(ledger.run(run).id)
-            bound = server.bound(port, host, os.environ.get(TOKEN, ""))
+            bound = server.bind(port, host, os.environ.get(TOKEN, ""))
 
             def ready() -> None:
                 collect()
                 _print_address(bound.address_of(path), bound.address_once(path) if opens else "")
 
-            pages = web.pages(
-                ledger, bound.door, author=_author(), prepare_after=_PREPARE_AFTER, flags=store_flag(place)
+            pages = web.viewer_app(
+                ledger, bound.policy, author=_author(), prepare_after=_PREPARE_AFTER, flags=store_flag(place)
             )
             serve(pages, bound, ready)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from evalmark.core.errors import ConfigError
 from evalmark.reports.files.writers import WRITERS
-from evalmark.reports.terminal.run_report import terminal
+from evalmark.reports.terminal.run_report import run_screen
 from evalmark.runs.execution.merge import merge_shards
 from evalmark.stats.summary.gate import apply_gate
 from evalmark.stats.summary.summarise import summarise
@@ -71,7 +71,7 @@ def _merge(found: Sequence[StoredRun], ledger: "Store", wish: MergeOptions) -> i
     verdict = apply_gate(summary, merged.run.gate)
     if not wish.quiet:
         seen = run_look(merged.run, wish.place, wish.worst)
-        print_text(terminal(merged.run, seen, summary=summary, verdict=verdict))
+        print_text(run_screen(merged.run, seen, summary=summary, verdict=verdict))
     if merged.run.status != "complete" and merged.run.suite:
         print_error(
             "Not complete. This asks what is missing; add what the shards were given besides to say what is tested and by "

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from evalmark.core.values.run import Run
     from evalmark.inputs.documents import masking
     from evalmark.reports.terminal import console
-    from evalmark.reports.terminal.console import Look
+    from evalmark.reports.terminal.console import TerminalStyle
     from evalmark.storage.merging import shards
 else:
     masking = LazyModule("evalmark.inputs.documents.masking")
@@ -31,11 +31,11 @@ _CHUNKS = 1_000
 """Of a file, written at once."""
 
 
-def output_look(store: str = "", worst: int = 5, flags: str = "") -> "Look":
+def output_look(store: str = "", worst: int = 5, flags: str = "") -> "TerminalStyle":
     """Width, colour and characters of the standard output; `store` is where the run is kept, `flags` say so to a command."""
     interactive = is_open(sys.stdout) and sys.stdout.isatty()
     width = shutil.get_terminal_size((100, 24)).columns
-    return console.Look(
+    return console.TerminalStyle(
         store=store,
         flags=flags,
         worst=worst,
@@ -45,7 +45,7 @@ def output_look(store: str = "", worst: int = 5, flags: str = "") -> "Look":
     )
 
 
-def run_look(run: "Run", store: str, worst: int) -> "Look":
+def run_look(run: "Run", store: str, worst: int) -> "TerminalStyle":
     """The same for a run that is kept in `store`, with what a person can do who has it on the screen."""
     seen = output_look(display_location(store), worst, store_flag(store))
     return replace(seen, resumable=not shards.is_merged(run))  # to merge once more asks nothing

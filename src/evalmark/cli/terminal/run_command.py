@@ -14,8 +14,8 @@ from evalmark.core.lazy import LazyModule, need
 from evalmark.core.values import words
 from evalmark.core.values.run import Run, Shard
 from evalmark.inputs.datasets.filtering import parse_filter
-from evalmark.reports.files.options import Options
-from evalmark.reports.terminal.run_report import terminal
+from evalmark.reports.files.options import ReportOptions
+from evalmark.reports.terminal.run_report import run_screen
 from evalmark.runs.execution.baseline import baseline_of
 from evalmark.runs.execution.shards import rows_asked
 from evalmark.stats.summary.gate import apply_gate
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     import asyncio
 
     from evalmark.core.settings import Settings
-    from evalmark.reports.files import save as save_module
     from evalmark.reports.files import writers
     from evalmark.reports.terminal import comparison as compared_module
     from evalmark.runs.execution import execute as execution
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
 else:
     execution = LazyModule("evalmark.runs.execution.execute")
     store = LazyModule("evalmark.storage.store.store")
-    save_module = LazyModule("evalmark.reports.files.save")
     writers = LazyModule("evalmark.reports.files.writers")
     compared_module = LazyModule("evalmark.reports.terminal.comparison")
     compare = LazyModule("evalmark.stats.comparison.compare")
@@ -122,11 +120,11 @@ def _run_and_report(plan: "Plan", settings: "Settings", show: RunDisplay, state:
                 output_look(display_location(settings.store), show.worst, named),
                 remarks=tuple(show.remarks(run, summary, ledger)) if show.remarks else (),
             )
-            text = terminal(run, seen, summary=summary, verdict=verdict)
+            text = run_screen(run, seen, summary=summary, verdict=verdict)
             text += compared_module.comparison_screen(compared, seen) if compared is not None else ""
         try:
             for path in reports:
-                save_module.save(run, path, summary, Options(comparison=compared, baseline=against))
+                writers.save(run, path, summary, ReportOptions(comparison=compared, baseline=against))
             supervised.send("reported")
         finally:  # a report that cannot be written is no reason to keep the verdict back
             if not show.quiet:

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from evalmark.core.errors import EvalmarkError
 from evalmark.core.values.run import Run
-from evalmark.reports.files.save import save
-from evalmark.reports.files.writers import writer_for
+from evalmark.reports.files.writers import save, writer_for
 from evalmark.storage.store.store import open_store
 
 from .command_line import complete_words, repeat_command

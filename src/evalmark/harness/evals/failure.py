@@ -7,8 +7,8 @@ from evalmark.core.text import clean, display_text, one_line
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Result, Score
 from evalmark.inputs.documents.masking import masked
-from evalmark.reports.text.numbers import figure
-from evalmark.reports.text.raised import raised_at
+from evalmark.reports.text.numbers import number_text
+from evalmark.reports.text.verdicts import raised_at
 
 _WIDTH = 100
 _LONGEST = 1_000
@@ -79,7 +79,7 @@ def _told(score: Score, metric: Metric | None) -> str:
 def _value(score: Score) -> str:
     if score.value is None:
         return one_line(score.raw, 40)
-    value = figure(score.value)
+    value = number_text(score.value)
     return (
         value
         if score.raw in (score.value, None) or isinstance(score.raw, bool)
@@ -98,7 +98,7 @@ def _against(score: Score, metric: Metric | None) -> str:
     default = ", the default" if metric is None or metric.threshold is None else ""
     wrong_side = "below" if score.direction == "higher" else "above"
     side = wrong_side if score.passed is False else f"not {wrong_side}"
-    return f"{side} the threshold {figure(float(limit))}{default}"
+    return f"{side} the threshold {number_text(float(limit))}{default}"
 
 
 def _input(result: Result) -> list[str]:

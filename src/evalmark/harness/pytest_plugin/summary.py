@@ -11,8 +11,8 @@ from evalmark.core.text import clean, one_line
 from evalmark.core.values.case import Output
 from evalmark.core.values.run import Gate, Run, RunStatus
 from evalmark.core.values.score import Result
-from evalmark.reports.terminal.console import Look
-from evalmark.reports.terminal.eval_table import evals
+from evalmark.reports.terminal.console import TerminalStyle
+from evalmark.reports.terminal.eval_table import eval_screen
 from evalmark.stats.summary.gate import GateVerdict, apply_gate
 from evalmark.stats.summary.summarise import summarise
 from evalmark.storage.store.location import display_location
@@ -159,7 +159,7 @@ class SessionSummary:
         desk = self._desk
         named = desk.config.getoption("evalmark_store")
         store = f" --store {display_location(named)}" if named else ""
-        look = Look(
+        look = TerminalStyle(
             width=max(60, min(reporter._tw.fullwidth, 140)),
             color=bool(reporter.hasmarkup),
             flags=store,
@@ -170,7 +170,7 @@ class SessionSummary:
         costs = desk.keeper.costs if isinstance(desk.keeper, RunKeeper) else {}
         baseline = desk.keeper.baseline if isinstance(desk.keeper, RunKeeper) else None
         verdict = None if desk.gate is None else self._verdict(desk.gate)
-        reporter.write(without_commands(evals(run, costs, look, verdict=verdict, baseline=baseline)))
+        reporter.write(without_commands(eval_screen(run, costs, look, verdict=verdict, baseline=baseline)))
         if run.id:
             reporter.write_line(f"Look again with: evalmark show {run.id}{store}")
         if run.status == "interrupted":

@@ -12,9 +12,9 @@ from evalmark.core.values.score import Result
 from evalmark.core.values.words import count
 from evalmark.inputs.documents.known import without_known
 from evalmark.inputs.documents.masking import masked
-from evalmark.reports.terminal.console import Look
-from evalmark.reports.terminal.run_report import terminal
-from evalmark.reports.text.numbers import duration, figure
+from evalmark.reports.terminal.console import TerminalStyle
+from evalmark.reports.terminal.run_report import run_screen
+from evalmark.reports.text.numbers import duration, number_text
 
 from .results import TestCaseResult
 from .run import JudgedCase
@@ -65,23 +65,23 @@ class UnitTestSummary:
         return sum(result.score is not None for result, _ in self.found)
 
 
-def summary_text(summary: UnitTestSummary, look: Look) -> str:
+def summary_text(summary: UnitTestSummary, look: TerminalStyle) -> str:
     """What is printed at the end: the run as `evalmark show` has it, and the facts of the test."""
     total, failing = len(summary.found), len(summary.failed)
-    mean = "none" if summary.overall is None else f"{figure(summary.overall)} (mean of {summary.scored:,})"
+    mean = "none" if summary.overall is None else f"{number_text(summary.overall)} (mean of {summary.scored:,})"
     line = (
         f"Unit test {one_line(summary.name)} finished in {duration(summary.seconds)}: overall score {mean}, "
         f"{total:,} processed, {total - failing:,} passed, {failing:,} failed"
     )
-    text = f"{terminal(summary.run, look).rstrip()}\n\n  {line}\n\n"
+    text = f"{run_screen(summary.run, look).rstrip()}\n\n  {line}\n\n"
     return text if look.unicode else text.encode("ascii", "replace").decode("ascii")
 
 
-def stdout_look(store: str, flags: str) -> Look:
+def stdout_look(store: str, flags: str) -> TerminalStyle:
     """What the standard output can show."""
     is_open = sys.stdout is not None and not sys.stdout.closed
     interactive = is_open and sys.stdout.isatty()
-    return Look(
+    return TerminalStyle(
         store=store,
         flags=flags,
         width=max(60, min(shutil.get_terminal_size((100, 24)).columns, 140)),
@@ -133,7 +133,7 @@ def _why(result: TestCaseResult, kept: Result) -> str:
         return f"error: {one_line(result.error_description, _LONGEST)}"
     said = next((score.reason for score in kept.scores if score.reason), result.reasoning or "")
     reason = f": {one_line(said, _LONGEST)}" if said else ""
-    head = "not judged" if result.score is None and not _is_scored(kept) else f"score {figure(result.score)}"
+    head = "not judged" if result.score is None and not _is_scored(kept) else f"score {number_text(result.score)}"
     return f"{head}{reason}"
 
 

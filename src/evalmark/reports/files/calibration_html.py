@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from evalmark.reports.html.assets import alone
-from evalmark.reports.html.histograms import Halves, halves_drawn
-from evalmark.reports.html.jinja import environment, page
-from evalmark.reports.html.roc import Chosen, Roc, roc_drawn
-from evalmark.reports.html.svg import Drawn
+from evalmark.reports.html.assets import standalone_values
+from evalmark.reports.html.histograms import SplitScores, draw_split_histogram
+from evalmark.reports.html.jinja import render_page, template_environment
+from evalmark.reports.html.roc import OperatingPoint, RocCurve, draw_roc
+from evalmark.reports.html.svg import Figure
 from evalmark.stats.agreement.roc import roc_points
 from evalmark.stats.calibration.threshold_calibration import BARRED, CalibratedMetric, Calibration
 
@@ -15,22 +15,22 @@ _TEMPLATES = Path(__file__).parent / "templates"
 _KINDS = ("liked", "disliked")
 
 
-def separation_page(found: Calibration) -> Iterator[str]:
+def calibration_as_html(found: Calibration) -> Iterator[str]:
     """A page that opens from disk, with no script and nothing remote: the pictures and the figures of every metric."""
     metrics = [(one, _spread(one), _curve(one)) for one in found.metrics]
-    values = {**alone(), "found": found, "metrics": metrics}
-    yield page(environment(_TEMPLATES, {}), "separation.html", values)
+    values = {**standalone_values(), "found": found, "metrics": metrics}
+    yield render_page(template_environment(_TEMPLATES, {}), "separation.html", values)
 
 
-def _spread(one: CalibratedMetric) -> Drawn | None:
+def _spread(one: CalibratedMetric) -> Figure | None:
     learned = one.learned
-    halves = Halves(
-        good=one.liked, bad=one.disliked, threshold=learned.threshold, direction=learned.direction, words=_KINDS
+    halves = SplitScores(
+        good=one.liked, bad=one.disliked, threshold=learned.threshold, direction=learned.direction, kind_names=_KINDS
     )
-    return halves_drawn(halves, one.metric.name)
+    return draw_split_histogram(halves, one.metric.name)
 
 
-def _curve(one: CalibratedMetric) -> Drawn | None:
+def _curve(one: CalibratedMetric) -> Figure | None:
     """The curve of all that the threshold was learned from, outputs that can never pass at its end among them."""
     learned = one.learned
     worst = 1 - BARRED if learned.direction == "lower" else BARRED
@@ -39,19 +39,19 @@ def _curve(one: CalibratedMetric) -> Drawn | None:
     errors = learned.in_sample
     chosen = None
     if errors is not None:
-        chosen = Chosen(
+        chosen = OperatingPoint(
             good_passed=errors.good - errors.false_fail,
             good=errors.good,
             bad_passed=errors.false_pass,
             bad=errors.bad,
             threshold=learned.threshold,
         )
-    curve = Roc(
+    curve = RocCurve(
         points=points,
         direction=learned.direction,
         chosen=chosen,
         area=learned.auc,
         interval=learned.auc_interval,
-        words=_KINDS,
+        kind_names=_KINDS,
     )
-    return roc_drawn(curve, one.metric.name)
+    return draw_roc(curve, one.metric.name)

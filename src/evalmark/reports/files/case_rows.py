@@ -9,14 +9,12 @@ from evalmark.core.text import one_line, unwrap_single_input
 from evalmark.core.values.case import Case
 from evalmark.core.values.run import Metric, Run, metrics_for
 from evalmark.core.values.score import Result, Score, Verdict
-from evalmark.reports.html.escaping import Text, text_of
-from evalmark.reports.html.scores import kind_of, short
+from evalmark.reports.html.escaping import PageText, page_text
 from evalmark.reports.text import transcripts, verdicts
 from evalmark.reports.text.numbers import GAP
-from evalmark.reports.text.raised import raised_at, traceback_of
-from evalmark.reports.text.titles import name_of
+from evalmark.reports.text.titles import trial_name
 from evalmark.reports.text.transcripts import steps_title, tokens_used
-from evalmark.reports.text.verdicts import standing
+from evalmark.reports.text.verdicts import raised_at, score_kind, score_text, short_score, traceback_of
 from evalmark.stats.comparison.baseline_outputs import BaselineOutput
 
 ASKED = 300
@@ -29,7 +27,7 @@ _MOST_TAGS = 50
 _MOST_SENTENCES = 50
 
 
-class Cell(NamedTuple):
+class MetricCell(NamedTuple):
     """What one metric says."""
 
     kind: str
@@ -38,23 +36,23 @@ class Cell(NamedTuple):
     """The number to sort and filter by, where what is said is not that number."""
 
 
-class Part(NamedTuple):
+class TextPart(NamedTuple):
     """A text that unfolds."""
 
     label: str
-    text: Text
+    text: PageText
     kind: str = ""
     head: str = ""
     """What stands before the text: how a score stands against its threshold."""
     unsupported: Sequence[str] = ()
     """Sentences to be marked."""
-    before: Text | None = None
+    before: PageText | None = None
     """What stood there in the baseline; the part then shows what changed."""
     notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class ReportRow:
     """A trial."""
 
     id: str
@@ -62,7 +60,7 @@ class Row:
     verdict: Verdict
     asked: str
     answer: str
-    cells: tuple[Cell, ...]
+    cells: tuple[MetricCell, ...]
     seconds: float | None
     waited: float | None
     tags: tuple[str, ...]
@@ -70,11 +68,11 @@ class Row:
     """None without a baseline, and where it has no such trial."""
     went: str
     """`worse`, `better`, `other`, `same`, `new`; empty without a baseline."""
-    parts: tuple[Part, ...]
+    parts: tuple[TextPart, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class About:
+class RowContext:
     """What the rows of a run have in common."""
 
     run: Run
@@ -85,15 +83,15 @@ class About:
     """What the baseline answered, by the id of the trial; None without one."""
 
 
-def row_of(result: Result, about: About) -> Row:
+def report_row(result: Result, about: RowContext) -> ReportRow:
     """The row of a trial."""
     trial, metrics = result.trial, metrics_for(about.run.metrics, result.trial.dataset)
     scores = {score.name: score for score in result.scores}
     was = None if about.earlier is None else about.earlier.get(trial.id)
     said = result.output.value if result.output.error is None else result.output.error
-    return Row(
+    return ReportRow(
         id=trial.id,
-        name=name_of(result, about.run),
+        name=trial_name(result, about.run),
         verdict=result.verdict,
         asked=one_line(unwrap_single_input(trial.case.input), ASKED) or "Details",
         answer=one_line(said, ANSWER),
@@ -107,13 +105,13 @@ def row_of(result: Result, about: About) -> Row:
     )
 
 
-def _cell(score: Score | None, metric: Metric | None) -> Cell:
+def _cell(score: Score | None, metric: Metric | None) -> MetricCell:
     if score is None:
-        return Cell("", GAP, "")
-    said = short(score, metric)
+        return MetricCell("", GAP, "")
+    said = short_score(score, metric)
     number = score.raw if score.value is None and isinstance(score.raw, int | float) else score.value
     sorts = "" if number is None or score.status != "scored" else f"{number:z.4g}"
-    return Cell(kind_of(score), said, "" if _is_number(said, sorts) else sorts)
+    return MetricCell(score_kind(score), said, "" if _is_number(said, sorts) else sorts)
 
 
 def _is_number(said: str, number: str) -> bool:
@@ -124,12 +122,14 @@ def _is_number(said: str, number: str) -> bool:
         return False
 
 
-def _parts(result: Result, metrics: Mapping[str, Metric], was: BaselineOutput | None, about: About) -> Iterator[Part]:
+def _parts(
+    result: Result, metrics: Mapping[str, Metric], was: BaselineOutput | None, about: RowContext
+) -> Iterator[TextPart]:
     case, output = result.trial.case, result.output
     yield from _asked(case)
     yield from _answered(result, was)
     for number, context in enumerate(islice(case.contexts_of(output) or (), _MOST_TURNS), start=1):
-        yield Part(f"Context {number}", text_of(context))
+        yield TextPart(f"Context {number}", page_text(context))
     yield from _steps(result, times=about.times)
     for score in result.scores:
         part = _judged(score, metrics)
@@ -137,63 +137,63 @@ def _parts(result: Result, metrics: Mapping[str, Metric], was: BaselineOutput | 
         if part.text.length or part.notes or about.columns.get(score.name) is None:
             yield part
         if traceback := traceback_of(score):
-            yield Part(f"Traceback of {one_line(score.name, 60)}", text_of(traceback), "error")
+            yield TextPart(f"Traceback of {one_line(score.name, 60)}", page_text(traceback), "error")
     if case.tags:
-        yield Part("Tags", text_of(", ".join(case.tags[:_MOST_TAGS])))
+        yield TextPart("Tags", page_text(", ".join(case.tags[:_MOST_TAGS])))
 
 
-def _asked(case: Case) -> Iterator[Part]:
-    asked = text_of(unwrap_single_input(case.input))
+def _asked(case: Case) -> Iterator[TextPart]:
+    asked = page_text(unwrap_single_input(case.input))
     if one_line(asked.shown, ASKED) != asked.shown:
-        yield Part("Asked", asked)
+        yield TextPart("Asked", asked)
     for turn in islice(case.history, _MOST_TURNS):
-        yield Part(f"Before, {one_line(turn.role, 20)}", text_of(turn.content))
+        yield TextPart(f"Before, {one_line(turn.role, 20)}", page_text(turn.content))
     if case.expected is not None:
-        yield Part("Expected", text_of(case.expected))
+        yield TextPart("Expected", page_text(case.expected))
     for example in islice(case.examples, _MOST_TURNS):
-        yield Part("Liked" if example.liked else "Disliked", text_of(example.value))
+        yield TextPart("Liked" if example.liked else "Disliked", page_text(example.value))
 
 
-def _answered(result: Result, was: BaselineOutput | None) -> Iterator[Part]:
+def _answered(result: Result, was: BaselineOutput | None) -> Iterator[TextPart]:
     output = result.output
-    unsupported = [sentence for score in result.scores for sentence in verdicts.unsupported(score)]
+    unsupported = [sentence for score in result.scores for sentence in verdicts.unsupported_claims(score)]
     if output.error is not None:
-        yield Part("Error", text_of(output.error + raised_at(output)), "error")
+        yield TextPart("Error", page_text(output.error + raised_at(output)), "error")
         if traceback := traceback_of(output):
-            yield Part("Traceback", text_of(traceback), "error")
+            yield TextPart("Traceback", page_text(traceback), "error")
     if output.value is not None or output.error is None:
         notes = ["Marked: no context supports this."] if unsupported else []
-        yield Part("Answered", text_of(_said(output.value)), "answered", unsupported=unsupported, notes=notes)
+        yield TextPart("Answered", page_text(_said(output.value)), "answered", unsupported=unsupported, notes=notes)
     if was is None or (was.value, was.error) == (output.value, output.error):
         return
     if was.error is None and output.error is None:
-        yield Part("Changed", text_of(_said(output.value)), before=text_of(_said(was.value)))
+        yield TextPart("Changed", page_text(_said(output.value)), before=page_text(_said(was.value)))
     else:
-        yield Part("Before", text_of(_said(was.value) if was.error is None else was.error))
+        yield TextPart("Before", page_text(_said(was.value) if was.error is None else was.error))
 
 
 def _said(value: Any) -> Any:
     return "" if value is None else value
 
 
-def _steps(result: Result, *, times: bool) -> Iterator[Part]:
+def _steps(result: Result, *, times: bool) -> Iterator[TextPart]:
     """What an agent said and did on the way to its answer, and what it took."""
     usage = result.output.usage if times else None
     took = "" if usage is None else tokens_used(usage)
     steps = transcripts.steps(result, times=times)
     if not steps:
         if took:
-            yield Part("Took", text_of(took))
+            yield TextPart("Took", page_text(took))
         return
     notes = [f"The first {_MOST_STEPS} of {len(steps):,} steps."] if len(steps) > _MOST_STEPS else []
-    yield Part("Transcript", text_of(" · ".join(filter(None, (steps_title(result), took)))), notes=notes)
+    yield TextPart("Transcript", page_text(" · ".join(filter(None, (steps_title(result), took)))), notes=notes)
     for step in steps[:_MOST_STEPS]:
-        yield Part(step.who, text_of(step.said), f"step {step.kind}")
+        yield TextPart(step.who, page_text(step.said), f"step {step.kind}")
 
 
-def _judged(score: Score, metrics: Mapping[str, Metric]) -> Part:
-    found = islice(verdicts.unsupported(score).items(), _MOST_SENTENCES)
+def _judged(score: Score, metrics: Mapping[str, Metric]) -> TextPart:
+    found = islice(verdicts.unsupported_claims(score).items(), _MOST_SENTENCES)
     notes = [f"\u201c{one_line(sentence, 160)}\u201d {closest}" for sentence, closest in found if closest]
-    said = standing(score, metrics)
+    said = score_text(score, metrics)
     reason = score.reason + raised_at(score)
-    return Part(one_line(score.name, 60), text_of(reason), kind_of(score), said, notes=notes)
+    return TextPart(one_line(score.name, 60), page_text(reason), score_kind(score), said, notes=notes)

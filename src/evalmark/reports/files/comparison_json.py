@@ -10,20 +10,20 @@ from evalmark.stats.comparison.flip_examples import FlipExample
 from evalmark.stats.comparison.scoring_rules import RuleChange
 from evalmark.stats.inference.differences import Difference
 
-from .json_values import as_text, finite, interval_of
+from .json_values import finite_number, interval_values, json_line
 
 FORMAT = {"format": "evalmark-comparison", "version": 1}
 
 
 def comparison_as_json(found: Comparison, pairs: Sequence[FlipExample] = ()) -> Iterator[str]:
     """The whole comparison as one JSON document, with every flip; with `pairs`, their answers too."""
-    document = FORMAT | comparison_of(found)
+    document = FORMAT | comparison_values(found)
     if pairs:
         document["pairs"] = [_pair(pair) for pair in pairs]
-    yield as_text(document) + "\n"
+    yield json_line(document) + "\n"
 
 
-def comparison_of(found: Comparison) -> dict[str, Any]:
+def comparison_values(found: Comparison) -> dict[str, Any]:
     """The comparison as JSON's own values."""
     return {
         "outcome": found.outcome,
@@ -71,8 +71,8 @@ def _change(change: MetricChange) -> dict[str, Any]:
         "metric": change.name or None,
         "direction": change.direction,
         "unit": change.unit,
-        "before": finite(change.before),
-        "now": finite(change.now),
+        "before": finite_number(change.before),
+        "now": finite_number(change.now),
         "unjudged": {"baseline": plain(before), "run": plain(now)},
         "cases": {"worse": change.moved[0], "same": change.stayed, "better": change.moved[1]},
         "difference": _difference(change.difference),
@@ -86,14 +86,14 @@ def _difference(found: Difference) -> dict[str, Any]:
         "alone": found.alone,
         "up": found.up,
         "down": found.down,
-        "value": finite(found.value),
-        "interval": interval_of(found.interval),
+        "value": finite_number(found.value),
+        "interval": interval_values(found.interval),
         "p": found.p,
         "adjusted": found.adjusted,
         "test": found.test,
         "margin": found.margin,
-        "within": finite(found.within),
-        "smallest": finite(found.smallest),
+        "within": finite_number(found.within),
+        "smallest": finite_number(found.smallest),
         "needed": found.needed,
         "missing": found.missing,
         "at_worst": _end(found.worst),
@@ -107,8 +107,8 @@ def _end(found: Difference | None) -> dict[str, Any] | None:
         return None
     return {
         "outcome": found.judged_outcome,
-        "value": finite(found.value),
-        "interval": interval_of(found.interval),
+        "value": finite_number(found.value),
+        "interval": interval_values(found.interval),
         "p": found.p,
         "adjusted": found.adjusted,
     }

@@ -5,13 +5,13 @@ from itertools import islice
 
 from evalmark.core.text import cut, display_text, unwrap_single_input
 from evalmark.reports.text import comparison
-from evalmark.reports.text.side_names import TWO_RUNS, Heads, heads_of
-from evalmark.reports.text.titles import name_of
-from evalmark.reports.text.word_changes import GONE, NEW, Piece, marked, word_changes
+from evalmark.reports.text.comparison import TWO_RUNS, SideNames, side_names
+from evalmark.reports.text.titles import trial_name
+from evalmark.reports.text.word_changes import GONE, NEW, TextPiece, mark_changes, word_changes
 from evalmark.stats.comparison.change import Comparison, TargetChange
 from evalmark.stats.comparison.flip_examples import FlipExample
 
-from .markdown import LONGEST, block, in_html, listed, safe
+from .markdown import LONGEST, html_block, html_text, markdown_list, markdown_text
 
 MARKS = {"better": "✅", "same": "✅", "worse": "❌", "cannot tell": "❔"}
 _FLIPS = 50
@@ -23,38 +23,38 @@ def comparison_in_markdown(found: Comparison, pairs: Sequence[FlipExample] = (),
 
     `limit` of these are named; with `pairs`, both answers to each stand beside each other.
     """
-    title = f"{comparison.compared_title(found)}: {comparison.compared_outcome(found)}"
-    yield f"## {MARKS[found.outcome]} {safe(title)}\n\n"
-    yield from comparison_part(found, pairs, limit)
-    yield f"<sub>{safe(comparison.compared_runs(found))}</sub>\n"
+    title = f"{comparison.comparison_title(found)}: {comparison.outcome_text(found)}"
+    yield f"## {MARKS[found.outcome]} {markdown_text(title)}\n\n"
+    yield from comparison_body(found, pairs, limit)
+    yield f"<sub>{markdown_text(comparison.runs_line(found))}</sub>\n"
 
 
-def comparison_part(found: Comparison, pairs: Sequence[FlipExample] = (), limit: int = _FLIPS) -> Iterator[str]:
+def comparison_body(found: Comparison, pairs: Sequence[FlipExample] = (), limit: int = _FLIPS) -> Iterator[str]:
     """The same without its title, for a page of something else."""
-    yield "".join(f"> {safe(warning)}\n" for warning in found.warnings) + ("\n" if found.warnings else "")
-    said, command = comparison.restoring(found)
+    yield "".join(f"> {markdown_text(warning)}\n" for warning in found.warnings) + ("\n" if found.warnings else "")
+    said, command = comparison.rescore_hint(found)
     if said:
-        yield f"{safe(said)}" + (f" `{command.replace('`', '')}`" if command else "") + "\n\n"
-    yield f"**{comparison.compared_outcome(found).capitalize()}:** {safe(comparison.verdict_sentence(found))}\n\n"
+        yield f"{markdown_text(said)}" + (f" `{command.replace('`', '')}`" if command else "") + "\n\n"
+    yield f"**{comparison.outcome_text(found).capitalize()}:** {markdown_text(comparison.verdict_sentence(found))}\n\n"
     heads = TWO_RUNS
     for target in found.targets:
-        heads, several = heads_of(found, target), len(found.targets) > 1
-        yield f"{safe(comparison.target_title(target, several=several, of_one_run=heads.of_one_run))}\n\n"
+        heads, several = side_names(found, target), len(found.targets) > 1
+        yield f"{markdown_text(comparison.target_title(target, several=several, of_one_run=heads.of_one_run))}\n\n"
         yield _table(found, target, heads)
-        yield from listed("", comparison.change_remarks(target, heads.where))
+        yield from markdown_list("", comparison.change_remarks(target, heads.where))
         yield from _flips(target, heads, limit)
         yield from _slices(target)
     yield from (_pair(pair, heads) for pair in pairs)
 
 
-def _table(found: Comparison, target: TargetChange, heads: Heads) -> str:
+def _table(found: Comparison, target: TargetChange, heads: SideNames) -> str:
     lines = [
-        f"| metric | n | {safe(heads.before)} | {safe(heads.now)} | difference | {100 * found.level:g} % interval | p | verdict |",
+        f"| metric | n | {markdown_text(heads.before)} | {markdown_text(heads.now)} | difference | {100 * found.level:g} % interval | p | verdict |",
         "|:--|--:|--:|--:|--:|:--|--:|:--|",
     ]
     for row in comparison.change_rows(target):
         cells = [
-            safe(row.metric),
+            markdown_text(row.metric),
             row.n,
             row.before,
             row.now,
@@ -64,16 +64,16 @@ def _table(found: Comparison, target: TargetChange, heads: Heads) -> str:
             row.verdict,
         ]
         lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + f"\n\n{safe(' '.join(comparison.table_remarks(found)))}\n\n"
+    return "\n".join(lines) + f"\n\n{markdown_text(' '.join(comparison.table_remarks(found)))}\n\n"
 
 
-def _flips(target: TargetChange, heads: Heads, limit: int) -> Iterator[str]:
-    for moved in comparison.moved_cases(target):
+def _flips(target: TargetChange, heads: SideNames, limit: int) -> Iterator[str]:
+    for moved in comparison.changed_cases(target):
         several = len({flip.dataset for flip in moved.flips}) > 1
         heading = moved.heading[0].upper() + moved.heading[1:]
-        yield f"<details><summary>{in_html(f'{heading}: {comparison.moved_title(moved, heads)}')}</summary>\n\n"
+        yield f"<details><summary>{html_text(f'{heading}: {comparison.changed_cases_title(moved, heads)}')}</summary>\n\n"
         lines = [comparison.flip_line(flip, heads, several=several) for flip in islice(moved.flips, limit)]
-        yield from listed("", lines)
+        yield from markdown_list("", lines)
         left = len(moved.flips) - limit
         yield f"and {left:,} more\n\n" if left > 0 else ""
         yield "</details>\n\n"
@@ -81,28 +81,28 @@ def _flips(target: TargetChange, heads: Heads, limit: int) -> Iterator[str]:
 
 def _slices(target: TargetChange) -> Iterator[str]:
     if remark := comparison.slices_remark(target):
-        yield f"Slices: {safe(remark)}\n\n"
-        yield from listed("", comparison.slice_lines(target))
+        yield f"Slices: {markdown_text(remark)}\n\n"
+        yield from markdown_list("", comparison.slice_lines(target))
 
 
-def _pair(pair: FlipExample, heads: Heads) -> str:
+def _pair(pair: FlipExample, heads: SideNames) -> str:
     case = pair.now.trial.case
-    title = f"{name_of(pair.now)}: {comparison.flip_said(pair.flip, heads)}"
-    lines = [f"<details><summary>{in_html(title)}</summary>\n"]
+    title = f"{trial_name(pair.now)}: {comparison.flip_text(pair.flip, heads)}"
+    lines = [f"<details><summary>{html_text(title)}</summary>\n"]
     asked = (("asked", unwrap_single_input(case.input)), ("expected", case.expected))
-    lines += [f"{label}\n{block(value)}\n" for label, value in asked if value is not None]
+    lines += [f"{label}\n{html_block(value)}\n" for label, value in asked if value is not None]
     sides = word_changes(pair.before.output.value, pair.now.output.value)
     rows = [("answer", _words(sides.before, GONE), _words(sides.now, NEW))]
     errors = [cut(display_text(result.output.error), LONGEST) for result in (pair.before, pair.now)]
     rows += [("error", errors[0], errors[1])] if any(errors) else []
-    rows += [("scores", cut(before, LONGEST), cut(now, LONGEST)) for before, now in comparison.deciding(pair)]
+    rows += [("scores", cut(before, LONGEST), cut(now, LONGEST)) for before, now in comparison.pair_scores(pair)]
     lines += [
-        f"| | {safe(heads.before)} | {safe(heads.now)} |",
+        f"| | {markdown_text(heads.before)} | {markdown_text(heads.now)} |",
         "|:--|:--|:--|",
-        *(f"| {' | '.join(map(safe, row))} |" for row in rows),
+        *(f"| {' | '.join(map(markdown_text, row))} |" for row in rows),
     ]
     return "\n".join([*lines, "\n</details>\n\n"])
 
 
-def _words(pieces: Sequence[Piece], marks: tuple[str, str]) -> str:
-    return cut(" ".join("".join(marked([piece], marks) for piece in pieces).split()), LONGEST)
+def _words(pieces: Sequence[TextPiece], marks: tuple[str, str]) -> str:
+    return cut(" ".join("".join(mark_changes([piece], marks) for piece in pieces).split()), LONGEST)

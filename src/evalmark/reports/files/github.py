@@ -1,24 +1,28 @@
 """A run for GitHub Actions: a job summary, and annotations that point at what to look at first."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from evalmark.core.money import spent_lines
 from evalmark.core.text import clean, cut, one_line
 from evalmark.core.values.run import Run, metrics_for
 from evalmark.core.values.score import Result
-from evalmark.reports.text import verdicts
+from evalmark.reports.text import comparison, verdicts
+from evalmark.reports.text.comparison import SideNames, side_names
 from evalmark.reports.text.judges import agreement_lines
-from evalmark.reports.text.titles import facts, name_of, origin, quoted, trials
-from evalmark.reports.text.verdicts import endings, outcome, why
+from evalmark.reports.text.titles import quoted, run_facts, run_origin, trial_counts, trial_name
+from evalmark.reports.text.verdicts import gate_outcome, tally_text, verdict_reasons
+from evalmark.stats.comparison.change import Comparison
+from evalmark.stats.comparison.flip_examples import FlipExample
 from evalmark.stats.summary.gate import GateVerdict, summary_and_verdict
 from evalmark.stats.summary.summarise import summarise
 from evalmark.stats.summary.summary import Summary
 
-from .markdown import case_part, group_part, listed, safe
-from .options import PLAIN, Options
+from .comparison_markdown import comparison_in_markdown
+from .markdown import case_markdown, group_markdown, markdown_list, markdown_text
+from .options import DEFAULT_OPTIONS, ReportOptions
 from .run_markdown import SIGNS
-from .target_overview import overview_in_markdown, overview_of
+from .target_overview import overview_in_markdown, split_overview
 
 LIMIT = 1024 * 1024
 """Bytes that the summary of one step may have; GitHub drops a larger one as a whole."""
@@ -34,13 +38,13 @@ _PLACE = re.compile(r"(.+):(\d+)")
 
 
 def as_github(
-    run: Run, summary: Summary | None = None, options: Options = PLAIN, *, room: int = LIMIT
+    run: Run, summary: Summary | None = None, options: ReportOptions = DEFAULT_OPTIONS, *, room: int = LIMIT
 ) -> Iterator[str]:
     """A job summary of at most `room` bytes: the verdict and why, figures, spending, then the cases that did not pass."""
-    yield from within(room, _parts(run, summary or summarise(run, worst=LISTED), options))
+    yield from limit_bytes(room, _parts(run, summary or summarise(run, worst=LISTED), options))
 
 
-def within(room: int, parts: Iterable[str]) -> Iterator[str]:
+def limit_bytes(room: int, parts: Iterable[str]) -> Iterator[str]:
     """The parts so far as there is room for them in bytes, and whether some were left out."""
     left = room - len(_CUT.encode())
     for part in parts:
@@ -51,39 +55,39 @@ def within(room: int, parts: Iterable[str]) -> Iterator[str]:
         yield part
 
 
-def _parts(run: Run, summary: Summary, options: Options) -> Iterator[str]:
+def _parts(run: Run, summary: Summary, options: ReportOptions) -> Iterator[str]:
     """The summary in parts, each of which stands or falls as a whole."""
     summary, verdict = summary_and_verdict(run, summary)
-    yield f"## {SIGNS[verdict.outcome]} {safe(run.name)}: {outcome(verdict)}\n\n"
-    yield "".join(f"- {safe(reason)}\n" for reason in verdict.reasons) + "\n"
-    yield f"{' · '.join(map(safe, _facts(run, summary, options)))}\n\n"
-    yield "".join(overview_in_markdown(run, overview_of(run, summary)))
+    yield f"## {SIGNS[verdict.outcome]} {markdown_text(run.name)}: {gate_outcome(verdict)}\n\n"
+    yield "".join(f"- {markdown_text(reason)}\n" for reason in verdict.reasons) + "\n"
+    yield f"{' · '.join(map(markdown_text, _facts(run, summary, options)))}\n\n"
+    yield "".join(overview_in_markdown(run, split_overview(run, summary)))
     for group in summary.groups:
-        yield "".join(group_part(group, summary))
+        yield "".join(group_markdown(group, summary))
     lines = [(found.base, said) for found in summary.agreements for said in agreement_lines(found)]
-    yield "".join(listed("### Judges compared", lines))
-    yield "".join(listed("### Model calls", spent_lines(run) if options.times else []))
-    yield from (f"> {safe(note)}\n\n" for note in run.notes)
+    yield "".join(markdown_list("### Judges compared", lines))
+    yield "".join(markdown_list("### Model calls", spent_lines(run) if options.times else []))
+    yield from (f"> {markdown_text(note)}\n\n" for note in run.notes)
     worst = [result for result in summary.worst if result.verdict in _NOT_PASSED]
     total = summary.total.failed + summary.total.errors + summary.total.unscored
     if worst:
         which = "" if len(worst) == total else f": the worst {len(worst):,} of {total:,}"
         yield f"### Did not pass{which}\n\n"
     for result in worst:
-        telling = verdicts.telling(result)
+        telling = verdicts.deciding_scores(result)
         others = [score for score in result.scores if not any(score is told for told in telling)]
-        yield case_part(result, run, [*telling, *others])
+        yield case_markdown(result, run, [*telling, *others])
     below = [result for result in summary.worst if summary.missed and result.verdict not in _NOT_PASSED]
     if below:
-        yield f"### Lowest by {safe(', '.join(summary.missed))}\n\n"
-    yield from (case_part(result, run, verdicts.telling(result, summary.missed)) for result in below)
+        yield f"### Lowest by {markdown_text(', '.join(summary.missed))}\n\n"
+    yield from (case_markdown(result, run, verdicts.deciding_scores(result, summary.missed)) for result in below)
 
 
-def _facts(run: Run, summary: Summary, options: Options) -> list[str]:
-    known = trials(summary)
+def _facts(run: Run, summary: Summary, options: ReportOptions) -> list[str]:
+    known = trial_counts(summary)
     if options.times:
-        known = [*facts(run, summary), *origin(run)]
-    return list(filter(None, [endings(summary.total), *known]))
+        known = [*run_facts(run, summary), *run_origin(run)]
+    return list(filter(None, [tally_text(summary.total), *known]))
 
 
 def annotations(run: Run, summary: Summary | None = None, *, most: int = ANNOTATIONS) -> list[str]:
@@ -99,28 +103,28 @@ def annotations(run: Run, summary: Summary | None = None, *, most: int = ANNOTAT
 
 
 def _of_gate(run: Run, verdict: GateVerdict) -> str:
-    title = f"{one_line(run.name, 100)}: {outcome(verdict)}"
-    return command("error", {"title": title}, verdict.reasons)
+    title = f"{one_line(run.name, 100)}: {gate_outcome(verdict)}"
+    return workflow_command("error", {"title": title}, verdict.reasons)
 
 
 def _of_case(result: Result, run: Run, verdict: GateVerdict) -> str:
     level = "warning" if verdict.outcome == "pass" or result.verdict == "unscored" else "error"
-    said = why(result, metrics_for(run.metrics, result.trial.dataset))
+    said = verdict_reasons(result, metrics_for(run.metrics, result.trial.dataset))
     if result.output.error is None:
         said.append(f"answered: {one_line(result.output.value, 300)}")
     case = result.trial.case
     asked = quoted(case.input) if case.has_generated_id else ""
-    title = f"{name_of(result, run)}{asked}: {result.verdict}"
-    return command(level, {**place_of(case.place), "title": title}, said)
+    title = f"{trial_name(result, run)}{asked}: {result.verdict}"
+    return workflow_command(level, {**file_and_line(case.place), "title": title}, said)
 
 
-def place_of(place: str) -> dict[str, str]:
+def file_and_line(place: str) -> dict[str, str]:
     """File and line as a case names them; nothing where it names none."""
     found = _PLACE.fullmatch(one_line(place))
     return {"file": found[1], "line": found[2]} if found else {}
 
 
-def command(name: str, properties: Mapping[str, str], lines: Iterable[str]) -> str:
+def workflow_command(name: str, properties: Mapping[str, str], lines: Iterable[str]) -> str:
     """One workflow command, escaped as the runner undoes it."""
     said = ",".join(f"{key}={_property(value)}" for key, value in properties.items() if value)
     return f"::{name} {said}::{_data(cut(clean(chr(10).join(lines)), _LONGEST))}"
@@ -133,3 +137,34 @@ def _data(text: str) -> str:
 
 def _property(text: str) -> str:
     return _data(one_line(text, 255)).replace(":", "%3A").replace(",", "%2C")
+
+
+def comparison_for_github(found: Comparison, pairs: Sequence[FlipExample] = (), *, room: int = LIMIT) -> Iterator[str]:
+    """A job summary of at most `room` bytes."""
+    yield from limit_bytes(room, comparison_in_markdown(found, pairs))
+
+
+def comparison_annotations(
+    found: Comparison, pairs: Sequence[FlipExample] = (), *, most: int = ANNOTATIONS
+) -> list[str]:
+    """Workflow commands, one a line: the verdict where it is not good, then cases that became worse, at their places."""
+    said = []
+    if found.outcome in ("worse", "cannot tell"):
+        level = "error" if found.outcome == "worse" else "warning"
+        title = f"{comparison.comparison_title(found)}: {comparison.outcome_text(found)}"
+        said.append(workflow_command(level, {"title": title}, [comparison.verdict_sentence(found), *found.warnings]))
+    worse = (pair for pair in pairs if pair.flip.is_worse)
+    level = "error" if found.outcome == "worse" else "warning"
+    said += [_annotation(pair, side_names(found, found.targets[0]), level) for pair in worse]
+    return said[:most]
+
+
+def _annotation(pair: FlipExample, heads: SideNames, level: str) -> str:
+    case = pair.now.trial.case
+    lines = [
+        f"{heads.before}: {one_line(pair.before.output.value, 300)}",
+        f"{heads.now}: {one_line(pair.now.output.value, 300)}",
+    ]
+    lines += [now for _, now in comparison.pair_scores(pair)]
+    title = f"{trial_name(pair.now)}: {comparison.flip_text(pair.flip, heads)}"
+    return workflow_command(level, {**file_and_line(case.place), "title": title}, lines)

@@ -10,18 +10,18 @@ from evalmark.stats.inference.intervals import Interval
 _ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff]")  # legal in JSON, trouble in terminals and files
 
 
-def as_text(value: Any) -> str:
+def json_line(value: Any) -> str:
     r"""JSON with every language readable and every control character escaped; half surrogates survive as \udxxx."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def finite(number: float | None) -> float | None:
+def finite_number(number: float | None) -> float | None:
     """The number without the sign of a negative zero, or None where it is none that JSON knows."""
     return number + 0.0 if number is not None and math.isfinite(number) else None
 
 
-def interval_of(interval: Interval | None) -> dict[str, Any] | None:
+def interval_values(interval: Interval | None) -> dict[str, Any] | None:
     """Both ends to twelve digits, the level, and the method."""
     if interval is None:
         return None

@@ -9,21 +9,21 @@ from evalmark.core.money import spent_lines
 from evalmark.core.text import clean, cut, display_text, one_line, unwrap_single_input
 from evalmark.core.values.run import Metric, Run, metrics_for
 from evalmark.core.values.score import Result
-from evalmark.reports.text.titles import name_of
+from evalmark.reports.text.titles import trial_name
 from evalmark.reports.text.transcripts import steps, tokens_used
-from evalmark.reports.text.verdicts import why
+from evalmark.reports.text.verdicts import verdict_reasons
 from evalmark.stats.summary.gate import GateVerdict, summary_and_verdict
 from evalmark.stats.summary.headline import REASONS, left_out
 from evalmark.stats.summary.summary import Summary, SummaryGroup
 
-from .json_values import finite
-from .options import PLAIN, Options
+from .json_values import finite_number
+from .options import DEFAULT_OPTIONS, ReportOptions
 
 _LONGEST = 64_000
 """Of a text inside an element, in characters; CI servers hold the whole file in memory."""
 
 
-def as_junit(run: Run, summary: Summary | None = None, options: Options = PLAIN) -> Iterator[str]:
+def as_junit(run: Run, summary: Summary | None = None, options: ReportOptions = DEFAULT_OPTIONS) -> Iterator[str]:
     """One test suite a dataset, one test case a trial, and one last test case for the gate."""
     summary, verdict = summary_and_verdict(run, summary)
     gate = _gate_counts(verdict)
@@ -38,7 +38,9 @@ def as_junit(run: Run, summary: Summary | None = None, options: Options = PLAIN)
     yield "  </testsuite>\n</testsuites>\n"
 
 
-def _suite(dataset: str, results: Iterable[Result], run: Run, summary: Summary, options: Options) -> Iterator[str]:
+def _suite(
+    dataset: str, results: Iterable[Result], run: Run, summary: Summary, options: ReportOptions
+) -> Iterator[str]:
     groups = [group for group in summary.groups if group.dataset == dataset]
     attributes: dict[str, object] = {"name": one_line(dataset) or "cases", **_counts(groups)}
     if options.times and len(run.created) >= len("2026-11-21T10:15:00"):
@@ -63,10 +65,10 @@ def _counts(groups: Iterable[SummaryGroup]) -> dict[str, int]:
     return dict(found)
 
 
-def _case(result: Result, metrics: Mapping[str, Metric], options: Options) -> str:
-    trial, seconds = result.trial, finite(result.output.seconds)
+def _case(result: Result, metrics: Mapping[str, Metric], options: ReportOptions) -> str:
+    trial, seconds = result.trial, finite_number(result.output.seconds)
     attributes = {"classname": ".".join(filter(None, (one_line(trial.dataset) or "cases", one_line(trial.target))))}
-    attributes["name"] = name_of(result)
+    attributes["name"] = trial_name(result)
     if options.times and seconds is not None:
         attributes["time"] = f"{seconds:z.3f}"
     inner = [_properties(result), _ending(result, metrics)]
@@ -78,7 +80,7 @@ def _case(result: Result, metrics: Mapping[str, Metric], options: Options) -> st
 def _properties(result: Result) -> str:
     lines = []
     for score in result.scores:
-        value = finite(score.value)
+        value = finite_number(score.value)
         said = score.status if score.status != "scored" else one_line(score.raw if value is None else value, 200)
         lines.append(f"        <property{_attributes({'name': f'score.{one_line(score.name)}', 'value': said})}/>\n")
     return f"      <properties>\n{''.join(lines)}      </properties>\n" if lines else ""
@@ -86,7 +88,7 @@ def _properties(result: Result) -> str:
 
 def _ending(result: Result, metrics: Mapping[str, Metric]) -> str:
     verdict = result.verdict
-    said = [] if verdict in ("pass", "ungated") else why(result, metrics)
+    said = [] if verdict in ("pass", "ungated") else verdict_reasons(result, metrics)
     if (beside := left_out(result.trial.case)) is not None:
         message = one_line("; ".join([f"left out of the headline ({REASONS[beside]}): {verdict}", *said]), 500)
         return f"      <skipped{_attributes({'message': message})}/>\n"
@@ -100,7 +102,7 @@ def _ending(result: Result, metrics: Mapping[str, Metric]) -> str:
     return f"      <{tag}{_attributes(attributes)}>{_body(chr(10).join(said))}</{tag}>\n"
 
 
-def _told(result: Result, options: Options) -> str:
+def _told(result: Result, options: ReportOptions) -> str:
     case, usage = result.trial.case, result.output.usage
     rows = [("asked", unwrap_single_input(case.input)), ("expected", case.expected), ("answered", result.output.value)]
     rows += [(step.who, step.said) for step in steps(result, times=options.times)]

@@ -9,11 +9,10 @@ from evalmark.core.values.run import Metric, Run, metrics_for
 from evalmark.core.values.score import Result, Score
 from evalmark.reports.text import numbers, verdicts
 from evalmark.reports.text.judges import all_remarks, worst_rows
-from evalmark.reports.text.numbers import bars, centre, share, spread
-from evalmark.reports.text.raised import raised_at
-from evalmark.reports.text.similarity import shown_metrics
-from evalmark.reports.text.titles import name_of, quoted, title
-from evalmark.reports.text.verdicts import standing, unsupported
+from evalmark.reports.text.numbers import block_bars, mean_interval, mean_text, share_text
+from evalmark.reports.text.similarity import table_metrics
+from evalmark.reports.text.titles import group_title, quoted, trial_name
+from evalmark.reports.text.verdicts import raised_at, score_text, unsupported_claims
 from evalmark.stats.summary.summary import Summary, SummaryGroup
 
 LONGEST = 2_000
@@ -31,45 +30,45 @@ _COMMAND = re.compile(r"^(\s*):(?=:)", re.MULTILINE)
 _OLD_COMMAND = "##["
 
 
-def safe(text: str) -> str:
+def markdown_text(text: str) -> str:
     """One line of text without any meaning to Markdown."""
-    return _NUMBERED.sub(r"\1\\\2", _SPECIAL.sub(r"\\\g<0>", in_html(one_line(text))))
+    return _NUMBERED.sub(r"\1\\\2", _SPECIAL.sub(r"\\\g<0>", html_text(one_line(text))))
 
 
-def in_html(text: str) -> str:
+def html_text(text: str) -> str:
     """Clean text inside an HTML element of a Markdown page; the comment keeps GitHub from linking what it stands in."""
     return _LINKED.sub(r"\g<0><!-- -->", escape(text, quote=False)).replace(_OLD_COMMAND, "#&#35;[")
 
 
-def block(value: object) -> str:
+def html_block(value: object) -> str:
     """A value with its line ends, in a block of its own."""
-    text = _COMMAND.sub(r"\1&#58;", in_html(cut(display_text(value), LONGEST)))
+    text = _COMMAND.sub(r"\1&#58;", html_text(cut(display_text(value), LONGEST)))
     return f"<pre>{text}</pre>"
 
 
-def listed(heading: str, lines: Sequence[tuple[str, str]]) -> Iterator[str]:
+def markdown_list(heading: str, lines: Sequence[tuple[str, str]]) -> Iterator[str]:
     """Lines under a heading, each behind what it is about; nothing where there are none."""
     if lines:
         yield f"{heading}\n\n" if heading else ""
-        yield from (f"- {safe(about)}: {safe(said)}\n" for about, said in lines)
+        yield from (f"- {markdown_text(about)}: {markdown_text(said)}\n" for about, said in lines)
         yield "\n"
 
 
-def group_part(group: SummaryGroup, summary: Summary) -> Iterator[str]:
+def group_markdown(group: SummaryGroup, summary: Summary) -> Iterator[str]:
     """One dataset on one target: how its trials ended, a table of its metrics, and what there is to say of them."""
-    yield f"### {safe(title(group, summary))}\n\n"
-    if endings := verdicts.endings(group.tally):
-        yield f"{safe(endings)}\n\n"
+    yield f"### {markdown_text(group_title(group, summary))}\n\n"
+    if endings := verdicts.tally_text(group.tally):
+        yield f"{markdown_text(endings)}\n\n"
     if not group.metrics:
         return
     yield _table(group)
     if any(metric.direction == "lower" for metric in group.metrics):
         yield "↓ lower is better\n\n"
-    yield from listed("", all_remarks(group))
+    yield from markdown_list("", all_remarks(group))
     rows = worst_rows(group, _WORST_ROWS)
     told = [(metric, f"{case}: {said} {cut(reason, LONGEST)}") for metric, case, said, reason in rows]
     if told:
-        yield "".join((*listed("<details><summary>Worst verdicts</summary>", told), "</details>\n\n"))
+        yield "".join((*markdown_list("<details><summary>Worst verdicts</summary>", told), "</details>\n\n"))
 
 
 def _table(group: SummaryGroup) -> str:
@@ -77,15 +76,15 @@ def _table(group: SummaryGroup) -> str:
         "| metric | n | mean | 95 % interval | method | low to high | passed | unscored | errors |",
         "|:--|--:|--:|--:|:--|:--|--:|--:|--:|",
     ]
-    for metric in shown_metrics(group):
+    for metric in table_metrics(group):
         cells = [
-            safe(metric.name) + (" ↓" if metric.direction == "lower" else ""),
+            markdown_text(metric.name) + (" ↓" if metric.direction == "lower" else ""),
             f"{metric.n:,}",
-            f"**{safe(centre(metric))}** {safe(numbers.behind(metric))}".strip(),
-            spread(metric),
+            f"**{markdown_text(mean_text(metric))}** {markdown_text(numbers.mean_unit(metric))}".strip(),
+            mean_interval(metric),
             metric.interval.method,
-            bars(metric.bins),
-            share(metric.pass_rate),
+            block_bars(metric.bins),
+            share_text(metric.pass_rate),
             f"{metric.unscored:,}",
             f"{metric.missing - metric.unscored:,}",
         ]
@@ -93,18 +92,18 @@ def _table(group: SummaryGroup) -> str:
     return "\n".join(lines) + "\n\n"
 
 
-def case_part(result: Result, run: Run, scores: Sequence[Score]) -> str:
+def case_markdown(result: Result, run: Run, scores: Sequence[Score]) -> str:
     """One trial folded away: what was asked, expected and answered, and what these scores say."""
     case, output = result.trial.case, result.output
     asked = quoted(case.input) if case.has_generated_id else ""
-    lines = [f"<details><summary>{in_html(name_of(result, run) + asked)} ({result.verdict})</summary>\n"]
+    lines = [f"<details><summary>{html_text(trial_name(result, run) + asked)} ({result.verdict})</summary>\n"]
     rows = (
         ("asked", unwrap_single_input(case.input)),
         ("expected", case.expected),
         ("answered", output.value),
         ("error", None if output.error is None else output.error + raised_at(output)),
     )
-    lines += [f"{label}\n{block(value)}\n" for label, value in rows if value is not None]
+    lines += [f"{label}\n{html_block(value)}\n" for label, value in rows if value is not None]
     metrics = metrics_for(run.metrics, result.trial.dataset)
     for score in scores[:_MOST_SCORES]:
         lines += _score_lines(score, metrics)
@@ -114,8 +113,12 @@ def case_part(result: Result, run: Run, scores: Sequence[Score]) -> str:
 
 
 def _score_lines(score: Score, metrics: dict[str, Metric]) -> Iterator[str]:
-    said = [safe(text) for text in (standing(score, metrics), cut(score.reason, LONGEST) + raised_at(score)) if text]
-    yield f"- {safe(score.name)}: {'; '.join(said)}"
-    for sentence, closest in unsupported(score).items():
-        behind = f" ({safe(cut(closest, LONGEST))})" if closest else ""
-        yield f"  - unsupported: {safe(cut(sentence, LONGEST))}{behind}"
+    said = [
+        markdown_text(text)
+        for text in (score_text(score, metrics), cut(score.reason, LONGEST) + raised_at(score))
+        if text
+    ]
+    yield f"- {markdown_text(score.name)}: {'; '.join(said)}"
+    for sentence, closest in unsupported_claims(score).items():
+        behind = f" ({markdown_text(cut(closest, LONGEST))})" if closest else ""
+        yield f"  - unsupported: {markdown_text(cut(sentence, LONGEST))}{behind}"

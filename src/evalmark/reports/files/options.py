@@ -8,7 +8,7 @@ from evalmark.stats.comparison.change import Comparison
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class ReportOptions:
     """How a report file is written."""
 
     times: bool = True
@@ -26,7 +26,7 @@ class Options:
     """HTML: that earlier one, for what was answered to each case before; it takes a `comparison` too."""
 
 
-PLAIN = Options()
+DEFAULT_OPTIONS = ReportOptions()
 
 Writer = Callable[..., Iterator[str]]
 """`write(run, summary=None, options=PLAIN)`: the chunks of one file."""

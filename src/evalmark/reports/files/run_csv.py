@@ -11,8 +11,8 @@ from evalmark.core.values.score import Result, Score
 from evalmark.stats.summary.gate import summary_and_verdict
 from evalmark.stats.summary.summary import Summary
 
-from .json_values import finite
-from .options import PLAIN, Options
+from .json_values import finite_number
+from .options import DEFAULT_OPTIONS, ReportOptions
 
 COLUMNS = ("dataset", "case", "repeat", "target", "verdict", "seconds", "error", "input", "expected", "output")
 PARTS = ("value", "raw", "passed", "status", "reason")
@@ -30,7 +30,7 @@ _GUARD = re.compile(f"(?<![^{_BREAKS}])'")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
-def as_csv(run: Run, summary: Summary | None = None, options: Options = PLAIN) -> Iterator[str]:
+def as_csv(run: Run, summary: Summary | None = None, options: ReportOptions = DEFAULT_OPTIONS) -> Iterator[str]:
     """One row a trial, and a last one where the run is incomplete; numbers stay numbers, and text that could be a formula gets a leading apostrophe."""
     summary, _ = summary_and_verdict(run, summary)
     names = list(summary.metric_names)
@@ -56,19 +56,19 @@ def as_csv(run: Run, summary: Summary | None = None, options: Options = PLAIN) -
         yield _row([said.get(name) for name in header], options)
 
 
-def guarded(text: str) -> str:
+def guard_formula(text: str) -> str:
     """The text with an apostrophe before whatever a spreadsheet program would take for a formula.
 
-    >>> guarded("=1+1"), guarded("a,=1+1"), guarded("-5"), guarded("fine")
+    >>> guard_formula("=1+1"), guard_formula("a,=1+1"), guard_formula("-5"), guard_formula("fine")
     ("'=1+1", "a,'=1+1", '-5', 'fine')
     """
     return text if _NUMBER.fullmatch(text) else _FORMULA.sub("'", text)
 
 
-def unguarded(text: str) -> str:
+def unguard_formula(text: str) -> str:
     """What `guarded` was given.
 
-    >>> unguarded(guarded("'=1+1"))
+    >>> unguard_formula(guard_formula("'=1+1"))
     "'=1+1"
     """
     return _GUARD.sub("", text)
@@ -82,8 +82,8 @@ def _trial(result: Result) -> dict[str, Any]:
         "repeat": trial.repeat,
         "target": trial.target,
         "verdict": result.verdict,
-        "seconds": finite(output.seconds),
-        "waited": finite(output.waited),
+        "seconds": finite_number(output.seconds),
+        "waited": finite_number(output.waited),
         "raised_at": None if output.error is None else output.metadata.get("raised_at"),
         "error": output.error,
         "input": trial.case.input,
@@ -96,27 +96,27 @@ def _score(score: Score | None) -> list[Any]:
     if score is None:
         return [None] * len(PARTS)
     raw = float(score.raw) if isinstance(score.raw, bool) else score.raw
-    return [finite(score.value), raw, score.passed, score.status, score.reason]
+    return [finite_number(score.value), raw, score.passed, score.status, score.reason]
 
 
-class _Line:
+class _EchoFile:
     """Gives back what the csv module writes."""
 
     def write(self, text: str) -> str:
         return text
 
 
-_CSV = csv.writer(cast(Any, _Line()), lineterminator="\n")
+_CSV = csv.writer(cast(Any, _EchoFile()), lineterminator="\n")
 
 
-def _row(cells: list[Any], options: Options) -> str:
+def _row(cells: list[Any], options: ReportOptions) -> str:
     return cast(str, cast(Any, _CSV).writerow([_cell(cell, options) for cell in cells]))
 
 
-def _cell(value: Any, options: Options) -> Any:
+def _cell(value: Any, options: ReportOptions) -> Any:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return value if isinstance(value, int) else finite(value)
+        return value if isinstance(value, int) else finite_number(value)
     if options.raw and isinstance(value, str):
         return value
     text = display_text(value)
-    return text if options.raw else guarded(text)
+    return text if options.raw else guard_formula(text)

@@ -8,20 +8,19 @@ from pathlib import Path
 
 from evalmark.core.money import spent_lines
 from evalmark.core.values.run import Run
-from evalmark.reports.html.assets import alone
-from evalmark.reports.html.jinja import environment
-from evalmark.reports.html.style import script
+from evalmark.reports.html.assets import script, standalone_values
+from evalmark.reports.html.jinja import template_environment
 from evalmark.reports.text.judges import agreement_lines
-from evalmark.reports.text.titles import facts, name_of, origin, trials
+from evalmark.reports.text.titles import run_facts, run_origin, trial_counts, trial_name
 from evalmark.stats.comparison.baseline_outputs import baseline_outputs
 from evalmark.stats.summary.gate import summary_and_verdict
 from evalmark.stats.summary.metric_scores import scale_ends
 from evalmark.stats.summary.summary import Summary
 
-from .case_list import NAMED, Listing
-from .case_rows import About
-from .options import PLAIN, Options
-from .target_overview import overview_of, side_by_side
+from .case_list import NAMED, CaseList
+from .case_rows import RowContext
+from .options import DEFAULT_OPTIONS, ReportOptions
+from .target_overview import overview_tables, split_overview
 
 _COLUMNS = 12
 """Metrics with a column of their own; all of them stand among what unfolds."""
@@ -30,7 +29,7 @@ _FORMS = 8_000
 _WENT = {"worse": "worse", "better": "better", "other": "changed", "new": "not asked before"}
 
 
-def as_html(run: Run, summary: Summary | None = None, options: Options = PLAIN) -> Iterator[str]:
+def as_html(run: Run, summary: Summary | None = None, options: ReportOptions = DEFAULT_OPTIONS) -> Iterator[str]:
     """A page that opens from disk: verdict, figures, the worst cases by name, then every case as a row that unfolds.
 
     It has room for so many bytes as `options` say: where there is more, all texts are cut to the same length, and it says so.
@@ -38,19 +37,19 @@ def as_html(run: Run, summary: Summary | None = None, options: Options = PLAIN) 
     summary, verdict = summary_and_verdict(run, summary)
     about, style = _about(run, summary, options), _file("cases.css")
     acting = script([_file("cases.js")]) if summary.trials else ""
-    listing = Listing(about=about, summary=summary, options=options, behind=len(acting.encode()) + _FORMS)
+    listing = CaseList(about=about, summary=summary, options=options, behind=len(acting.encode()) + _FORMS)
     timed = options.times and summary.total.seconds_median is not None
     has_baseline = about.earlier is not None
     values = {
         "run": run,
         "summary": summary,
         "verdict": verdict,
-        "facts": [*facts(run, summary), *origin(run)] if options.times else trials(summary),
+        "facts": [*run_facts(run, summary), *run_origin(run)] if options.times else trial_counts(summary),
         "endings": _endings(summary),
         "comparison": options.comparison,
-        "sides": side_by_side(run, overview_of(run, summary)),
+        "sides": overview_tables(run, split_overview(run, summary)),
         "more": _more(run, summary, options),
-        "looking": [(result.trial.id, name_of(result, run)) for result in summary.worst[:NAMED]],
+        "looking": [(result.trial.id, trial_name(result, run)) for result in summary.worst[:NAMED]],
         "columns": about.columns,
         "timed": timed,
         "has_baseline": has_baseline,
@@ -58,23 +57,25 @@ def as_html(run: Run, summary: Summary | None = None, options: Options = PLAIN) 
         "takes_labels": options.times and bool(run.id and summary.trials) and "+" not in run.id,
     }
     offered = {"cut": listing.cut, "fitted": listing.fitted, "rest": listing.rest, "WENT": _WENT}
-    templates = environment(Path(__file__).parent / "templates", offered)
+    templates = template_environment(Path(__file__).parent / "templates", offered)
     style += _widths(about, summary, timed=timed)
     width = 3 + has_baseline + len(about.columns) + timed
     drawn = partial(getattr(templates.get_template("row.html").module, "one"), timed=timed, width=width)  # noqa: B009  a macro
-    page = templates.get_template("report.html").generate(values, **alone(style, acting), rows=listing.rows(drawn))
+    page = templates.get_template("report.html").generate(
+        values, **standalone_values(style, acting), rows=listing.rows(drawn)
+    )
     for chunk in page:
         listing.written += len(chunk.encode())
         yield chunk
 
 
-def _about(run: Run, summary: Summary, options: Options) -> About:
+def _about(run: Run, summary: Summary, options: ReportOptions) -> RowContext:
     found, baseline = options.comparison, options.baseline
     earlier = None
     if found is not None and baseline is not None:
         shown = chain(islice(run.results, options.cases), summary.worst[:NAMED])
         earlier = baseline_outputs(found, shown, baseline)
-    return About(
+    return RowContext(
         run=run,
         columns={name: _head(name, run) for name in islice(summary.metric_names, _COLUMNS)},
         times=options.times,
@@ -90,7 +91,7 @@ def _endings(summary: Summary) -> list[tuple[str, int]]:
     return [(kind, n) for kind, n in found if n]
 
 
-def _more(run: Run, summary: Summary, options: Options) -> list[tuple[str, Sequence[tuple[str, str]]]]:
+def _more(run: Run, summary: Summary, options: ReportOptions) -> list[tuple[str, Sequence[tuple[str, str]]]]:
     """Sentences below the figures, under their titles."""
     judges = [(found.base, said) for found in summary.agreements for said in agreement_lines(found)]
     return [("Judges compared", judges), ("Model calls", spent_lines(run) if options.times else [])]
@@ -107,7 +108,7 @@ def _head(name: str, run: Run) -> str | None:
     return f"{'≤' if direction == 'lower' else '≥'} {threshold:g}"
 
 
-def _widths(about: About, summary: Summary, *, timed: bool) -> str:
+def _widths(about: RowContext, summary: Summary, *, timed: bool) -> str:
     """Where the columns stand: each row is laid out by itself, so all have to be told the same."""
     said = {metric.name: max(map(len, metric.choices), default=0) + 8 for metric in summary.metrics if metric.choices}
     said |= {metric.name: 17 for metric in about.run.metrics if metric.unit and scale_ends(metric.unit)}

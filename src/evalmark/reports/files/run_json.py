@@ -11,35 +11,35 @@ from evalmark.stats.inference.intervals import Share
 from evalmark.stats.summary.gate import GateVerdict, summary_and_verdict
 from evalmark.stats.summary.summary import JudgeAgreement, MetricSummary, RepeatFigures, Summary, TrialCounts
 
-from .comparison_json import comparison_of
-from .json_values import as_text, finite, interval_of
-from .options import PLAIN, Options
+from .comparison_json import comparison_values
+from .json_values import finite_number, interval_values, json_line
+from .options import DEFAULT_OPTIONS, ReportOptions
 
 FORMAT = {"format": "evalmark-run", "version": 3}
 
 
-def as_json(run: Run, summary: Summary | None = None, options: Options = PLAIN) -> Iterator[str]:
+def as_json(run: Run, summary: Summary | None = None, options: ReportOptions = DEFAULT_OPTIONS) -> Iterator[str]:
     """The whole run as one JSON document, one result a line inside it."""
     summary, verdict = summary_and_verdict(run, summary)
     head = FORMAT | {"run": _head(run, options), "summary": _summary(summary, options), "gate": _gate(verdict)}
     if options.comparison is not None:
-        head["comparison"] = comparison_of(options.comparison)
-    yield as_text(head)[:-1] + ',"results":['
+        head["comparison"] = comparison_values(options.comparison)
+    yield json_line(head)[:-1] + ',"results":['
     for index, result in enumerate(run.results):
-        yield (",\n" if index else "\n") + as_text(_result(result, options))
+        yield (",\n" if index else "\n") + json_line(_result(result, options))
     yield "\n]}\n"
 
 
-def as_jsonl(run: Run, summary: Summary | None = None, options: Options = PLAIN) -> Iterator[str]:
+def as_jsonl(run: Run, summary: Summary | None = None, options: ReportOptions = DEFAULT_OPTIONS) -> Iterator[str]:
     """A line for the run, one for each result, and one for the summary."""
-    yield as_text(FORMAT | {"kind": "run", "run": _head(run, options)}) + "\n"
+    yield json_line(FORMAT | {"kind": "run", "run": _head(run, options)}) + "\n"
     for result in run.results:
-        yield as_text({"kind": "result"} | _result(result, options)) + "\n"
+        yield json_line({"kind": "result"} | _result(result, options)) + "\n"
     summary, verdict = summary_and_verdict(run, summary)
-    yield as_text({"kind": "summary", "summary": _summary(summary, options), "gate": _gate(verdict)}) + "\n"
+    yield json_line({"kind": "summary", "summary": _summary(summary, options), "gate": _gate(verdict)}) + "\n"
 
 
-def _head(run: Run, options: Options) -> dict[str, Any]:
+def _head(run: Run, options: ReportOptions) -> dict[str, Any]:
     times = {"id": run.id, "created": run.created, "finished": run.finished} if options.times else {}
     spent = {"spending": plain(run.spending)} if options.times else {}
     return (
@@ -64,7 +64,7 @@ def _head(run: Run, options: Options) -> dict[str, Any]:
     )
 
 
-def _result(result: Result, options: Options) -> dict[str, Any]:
+def _result(result: Result, options: ReportOptions) -> dict[str, Any]:
     trial = result.trial
     return {
         "dataset": trial.dataset,
@@ -80,7 +80,7 @@ def _result(result: Result, options: Options) -> dict[str, Any]:
 
 
 def _case(case: Case) -> dict[str, Any]:
-    given = None if case.given is None else _output(case.given, PLAIN)
+    given = None if case.given is None else _output(case.given, DEFAULT_OPTIONS)
     more = {
         "examples": plain(case.examples),
         "history": plain(case.history),
@@ -97,10 +97,10 @@ def _case(case: Case) -> dict[str, Any]:
     } | _present(more)
 
 
-def _output(output: Output, options: Options) -> dict[str, Any]:
-    times = {"seconds": finite(output.seconds)} if options.times else {}
+def _output(output: Output, options: ReportOptions) -> dict[str, Any]:
+    times = {"seconds": finite_number(output.seconds)} if options.times else {}
     more = {
-        "waited": finite(output.waited) if options.times else None,
+        "waited": finite_number(output.waited) if options.times else None,
         "tool_calls": [_tool_call(call, options) for call in output.tool_calls],
         "transcript": [_event(event, options) for event in output.transcript],
         "usage": plain(output.usage) if options.times else None,
@@ -111,16 +111,16 @@ def _output(output: Output, options: Options) -> dict[str, Any]:
     return found | times | _present(more)
 
 
-def _event(event: Turn | ToolCall, options: Options) -> dict[str, Any]:
+def _event(event: Turn | ToolCall, options: ReportOptions) -> dict[str, Any]:
     """One event of a transcript, by its kind."""
     if isinstance(event, ToolCall):
         return {"kind": "tool call"} | _tool_call(event, options)
     return {"kind": "turn", "role": event.role, "content": plain(event.content)}
 
 
-def _tool_call(call: ToolCall, options: Options) -> dict[str, Any]:
+def _tool_call(call: ToolCall, options: ReportOptions) -> dict[str, Any]:
     found = {"name": call.name, "arguments": plain(call.arguments), "result": plain(call.result), "error": call.error}
-    times = {"started": call.started, "seconds": finite(call.seconds)} if options.times else {}
+    times = {"started": call.started, "seconds": finite_number(call.seconds)} if options.times else {}
     return found | _present({"id": call.id} | times)
 
 
@@ -129,7 +129,7 @@ def _score(score: Score) -> dict[str, Any]:
         "name": score.name,
         "status": score.status,
         "raw": plain(score.raw),
-        "value": finite(score.value),
+        "value": finite_number(score.value),
         "direction": score.direction,
         "passed": score.passed,
         "reason": score.reason,
@@ -141,7 +141,7 @@ def _present(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value not in (None, [], {}, "")}
 
 
-def _summary(summary: Summary, options: Options) -> dict[str, Any]:
+def _summary(summary: Summary, options: ReportOptions) -> dict[str, Any]:
     return {
         "status": summary.status,
         "missing": summary.missing,
@@ -171,12 +171,12 @@ def _repeats(found: RepeatFigures | None) -> dict[str, Any] | None:
         return None
     named = {"once": found.once, "any_of": found.any_of, "all_of": found.all_of}
     return {"k": found.any_of.k} | {
-        name: {"value": of.value, "n": of.n, "left_out": of.left_out, "interval": interval_of(of.interval)}
+        name: {"value": of.value, "n": of.n, "left_out": of.left_out, "interval": interval_values(of.interval)}
         for name, of in named.items()
     }
 
 
-def _tally(tally: TrialCounts, options: Options) -> dict[str, Any]:
+def _tally(tally: TrialCounts, options: ReportOptions) -> dict[str, Any]:
     times = {"seconds_median": tally.seconds_median, "seconds_p95": tally.seconds_p95} if options.times else {}
     if options.times and tally.waited_median is not None:
         times["waited_median"] = tally.waited_median
@@ -207,10 +207,10 @@ def _metric(metric: MetricSummary) -> dict[str, Any]:
         "unit": metric.unit,
         "n": metric.n,
         "mean": metric.mean,
-        "interval": interval_of(metric.interval),
+        "interval": interval_values(metric.interval),
         "raw_mean": metric.raw_mean,
         "raw_unit": metric.raw_unit,
-        "raw_interval": interval_of(metric.raw_interval),
+        "raw_interval": interval_values(metric.raw_interval),
         "truths": metric.truths,
         "choices": dict(metric.choices),
         "bins": list(metric.bins),
@@ -236,19 +236,19 @@ def _agreement(found: JudgeAgreement) -> dict[str, Any]:
         "unit": found.unit,
         "n": found.n,
         "alpha": found.alpha,
-        "interval": interval_of(found.interval),
+        "interval": interval_values(found.interval),
         "most_common": found.most_common,
         "prevalence": found.prevalence,
         "mean": found.mean,
-        "mean_interval": interval_of(found.mean_interval),
+        "mean_interval": interval_values(found.mean_interval),
         "pairs": [
             {
                 "judges": list(pair.judges),
                 "same": _share(pair.same),
                 "kappa": pair.kappa,
-                "interval": interval_of(pair.interval),
+                "interval": interval_values(pair.interval),
                 "difference": pair.difference,
-                "difference_interval": interval_of(pair.difference_interval),
+                "difference_interval": interval_values(pair.difference_interval),
             }
             for pair in found.pairs
         ],
@@ -258,7 +258,7 @@ def _agreement(found: JudgeAgreement) -> dict[str, Any]:
 def _share(share: Share | None) -> dict[str, Any] | None:
     if share is None:
         return None
-    return {"passed": share.passed, "n": share.n, "value": share.value, "interval": interval_of(share.interval)}
+    return {"passed": share.passed, "n": share.n, "value": share.value, "interval": interval_values(share.interval)}
 
 
 def _gate(verdict: GateVerdict) -> dict[str, Any]:

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from evalmark.core.values.run import Run
 from evalmark.reports.text.target_overview import (
-    Cell,
-    Column,
+    OverviewCell,
+    OverviewColumn,
     difference_lines,
     differences_title,
     disagreement_lines,
@@ -16,12 +16,12 @@ from evalmark.reports.text.target_overview import (
 from evalmark.stats.summary.summary import Summary
 from evalmark.stats.summary.target_overview import Overview, overview
 
-from .markdown import listed, safe
+from .markdown import markdown_list, markdown_text
 
 _AGAINST = "Judge against machine, on rules that both have looked at"
 
 
-def overview_of(run: Run, summary: Summary) -> Overview | None:
+def split_overview(run: Run, summary: Summary) -> Overview | None:
     """The overview of a run with several targets whose tests are split; None for any other, most of which read no results."""
     if len({group.target for group in summary.groups}) < 2:
         return None
@@ -35,37 +35,37 @@ def overview_in_markdown(run: Run, found: Overview | None) -> Iterator[str]:
         return
     columns = overview_columns(found)
     yield "### Side by side\n\n"
-    yield "| " + " | ".join(safe(column.heading) for column in columns) + " |\n"
+    yield "| " + " | ".join(markdown_text(column.heading) for column in columns) + " |\n"
     yield "|:--" + "|--:" * (len(columns) - 1) + "|\n"
     for row in _rows(columns):
         yield "| " + " | ".join(_in_markdown(cell) for cell in row) + " |\n"
-    yield "\n" + " ".join(map(safe, overview_remarks(found))) + "\n\n"
+    yield "\n" + " ".join(map(markdown_text, overview_remarks(found))) + "\n\n"
     lines = difference_lines(found)
-    yield f"{safe(_sentence(found))}\n\n" if lines else ""
-    yield from listed("", lines)
+    yield f"{markdown_text(_sentence(found))}\n\n" if lines else ""
+    yield from markdown_list("", lines)
     if against := disagreement_lines(run):
         yield f"{_AGAINST}:\n\n"
-        yield from listed("", against)
+        yield from markdown_list("", against)
 
 
-class Sides(NamedTuple):
+class OverviewTables(NamedTuple):
     """The same for a page."""
 
-    columns: Sequence[Column]
-    rows: Sequence[tuple[Cell, ...]]
+    columns: Sequence[OverviewColumn]
+    rows: Sequence[tuple[OverviewCell, ...]]
     remarks: Sequence[str]
     lines: Sequence[tuple[str, Sequence[tuple[str, str]]]]
     """Sentences, each behind what it is about, under what they say."""
 
 
-def side_by_side(run: Run, found: Overview | None) -> Sides | None:
+def overview_tables(run: Run, found: Overview | None) -> OverviewTables | None:
     """What a page shows of an overview; None without one."""
     if found is None:
         return None
     columns = overview_columns(found)
     against = disagreement_lines(run)
     lines = [(_sentence(found), difference_lines(found)), (f"{_AGAINST}:", against)]
-    return Sides(columns, list(_rows(columns)), overview_remarks(found), lines)
+    return OverviewTables(columns, list(_rows(columns)), overview_remarks(found), lines)
 
 
 def _sentence(found: Overview) -> str:
@@ -73,9 +73,9 @@ def _sentence(found: Overview) -> str:
     return f"{title[0].upper()}{title[1:]}:"
 
 
-def _rows(columns: list[Column]) -> Iterator[tuple[Cell, ...]]:
+def _rows(columns: list[OverviewColumn]) -> Iterator[tuple[OverviewCell, ...]]:
     return zip(*(column.cells for column in columns), strict=True)
 
 
-def _in_markdown(cell: Cell) -> str:
-    return safe(cell.said) + (f"<br><sub>{safe(cell.below)}</sub>" if cell.below else "")
+def _in_markdown(cell: OverviewCell) -> str:
+    return markdown_text(cell.said) + (f"<br><sub>{markdown_text(cell.below)}</sub>" if cell.below else "")

@@ -9,10 +9,10 @@ from itertools import chain
 from typing import NamedTuple
 
 from evalmark.core.text import one_line
-from evalmark.reports.html.escaping import LONGEST, Text, changed, segments, visible
-from evalmark.reports.text.word_changes import word_changes, woven
+from evalmark.reports.html.escaping import LONGEST, PageText, segments, visible, wrap_change
+from evalmark.reports.text.word_changes import merge_changes, word_changes
 
-from .case_rows import Part, Row
+from .case_rows import ReportRow, TextPart
 
 SHARED = 200
 """A text of so many characters stands on a page once, wherever else it is met."""
@@ -27,7 +27,7 @@ _LEAST = 40
 _ELEMENTS = {"gone": "del", "new": "ins"}
 
 
-class Measured(NamedTuple):
+class TextLimits(NamedTuple):
     """What there is to show, and how much of it there is room for."""
 
     longest: int
@@ -38,7 +38,7 @@ class Measured(NamedTuple):
     """Marks of texts that several rows show."""
 
 
-class Shown(NamedTuple):
+class FittedText(NamedTuple):
     """A text as the page has it."""
 
     pieces: list[tuple[str, str]]
@@ -50,7 +50,7 @@ class Shown(NamedTuple):
     note: str = ""
 
 
-def measured(rows: Iterable[Row], room: int) -> Measured:
+def text_limits(rows: Iterable[ReportRow], room: int) -> TextLimits:
     """How long texts may be so that all rows take at most `room` bytes, cut evenly: the longest first."""
     met: Counter[bytes] = Counter()
     sizes: dict[int, list[int]] = {}
@@ -69,7 +69,7 @@ def measured(rows: Iterable[Row], room: int) -> Measured:
                     found[1] += _size(text.shown)
     longest = _longest(sizes, room)
     cut = sum(n for length, (n, _) in sizes.items() if length > longest)
-    return Measured(longest, cut, frozenset(mark for mark, n in met.items() if n > 1))
+    return TextLimits(longest, cut, frozenset(mark for mark, n in met.items() if n > 1))
 
 
 def _longest(sizes: dict[int, list[int]], room: int) -> int:
@@ -84,7 +84,7 @@ def _longest(sizes: dict[int, list[int]], room: int) -> int:
     return low
 
 
-def _around(row: Row) -> int:
+def _around(row: ReportRow) -> int:
     """Bytes of a row but for the texts that are cut."""
     said = [row.name, row.asked, row.answer, *row.tags, *(cell.said + cell.kind for cell in row.cells)]
     for part in row.parts:
@@ -98,7 +98,7 @@ def _size(text: str) -> int:
     return len(escape(visible(text)).encode())
 
 
-def _mark(text: Text) -> bytes | None:
+def _mark(text: PageText) -> bytes | None:
     """By which a long text is known again; None for a short one."""
     if text.length < SHARED:
         return None
@@ -106,30 +106,30 @@ def _mark(text: Text) -> bytes | None:
 
 
 @dataclass(slots=True)
-class Fitting:
+class TextFitter:
     """Gives each text as the page has it: cut, marked, and once."""
 
-    measured: Measured
+    limits: TextLimits
     _anchors: dict[bytes, str] = field(default_factory=dict)
 
-    def __call__(self, part: Part) -> Shown:
+    def __call__(self, part: TextPart) -> FittedText:
         """The text of a part; the first of several that are the same has an id, to which the others point."""
-        text, longest = part.text, self.measured.longest
+        text, longest = part.text, self.limits.longest
         if part.before is not None:
-            changes = woven(word_changes(part.before.shown[:longest], text.shown[:longest]))
-            pieces = [changed(said, _ELEMENTS[kind]) if kind else [(said, "")] for said, kind in changes]
-            return Shown([*chain.from_iterable(pieces)], note=self._note(text, longest))
+            changes = merge_changes(word_changes(part.before.shown[:longest], text.shown[:longest]))
+            pieces = [wrap_change(said, _ELEMENTS[kind]) if kind else [(said, "")] for said, kind in changes]
+            return FittedText([*chain.from_iterable(pieces)], note=self._note(text, longest))
         cut = text.shown[:longest]
         if part.unsupported:
             marked = segments(cut, part.unsupported)
-            return Shown([(p.text, "mark" if p.is_marked else "") for p in marked], note=self._note(text, longest))
+            return FittedText([(p.text, "mark" if p.is_marked else "") for p in marked], note=self._note(text, longest))
         mark = _mark(text)
-        if mark is None or mark not in self.measured.shared:
-            return Shown([(cut, "")], note=self._note(text, longest))
+        if mark is None or mark not in self.limits.shared:
+            return FittedText([(cut, "")], note=self._note(text, longest))
         if mark in self._anchors:
-            return Shown([(one_line(cut, _EXCERPT), "")], points=self._anchors[mark])
+            return FittedText([(one_line(cut, _EXCERPT), "")], points=self._anchors[mark])
         self._anchors[mark] = f"t{len(self._anchors)}"
-        return Shown([(cut, "")], self._anchors[mark], note=self._note(text, longest))
+        return FittedText([(cut, "")], self._anchors[mark], note=self._note(text, longest))
 
-    def _note(self, text: Text, longest: int) -> str:
+    def _note(self, text: PageText, longest: int) -> str:
         return f"{min(longest, len(text.shown)):,} of {text.length:,} characters" if text.length > longest else ""

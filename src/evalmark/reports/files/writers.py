@@ -1,13 +1,21 @@
 """Which report a file's ending asks for."""
 
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
 from evalmark.core.errors import ConfigError
+from evalmark.core.values.run import Run
+from evalmark.inputs.documents.whole import write_whole
+from evalmark.stats.comparison.change import Comparison
+from evalmark.stats.comparison.flip_examples import FlipExample
+from evalmark.stats.summary.summary import Summary
 
+from .comparison_json import comparison_as_json
+from .comparison_markdown import comparison_in_markdown
 from .junit import as_junit
-from .options import Writer
+from .options import DEFAULT_OPTIONS, ReportOptions, Writer
 from .run_csv import as_csv
 from .run_html import as_html
 from .run_json import as_json, as_jsonl
@@ -51,3 +59,54 @@ def writer_for(path: Path | str, kind: str | None = None) -> Writer:
     if wanted is not None:
         return wanted
     raise ConfigError(f"{path}: no report has this ending. Use one of {' '.join(WRITERS)}.")
+
+
+COMPARISON_WRITERS: Mapping[str, Callable[..., Iterator[str]]] = MappingProxyType(
+    {".json": comparison_as_json, ".md": comparison_in_markdown}
+)
+"""`write(comparison, pairs=())` by the ending that asks for it."""
+
+
+def comparison_writer_for(path: Path | str) -> Callable[..., Iterator[str]]:
+    """The report that a file's ending asks for.
+
+    Raises:
+        ConfigError: no report of a comparison has this ending.
+    """
+    ending = Path(path).suffix.lower()
+    if ending not in COMPARISON_WRITERS:
+        raise ConfigError(f"{path}: no report of a comparison has this ending. Use {' or '.join(COMPARISON_WRITERS)}.")
+    return COMPARISON_WRITERS[ending]
+
+
+def save(
+    run: Run,
+    path: str | os.PathLike[str],
+    summary: Summary | None = None,
+    options: ReportOptions = DEFAULT_OPTIONS,
+    kind: str | None = None,
+) -> None:
+    """Write a run as the report that the file's ending asks for; an older file stays until the new one is whole.
+
+    `kind` is a word such as `html`, for a file whose ending says nothing. JSON, Markdown and HTML also say how the run
+    compares with an earlier one, where the options hold a `comparison`.
+
+    Raises:
+        ConfigError: no report has this ending, or the kind is another one.
+        EvalmarkError: the file cannot be written; the older one is untouched.
+    """
+    file = Path(path)
+    write = writer_for(file, kind)
+    write_whole(file, write(run, summary, options), "report")
+
+
+def save_comparison(found: Comparison, path: str | os.PathLike[str], pairs: Sequence[FlipExample] = ()) -> None:
+    """Write a comparison as the report that the file's ending asks for, with the texts of `pairs`.
+
+    Raises:
+        ConfigError: no report of a comparison has this ending.
+        EvalmarkError: the file cannot be written; the older one is untouched.
+    """
+    file = Path(path)
+    write = comparison_writer_for(file)
+    write_whole(file, write(found, pairs), "report")

@@ -1,7 +1,10 @@
 """How far judges can be relied on: what they agree on with people and with each other, and whether they say it twice."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import product
+
+from markupsafe import Markup
 
 from evalmark.core.text import one_line
 from evalmark.reports.text import titles
@@ -10,29 +13,86 @@ from evalmark.stats.calibration.labelled_scores import MetricSeparation
 from evalmark.stats.inference.intervals import Interval, Share, wilson
 from evalmark.stats.summary.summary import JudgeAgreement, Summary, SummaryGroup
 
-from .svg import Drawn, sentence
-from .whiskers import Whisker, whisker_picture
+from .svg import RIGHT, WIDE, Figure, Unit, axis, extent, path, sentences, shape, svg, text_element, x_axis
+
+_ROW, _TOP, _SIDE = 34, 8, 14
+_LONGEST = 50
+"""Characters of a name above its row."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntervalRow:
+    """A figure with its interval."""
+
+    name: str
+    value: float | None
+    """None where it says nothing; its row then says so."""
+    interval: Interval | None
+    is_second: bool = False
+    """Whether it is of another kind than the others, and has a hollow square in the place of the dot."""
+
+
+def draw_intervals(rows: Sequence[IntervalRow], title: str, told: str, *, unit: Unit = "", of: str = "") -> Markup:
+    """A row for each figure, with a line at 0 where that is within; nothing without rows.
+
+    `of` says below the axis what the figures are. The axis goes to 1, and below 0 only where a figure does.
+    """
+    if not rows:
+        return Markup()
+    known = [n for row in rows for n in _numbers(row)]
+    across = axis(min(0.0, *known, 0.0), max(1.0, *known, 1.0), (_SIDE, WIDE - RIGHT), unit=unit)
+    bottom = _TOP + _ROW * len(rows) + 6
+    parts = [path("grid", (across.at(tick), _TOP), (across.at(tick), bottom)) for tick in across.ticks]
+    if across.low < 0:
+        parts.append(path("luck", (across.at(0), _TOP), (across.at(0), bottom)))
+    for number, row in enumerate(rows):
+        y = float(_TOP + _ROW * number)
+        parts.append(text_element(_SIDE, y + 10, one_line(row.name, _LONGEST), "named"))
+        parts += _marked(row, [across.at(n) for n in _numbers(row)], y + 23)
+    parts += x_axis(across, bottom, of)
+    return svg((WIDE, bottom + (40 if of else 24)), title, told, parts)
+
+
+def _numbers(row: IntervalRow) -> tuple[float, ...]:
+    return () if row.value is None else extent(row.value, row.interval)
+
+
+def _marked(row: IntervalRow, places: Sequence[float], y: float) -> list[Markup]:
+    if not places:
+        return [text_element(_SIDE, y + 4, "says nothing, as all verdicts are the same", "word")]
+    parts = []
+    if len(places) == 3:
+        _, low, high = places
+        parts.append(path("whisker", (low, y), (high, y)))
+        parts += [path("whisker", (end, y - 4), (end, y + 4)) for end in (low, high)]
+    x = places[0]
+    if row.is_second:
+        parts.append(shape("rect", "hollow", x=x - 4, y=y - 4, width=8.0, height=8.0))
+    else:
+        parts.append(shape("circle", "dot", cx=x, cy=y, r=4.0))
+    return parts
+
 
 _HEADS = ("", "agree", "kappa", "95 % interval", "alpha", "95 % interval", "outputs")
 _CONFUSION = ("good, passed", "good, failed", "bad, passed", "bad, failed")
 _GAPS = (GAP,) * len(_CONFUSION)
 
 
-def agreement_drawn(
+def draw_agreement(
     separated: Sequence[MetricSeparation], agreements: Sequence[JudgeAgreement], source: str
-) -> Drawn | None:
+) -> Figure | None:
     """Cohen's kappa of each metric and `source`, as a dot, and of every two judges, as a square; None without any."""
     found = [*(_of_source(one, source) for one in separated if one.compared.confusion.n), *_of_judges(agreements)]
     if not found:
         return None
     title = f"Agreement beyond luck, with {source}" if any(not w.is_second for w, _ in found) else "Agreement of judges"
-    told = sentence(
+    told = sentences(
         *(f"{w.name}: kappa {_number(w.value)}{_around(w.interval)}" for w, _ in found),
         "1 is always the same, 0 as often as luck has it",
     )
     drawn = [whisker for whisker, _ in found if not whisker.name.startswith("all ")]
-    return Drawn(
-        picture=whisker_picture(drawn, title, told, of="Cohen's kappa"),
+    return Figure(
+        picture=draw_intervals(drawn, title, told, of="Cohen's kappa"),
         heads=(*_HEADS, *_CONFUSION) if separated else _HEADS,
         rows=tuple(row if separated else row[: len(_HEADS)] for _, row in found),
         notes=tuple(_notes(drawn, agreements)),
@@ -40,7 +100,7 @@ def agreement_drawn(
     )
 
 
-def _notes(drawn: Sequence[Whisker], agreements: Sequence[JudgeAgreement]) -> Iterator[str]:
+def _notes(drawn: Sequence[IntervalRow], agreements: Sequence[JudgeAgreement]) -> Iterator[str]:
     if any(pair.kappa is not None for found in agreements if found.level != "nominal" for pair in found.pairs):
         yield "Of judges who give numbers, kappa counts how far they are apart, squared; `agree` is the very same number."
     for one in drawn:
@@ -48,7 +108,7 @@ def _notes(drawn: Sequence[Whisker], agreements: Sequence[JudgeAgreement]) -> It
             yield f"{one.name}: no interval, {one.interval.method.removeprefix('none: ')}."
 
 
-def _of_source(one: MetricSeparation, source: str) -> tuple[Whisker, tuple[str, ...]]:
+def _of_source(one: MetricSeparation, source: str) -> tuple[IntervalRow, tuple[str, ...]]:
     found = one.compared
     table = found.confusion
     name = f"{one_line(one.metric.name, 40)} and {source}"
@@ -63,10 +123,10 @@ def _of_source(one: MetricSeparation, source: str) -> tuple[Whisker, tuple[str, 
         f"{table.n:,}",
         *(f"{n:,}" for n in counts),
     )
-    return Whisker(name=name, value=found.kappa, interval=found.kappa_interval), row
+    return IntervalRow(name=name, value=found.kappa, interval=found.kappa_interval), row
 
 
-def _of_judges(agreements: Sequence[JudgeAgreement]) -> Iterator[tuple[Whisker, tuple[str, ...]]]:
+def _of_judges(agreements: Sequence[JudgeAgreement]) -> Iterator[tuple[IntervalRow, tuple[str, ...]]]:
     for found in agreements:
         base = one_line(found.base, 30)
         for pair in found.pairs:
@@ -74,15 +134,15 @@ def _of_judges(agreements: Sequence[JudgeAgreement]) -> Iterator[tuple[Whisker, 
             name = f"{base}: {first} and {second}"
             agree, n = percent(pair.same.value), f"{pair.same.n:,}"
             row = (name, agree, _number(pair.kappa), _ends(pair.interval), GAP, GAP, n, *_GAPS)
-            yield Whisker(name=name, value=pair.kappa, interval=pair.interval, is_second=True), row
+            yield IntervalRow(name=name, value=pair.kappa, interval=pair.interval, is_second=True), row
         if len(found.judges) > 2:
             name = f"all {len(found.judges)} judges of {base}"
             alpha = (_number(found.alpha), _ends(found.interval))
             row = (name, GAP, GAP, GAP, *alpha, f"{found.n:,}", *_GAPS)
-            yield Whisker(name=name, value=None, interval=None, is_second=True), row
+            yield IntervalRow(name=name, value=None, interval=None, is_second=True), row
 
 
-def flips_drawn(summary: Summary) -> Drawn | None:
+def draw_flips(summary: Summary) -> Figure | None:
     """How often a verdict changed though nothing else did, each share with its interval; None where nothing came twice."""
     found = list(_flips(summary))
     if not found:
@@ -91,10 +151,10 @@ def flips_drawn(summary: Summary) -> Drawn | None:
     rows = tuple(
         (name, f"{one.passed:,} of {one.n:,}", percent(one.value), share_interval(one.interval)) for name, one in found
     )
-    whiskers = [Whisker(name=name, value=one.value, interval=one.interval) for name, one in found]
-    told = sentence(*(f"{name}: {of}, {share} ({around})" for name, of, share, around in rows))
-    return Drawn(
-        picture=whisker_picture(whiskers, title, told, unit="share", of="changed"),
+    whiskers = [IntervalRow(name=name, value=one.value, interval=one.interval) for name, one in found]
+    told = sentences(*(f"{name}: {of}, {share} ({around})" for name, of, share, around in rows))
+    return Figure(
+        picture=draw_intervals(whiskers, title, told, unit="share", of="changed"),
         heads=("", "changed", "share", "95 % interval"),
         rows=rows,
         about=title,
@@ -124,7 +184,7 @@ def _of(group: SummaryGroup, summary: Summary, word: str) -> str:
     if len(summary.groups) < 2:
         return ""
     one = len({(other.dataset, other.mode, other.left_out) for other in summary.groups}) == 1
-    return f" {word} {one_line(group.target, 60) if one else titles.title(group, summary)}"
+    return f" {word} {one_line(group.target, 60) if one else titles.group_title(group, summary)}"
 
 
 def _number(value: float | None) -> str:

@@ -1,6 +1,7 @@
 """What the targets of a run cost beside how good they are; what is not known is said and not drawn."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -8,15 +9,129 @@ from markupsafe import Markup
 from evalmark.core.money import money
 from evalmark.core.text import one_line
 from evalmark.core.values.words import count
-from evalmark.reports.text.numbers import GAP
+from evalmark.reports.text.numbers import DASH, GAP
 from evalmark.stats.inference.intervals import Interval
 from evalmark.stats.summary.pareto import TargetCost, pareto_optimal
 from evalmark.stats.summary.summary import Summary
 
-from .axes import Unit
-from .scatter import Point, scatter_drawn
-from .svg import Drawn
-from .trend_points import BY_RATE
+from .svg import (
+    BOTTOM,
+    LEFT,
+    RIGHT,
+    TOP,
+    Axis,
+    Box,
+    Figure,
+    PointLabel,
+    Unit,
+    axis,
+    box_around,
+    extent,
+    label_element,
+    path,
+    place_labels,
+    sentences,
+    shape,
+    svg,
+    value_text,
+    x_axis,
+    y_axis,
+)
+from .trend_chart import BY_RATE
+
+WIDE, HIGH = 480, 320
+_MARK = 5.0
+_LONGEST, _SHORT = 26, 12
+"""Characters of a name on the picture, the second where there is little room; the table has all of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostPoint:
+    """A target."""
+
+    name: str
+    cost: float
+    """US dollars for an answer."""
+    quality: float
+    interval: Interval | None
+    is_best: bool
+    """Whether no other costs less and is as good, or costs as much and is better."""
+
+
+def draw_scatter(points: Sequence[CostPoint], quality: str, *, unit: Unit = "", lower: bool = False) -> Figure | None:
+    """Cost to the right, quality upwards with its interval; what is not beaten is filled and joined by a line.
+
+    `quality` says what is good; with `lower`, less of it is better. None without points.
+    """
+    if not points:
+        return None
+    across = axis(0, max(p.cost for p in points), (LEFT, WIDE - RIGHT - 20), unit="dollars", most=5)
+    known = [n for p in points for n in extent(p.quality, p.interval)]
+    up = axis(min(known), max(known), (HIGH - BOTTOM, TOP), unit=unit)
+    parts = y_axis(up, LEFT, WIDE - RIGHT, quality + (" (lower is better)" if lower else ""))
+    parts += x_axis(across, HIGH - BOTTOM, "US dollars for an answer")
+    best = sorted((p for p in points if p.is_best), key=lambda p: (p.cost, p.quality))
+    if len(best) > 1:
+        parts.append(path("front", *((across.at(p.cost), up.at(p.quality)) for p in best)))
+    for point in points:
+        parts += _marked(point, across, up)
+    taken = [box for point in points for box in _taken(point, across, up)]
+    named = _named(points, across, up, taken)
+    parts += named
+    hidden = len(points) - len(named)
+    title = f"Cost against {quality}"
+    told = sentences(
+        *(f"{p.name}: {money(p.cost)} for an answer, {value_text(p.quality, unit)}" for p in points[:12]),
+        f"not beaten on both: {', '.join(p.name for p in best)}",
+    )
+    return Figure(
+        picture=svg((WIDE, HIGH), title, told, parts, "large"),
+        heads=("target", "cost of an answer", quality, "95 % interval", "beaten"),
+        rows=tuple(_row(p, unit) for p in points),
+        notes=(f"{count(hidden, 'target')} without a name, for want of room.",) if hidden else (),
+        about=title,
+    )
+
+
+def _named(points: Sequence[CostPoint], across: Axis, up: Axis, taken: Sequence[Box]) -> list[Markup]:
+    """The name of each target where there is room for it, for its beginning at least."""
+    held, parts = list(taken), []
+    for point in points:
+        for longest in (_LONGEST, _SHORT):
+            name = PointLabel(across.at(point.cost), up.at(point.quality), one_line(point.name, longest))
+            box = place_labels([name], held, Box(LEFT, TOP - 6, WIDE, HIGH - BOTTOM))[0]
+            if box is not None:
+                held.append(box)
+                parts.append(label_element(box, name.text))
+                break
+    return parts
+
+
+def _taken(point: CostPoint, across: Axis, up: Axis) -> list[Box]:
+    """The places of its mark and of its interval."""
+    x, heights = across.at(point.cost), [up.at(end) for end in extent(point.quality, point.interval)]
+    return [box_around(x, heights[0], _MARK), Box(x - 1.5, min(heights), x + 1.5, max(heights))]
+
+
+def _marked(point: CostPoint, across: Axis, up: Axis) -> list[Markup]:
+    x, y = across.at(point.cost), up.at(point.quality)
+    ends = extent(point.quality, point.interval)[1:]
+    parts = [path("whisker", (x, up.at(ends[0])), (x, up.at(ends[1])))] if len(ends) == 2 else []
+    if point.is_best:
+        return [*parts, shape("circle", "dot", point.name, cx=x, cy=y, r=_MARK)]
+    return [*parts, shape("rect", "hollow", point.name, x=x - 4, y=y - 4, width=8.0, height=8.0)]
+
+
+def _row(point: CostPoint, unit: Unit) -> tuple[str, ...]:
+    mark = "\u25cf" if point.is_best else "\u25a1"
+    ends = [value_text(end, unit) for end in extent(point.quality, point.interval)[1:]]
+    return (
+        f"{mark} {point.name}",
+        money(point.cost),
+        value_text(point.quality, unit),
+        f" {DASH} ".join(ends) if len(ends) == 2 else GAP,
+        "by none" if point.is_best else "yes",
+    )
 
 
 class Quality(NamedTuple):
@@ -50,7 +165,7 @@ def qualities(summary: Summary) -> Mapping[str, Quality]:
     return {name: quality for name, quality in found.items() if quality.figures}
 
 
-def cost_drawn(summary: Summary, worths: Sequence[TargetCost], name: str, quality: Quality) -> Drawn | None:
+def draw_costs(summary: Summary, worths: Sequence[TargetCost], name: str, quality: Quality) -> Figure | None:
     """The targets whose cost and quality are both known; None where there is none, or they were asked other cases."""
     if not are_comparable(summary):
         return None
@@ -58,10 +173,10 @@ def cost_drawn(summary: Summary, worths: Sequence[TargetCost], name: str, qualit
     drawn = [(worth, cost, value, interval) for worth, value, interval in known if (cost := worth.cost) is not None]
     best = pareto_optimal([(cost, value) for _, cost, value, _ in drawn], lower=quality.lower)
     points = [
-        Point(name=_name(worth), cost=cost, quality=value, interval=interval, is_best=is_best)
+        CostPoint(name=_name(worth), cost=cost, quality=value, interval=interval, is_best=is_best)
         for (worth, cost, value, interval), is_best in zip(drawn, best, strict=True)
     ]
-    return scatter_drawn(points, name, unit=quality.unit, lower=quality.lower)
+    return draw_scatter(points, name, unit=quality.unit, lower=quality.lower)
 
 
 def are_comparable(summary: Summary) -> bool:
@@ -72,9 +187,9 @@ def are_comparable(summary: Summary) -> bool:
     return len({frozenset(datasets) for datasets in asked.values()}) <= 1
 
 
-def cost_table(worths: Sequence[TargetCost]) -> Drawn:
+def cost_table(worths: Sequence[TargetCost]) -> Figure:
     """What the answers of each target cost, as far as it is known."""
-    return Drawn(
+    return Figure(
         picture=Markup(),
         heads=("target", "models", "answers", "price known", "cost of an answer", "of those known"),
         rows=tuple(

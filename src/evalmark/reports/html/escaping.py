@@ -17,7 +17,7 @@ _PICTURES = 0x2400
 """Where Unicode has pictures of the control characters."""
 
 
-class Text(NamedTuple):
+class PageText(NamedTuple):
     """A text of a page, and how long it was before it was cut."""
 
     shown: str
@@ -55,10 +55,10 @@ def _sign(found: re.Match[str]) -> str:
     return "\u2421" if code == 0x7F else f"\u27e8U+{code:04X}\u27e9"
 
 
-def text_of(value: Any) -> Text:
+def page_text(value: Any) -> PageText:
     """Any value as the text of a page: text as it is, all else as JSON, one entry a line where it is long."""
     whole = value if isinstance(value, str) else _json(value)
-    return Text(whole[:LONGEST], len(whole))
+    return PageText(whole[:LONGEST], len(whole))
 
 
 def _json(value: Any) -> str:
@@ -86,10 +86,10 @@ Segment(text='It sings.', is_marked=True)]
     return [*(part for part in cut if part.text), *(Segment(one, True) for one in wanted if one not in text)]
 
 
-def changed(text: str, element: str) -> list[tuple[str, str]]:
+def wrap_change(text: str, element: str) -> list[tuple[str, str]]:
     """A part of a text that another one has not, each piece with the element around it; blanks before a word have none.
 
-    >>> changed(" 3,000 m", "ins")
+    >>> wrap_change(" 3,000 m", "ins")
     [(' ', ''), ('3,000 m', 'ins')]
     """
     bare = text.lstrip()

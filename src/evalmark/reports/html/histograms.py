@@ -7,15 +7,31 @@ from markupsafe import Markup
 
 from evalmark.core.text import one_line
 from evalmark.core.values.words import count
-from evalmark.reports.text.calibration import STEP, bars_around
+from evalmark.reports.text.calibration import BIN_WIDTH, bin_counts
 from evalmark.reports.text.numbers import DASH
 from evalmark.stats.agreement.roc import Direction
 from evalmark.stats.summary.summary import MetricSummary
 
-from .axes import Axis, axis
-from .placing import width
-from .sparklines import spread_in_words
-from .svg import BOTTOM, HIGH, LEFT, RIGHT, TOP, WIDE, Drawn, along, path, sentence, shape, svg, upright, words
+from .sparklines import bin_rows
+from .svg import (
+    BOTTOM,
+    HIGH,
+    LEFT,
+    RIGHT,
+    TOP,
+    WIDE,
+    Axis,
+    Figure,
+    axis,
+    path,
+    sentences,
+    shape,
+    svg,
+    text_element,
+    text_width,
+    x_axis,
+    y_axis,
+)
 
 _END = 0.4
 """As much of the axis the name of a half may take."""
@@ -23,37 +39,37 @@ _SIGNS = {"higher": "\u2265", "lower": "\u2264"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Halves:
+class SplitScores:
     """The scores of outputs that are good and of those that are not, from 0 to 1."""
 
     good: Sequence[float]
     bad: Sequence[float]
     threshold: float | None
     direction: Direction
-    words: tuple[str, str] = ("liked", "disliked")
+    kind_names: tuple[str, str] = ("liked", "disliked")
     """What the two kinds are called."""
 
 
-def spread_drawn(metric: MetricSummary, where: str = "") -> Drawn | None:
+def draw_histogram(metric: MetricSummary, where: str = "") -> Figure | None:
     """How often scores lie in each of ten equal steps, with the threshold as a line; None without scores."""
     if not metric.bins:
         return None
     across = _scores(metric.low, metric.high)
     up = axis(0, max(metric.bins), (HIGH - BOTTOM, TOP), unit="count", most=5)
-    rows = spread_in_words(metric)
+    rows = bin_rows(metric)
     wide = metric.high / len(metric.bins) - metric.low / len(metric.bins)
-    parts = upright(up, LEFT, WIDE - RIGHT, "outputs")
+    parts = y_axis(up, LEFT, WIDE - RIGHT, "outputs")
     for number, (step, n) in enumerate(rows):
         left, right = (across.at(metric.low + wide * place) for place in (number, number + 1))
         if n:
             top = min(up.at(n), up.at(0) - 1.5)
             told = f"{step}: {n:,}"
             parts.append(_bar("bar", (left, right, top, up.at(0)), told))
-    parts += along(across, HIGH - BOTTOM, (metric.unit if metric.scale == "raw" else "") or "score")
+    parts += x_axis(across, HIGH - BOTTOM, (metric.unit if metric.scale == "raw" else "") or "score")
     limit = metric.threshold if metric.scale == "value" else None
     parts += _limit(across, limit, metric.direction, (TOP, HIGH - BOTTOM))
     most = max(rows, key=lambda row: row[1])
-    told = sentence(
+    told = sentences(
         f"{count(sum(metric.bins), 'score')} from {rows[0][0].split(' ')[0]} to {rows[-1][0].split(' ')[-1]}",
         f"most of them, {most[1]:,}, lie in {most[0]}",
         "" if limit is None else f"the dashed line is the threshold: {_limit_words(limit, metric.direction)} passes",
@@ -61,7 +77,7 @@ def spread_drawn(metric: MetricSummary, where: str = "") -> Drawn | None:
     )
     title = f"How the scores of {one_line(metric.name, 80)} spread{f', {where}' if where else ''}"
     left_out = metric.scored - metric.n
-    return Drawn(
+    return Figure(
         picture=svg((WIDE, HIGH), title, told, parts),
         heads=("score", "outputs"),
         rows=tuple((step, f"{n:,}") for step, n in rows),
@@ -72,7 +88,7 @@ def spread_drawn(metric: MetricSummary, where: str = "") -> Drawn | None:
     )
 
 
-def together(several: Sequence[MetricSummary]) -> MetricSummary | None:
+def merge_metrics(several: Sequence[MetricSummary]) -> MetricSummary | None:
     """One metric over datasets and targets, as far as its spread goes; None where the steps are not the same."""
     known = [metric for metric in several if metric.bins]
     ranges = {(metric.scale, metric.low, metric.high, len(metric.bins)) for metric in known}
@@ -88,7 +104,7 @@ def together(several: Sequence[MetricSummary]) -> MetricSummary | None:
     )
 
 
-def halves_drawn(found: Halves, name: str) -> Drawn | None:
+def draw_split_histogram(found: SplitScores, name: str) -> Figure | None:
     """Good outputs upwards, bad ones downwards, from 0 at the left to 1 at the right; None without any.
 
     Each half has a scale of its own: what counts is where they lie, and one kind is often much rarer than the other. No bar
@@ -100,42 +116,48 @@ def halves_drawn(found: Halves, name: str) -> Drawn | None:
     middle = (TOP + HIGH - BOTTOM) / 2
     across = axis(0, 1, (LEFT, WIDE - RIGHT))
     parts: list[Markup] = []
-    for counts, kind, word, end in ((good, "good", found.words[0], TOP), (bad, "bad", found.words[1], HIGH - BOTTOM)):
+    for counts, kind, word, end in (
+        (good, "good", found.kind_names[0], TOP),
+        (bad, "bad", found.kind_names[1], HIGH - BOTTOM),
+    ):
         up = axis(0, max(counts.values(), default=1), (middle, float(end)), unit="count", most=3)
         parts += [path("grid", (LEFT, up.at(tick)), (WIDE - RIGHT, up.at(tick))) for tick in up.ticks[1:]]
-        parts += [words(LEFT - 5, up.at(tick) + 4, said, anchor="end") for tick, said in _ticked(up)]
+        parts += [text_element(LEFT - 5, up.at(tick) + 4, said, anchor="end") for tick, said in _ticked(up)]
         for step, n in sorted(counts.items()):
             left, right = (across.at(edge) for edge in _edges(step, found))
             y = sorted((up.at(n), middle))
             told = f"{_step(step, found)}: {n:,} {word}"
             parts.append(_bar(kind, (left, right, y[0], y[1]), told))
     parts.append(path("axis", (LEFT, middle), (WIDE - RIGHT, middle)))
-    parts += along(across, HIGH - BOTTOM, "score")
+    parts += x_axis(across, HIGH - BOTTOM, "score")
     parts += _limit(across, found.threshold, found.direction, (TOP, HIGH - BOTTOM))
-    parts.append(_called(good, found, f"{found.words[0]} ({len(found.good):,})", TOP + 9))
-    parts.append(_called(bad, found, f"{found.words[1]} ({len(found.bad):,})", HIGH - BOTTOM - 5))
-    title = f"Scores of {one_line(name, 80)}, {found.words[0]} against {found.words[1]}"
+    parts.append(_called(good, found, f"{found.kind_names[0]} ({len(found.good):,})", TOP + 9))
+    parts.append(_called(bad, found, f"{found.kind_names[1]} ({len(found.bad):,})", HIGH - BOTTOM - 5))
+    title = f"Scores of {one_line(name, 80)}, {found.kind_names[0]} against {found.kind_names[1]}"
     rows = tuple(
         (_step(step, found), f"{good.get(step, 0):,}", f"{bad.get(step, 0):,}") for step in sorted({*good, *bad})
     )
-    return Drawn(
-        picture=svg((WIDE, HIGH), title, _told(found), parts), heads=("score", *found.words), rows=rows, about=title
+    return Figure(
+        picture=svg((WIDE, HIGH), title, _told(found), parts),
+        heads=("score", *found.kind_names),
+        rows=rows,
+        about=title,
     )
 
 
-def _called(counts: Mapping[int, int], found: Halves, said: str, y: float) -> Markup:
+def _called(counts: Mapping[int, int], found: SplitScores, said: str, y: float) -> Markup:
     """What a half is called, at the end of the axis where its bars are lower."""
     middles = {step: sum(_edges(step, found)) / 2 for step in counts}
     left = max((n for step, n in counts.items() if middles[step] < _END), default=0)
     right = max((n for step, n in counts.items() if middles[step] > 1 - _END), default=0)
     if left <= right:
-        return words(LEFT + 4, y, said, "named")
-    return words(WIDE - RIGHT - 4, y, said, "named", "end")
+        return text_element(LEFT + 4, y, said, "named")
+    return text_element(WIDE - RIGHT - 4, y, said, "named", "end")
 
 
-def _bars(values: Sequence[float], found: Halves) -> Mapping[int, int]:
+def _bars(values: Sequence[float], found: SplitScores) -> Mapping[int, int]:
     """How many values lie in each step; those at the very end of the scale in the step that ends there."""
-    counts = dict(bars_around(values, found.threshold, found.direction))
+    counts = dict(bin_counts(values, found.threshold, found.direction))
     for step in sorted(counts):
         low, high = _edges(step, found)
         inner = step + 1 if found.direction == "lower" else step - 1
@@ -144,10 +166,10 @@ def _bars(values: Sequence[float], found: Halves) -> Mapping[int, int]:
     return counts
 
 
-def _told(found: Halves) -> str:
-    good, bad = found.words
+def _told(found: SplitScores) -> str:
+    good, bad = found.kind_names
     passes = "" if found.threshold is None else f"{_limit_words(found.threshold, found.direction)} passes"
-    return sentence(
+    return sentences(
         f"scores of {count(len(found.good), 'output')} that are {good} above the line, of {len(found.bad):,} that are "
         f"{bad} below it, each with a scale of its own",
         f"the dashed line is the threshold: {passes}" if passes else "there is no threshold",
@@ -176,21 +198,21 @@ def _limit(across: Axis, limit: float | None, direction: str, ends: tuple[float,
         return []
     x = across.at(limit)
     said = _limit_words(limit, direction)
-    half = width(said) / 2
+    half = text_width(said) / 2
     at = min(WIDE - half, max(half, x))
-    return [path("cut", (x, ends[0]), (x, ends[1])), words(at, ends[0] - 4, said, "named", "middle")]
+    return [path("cut", (x, ends[0]), (x, ends[1])), text_element(at, ends[0] - 4, said, "named", "middle")]
 
 
 def _limit_words(limit: float, direction: str) -> str:
     return f"{_SIGNS[direction]} {limit:g}"
 
 
-def _edges(step: int, found: Halves) -> tuple[float, float]:
+def _edges(step: int, found: SplitScores) -> tuple[float, float]:
     start = found.threshold or 0.0
-    low, high = (min(1.0, max(0.0, start + STEP * place)) for place in (step, step + 1))
+    low, high = (min(1.0, max(0.0, start + BIN_WIDTH * place)) for place in (step, step + 1))
     return low, high
 
 
-def _step(step: int, found: Halves) -> str:
+def _step(step: int, found: SplitScores) -> str:
     low, high = _edges(step, found)
     return f"{low:z.3g} {DASH} {high:z.3g}"

@@ -12,57 +12,55 @@ from evalmark.core.money import money, spent_lines
 from evalmark.core.text import one_line, unwrap_single_input
 from evalmark.core.values.words import count
 from evalmark.reports.text import comparison
-from evalmark.reports.text.audit import beyond_luck
-from evalmark.reports.text.calibration import calibration_title, labels_beside, promise_lines, threshold_of
+from evalmark.reports.text.audit import agreement_text
+from evalmark.reports.text.calibration import calibration_title, promise_lines, threshold_text, unused_labels
 from evalmark.reports.text.judges import all_remarks, worst_rows
 from evalmark.reports.text.numbers import (
     GAP,
-    behind,
-    centre,
     duration,
+    mean_interval,
+    mean_text,
+    mean_unit,
     percent,
     share_interval,
-    so_many,
-    spread,
-    time_taken,
+    share_with_interval,
+    time_text,
 )
-from evalmark.reports.text.raised import raised_at, traceback_of
-from evalmark.reports.text.titles import commit_of, facts, origin, title
+from evalmark.reports.text.titles import group_title, run_facts, run_origin, short_commit
 from evalmark.reports.text.transcripts import steps_title, tokens_used
-from evalmark.reports.text.verdicts import endings, outcome
+from evalmark.reports.text.verdicts import gate_outcome, raised_at, score_kind, short_score, tally_text, traceback_of
 
 from . import sparklines
-from .differences import differences_picture
-from .escaping import changed, segments, text_of, visible
-from .keys import KEYS
-from .scores import kind_of, short
+from .assets import SHORTCUTS
+from .escaping import page_text, segments, visible, wrap_change
+from .sparklines import draw_differences
 
 _FOLDER = Path(__file__).parent / "templates"
 _MARKS = {"pass": "✓", "fail": "✗", "error": "!", "unscored": "?", "ungated": "·", "skipped": GAP}
 _WORDS = {"pass": "passed", "fail": "failed"}
 
-WORDING = (
+REPORT_TEXT = (
     all_remarks,
-    behind,
-    beyond_luck,
+    mean_unit,
+    agreement_text,
     calibration_title,
-    centre,
-    commit_of,
-    endings,
-    facts,
-    labels_beside,
-    origin,
-    outcome,
+    mean_text,
+    short_commit,
+    tally_text,
+    run_facts,
+    unused_labels,
+    run_origin,
+    gate_outcome,
     promise_lines,
     raised_at,
     share_interval,
-    so_many,
+    share_with_interval,
     spent_lines,
-    spread,
+    mean_interval,
     steps_title,
-    threshold_of,
-    time_taken,
-    title,
+    threshold_text,
+    time_text,
+    group_title,
     tokens_used,
     traceback_of,
     worst_rows,
@@ -70,7 +68,7 @@ WORDING = (
 """What templates call by its name."""
 
 
-def environment(folder: Path, offered: Mapping[str, Any]) -> jinja2.Environment:
+def template_environment(folder: Path, offered: Mapping[str, Any]) -> jinja2.Environment:
     """The templates of a folder, `parts.html` beside them, and what they may call besides.
 
     Nothing foreign is ever a template, and everything foreign is escaped.
@@ -85,7 +83,7 @@ def environment(folder: Path, offered: Mapping[str, Any]) -> jinja2.Environment:
         auto_reload=False,
     )
     made.filters |= {
-        "text": text_of,
+        "text": page_text,
         "line": one_line,
         "bare": unwrap_single_input,
         "duration": duration,
@@ -98,19 +96,19 @@ def environment(folder: Path, offered: Mapping[str, Any]) -> jinja2.Environment:
         "when": lambda text: text.replace("T", " ").replace("+00:00", " UTC").replace("Z", " UTC"),
     }
     made.globals |= {
-        "wording": SimpleNamespace(**{found.__name__: found for found in WORDING}),
-        "pictures": sparklines,
+        "report_text": SimpleNamespace(**{found.__name__: found for found in REPORT_TEXT}),
+        "sparklines": sparklines,
         "segments": segments,
-        "changed": changed,
-        "short": short,
-        "kind_of": kind_of,
+        "wrap_change": wrap_change,
+        "short_score": short_score,
+        "score_kind": score_kind,
     }
-    made.globals |= {"compared": comparison, "differences_picture": differences_picture, "KEYS": KEYS}
+    made.globals |= {"comparison_text": comparison, "draw_differences": draw_differences, "SHORTCUTS": SHORTCUTS}
     made.globals |= offered
     return made
 
 
-def page(templates: jinja2.Environment, name: str, values: Mapping[str, Any]) -> str:
+def render_page(templates: jinja2.Environment, name: str, values: Mapping[str, Any]) -> str:
     """A page of a template; half surrogate pairs, which no browser could read, are signs by then."""
     return templates.get_template(name).render(values)
 

@@ -7,28 +7,28 @@ from evalmark.core.values.label import Label
 from evalmark.core.values.run import Metric, Run
 from evalmark.core.values.score import Result
 from evalmark.reports.text import titles
-from evalmark.reports.text.calibration import labels_beside
+from evalmark.reports.text.calibration import unused_labels
 from evalmark.stats.calibration.evidence import LabelEvidence, evidence_from_results
 from evalmark.stats.calibration.labelled_scores import LabelledScores
 from evalmark.stats.summary.pareto import CostCollector, PriceLookup, TargetCost
 from evalmark.stats.summary.summary import Summary
 
-from .agreement_chart import agreement_drawn
-from .histograms import spread_drawn, together
-from .separated import separated_drawn
-from .svg import Drawn
+from .agreement_chart import draw_agreement
+from .histograms import draw_histogram, merge_metrics
+from .roc import draw_separation
+from .svg import Figure
 
 _MOST = 12
 """Pictures of the spread of one metric, a dataset and target each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gathered:
+class ResultCharts:
     """What only the results of a run can tell."""
 
-    kinds: Mapping[str, tuple[Drawn | None, Drawn | None]]
+    kinds: Mapping[str, tuple[Figure | None, Figure | None]]
     """By metric, good outputs against bad ones."""
-    agreement: Drawn | None
+    agreement: Figure | None
     worths: tuple[TargetCost, ...]
     outputs: int
     """Of which it is known whether they are good."""
@@ -37,22 +37,22 @@ class Gathered:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
+class MetricCharts:
     """The pictures of one metric."""
 
     metric: Metric
-    whole: Drawn | None
+    whole: Figure | None
     """How all scores spread; None where datasets and targets have scores of different ranges."""
-    spreads: Sequence[tuple[str, Drawn]]
+    spreads: Sequence[tuple[str, Figure]]
     """The same for each dataset and target, where there are several."""
     left_out: int
-    halves: Drawn | None
-    roc: Drawn | None
+    halves: Figure | None
+    roc: Figure | None
 
 
-def sections_of(
-    run: Run, summary: Summary, kinds: Mapping[str, tuple[Drawn | None, Drawn | None]]
-) -> Iterator[Section]:
+def metric_charts(
+    run: Run, summary: Summary, kinds: Mapping[str, tuple[Figure | None, Figure | None]]
+) -> Iterator[MetricCharts]:
     """A section for each metric of a run, in its order."""
     metrics = _metrics(run)
     for name in summary.metric_names:
@@ -60,13 +60,13 @@ def sections_of(
         drawn = [
             (title, one)
             for group, metric in found
-            if (one := spread_drawn(metric, title := titles.title(group, summary)))
+            if (one := draw_histogram(metric, title := titles.group_title(group, summary)))
         ]
-        whole = together([metric for _, metric in found])
+        whole = merge_metrics([metric for _, metric in found])
         halves, roc = kinds.get(name, (None, None))
-        yield Section(
+        yield MetricCharts(
             metric=metrics.get(name) or Metric(name=name),
-            whole=None if whole is None else spread_drawn(whole),
+            whole=None if whole is None else draw_histogram(whole),
             spreads=drawn[:_MOST] if len(drawn) > 1 else (),
             left_out=max(0, len(drawn) - _MOST),
             halves=halves,
@@ -83,7 +83,9 @@ def _metrics(run: Run) -> Mapping[str, Metric]:
     return found
 
 
-def gathered(run: Run, summary: Summary, against: str, labels: Sequence[Label], prices: PriceLookup) -> Gathered:
+def result_charts(
+    run: Run, summary: Summary, against: str, labels: Sequence[Label], prices: PriceLookup
+) -> ResultCharts:
     """What the results of a run tell beyond its figures: held against a metric, or against what people say where `against` is empty.
 
     `labels` may hold labels on anything. Where nothing has to be looked for, no result is read.
@@ -99,12 +101,12 @@ def gathered(run: Run, summary: Summary, against: str, labels: Sequence[Label], 
             add(result)
     separated, by_target = known.separated(), {worth.target: worth for worth in worths.found()}
     words = ("good", "bad") if against else ("liked", "disliked")
-    return Gathered(
-        kinds={one.metric.name: separated_drawn(one, words) for one in separated},
-        agreement=agreement_drawn(separated, summary.agreements, against or "people"),
+    return ResultCharts(
+        kinds={one.metric.name: draw_separation(one, words) for one in separated},
+        agreement=draw_agreement(separated, summary.agreements, against or "people"),
         worths=tuple(by_target[target] for target in run.in_order(by_target)),
         outputs=known.outputs,
-        beside=", ".join(labels_beside(replace(evidence, unlabelled=0))),
+        beside=", ".join(unused_labels(replace(evidence, unlabelled=0))),
     )
 
 

@@ -9,12 +9,32 @@ from evalmark.core.text import one_line
 from evalmark.core.values.words import count
 from evalmark.reports.text import calibration
 from evalmark.reports.text.numbers import percent
-from evalmark.stats.agreement.roc import Direction, RocPoint
+from evalmark.stats.agreement.roc import Direction, RocPoint, auc, auc_interval, roc_points
+from evalmark.stats.calibration.labelled_scores import MetricSeparation
 from evalmark.stats.inference.intervals import Interval
 
-from .axes import axis
-from .placing import Box, Name, around, placed
-from .svg import BOTTOM, LEFT, RIGHT, TOP, WIDE, Drawn, along, every, name_in, path, sentence, shape, svg, upright
+from .histograms import SplitScores, draw_split_histogram
+from .svg import (
+    BOTTOM,
+    LEFT,
+    RIGHT,
+    TOP,
+    WIDE,
+    Box,
+    Figure,
+    PointLabel,
+    axis,
+    box_around,
+    evenly_chosen,
+    label_element,
+    path,
+    place_labels,
+    sentences,
+    shape,
+    svg,
+    x_axis,
+    y_axis,
+)
 
 HIGH = WIDE - RIGHT - LEFT + TOP + BOTTOM
 """The same length across and upwards."""
@@ -25,7 +45,7 @@ _RING = 6.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
+class OperatingPoint:
     """What was let pass at the threshold that is used, or by the scorer's own decision."""
 
     good_passed: int
@@ -42,52 +62,52 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Roc:
+class RocCurve:
     """The points of a curve, and what is known of it."""
 
     points: Sequence[RocPoint]
     """From the strictest threshold on, as `reliability.roc_points` gives them."""
     direction: Direction
-    chosen: Chosen | None = None
+    chosen: OperatingPoint | None = None
     area: float | None = None
     interval: Interval | None = None
-    words: tuple[str, str] = ("good", "bad")
+    kind_names: tuple[str, str] = ("good", "bad")
     """What the two kinds of outputs are called."""
 
 
-def roc_drawn(found: Roc, name: str) -> Drawn | None:
+def draw_roc(found: RocCurve, name: str) -> Figure | None:
     """The share of bad outputs that pass to the right, of good ones upwards, the chosen threshold as a ring.
 
     None without outputs of both kinds.
     """
     if not found.points or not found.points[-1].good or not found.points[-1].bad:
         return None
-    good, bad = found.words
+    good, bad = found.kind_names
     across = axis(0, 1, (LEFT, WIDE - RIGHT), unit="share")
     up = axis(0, 1, (HIGH - BOTTOM, TOP), unit="share")
     curve = [(across.at(p.bad_passed / p.bad), up.at(p.good_passed / p.good)) for p in _thinned(found.points)]
-    parts = upright(up, LEFT, WIDE - RIGHT, f"{good} outputs that pass")
-    parts += along(across, HIGH - BOTTOM, f"{bad} outputs that pass")
+    parts = y_axis(up, LEFT, WIDE - RIGHT, f"{good} outputs that pass")
+    parts += x_axis(across, HIGH - BOTTOM, f"{bad} outputs that pass")
     parts.append(path("luck", (across.start, up.start), (across.end, up.end)))
     parts.append(path("curve", *curve))
     chosen = found.chosen
     if chosen is not None and chosen.good and chosen.bad:
         x, y = across.at(chosen.bad_passed / chosen.bad), up.at(chosen.good_passed / chosen.good)
         parts.append(shape("circle", "ring", _rates(found), cx=x, cy=y, r=_RING))
-        taken = [around(x, y, _RING), *(box for pair in pairwise(curve) for box in _along(*pair))]
+        taken = [box_around(x, y, _RING), *(box for pair in pairwise(curve) for box in _along(*pair))]
         # Below the curve there is room; else wherever there is some.
-        names = [Name(x + dx, y + dy, chosen.words) for dx, dy in ((0, 12), (0, 0), (0, -12), (0, 30))]
-        found_places = (placed([name], taken, Box(LEFT, TOP, WIDE, HIGH - BOTTOM))[0] for name in names)
+        names = [PointLabel(x + dx, y + dy, chosen.words) for dx, dy in ((0, 12), (0, 0), (0, -12), (0, 30))]
+        found_places = (place_labels([name], taken, Box(LEFT, TOP, WIDE, HIGH - BOTTOM))[0] for name in names)
         box = next((place for place in found_places if place is not None), None)
-        parts += [] if box is None else [name_in(box, chosen.words)]
+        parts += [] if box is None else [label_element(box, chosen.words)]
     title = f"ROC of {one_line(name, 80)}"
-    told = sentence(
+    told = sentences(
         f"for each threshold the share of {bad} outputs that pass, to the right, and of {good} ones, upwards",
         _area(found),
         _rates(found),
         "the dashed line is luck",
     )
-    return Drawn(
+    return Figure(
         picture=svg((WIDE, HIGH), title, told, parts, "square"),
         heads=("threshold", f"{good} that pass", f"{bad} that pass"),
         rows=_rows(found),
@@ -101,7 +121,7 @@ def _along(start: tuple[float, float], end: tuple[float, float]) -> Iterator[Box
     steps = max(1, round(math.dist(start, end) / 6))
     for k in range(steps + 1):
         part = k / steps
-        yield around(start[0] + (end[0] - start[0]) * part, start[1] + (end[1] - start[1]) * part, 2.0)
+        yield box_around(start[0] + (end[0] - start[0]) * part, start[1] + (end[1] - start[1]) * part, 2.0)
 
 
 def _thinned(points: Sequence[RocPoint], most: int = MOST_POINTS) -> Sequence[RocPoint]:
@@ -110,27 +130,27 @@ def _thinned(points: Sequence[RocPoint], most: int = MOST_POINTS) -> Sequence[Ro
     return points if step == 1 else [*points[:-1:step], points[-1]]
 
 
-def _area(found: Roc) -> str:
+def _area(found: RocCurve) -> str:
     if found.area is None:
         return ""
-    beside = "" if found.interval is None else calibration.around(found.interval)
+    beside = "" if found.interval is None else calibration.interval_with_method(found.interval)
     last = found.points[-1]
-    return f"AUC {found.area:z.3f}{beside}, of {last.good:,} {found.words[0]} and {last.bad:,} {found.words[1]} outputs"
+    return f"AUC {found.area:z.3f}{beside}, of {last.good:,} {found.kind_names[0]} and {last.bad:,} {found.kind_names[1]} outputs"
 
 
-def _rates(found: Roc) -> str:
+def _rates(found: RocCurve) -> str:
     chosen = found.chosen
     if chosen is None or not chosen.good or not chosen.bad:
         return ""
     missed = chosen.good - chosen.good_passed
     return (
-        f"{chosen.words}: false passes {chosen.bad_passed:,} of {count(chosen.bad, f'{found.words[1]} output')} "
+        f"{chosen.words}: false passes {chosen.bad_passed:,} of {count(chosen.bad, f'{found.kind_names[1]} output')} "
         f"({percent(chosen.bad_passed / chosen.bad)}), false fails {missed:,} of "
-        f"{count(chosen.good, f'{found.words[0]} output')} ({percent(missed / chosen.good)})"
+        f"{count(chosen.good, f'{found.kind_names[0]} output')} ({percent(missed / chosen.good)})"
     )
 
 
-def _rows(found: Roc) -> tuple[tuple[str, ...], ...]:
+def _rows(found: RocCurve) -> tuple[tuple[str, ...], ...]:
     sign = "\u2264" if found.direction == "lower" else "\u2265"
     rows = [
         (
@@ -146,8 +166,43 @@ def _rows(found: Roc) -> tuple[tuple[str, ...], ...]:
         if chosen is None or not chosen.good or not chosen.bad
         else [(f"\u25cb {chosen.words}", _of(chosen.good_passed, chosen.good), _of(chosen.bad_passed, chosen.bad))]
     )
-    return (*ring, *every(rows, MOST_ROWS))
+    return (*ring, *evenly_chosen(rows, MOST_ROWS))
 
 
 def _of(passed: int, n: int) -> str:
     return f"{passed:,} of {n:,} ({percent(passed / n)})"
+
+
+def draw_separation(found: MetricSeparation, words: tuple[str, str]) -> tuple[Figure | None, Figure | None]:
+    """Both pictures; `words` say what good and bad outputs are called. None where there is nothing to be seen.
+
+    The ring is where the verdicts of the run lie, which for a metric that does more than compare may be off the curve.
+    """
+    name, table = found.metric.name, found.compared.confusion
+    good, bad = ([value for value in values if 0 <= value <= 1] for values in (found.good, found.bad))
+    halves = SplitScores(good=good, bad=bad, threshold=_within(found), direction=found.direction, kind_names=words)
+    if not found.good or not found.bad:
+        return draw_split_histogram(halves, name), None
+    points = roc_points([*found.good, *found.bad], [True] * len(found.good) + [False] * len(found.bad), found.direction)
+    area = auc(points)
+    chosen = OperatingPoint(
+        good_passed=table.good_passed,
+        good=table.good,
+        bad_passed=table.bad_passed,
+        bad=table.n - table.good,
+        threshold=found.metric.threshold,
+    )
+    roc = RocCurve(
+        points=points,
+        direction=found.direction,
+        chosen=chosen if table.n else None,
+        area=area,
+        interval=auc_interval(area, len(found.good), len(found.bad)),
+        kind_names=words,
+    )
+    return draw_split_histogram(halves, name), draw_roc(roc, name)
+
+
+def _within(found: MetricSeparation) -> float | None:
+    threshold = found.metric.threshold
+    return threshold if threshold is not None and 0 <= threshold <= 1 else None

@@ -1,9 +1,11 @@
 """Small pictures as SVG, made of numbers alone; what they show stands beside them as text."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from markupsafe import Markup
 
+from evalmark.stats.comparison.change import MetricChange
 from evalmark.stats.inference.intervals import Interval
 from evalmark.stats.summary.summary import MetricSummary
 
@@ -11,7 +13,7 @@ _WIDTH, _HEIGHT, _EDGE = 144, 16, 4
 _LASTING = 96
 
 
-def interval_picture(value: float | None, interval: Interval, limit: float | None = None) -> Markup:
+def draw_interval(value: float | None, interval: Interval, limit: float | None = None) -> Markup:
     """A value on a line from 0 to 1, its interval as a band, and the threshold as a tick; nothing without a value."""
     if value is None or not 0 <= value <= 1:
         return Markup()
@@ -26,7 +28,7 @@ def interval_picture(value: float | None, interval: Interval, limit: float | Non
     return _svg(_WIDTH + 2 * _EDGE, _HEIGHT, parts)
 
 
-def spread_picture(bins: Sequence[int]) -> Markup:
+def draw_bins(bins: Sequence[int]) -> Markup:
     """How scores spread over ten equal steps, a bar a step; nothing without scores."""
     top = max(bins, default=0)
     if not top:
@@ -39,7 +41,7 @@ def spread_picture(bins: Sequence[int]) -> Markup:
     return _svg(11 * len(bins), 24, [f'<path class="axis" d="M0 22.5H{11 * len(bins) - 2}"/>', *bars])
 
 
-def spread_in_words(metric: MetricSummary) -> list[tuple[str, int]]:
+def bin_rows(metric: MetricSummary) -> list[tuple[str, int]]:
     """The table beside the picture: from where to where, and how many scores."""
     steps = len(metric.bins)
     width = (metric.high - metric.low) / steps if steps else 0.0
@@ -47,7 +49,7 @@ def spread_in_words(metric: MetricSummary) -> list[tuple[str, int]]:
     return [(f"{edges[index]} \u2013 {edges[index + 1]}", n) for index, n in enumerate(metric.bins)]
 
 
-def lasting_picture(begin: float, end: float) -> Markup:
+def draw_time_span(begin: float, end: float) -> Markup:
     """From where to where in a time something went on, both from 0 to 1: a bar on a line."""
     width = max(1.5, _LASTING * (end - begin))
     x = min(_LASTING * begin, _LASTING - width)
@@ -61,7 +63,7 @@ def lasting_picture(begin: float, end: float) -> Markup:
     )
 
 
-def stacked_picture(parts: Sequence[tuple[str, int]]) -> Markup:
+def draw_stack(parts: Sequence[tuple[str, int]]) -> Markup:
     """How trials ended, as one bar: each part by its kind, in the order given."""
     total = sum(n for _, n in parts)
     if not total:
@@ -89,3 +91,53 @@ def _svg(width: int, height: int, parts: Sequence[str]) -> Markup:
         height,
         Markup("".join(parts)),  # noqa: S704  numbers and words of ours
     )
+
+
+_CASES_WIDTH, _CASES_HEIGHT, _MEAN_WIDTH = 288, 72, 24
+"""Of the cases, of the whole, and of the mean with its interval on the right."""
+
+
+def draw_differences(change: MetricChange) -> Markup:
+    """Every case as a bar from the worst to the best, down where it became worse, beside the mean with its interval.
+
+    Both are drawn to one scale, whose ends are the largest difference; nothing without a case.
+    """
+    found = change.difference
+    if not change.ordered or found.value is None:
+        return Markup()
+    low, high = found.interval.low, found.interval.high
+    ends = [found.value] + ([low, high] if low is not None and high is not None else [])
+    top = max(map(abs, [*change.ordered, *ends])) or 1.0
+
+    def y(number: float) -> str:
+        return f"{_CASES_HEIGHT / 2 - (_CASES_HEIGHT / 2 - 2) * number / top:.1f}"
+
+    step, at = _CASES_WIDTH / len(change.ordered), _CASES_WIDTH + _MEAN_WIDTH / 2 + 4
+    parts = [
+        *_bars(change.ordered, step, top),
+        f'<path class="axis" d="M0 {_CASES_HEIGHT / 2}H{_CASES_WIDTH + _MEAN_WIDTH + 4}"/>',
+    ]
+    if low is not None and high is not None:
+        parts.append(f'<path class="reach" d="M{at} {y(low)}V{y(high)}m-4 0h8M{at - 4} {y(low)}h8"/>')
+    parts.append(f'<circle class="dot" cx="{at}" cy="{y(found.value)}" r="3"/>')
+    return Markup('<svg class="differences" viewBox="0 0 {0} {1}" aria-hidden="true">{2}</svg>').format(
+        _CASES_WIDTH + _MEAN_WIDTH + 4,
+        _CASES_HEIGHT,
+        Markup("".join(parts)),  # noqa: S704  numbers and words of ours
+    )
+
+
+def _bars(ordered: Sequence[float], step: float, top: float) -> Iterator[str]:
+    """Cases of the same difference as one bar; none where nothing changed."""
+    place, half = 0, _CASES_HEIGHT / 2
+    for value, same in groupby(ordered):
+        n = len(list(same))
+        height = max(1.0, (half - 2) * abs(value) / top) if value else 0.0
+        if height:
+            kind, y = ("gain", half - height) if value > 0 else ("loss", half)
+            gap = 1.0 if step >= 6 else 0.0
+            yield (
+                f'<rect class="{kind}" x="{place * step:.2f}" y="{y:.1f}" '
+                f'width="{max(1.0, n * step - gap):.2f}" height="{height:.1f}"/>'
+            )
+        place += n

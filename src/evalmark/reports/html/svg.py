@@ -1,13 +1,248 @@
 """A picture as SVG, with the words that say what it shows and the table of its numbers."""
 
-from collections.abc import Iterable, Sequence
+import math
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 from markupsafe import Markup
 
-from .axes import Axis
+from evalmark.reports.text import numbers
+from evalmark.reports.text.numbers import percent
+from evalmark.stats.inference.intervals import Interval
+
 from .escaping import visible
-from .placing import Box, thinned
+
+Unit = Literal["", "share", "dollars", "count"]
+_SAME = 1e-9
+"""Numbers that differ by less than this part of themselves count as one; no picture could show them apart."""
+_LEAST_RANGE = 0.02
+"""Shares nearer to each other than this are drawn with some room around them: there is none below 0 and above 1."""
+_LARGEST = 1e300
+"""Beyond, sums of two numbers may have no value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axis:
+    """A line of numbers from one place of the picture to another, in units of the picture."""
+
+    low: float
+    high: float
+    ticks: tuple[float, ...]
+    start: float
+    """Where `low` stands."""
+    end: float
+    unit: Unit = ""
+
+    def at(self, value: float) -> float:
+        """Where a number stands; what lies beyond an end, and what is no number, stands at the end nearest to it."""
+        part = (value / 2 - self.low / 2) / (self.high / 2 - self.low / 2)
+        part = 0.0 if math.isnan(part) else min(1.0, max(0.0, part))
+        return self.start + (self.end - self.start) * part
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What stands at each tick, all with the same number of digits."""
+        step = self.ticks[1] - self.ticks[0]
+        return tuple(tick_text(tick, step, self.unit) for tick in self.ticks)
+
+
+def axis(low: float, high: float, place: tuple[float, float], *, unit: Unit = "", most: int = 6) -> Axis:
+    """The axis that holds two numbers and begins and ends at a tick; `place` says where it stands.
+
+    >>> axis(0.13, 0.78, (0, 100)).ticks
+    (0.0, 0.2, 0.4, 0.6, 0.8)
+    """
+    if unit == "share" and high - low < _LEAST_RANGE:
+        low, high = max(0.0, low - _LEAST_RANGE), min(1.0, high + _LEAST_RANGE)
+    found = ticks(low, high, most, whole=unit == "count")
+    return Axis(low=found[0], high=found[-1], ticks=found, start=place[0], end=place[1], unit=unit)
+
+
+def ticks(low: float, high: float, most: int = 6, *, whole: bool = False) -> tuple[float, ...]:
+    """At least two and about `most` multiples of 1, 2 or 5 times a power of ten, the first and last around both numbers.
+
+    With `whole` they are whole numbers. Numbers that are not finite count as 0.
+
+    >>> ticks(0, 27), ticks(0.97, 1.0, 4), ticks(0, 2, whole=True)
+    ((0.0, 10.0, 20.0, 30.0), (0.97, 0.98, 0.99, 1.0), (0.0, 1.0, 2.0))
+    """
+    low, high = _apart(*sorted((_finite(low), _finite(high))))
+    rough = high / (most - 1) - low / (most - 1)
+    power = math.floor(math.log10(rough))
+    digit = next((digit for digit in (1, 2, 5) if digit * 10.0**power >= rough * (1 - _SAME)), 10)
+    if digit == 10:
+        digit, power = 1, power + 1
+    if whole and power < 0:
+        digit, power = 1, 0
+    first = math.floor(_multiples(low, digit, power) + _SAME)
+    last = max(first + 1, math.ceil(_multiples(high, digit, power) - _SAME))
+    return tuple(_times(number * digit, power) for number in range(first, last + 1))
+
+
+def tick_text(value: float, step: float, unit: Unit = "") -> str:
+    """A tick in as many digits as the step between two of them needs.
+
+    >>> tick_text(0.4, 0.2, "share"), tick_text(0.002, 0.001, "dollars"), tick_text(20_000, 5_000), tick_text(0.15, 0.05)
+    ('40 %', '$0.002', '20,000', '0.15')
+    """
+    if unit == "share":
+        value, step = 100 * value, 100 * step
+    digits = max(0, -math.floor(math.log10(abs(step)) + _SAME))
+    # Without a minus before a 0 that was rounded.
+    words = f"{value + 0.0:z,.{digits}f}" if digits <= 9 and abs(value) < 1e9 else f"{value:z.4g}"
+    return {"share": f"{words} %", "dollars": f"${words}"}.get(unit, words)
+
+
+def value_text(value: float, unit: Unit) -> str:
+    """A figure of a picture as the table beside it has it.
+
+    >>> value_text(0.61275, ""), value_text(0.61275, "share")
+    ('0.613', '61.3 %')
+    """
+    return percent(value) if unit == "share" else numbers.number_text(value)
+
+
+def extent(value: float, interval: Interval | None) -> tuple[float, ...]:
+    """What an axis has to hold of a figure: the figure, then both ends of its interval where they are known."""
+    ends = None if interval is None else interval.ends
+    return (value, *(ends or ()))
+
+
+def _finite(number: float) -> float:
+    return max(-_LARGEST, min(_LARGEST, float(number))) if math.isfinite(number) else 0.0
+
+
+def _apart(low: float, high: float) -> tuple[float, float]:
+    """Two numbers that an axis can tell apart."""
+    size = max(abs(low), abs(high))
+    if size < 1 / _LARGEST:
+        return 0.0, 1.0
+    if high - low > _SAME * size:
+        return low, high
+    return (low, 2 * high) if low > 0 else (2 * low, 0.0)
+
+
+def _multiples(value: float, digit: int, power: int) -> float:
+    """How often `digit` times a power of ten goes into a number; a power below 1 is no binary number, its inverse is."""
+    return value / digit / 10.0**power if power >= 0 else value / digit * 10.0**-power
+
+
+def _times(number: int, power: int) -> float:
+    return number * 10.0**power if power >= 0 else number / 10.0**-power
+
+
+SIZE = 11.5
+"""Of the words, in units of a picture; the style sheet says the same."""
+_NARROW, _WIDE = 0.62, 1.05
+"""How wide a letter is at most, nearly always, as a part of its height."""
+_GAP = 7.0
+
+
+class Box(NamedTuple):
+    """A place on a picture, whose `top` is less than its `bottom`."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def meets(self, other: "Box") -> bool:
+        """Whether two places have something in common."""
+        return (
+            self.left < other.right and other.left < self.right and self.top < other.bottom and other.top < self.bottom
+        )
+
+    def holds(self, other: "Box") -> bool:
+        """Whether the other place lies within."""
+        return (
+            self.left <= other.left
+            and other.right <= self.right
+            and self.top <= other.top
+            and other.bottom <= self.bottom
+        )
+
+
+class PointLabel(NamedTuple):
+    """Words that are to stand at a point."""
+
+    x: float
+    y: float
+    text: str
+
+
+def text_width(words: str) -> float:
+    """How wide words are at most, in units of a picture.
+
+    >>> text_width("abc") < text_width("東京都")
+    True
+    """
+    return SIZE * sum(_WIDE if unicodedata.east_asian_width(c) in "FW" else _NARROW for c in words)
+
+
+def box_around(x: float, y: float, reach: float) -> Box:
+    """The place of a mark."""
+    return Box(x - reach, y - reach, x + reach, y + reach)
+
+
+def place_labels(names: Sequence[PointLabel], taken: Sequence[Box], room: Box) -> list[Box | None]:
+    """A place for each name within the room, free of what is taken and of other names; None where there is none.
+
+    Names that come first choose first: beside their point, above or below it, then at its corners.
+
+    >>> room = Box(0, 0, 100, 40)
+    >>> [box is None for box in place_labels([PointLabel(50, 20, "one"), PointLabel(50, 20, "two"), PointLabel(50, 20, "x" * 50)], [], room)]
+    [False, False, True]
+    """
+    held = list(taken)
+    found: list[Box | None] = []
+    for name in names:
+        free = (box for box in _around(name) if room.holds(box) and not any(box.meets(other) for other in held))
+        box = next(free, None)
+        found.append(box)
+        held += [] if box is None else [box]
+    return found
+
+
+def _around(name: PointLabel) -> Iterator[Box]:
+    wide, high = text_width(name.text), SIZE
+    left, right, middle = name.x - _GAP - wide, name.x + _GAP, name.x - wide / 2
+    above, beside, below = name.y - _GAP - high, name.y - high / 2, name.y + _GAP
+    corners = [(x, y) for x in (right, left) for y in (above, below)]
+    for x, y in [(right, beside), (left, beside), (middle, above), (middle, below), *corners]:
+        yield Box(x, y, x + wide, y + high)
+
+
+def fitting_labels(places: Sequence[float], words: Sequence[str]) -> list[int]:
+    """Which of the words along a line stay, the last one among them, when none may lie on another.
+
+    >>> fitting_labels([0, 10, 20, 100], ["one", "two", "three", "four"])
+    [0, 3]
+    """
+    kept: list[int] = []
+    for number in [len(words) - 1, *range(len(words) - 1)] if words else []:
+        half = text_width(words[number]) / 2 + _GAP / 2
+        if all(abs(places[number] - places[k]) >= half + text_width(words[k]) / 2 + _GAP / 2 for k in kept):
+            kept.append(number)
+    return sorted(kept)
+
+
+def space_evenly(places: Sequence[float], step: float, end: float) -> list[float]:
+    """Ascending places moved so far that each is a step from the next, and none is beyond the end.
+
+    >>> space_evenly([10, 12, 40], 15, 45)
+    [10.0, 25.0, 40.0]
+    >>> space_evenly([40, 41], 15, 45)
+    [30.0, 45.0]
+    """
+    found: list[float] = []
+    for place in places:
+        found.append(max(float(place), found[-1] + step) if found else float(place))
+    for number in reversed(range(len(found))):
+        found[number] = min(found[number], float(end) - step * (len(found) - 1 - number))
+    return found
+
 
 WIDE, HIGH = 360, 226
 LEFT, RIGHT, TOP, BOTTOM = 44, 22, 30, 40
@@ -17,7 +252,7 @@ _ABOVE = 17
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drawn:
+class Figure:
     """A picture, and the numbers it was made of."""
 
     picture: Markup
@@ -52,49 +287,49 @@ def path(kind: str, *points: tuple[float, float], told: str = "") -> Markup:
     return shape("path", kind, told, d="M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points))
 
 
-def words(x: float, y: float, text: str, kind: str = "", anchor: str = "start") -> Markup:
+def text_element(x: float, y: float, text: str, kind: str = "", anchor: str = "start") -> Markup:
     """A text whose base line begins, has its middle or ends there."""
     inside = Markup('<text class="{}" x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>')
     return inside.format(kind or "word", x, y, anchor, visible(text))
 
 
-def name_in(box: Box, text: str, kind: str = "named") -> Markup:
+def label_element(box: Box, text: str, kind: str = "named") -> Markup:
     """A text in its place."""
-    return words(box.left, box.bottom - 2, text, kind)
+    return text_element(box.left, box.bottom - 2, text, kind)
 
 
-def along(axis: Axis, y: float, title: str = "") -> list[Markup]:
+def x_axis(axis: Axis, y: float, title: str = "") -> list[Markup]:
     """An axis from left to right, with as many ticks as have room for their words, and what it is of below them."""
     places = [axis.at(tick) for tick in axis.ticks]
-    kept = thinned(places, axis.words)
+    kept = fitting_labels(places, axis.words)
     parts = [path("axis", (axis.start, y), (axis.end, y))]
     parts += [path("axis", (places[k], y), (places[k], y + 4)) for k in kept]
-    parts += [words(places[k], y + 15, axis.words[k], anchor="middle") for k in kept]
-    return parts + ([words((axis.start + axis.end) / 2, y + 31, title, anchor="middle")] if title else [])
+    parts += [text_element(places[k], y + 15, axis.words[k], anchor="middle") for k in kept]
+    return parts + ([text_element((axis.start + axis.end) / 2, y + 31, title, anchor="middle")] if title else [])
 
 
-def upright(axis: Axis, left: float, right: float, title: str = "") -> list[Markup]:
+def y_axis(axis: Axis, left: float, right: float, title: str = "") -> list[Markup]:
     """An axis from the bottom to the top with a thin line at each tick, and what it is of above it."""
     parts: list[Markup] = []
     for tick, text in zip(axis.ticks, axis.words, strict=True):
         parts.append(path("grid", (left, axis.at(tick)), (right, axis.at(tick))))
-        parts.append(words(left - 5, axis.at(tick) + 4, text, anchor="end"))
-    return parts + ([words(2, min(axis.start, axis.end) - _ABOVE, title)] if title else [])
+        parts.append(text_element(left - 5, axis.at(tick) + 4, text, anchor="end"))
+    return parts + ([text_element(2, min(axis.start, axis.end) - _ABOVE, title)] if title else [])
 
 
-def sentence(*parts: str) -> str:
+def sentences(*parts: str) -> str:
     """Parts that say something, as sentences.
 
-    >>> sentence("27 scores", "", "none below 0.5")
+    >>> sentences("27 scores", "", "none below 0.5")
     '27 scores. None below 0.5.'
     """
     return " ".join(f"{part[0].upper()}{part[1:].rstrip('.')}." for part in parts if part)
 
 
-def every(rows: Sequence[tuple[str, ...]], most: int) -> tuple[tuple[str, ...], ...]:
+def evenly_chosen(rows: Sequence[tuple[str, ...]], most: int) -> tuple[tuple[str, ...], ...]:
     """At most so many rows, evenly chosen, the first and the last among them.
 
-    >>> every([("a",), ("b",), ("c",), ("d",), ("e",)], 3)
+    >>> evenly_chosen([("a",), ("b",), ("c",), ("d",), ("e",)], 3)
     (('a',), ('c',), ('e',))
     """
     if len(rows) <= most:

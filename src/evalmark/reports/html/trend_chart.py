@@ -1,18 +1,45 @@
 """How a figure went from run to run: a line for each suite or dataset, with the interval of every run."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from markupsafe import Markup
 
 from evalmark.core.text import one_line
 from evalmark.core.values.words import count
-from evalmark.stats.inference.intervals import Interval
+from evalmark.reports.text import titles
+from evalmark.reports.text.numbers import (
+    interval_text as wording_interval,
+)
+from evalmark.reports.text.numbers import (
+    number_text as wording_figure,
+)
+from evalmark.reports.text.numbers import (
+    percent,
+    share_interval,
+)
+from evalmark.stats.inference.intervals import Interval, Share
+from evalmark.stats.summary.gate import GateVerdict
+from evalmark.stats.summary.summary import Summary
 
-from .axes import Axis, Unit, axis, extent, figure
-from .placing import spread_out, thinned, width
-from .svg import path, sentence, shape, svg, upright, words
+from .svg import (
+    Axis,
+    Unit,
+    axis,
+    extent,
+    fitting_labels,
+    path,
+    sentences,
+    shape,
+    space_evenly,
+    svg,
+    text_element,
+    text_width,
+    value_text,
+    y_axis,
+)
 
 Outcome = Literal["pass", "fail", "cannot tell", ""]
 """What a gate said; empty: nothing, or not yet."""
@@ -27,7 +54,7 @@ SIGNS = {"pass": "\u2713", "fail": "\u2717", "cannot tell": "?", "": ""}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stop:
+class TrendPoint:
     """A run on a line."""
 
     place: int
@@ -44,20 +71,20 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class TrendLine:
     """What runs have in common, and where they stopped."""
 
     name: str
-    stops: Sequence[Stop]
+    points: Sequence[TrendPoint]
 
 
-def course_picture(lines: Sequence[Line], days: Sequence[str], of: str, *, unit: Unit = "") -> Markup:
-    """Runs from left to right, oldest first, by the day of each in `days`; nothing without a stop.
+def draw_trend(lines: Sequence[TrendLine], days: Sequence[str], of: str, *, unit: Unit = "") -> Markup:
+    """Runs from left to right, oldest first, by the day of each in `days`; nothing without a point.
 
     `of` says what is drawn. A failed gate is a cross, a passed one a dot, an open one a hollow square, none a ring.
     """
-    stops = [stop for line in lines for stop in line.stops]
-    if not stops:
+    points = [point for line in lines for point in line.points]
+    if not points:
         return Markup()
     names = len(lines) > 1
     across = Axis(
@@ -67,9 +94,9 @@ def course_picture(lines: Sequence[Line], days: Sequence[str], of: str, *, unit:
         start=_LEFT,
         end=WIDE - _RIGHT - (_NAMES if names else 0),
     )
-    known = [n for stop in stops for n in extent(stop.value, stop.interval)]
+    known = [n for point in points for n in extent(point.value, point.interval)]
     up = axis(min(known), max(known), (HIGH - _BOTTOM, _TOP), unit=unit)
-    parts = [*upright(up, _LEFT, across.end, of), *_days(days, across)]
+    parts = [*y_axis(up, _LEFT, across.end, of), *_days(days, across)]
     for number, line in enumerate(lines):
         parts += _drawn(line, number, across, up)
     if names:
@@ -77,15 +104,15 @@ def course_picture(lines: Sequence[Line], days: Sequence[str], of: str, *, unit:
     return svg((WIDE, HIGH), f"{of[:1].upper()}{of[1:]} over runs", _told(lines, unit), parts, "wide")
 
 
-def _told(lines: Sequence[Line], unit: Unit) -> str:
-    def of(line: Line) -> str:
-        first, last = line.stops[0], line.stops[-1]
-        failed = sum(stop.outcome == "fail" for stop in line.stops)
+def _told(lines: Sequence[TrendLine], unit: Unit) -> str:
+    def of(line: TrendLine) -> str:
+        first, last = line.points[0], line.points[-1]
+        failed = sum(point.outcome == "fail" for point in line.points)
         gates = f", {count(failed, 'failed gate')}" if failed else ""
-        ends = f"from {figure(first.value, unit)} to {figure(last.value, unit)}"
-        return f"{line.name}: {count(len(line.stops), 'run')}, {ends}{gates}"
+        ends = f"from {value_text(first.value, unit)} to {value_text(last.value, unit)}"
+        return f"{line.name}: {count(len(line.points), 'run')}, {ends}{gates}"
 
-    return sentence(*(of(line) for line in lines if line.stops))
+    return sentences(*(of(line) for line in lines if line.points))
 
 
 def _days(days: Sequence[str], across: Axis) -> list[Markup]:
@@ -94,43 +121,173 @@ def _days(days: Sequence[str], across: Axis) -> list[Markup]:
     places = [across.at(number) for number in first]
     y = HIGH - _BOTTOM
     parts = [path("axis", (across.start, y), (across.end, y))]
-    for k in thinned(places, [days[number] for number in first]):
+    for k in fitting_labels(places, [days[number] for number in first]):
         said = days[first[k]]
-        half = width(said) / 2
+        half = text_width(said) / 2
         parts.append(path("axis", (places[k], y), (places[k], y + 4)))
-        parts.append(words(min(WIDE - half, max(half, places[k])), y + 17, said, anchor="middle"))
+        parts.append(text_element(min(WIDE - half, max(half, places[k])), y + 17, said, anchor="middle"))
     return parts
 
 
-def _drawn(line: Line, number: int, across: Axis, up: Axis) -> list[Markup]:
+def _drawn(line: TrendLine, number: int, across: Axis, up: Axis) -> list[Markup]:
     kind = f"line-{number % DASHES}"
-    at = [(across.at(stop.place), up.at(stop.value)) for stop in line.stops]
+    at = [(across.at(point.place), up.at(point.value)) for point in line.points]
     parts = [path(f"course {kind}", *at)] if len(at) > 1 else []
-    for stop, (x, _) in zip(line.stops, at, strict=True):
-        ends = [up.at(end) for end in extent(stop.value, stop.interval)[1:]]
+    for point, (x, _) in zip(line.points, at, strict=True):
+        ends = [up.at(end) for end in extent(point.value, point.interval)[1:]]
         parts += [path(f"whisker {kind}", (x, ends[0]), (x, ends[1]))] if len(ends) == 2 else []
-    for stop, (x, y) in zip(line.stops, at, strict=True):
-        parts.append(_mark(stop, kind, x, y))
+    for point, (x, y) in zip(line.points, at, strict=True):
+        parts.append(_mark(point, kind, x, y))
     return parts
 
 
-def _mark(stop: Stop, kind: str, x: float, y: float) -> Markup:
-    if stop.outcome == "fail":
+def _mark(point: TrendPoint, kind: str, x: float, y: float) -> Markup:
+    if point.outcome == "fail":
         cross = f"M{x - 5:.1f} {y - 5:.1f}L{x + 5:.1f} {y + 5:.1f}M{x - 5:.1f} {y + 5:.1f}L{x + 5:.1f} {y - 5:.1f}"
-        return shape("path", "cross", stop.told, d=cross)
-    if stop.outcome == "cannot tell":
-        return shape("rect", f"hollow {kind}", stop.told, x=x - 4, y=y - 4, width=8.0, height=8.0)
-    return shape("circle", f"{'stop' if stop.outcome else 'open'} {kind}", stop.told, cx=x, cy=y, r=4.0)
+        return shape("path", "cross", point.told, d=cross)
+    if point.outcome == "cannot tell":
+        return shape("rect", f"hollow {kind}", point.told, x=x - 4, y=y - 4, width=8.0, height=8.0)
+    return shape("circle", f"{'stop' if point.outcome else 'open'} {kind}", point.told, cx=x, cy=y, r=4.0)
 
 
-def _names(lines: Sequence[Line], across: Axis, up: Axis) -> list[Markup]:
-    """The name of each line at the right, near its last stop, with a piece of the line before it."""
-    last = [(up.at(line.stops[-1].value), number) for number, line in enumerate(lines) if line.stops]
+def _names(lines: Sequence[TrendLine], across: Axis, up: Axis) -> list[Markup]:
+    """The name of each line at the right, near its last point, with a piece of the line before it."""
+    last = [(up.at(line.points[-1].value), number) for number, line in enumerate(lines) if line.points]
     ordered = sorted(last)
-    places = spread_out([y for y, _ in ordered], _STEP, HIGH - _BOTTOM)
+    places = space_evenly([y for y, _ in ordered], _STEP, HIGH - _BOTTOM)
     parts: list[Markup] = []
     for y, (_, number) in zip(places, ordered, strict=True):
         kind, x = f"line-{number % DASHES}", across.end + 10
         parts.append(path(f"course {kind}", (x, y), (x + 24, y)))
-        parts.append(words(x + 30, y + 4, one_line(lines[number].name, 18), f"named {kind}"))
+        parts.append(text_element(x + 30, y + 4, one_line(lines[number].name, 18), f"named {kind}"))
     return parts
+
+
+BY_RATE = "pass rate"
+WHOLE = "all"
+"""The line of whole runs, where there are lines for parts of them."""
+
+
+class MeasuredValue(NamedTuple):
+    """A figure of a run, or of a part of it."""
+
+    value: float
+    interval: Interval
+    n: int
+    unit: Unit
+    kind: str
+    """Figures of different kinds are not on one scale."""
+
+    @property
+    def said(self) -> str:
+        """The figure as text."""
+        return percent(self.value) if self.unit == "share" else wording_figure(self.value, self.kind)
+
+    @property
+    def around(self) -> str:
+        """Its interval as text."""
+        found = self.interval
+        return share_interval(found) if self.unit == "share" else wording_interval(found, self.kind)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunMetrics:
+    """The figures of a run by part and name; the part is empty for the whole run."""
+
+    outcome: Outcome
+    figures: Mapping[tuple[str, str], MeasuredValue]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrendRun:
+    """A run on the way; without a milestone where its figures are not known."""
+
+    place: int
+    told: str
+    series: str
+    """What runs have in common that are drawn on one line."""
+    passed: Share
+    metrics: RunMetrics | None = None
+
+    def value_of(self, part: str, name: str) -> MeasuredValue | None:
+        """A figure of it."""
+        if self.metrics is not None:
+            return self.metrics.figures.get((part, name))
+        return _rate(self.passed) if (part, name) == ("", BY_RATE) else None
+
+
+def run_metrics(summary: Summary, verdict: GateVerdict) -> RunMetrics:
+    """What is kept of the figures of a run, of all that counts in it."""
+    figures: dict[tuple[str, str], MeasuredValue | None] = {("", BY_RATE): _rate(summary.total.pass_rate)}
+    several = len(summary.counted) > 1
+    for group in summary.counted:
+        part = titles.group_place(group, summary)
+        if several:
+            figures[part, BY_RATE] = _rate(group.tally.pass_rate)
+        for metric in group.metrics:
+            if metric.mean is not None:
+                unit: Unit = "share" if metric.truths else ""
+                figures[part if several else "", metric.name] = MeasuredValue(
+                    metric.mean, metric.interval, metric.n, unit, metric.unit
+                )
+    return RunMetrics(
+        outcome=verdict.outcome if verdict.gated else "",
+        figures={key: found for key, found in figures.items() if found is not None},
+    )
+
+
+def _rate(share: Share) -> MeasuredValue | None:
+    return None if share.value is None else MeasuredValue(share.value, share.interval, share.n, "share", "")
+
+
+def parts_of(trend_runs: Sequence[TrendRun], name: str) -> list[str]:
+    """The parts of runs that have a figure of this name, the whole run first, then those of most runs: as many as lines."""
+    found = Counter(part for trend_run in reversed(trend_runs) for part in _parts(trend_run, name))
+    return sorted(found, key=lambda part: (part != "", -found[part]))[:DASHES]
+
+
+def _parts(trend_run: TrendRun, name: str) -> Iterator[str]:
+    if trend_run.metrics is None:
+        yield from [""] if name == BY_RATE else []
+    else:
+        yield from (part for part, figure in trend_run.metrics.figures if figure == name)
+
+
+def trend_lines(trend_runs: Sequence[TrendRun], name: str, label: str = WHOLE) -> tuple[list[TrendLine], Unit]:
+    """A line for each part of the runs, and the unit they share: that of the newest run; figures in another are left out.
+
+    `label` is what the line of whole runs is called.
+    """
+    parts = parts_of(trend_runs, name)
+    kinds = [(m.unit, m.kind) for p in reversed(trend_runs) for part in parts if (m := p.value_of(part, name))]
+    lines = []
+    for part in parts:
+        points = [
+            TrendPoint(
+                place=trend_run.place,
+                value=found.value,
+                interval=found.interval,
+                outcome=trend_run.metrics.outcome if trend_run.metrics else "",
+                told=f"{trend_run.told}: {found.said}",
+                said=found.said,
+                around=found.around,
+            )
+            for trend_run in trend_runs
+            if (found := trend_run.value_of(part, name)) is not None and (found.unit, found.kind) == kinds[0]
+        ]
+        lines.append(TrendLine(name=part or label, points=points))
+    return lines, kinds[0][0] if kinds else ""
+
+
+def pass_rate_lines(trend_runs: Sequence[TrendRun]) -> list[TrendLine]:
+    """The pass rate of whole runs, a line for each series, those of the newest runs first."""
+    lines = []
+    for series in dict.fromkeys(trend_run.series for trend_run in reversed(trend_runs)):
+        own = [trend_run for trend_run in trend_runs if trend_run.series == series]
+        lines += [line for line in trend_lines(own, BY_RATE, label=series)[0][:1] if line.points]
+    return lines[:DASHES]
+
+
+def points_of(trend_run: TrendRun, lines: Sequence[TrendLine]) -> list[TrendPoint | None]:
+    """What a run has on each line."""
+    return [next((point for point in line.points if point.place == trend_run.place), None) for line in lines]

@@ -13,12 +13,12 @@ from evalmark.reports.text.audit import audit_lines, audit_title, canary_remarks
 from evalmark.stats.calibration.audit_results import JudgeAudit
 from evalmark.stats.calibration.canaries import PassedCanaries
 
-from .console import DEFAULT, Look, drawn
+from .console import DEFAULT, TerminalStyle, render
 
 _INDENT = (0, 0, 0, 2)
 
 
-def audit_screen(run: Run, audits: Iterable[JudgeAudit], look: Look = DEFAULT) -> str:
+def audit_screen(run: Run, audits: Iterable[JudgeAudit], style: TerminalStyle = DEFAULT) -> str:
     """Every judge of a run: what it passed of good and bad outputs, how far it agrees, what its pass rate is worth."""
     parts: list[RenderableType] = [Text(f"{one_line(run.name)} · run {run.id}", style="bold")]
     for found in audits:
@@ -26,10 +26,10 @@ def audit_screen(run: Run, audits: Iterable[JudgeAudit], look: Look = DEFAULT) -
         if found.confusion.n:
             parts += [Text(""), Padding(_confusion(found), _INDENT), Text("")]
         parts.append(Padding(_listed(audit_lines(found)), _INDENT))
-    return drawn(parts, look)
+    return render(parts, style)
 
 
-def canary_screen(found: Mapping[str, Sequence[PassedCanaries]], look: Look = DEFAULT) -> str:
+def canary_screen(found: Mapping[str, Sequence[PassedCanaries]], style: TerminalStyle = DEFAULT) -> str:
     """What each judge let pass of answers that are none, kind by kind."""
     parts: list[RenderableType] = []
     for name, passed in found.items():
@@ -41,7 +41,7 @@ def canary_screen(found: Mapping[str, Sequence[PassedCanaries]], look: Look = DE
             table.add_row(Text(kind, style="bold" if kind == "all" else ""), Text(n), Text(share))
         parts += [Text(one_line(name, 60), style="bold"), Text(""), Padding(table, _INDENT)]
         parts += [Padding(Text(remark, style="dim"), _INDENT) for remark in canary_remarks(passed)]
-    return drawn(parts, look)
+    return render(parts, style)
 
 
 def _confusion(found: JudgeAudit) -> Table:

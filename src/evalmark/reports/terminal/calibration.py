@@ -9,17 +9,17 @@ from rich.text import Text
 
 from evalmark.core.text import one_line
 from evalmark.reports.text.calibration import (
-    bars_around,
+    bin_counts,
+    bin_edge,
     calibration_title,
-    edge_of,
-    labels_beside,
     promise_lines,
-    steps_of,
-    threshold_of,
+    shown_bins,
+    threshold_text,
+    unused_labels,
 )
 from evalmark.stats.calibration.threshold_calibration import CalibratedMetric, Calibration
 
-from .console import COLORS, DEFAULT, MARKS, Look, drawn, inner
+from .console import COLORS, DEFAULT, MARKS, TerminalStyle, content_width, render
 
 GOOD, BAD = "█", "▄"
 """What liked and disliked outputs are drawn with."""
@@ -27,10 +27,10 @@ _MIDDLE = 8
 """Columns of the scores between the bars."""
 
 
-def calibration_screen(found: Calibration, look: Look = DEFAULT) -> str:
+def calibration_screen(found: Calibration, style: TerminalStyle = DEFAULT) -> str:
     """Every metric with its promise, its figures and its picture; what was left out; whether all can be promised."""
     parts: list[RenderableType] = [Text(calibration_title(found), style="bold")]
-    if left := labels_beside(found.evidence):
+    if left := unused_labels(found.evidence):
         parts.append(Text(f"also: {', '.join(left)}", style="dim"))
     if len(found.metrics) > 1:
         parts.append(
@@ -41,8 +41,8 @@ def calibration_screen(found: Calibration, look: Look = DEFAULT) -> str:
             )
         )
     for one in found.metrics:
-        parts += [Text(""), _header(one), Text(""), *_picture(one, look), _figures(one)]
-    return drawn(parts, look)
+        parts += [Text(""), _header(one), Text(""), *_picture(one, style), _figures(one)]
+    return render(parts, style)
 
 
 def _header(one: CalibratedMetric) -> RenderableType:
@@ -52,7 +52,7 @@ def _header(one: CalibratedMetric) -> RenderableType:
     line.add_column(justify="right", no_wrap=True)
     judge = f" · judged by {one_line(one.metric.judge, 60)}" if one.metric.judge else ""
     said = f"{MARKS[word]} {'promised' if word == 'pass' else 'not promised'}"
-    name = Text.assemble((one_line(one.metric.name, 60), "bold"), f" · {threshold_of(one)}{judge}")
+    name = Text.assemble((one_line(one.metric.name, 60), "bold"), f" · {threshold_text(one)}{judge}")
     line.add_row(name, Text(said, style=f"bold {COLORS[word]}"))
     return line
 
@@ -66,14 +66,14 @@ def _figures(one: CalibratedMetric) -> RenderableType:
     return Padding(table, (0, 0, 0, 2))
 
 
-def _picture(one: CalibratedMetric, look: Look) -> Iterable[RenderableType]:
+def _picture(one: CalibratedMetric, style: TerminalStyle) -> Iterable[RenderableType]:
     """Two histograms back to back, the disliked to the left, and the threshold between two of their steps."""
     around = one.learned.threshold, one.learned.direction
-    liked, disliked = bars_around(one.liked, *around), bars_around(one.disliked, *around)
-    steps = steps_of(one)
+    liked, disliked = bin_counts(one.liked, *around), bin_counts(one.disliked, *around)
+    steps = shown_bins(one)
     if not steps:
         return
-    side = min(30, (inner(look) - _MIDDLE) // 2 - 8)
+    side = min(30, (content_width(style) - _MIDDLE) // 2 - 8)
     # Each side has a scale of its own, and its counts beside the bars: one label is often much rarer than the other.
     tops = max(disliked.values(), default=1), max(liked.values(), default=1)
     yield Text(f"{'disliked':>{side + 6}}  {'score':^{_MIDDLE - 4}}  liked", style="dim")
@@ -83,7 +83,7 @@ def _picture(one: CalibratedMetric, look: Look) -> Iterable[RenderableType]:
         if last is True and not passes and one.learned.threshold is not None:
             yield _line(one, side)
         last = passes
-        yield _row(edge_of(step, one), (disliked.get(step, 0), liked.get(step, 0)), tops, side)
+        yield _row(bin_edge(step, one), (disliked.get(step, 0), liked.get(step, 0)), tops, side)
     yield Text("")
 
 
@@ -97,7 +97,7 @@ def _row(edge: str, counts: tuple[int, int], tops: tuple[int, int], side: int) -
 
 
 def _line(one: CalibratedMetric, side: int) -> Text:
-    said = f" {threshold_of(one)} passes "
+    said = f" {threshold_text(one)} passes "
     return Text(f"{'-' * (side + 6)}{said}{'-' * max(3, side + 6 + _MIDDLE - len(said))}", style="bold")
 
 

@@ -18,33 +18,33 @@ from evalmark.core.values.words import count
 from evalmark.reports.text.numbers import duration
 from evalmark.reports.text.transcripts import tokens_used
 
-from .console import COLORS, DEFAULT, MARKS, Look, drawn
+from .console import COLORS, DEFAULT, MARKS, TerminalStyle, render
 
 _CLEANED = "control characters were left out here"
 _SHORT = 60
 _FORMS = {"schema": "native JSON schema", "tool": "tool call", "text": "read from the text"}
 
 
-def one_call(call: Call, look: Look = DEFAULT) -> str:
+def call_screen(call: Call, style: TerminalStyle = DEFAULT) -> str:
     """A call in full: every message as it was sent, settings, schema, reply, tokens, money and failed attempts."""
-    return _drawn(_heading(call), (*_asked(call), *_answered(call)), look)
+    return _drawn(_heading(call), (*_asked(call), *_answered(call)), style)
 
 
-def one_tool_call(recording: ToolRecording, look: Look = DEFAULT) -> str:
+def tool_call_screen(recording: ToolRecording, style: TerminalStyle = DEFAULT) -> str:
     """A recorded call of a tool in full: what it was asked, for which input, and what it gave."""
     name = " ".join(filter(None, (recording.tool, recording.version)))
     heading = Text.assemble((f"{MARKS['pass']} ", COLORS["pass"]), (one_line(name, 200), "bold"), "  a tool")
     rows = {"key": recording.key, "at": recording.created, "input": recording.input}
-    return _drawn(heading, (*rows.items(), ("arguments", recording.arguments), ("result", recording.result)), look)
+    return _drawn(heading, (*rows.items(), ("arguments", recording.arguments), ("result", recording.result)), style)
 
 
-def _drawn(heading: RenderableType, rows: Iterable[tuple[str, Any]], look: Look) -> str:
+def _drawn(heading: RenderableType, rows: Iterable[tuple[str, Any]], style: TerminalStyle) -> str:
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(style="dim", min_width=10, max_width=20)
     table.add_column(overflow="fold")
     for label, value in rows:
         table.add_row(one_line(label, 20), _exact(value))
-    return drawn([heading, Padding(table, (0, 0, 0, 2))], look)
+    return render([heading, Padding(table, (0, 0, 0, 2))], style)
 
 
 def _heading(call: Call) -> RenderableType:

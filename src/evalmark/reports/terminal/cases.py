@@ -12,13 +12,12 @@ from evalmark.core.values.case import Output
 from evalmark.core.values.run import Metric, Run, metrics_for
 from evalmark.core.values.score import Result, Score
 from evalmark.reports.text import transcripts
-from evalmark.reports.text.raised import raised_at, traceback_of
-from evalmark.reports.text.titles import name_of
+from evalmark.reports.text.titles import trial_name
 from evalmark.reports.text.transcripts import steps_title, tokens_used
-from evalmark.reports.text.verdicts import standing, telling, unsupported
+from evalmark.reports.text.verdicts import deciding_scores, raised_at, score_text, traceback_of, unsupported_claims
 from evalmark.stats.summary.summary import Summary
 
-from .console import COLORS, DEFAULT, MARKS, Look, drawn
+from .console import COLORS, DEFAULT, MARKS, TerminalStyle, render
 
 _LINES = 400
 """How much of a field a case shown in full may fill, in characters a column."""
@@ -26,7 +25,7 @@ _STEP_LINES = 40
 """The same of one step of a transcript, of which there may be many."""
 
 
-def one_case(result: Result, look: Look = DEFAULT, *, run: Run | None = None) -> str:
+def case_screen(result: Result, style: TerminalStyle = DEFAULT, *, run: Run | None = None) -> str:
     """One trial in full: what was asked and answered, and what every score says."""
     case, output = result.trial.case, result.output
     rows = [
@@ -36,31 +35,31 @@ def one_case(result: Result, look: Look = DEFAULT, *, run: Run | None = None) ->
         ("error", output.error),
     ]
     rows += [("context", context) for context in case.contexts_of(output) or ()]
-    table = fields()
+    table = field_table()
     for label, value in rows:
         if value is not None:
-            table.add_row(label, Text(cut(display_text(value), look.width * _LINES)))
+            table.add_row(label, Text(cut(display_text(value), style.width * _LINES)))
         if label == "error" and value is not None:
-            _add_traceback(table, output, look)
-    _add_steps(table, result, look)
+            _add_traceback(table, output, style)
+    _add_steps(table, result, style)
     metrics = metrics_for(run.metrics if run else (), result.trial.dataset)
     for score in result.scores:
         _add_score(table, score, metrics, None)
-        _add_traceback(table, score, look)
-    return drawn([_named(result, run), Padding(table, (0, 0, 0, 2))], look)
+        _add_traceback(table, score, style)
+    return render([_named(result, run), Padding(table, (0, 0, 0, 2))], style)
 
 
-def worst_cases(run: Run, summary: Summary, look: Look) -> list[RenderableType]:
-    """The trials to look at first, each in a few lines."""
+def worst_cases(run: Run, summary: Summary, style: TerminalStyle) -> list[RenderableType]:
+    """The trials to style at first, each in a few lines."""
     is_judged = any(metric.judge for metric in run.metrics)  # then the worst verdicts name those that cannot fail
     worst = [r for r in summary.worst if summary.missed or not (is_judged and r.verdict == "ungated")]
-    shown_results = worst[: look.worst]
+    shown_results = worst[: style.worst]
     if not shown_results:
         return []
     parts: list[RenderableType] = [Text(""), Text("worst cases", style="bold")]
-    room = look.width - 27
+    room = style.width - 27
     for result in shown_results:
-        table = fields()
+        table = field_table()
         table.add_row("asked", Text(one_line(unwrap_single_input(result.trial.case.input), room)))
         if result.output.error is None:
             table.add_row("answered", Text(one_line(result.output.value, room)))
@@ -68,13 +67,13 @@ def worst_cases(run: Run, summary: Summary, look: Look) -> list[RenderableType]:
             said = Text(one_line(result.output.error, 2 * room), style=COLORS["error"])
             table.add_row("error", said.append(raised_at(result.output), style="not bold dim"))
         metrics = metrics_for(run.metrics, result.trial.dataset)
-        for score in telling(result, summary.missed):
+        for score in deciding_scores(result, summary.missed):
             _add_score(table, score, metrics, room)
         parts += [_named(result, run), Padding(table, (0, 0, 0, 2))]
     return parts
 
 
-def fields() -> Table:
+def field_table() -> Table:
     """Two columns: what something is called, and what it is."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(style="dim", min_width=20, max_width=30)
@@ -84,34 +83,34 @@ def fields() -> Table:
 
 def _named(result: Result, run: Run | None) -> Text:
     verdict = result.verdict
-    return Text.assemble((f"{MARKS[verdict]} ", COLORS.get(verdict, "dim")), (name_of(result, run), "bold"))
+    return Text.assemble((f"{MARKS[verdict]} ", COLORS.get(verdict, "dim")), (trial_name(result, run), "bold"))
 
 
-def _add_steps(table: Table, result: Result, look: Look) -> None:
+def _add_steps(table: Table, result: Result, style: TerminalStyle) -> None:
     """What an agent said and did on the way to its answer, and what it took."""
     steps = transcripts.steps(result)
     if steps:
         table.add_row("transcript", Text(steps_title(result), style="dim"))
     for step in steps:
-        said = cut(step.said, look.width * _STEP_LINES)
+        said = cut(step.said, style.width * _STEP_LINES)
         table.add_row(f"  {step.who}", Text(said, style=COLORS["fail"] if step.kind == "error" else ""))
     if result.output.usage is not None:
         table.add_row("tokens", Text(tokens_used(result.output.usage)))
 
 
-def _add_traceback(table: Table, found: Output | Score, look: Look) -> None:
+def _add_traceback(table: Table, found: Output | Score, style: TerminalStyle) -> None:
     """Where the user's code raised the error that stands above."""
     if traceback := traceback_of(found):
-        table.add_row("traceback", Text(cut(traceback, look.width * _LINES)))
+        table.add_row("traceback", Text(cut(traceback, style.width * _LINES)))
 
 
 def _add_score(table: Table, score: Score, metrics: Mapping[str, Metric], room: int | None) -> None:
-    said = Text(standing(score, metrics), style=COLORS.get("fail" if score.passed is False else score.status, ""))
+    said = Text(score_text(score, metrics), style=COLORS.get("fail" if score.passed is False else score.status, ""))
     reason = clean(score.reason) if room is None else one_line(score.reason, 2 * room)
     if reason:
         said.append(f"  {reason}{raised_at(score)}", style="not bold default")
     table.add_row(one_line(score.name, 60), said)
-    for sentence, closest in unsupported(score).items():
+    for sentence, closest in unsupported_claims(score).items():
         text = clean(sentence) if room is None else one_line(sentence, room)
         quoted = Text(f"\u201c{text}\u201d", style="italic")
         why = closest if room is None else one_line(closest, 2 * room)

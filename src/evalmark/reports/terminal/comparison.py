@@ -11,15 +11,14 @@ from rich.text import Text
 
 from evalmark.core.text import clean, cut, one_line, unwrap_single_input
 from evalmark.reports.text import comparison
-from evalmark.reports.text.comparison import ChangeRow
-from evalmark.reports.text.side_names import Heads, heads_of
-from evalmark.reports.text.titles import name_of
-from evalmark.reports.text.word_changes import GONE, NEW, Piece, marked, word_changes
+from evalmark.reports.text.comparison import ChangeRow, SideNames, side_names
+from evalmark.reports.text.titles import trial_name
+from evalmark.reports.text.word_changes import GONE, NEW, TextPiece, mark_changes, word_changes
 from evalmark.stats.comparison.change import Comparison, Flip, TargetChange
 from evalmark.stats.comparison.flip_examples import FlipExample
 
-from .cases import fields
-from .console import COLORS, DEFAULT, MARKS, Look, drawn, inner
+from .cases import field_table
+from .console import COLORS, DEFAULT, MARKS, TerminalStyle, content_width, render
 
 _ENDINGS = {"better": "pass", "same": "pass", "worse": "fail", "cannot tell": "cannot tell"}
 """How each outcome is coloured and marked."""
@@ -32,7 +31,7 @@ _REASON = 4
 
 
 def comparison_screen(
-    found: Comparison, look: Look = DEFAULT, *, limit: int = 10, pairs: Sequence[FlipExample] = ()
+    found: Comparison, style: TerminalStyle = DEFAULT, *, limit: int = 10, pairs: Sequence[FlipExample] = ()
 ) -> str:
     """Two runs for a person at a terminal: what else changed, the verdict and why, figures, flips, and texts side by side.
 
@@ -40,12 +39,12 @@ def comparison_screen(
     """
     parts: list[RenderableType] = [_header(found), *_warnings(found), Text(""), *_verdict(found)]
     for target in found.targets:
-        parts += _target(found, target, look)
+        parts += _target(found, target, style)
         parts += _flips(found, target, limit, named=not pairs)
         parts += _slices(target)
     if pairs:
-        parts += _pairs(pairs, heads_of(found, found.targets[0]), look)
-    return drawn(parts, look)
+        parts += _pairs(pairs, side_names(found, found.targets[0]), style)
+    return render(parts, style)
 
 
 def _header(found: Comparison) -> RenderableType:
@@ -53,9 +52,9 @@ def _header(found: Comparison) -> RenderableType:
     line.add_column(ratio=1)
     line.add_column(justify="right", no_wrap=True)
     ending = _ENDINGS[found.outcome]
-    said = f"{MARKS[ending]} {comparison.compared_outcome(found)}"
-    line.add_row(Text(comparison.compared_title(found), style="bold"), Text(said, style=f"bold {COLORS[ending]}"))
-    return Group(line, Text(comparison.compared_runs(found), style="dim"))
+    said = f"{MARKS[ending]} {comparison.outcome_text(found)}"
+    line.add_row(Text(comparison.comparison_title(found), style="bold"), Text(said, style=f"bold {COLORS[ending]}"))
+    return Group(line, Text(comparison.runs_line(found), style="dim"))
 
 
 def _warnings(found: Comparison) -> Iterable[RenderableType]:
@@ -68,7 +67,7 @@ def _warnings(found: Comparison) -> Iterable[RenderableType]:
         for warning in found.warnings:
             table.add_row("!", clean(warning))
         yield Padding(table, (0, 0, 0, 2))
-    said, command = comparison.restoring(found)
+    said, command = comparison.rescore_hint(found)
     if said:
         yield Padding(Text(said), (0, 0, 0, 2))
     if command:
@@ -76,34 +75,34 @@ def _warnings(found: Comparison) -> Iterable[RenderableType]:
 
 
 def _verdict(found: Comparison) -> Iterable[Text]:
-    word = comparison.compared_outcome(found).capitalize()
+    word = comparison.outcome_text(found).capitalize()
     line = Text(f"{word}: ", style=f"bold {COLORS[_ENDINGS[found.outcome]]}")
     yield line.append(comparison.verdict_sentence(found), style="not bold default")
 
 
-def _target(found: Comparison, target: TargetChange, look: Look) -> Iterable[RenderableType]:
-    heads, several = heads_of(found, target), len(found.targets) > 1
+def _target(found: Comparison, target: TargetChange, style: TerminalStyle) -> Iterable[RenderableType]:
+    heads, several = side_names(found, target), len(found.targets) > 1
     yield Text("")
     yield Text(comparison.target_title(target, several=several, of_one_run=heads.of_one_run), style="bold")
     yield Text("")
-    yield _table(comparison.change_rows(target), heads, look)
+    yield _table(comparison.change_rows(target), heads, style)
     yield Text(" ".join(comparison.table_remarks(found)), style="dim")
     if remarks := comparison.change_remarks(target, heads.where):
         yield Text("")
         yield Padding(_listed(remarks), (0, 0, 0, 2))
 
 
-def _table(rows: Sequence[ChangeRow], heads: Heads, look: Look) -> Table:
+def _table(rows: Sequence[ChangeRow], heads: SideNames, style: TerminalStyle) -> Table:
     """One line a metric; the interval stands below the difference where the terminal is too narrow for both."""
-    gap = 2 if look.width >= 90 else 1
+    gap = 2 if style.width >= 90 else 1
     named = {"before": heads.before, "now": heads.now}
     cells = [_cells(row, apart=True) for row in rows]
-    if _width(cells, named, gap) > inner(look):
+    if _width(cells, named, gap) > content_width(style):
         cells = [_cells(row, apart=False) for row in rows]
     table = Table(box=None, padding=(0, gap, 0, 0), pad_edge=False, header_style="dim")
     longest = max((cell_len(row.metric) for row in rows), default=0)
     names = min(_NAME, longest)
-    fits = _width(cells, named, gap) - longest + names <= inner(look)
+    fits = _width(cells, named, gap) - longest + names <= content_width(style)
     for heading in cells[0] if cells else ():
         if heading == "metric":
             table.add_column(heading, overflow="fold", min_width=names)
@@ -152,12 +151,12 @@ def _listed(lines: Iterable[tuple[str, str]]) -> Table:
 
 def _flips(found: Comparison, target: TargetChange, limit: int, *, named: bool) -> Iterable[RenderableType]:
     """How many cases came out otherwise, and the first of them, unless their texts follow."""
-    heads = heads_of(found, target)
-    for number, moved in enumerate(comparison.moved_cases(target)):
+    heads = side_names(found, target)
+    for number, moved in enumerate(comparison.changed_cases(target)):
         named_here = named or number > 0  # only what decided has its texts below
         yield Text("")
         of = f" of {one_line(target.target, 60)}" if len(found.targets) > 1 and target.target else ""
-        yield Text.assemble((f"{moved.heading}{of}", "bold"), f"   {comparison.moved_title(moved, heads)}")
+        yield Text.assemble((f"{moved.heading}{of}", "bold"), f"   {comparison.changed_cases_title(moved, heads)}")
         shown = min(limit, len(moved.flips))
         if named_here:
             yield Padding(_names(moved.flips, heads, limit), (0, 0, 0, 2))
@@ -165,7 +164,7 @@ def _flips(found: Comparison, target: TargetChange, limit: int, *, named: bool) 
             yield Text(f"  {more}" if named_here else f"  {shown:,} with their texts below, {more}", style="dim")
 
 
-def _names(flips: Sequence[Flip], heads: Heads, limit: int) -> Table:
+def _names(flips: Sequence[Flip], heads: SideNames, limit: int) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
@@ -191,26 +190,26 @@ def _slices(target: TargetChange) -> Iterable[RenderableType]:
         yield Padding(_listed(lines), (0, 0, 0, 2))
 
 
-def _pairs(pairs: Sequence[FlipExample], heads: Heads, look: Look) -> Iterable[RenderableType]:
+def _pairs(pairs: Sequence[FlipExample], heads: SideNames, style: TerminalStyle) -> Iterable[RenderableType]:
     """The texts of each flip: what was asked, and both answers beside each other."""
     for pair in pairs:
         yield Text("")
-        named = Text.assemble(_mark(pair.flip), " ", (name_of(pair.now), "bold"))
-        yield named.append(f"   {comparison.flip_said(pair.flip, heads)}", style="not bold")
-        table = fields()
+        named = Text.assemble(_mark(pair.flip), " ", (trial_name(pair.now), "bold"))
+        yield named.append(f"   {comparison.flip_text(pair.flip, heads)}", style="not bold")
+        table = field_table()
         case = pair.now.trial.case
         for label, value in (("asked", unwrap_single_input(case.input)), ("expected", case.expected)):
             if value is not None:
-                table.add_row(label, Text(one_line(value, look.width * _LINES)))
+                table.add_row(label, Text(one_line(value, style.width * _LINES)))
         yield Padding(table, (0, 0, 0, 2))
-        yield Padding(_beside(pair, heads, look), (0, 0, 0, 2))
+        yield Padding(_beside(pair, heads, style), (0, 0, 0, 2))
     yield Text("")
     marks = (" ".join(GONE), " ".join(NEW))
     sides = zip(marks, heads.where if heads.of_one_run else heads[:2], strict=True)
     yield Text(f"Words of one side alone stand in {' and in '.join(map(' '.join, sides))}.", style="dim")
 
 
-def _beside(pair: FlipExample, heads: Heads, look: Look) -> Table:
+def _beside(pair: FlipExample, heads: SideNames, style: TerminalStyle) -> Table:
     before, now = pair.before.output, pair.now.output
     sides = word_changes(before.value, now.value)
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim", expand=True)
@@ -219,13 +218,13 @@ def _beside(pair: FlipExample, heads: Heads, look: Look) -> Table:
     answers = _words(sides.before, GONE, "red"), _words(sides.now, NEW, "green")
     errors = (Text(clean(error), style=COLORS["error"]) if error else None for error in (before.error, now.error))
     table.add_row(*(error or answer for error, answer in zip(errors, answers, strict=True)))
-    for scores in comparison.deciding(pair):
-        table.add_row(*(Text(cut(said, look.width * _REASON), style="dim") for said in scores))
+    for scores in comparison.pair_scores(pair):
+        table.add_row(*(Text(cut(said, style.width * _REASON), style="dim") for said in scores))
     return table
 
 
-def _words(pieces: Sequence[Piece], marks: tuple[str, str], color: str) -> Text:
+def _words(pieces: Sequence[TextPiece], marks: tuple[str, str], color: str) -> Text:
     said = Text()
     for piece in pieces:
-        said.append(marked([piece], marks), style="" if piece.is_common else color)
+        said.append(mark_changes([piece], marks), style="" if piece.is_common else color)
     return said if pieces else Text("(no answer)", style="dim")

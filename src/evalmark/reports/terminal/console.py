@@ -9,12 +9,12 @@ from rich.table import Table
 
 from evalmark.core.text import clean
 from evalmark.reports.text.numbers import ASCII_BLOCKS, BLOCKS, DASH
-from evalmark.reports.text.verdicts import outcome
+from evalmark.reports.text.verdicts import gate_outcome
 from evalmark.stats.summary.gate import GateVerdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class TerminalStyle:
     """What the terminal can show, and how much of it."""
 
     width: int = 100
@@ -26,14 +26,14 @@ class Look:
     remarks: tuple[str, ...] = ()
     """Sentences to print above the verdict."""
     store: str = ""
-    """Where the run is kept; said at the end, with the command to look again."""
+    """Where the run is kept; said at the end, with the command to style again."""
     flags: str = ""
     """What this command needs besides, with a space before it."""
     resumable: bool = True
     """Whether the command that gave the run takes up one that is not complete."""
 
 
-DEFAULT = Look()
+DEFAULT = TerminalStyle()
 COLORS = {"pass": "green", "fail": "red", "error": "magenta", "unscored": "yellow", "cannot tell": "yellow"}
 MARKS = {"pass": "✓", "fail": "✗", "error": "!", "unscored": "?", "ungated": "·", "cannot tell": "?"}
 RAISED = "¹²³⁴⁵⁶⁷⁸⁹"
@@ -61,24 +61,24 @@ def gate_table(verdict: GateVerdict) -> Table:
     table.add_column(no_wrap=True, style=f"bold {COLORS[verdict.outcome]}")
     table.add_column(overflow="fold")
     for number, reason in enumerate(verdict.reasons):
-        table.add_row("" if number else f"Gate {outcome(verdict)}:", clean(reason))
+        table.add_row("" if number else f"Gate {gate_outcome(verdict)}:", clean(reason))
     return table
 
 
-def inner(look: Look) -> int:
+def content_width(style: TerminalStyle) -> int:
     """Columns between the margins; an ellipsis takes three places in ASCII."""
-    return look.width - (2 if look.unicode else 8)
+    return style.width - (2 if style.unicode else 8)
 
 
-def drawn(parts: Iterable[RenderableType], look: Look) -> str:
-    """The parts as text, free of the environment: only `look` decides."""
+def render(parts: Iterable[RenderableType], style: TerminalStyle) -> str:
+    """The parts as text, free of the environment: only `style` decides."""
     stream = StringIO()
     console = Console(
         file=stream,
-        width=inner(look),
-        color_system="standard" if look.color else None,
-        force_terminal=look.color,
-        no_color=not look.color,
+        width=content_width(style),
+        color_system="standard" if style.color else None,
+        force_terminal=style.color,
+        no_color=not style.color,
         highlight=False,
         emoji=False,
         markup=False,
@@ -88,10 +88,10 @@ def drawn(parts: Iterable[RenderableType], look: Look) -> str:
     console.print(Group(*parts))
     lines = [f"  {line.rstrip()}".rstrip() for line in stream.getvalue().split("\n")]
     text = "\n" + "\n".join(lines)
-    return text if look.unicode else text.translate(_ASCII).encode("ascii", "replace").decode("ascii")
+    return text if style.unicode else text.translate(_ASCII).encode("ascii", "replace").decode("ascii")
 
 
-def plain_lines(lines: Iterable[str], look: Look) -> str:
+def plain_lines(lines: Iterable[str], style: TerminalStyle) -> str:
     """Lines without colours, of which there may be very many, as `drawn` would show them."""
     text = "".join(f"  {line}".rstrip() + "\n" for line in lines)
-    return text if look.unicode else text.translate(_ASCII).encode("ascii", "replace").decode("ascii")
+    return text if style.unicode else text.translate(_ASCII).encode("ascii", "replace").decode("ascii")

@@ -15,9 +15,9 @@ from evalmark.core.values.score import Result
 from evalmark.core.values.spending import Spending, total_spending
 from evalmark.core.values.words import count
 from evalmark.reports.text import comparison, judges, numbers, titles
-from evalmark.reports.text.numbers import centre
-from evalmark.reports.text.titles import apart
-from evalmark.reports.text.verdicts import endings
+from evalmark.reports.text.numbers import mean_text
+from evalmark.reports.text.titles import exclusion_text
+from evalmark.reports.text.verdicts import tally_text
 from evalmark.stats.comparison.change import Comparison
 from evalmark.stats.comparison.compare import compare
 from evalmark.stats.comparison.rule_caveats import gate_caveats
@@ -25,16 +25,16 @@ from evalmark.stats.summary.gate import GateVerdict
 from evalmark.stats.summary.summarise import summarise
 from evalmark.stats.summary.summary import SummaryGroup
 
-from .console import DEFAULT, Look, drawn, gate_table, inner
+from .console import DEFAULT, TerminalStyle, content_width, gate_table, render
 
 _SHOWN = 5
 """Of the cases that changed, by name."""
 
 
-def evals(
+def eval_screen(
     run: Run,
     costs: Mapping[str, Sequence[Spending]],
-    look: Look = DEFAULT,
+    style: TerminalStyle = DEFAULT,
     *,
     verdict: GateVerdict | None = None,
     baseline: Run | None = None,
@@ -50,22 +50,22 @@ def evals(
     told: set[str] = set()
     for group in summary.groups:
         parts += [Text("")] if parts else []
-        parts += _eval(group, costs.get(group.dataset, ()), look)
+        parts += _eval(group, costs.get(group.dataset, ()), style)
         if group.dataset in against and not group.left_out:
-            parts += _compared(against[group.dataset], told, look.flags)
+            parts += _compared(against[group.dataset], told, style.flags)
     if baseline is not None:
         parts += [Text(f"! {clean(said)}", style="yellow") for said in gate_caveats(run, baseline)]
     # Sorted: which eval comes first depends on which worker was done first.
-    if said := _intervals(sorted(titles.methods(summary.metrics))):
+    if said := _intervals(sorted(titles.interval_methods(summary.metrics))):
         parts += [Text(""), Text(said, style="dim")]
     parts += [Text(f"note: {clean(note)}", style="dim") for note in run.notes]
     if verdict is not None:
         parts += [Text("")] if parts else []
         parts.append(gate_table(verdict))
-    return drawn(parts, look).removeprefix("\n")
+    return render(parts, style).removeprefix("\n")
 
 
-def _eval(group: SummaryGroup, spent: Sequence[Spending], look: Look) -> Iterable[RenderableType]:
+def _eval(group: SummaryGroup, spent: Sequence[Spending], style: TerminalStyle) -> Iterable[RenderableType]:
     tally = group.tally
     color = "green" if tally.passed + tally.ungated == tally.trials else "red" if tally.failed else "yellow"
     line = Table.grid(expand=True, padding=(0, 2, 0, 0))
@@ -73,16 +73,16 @@ def _eval(group: SummaryGroup, spent: Sequence[Spending], look: Look) -> Iterabl
     line.add_column(justify="right", no_wrap=True)
     repeats = f" x {tally.trials / tally.cases:z.3g}" if tally.trials > tally.cases else ""
     head = Text(one_line(group.dataset, 200), style="bold")
-    head.append(apart(group))
+    head.append(exclusion_text(group))
     head.append(f"   {count(tally.cases, 'case')}{repeats}", style="not bold")
     all_of_it = total_spending(spent)
     line.add_row(head, Text(cost(all_of_it) if any_spent(all_of_it) else ""))
     yield line
-    ending = Text(endings(group.tally) or "nothing could pass or fail", style=color)
+    ending = Text(tally_text(group.tally) or "nothing could pass or fail", style=color)
     yield Padding(ending, (0, 0, 0, 2))
     if group.metrics:
-        yield Padding(_metrics(group, look), (0, 0, 0, 2))
-    yield from (Padding(Text(f"{name}  {said}"), (0, 0, 0, 2)) for name, said in judges.repeats(group))
+        yield Padding(_metrics(group, style), (0, 0, 0, 2))
+    yield from (Padding(Text(f"{name}  {said}"), (0, 0, 0, 2)) for name, said in judges.repeat_lines(group))
 
 
 def _by_dataset(run: Run, baseline: Run) -> dict[str, Comparison]:
@@ -106,7 +106,7 @@ def _results(run: Run) -> dict[str, list[Result]]:
 
 def _compared(found: Comparison, told: set[str], flags: str) -> Iterable[RenderableType]:
     """What changed since the baseline, and whether that can be luck; what was `told` of another eval is not told twice."""
-    sentence, command = comparison.restoring(found)
+    sentence, command = comparison.rescore_hint(found)
     restoring = f"{sentence} {command}{flags}" if command else sentence
     for said in filter(None, (*found.warnings, restoring)):
         if said not in told:
@@ -116,10 +116,10 @@ def _compared(found: Comparison, told: set[str], flags: str) -> Iterable[Rendera
     if not found.targets:
         yield Padding(Text(f"{against}: not comparable"), (0, 0, 0, 2))
     for target in found.targets:
-        said, outcome = comparison.in_short(target)
+        said, outcome = comparison.summary_line(target)
         color = {"worse": "red", "better": "green"}.get(outcome, "default")
         yield Padding(Text(f"{against}: {said}", style=color), (0, 0, 0, 2))
-        moved = comparison.short_cases(target).flips
+        moved = comparison.summary_cases(target).flips
         for word, flips in (
             ("worse", [f for f in moved if f.is_worse]),
             ("better", [f for f in moved if not f.is_worse]),
@@ -136,16 +136,16 @@ def any_spent(spent: Spending) -> bool:
     return bool(spent.calls or spent.replayed or spent.failed)
 
 
-def _metrics(group: SummaryGroup, look: Look) -> Table:
+def _metrics(group: SummaryGroup, style: TerminalStyle) -> Table:
     table = Table.grid(padding=(0, 3, 0, 0))
-    table.add_column(overflow="fold", max_width=max(20, inner(look) - 44))
+    table.add_column(overflow="fold", max_width=max(20, content_width(style) - 44))
     table.add_column(justify="right", no_wrap=True)
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True, style="dim")
     for metric in group.metrics:
         lower = " ↓" if metric.direction == "lower" else ""
-        spread = Text(numbers.spread(metric), style="dim")
-        table.add_row(f"{one_line(metric.name, 80)}{lower}", centre(metric), spread, f"n {metric.n:,}")
+        spread = Text(numbers.mean_interval(metric), style="dim")
+        table.add_row(f"{one_line(metric.name, 80)}{lower}", mean_text(metric), spread, f"n {metric.n:,}")
     return table
 
 

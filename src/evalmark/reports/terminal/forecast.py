@@ -10,15 +10,15 @@ from evalmark.core.money import money
 from evalmark.core.text import clean, one_line
 from evalmark.core.values.words import count
 from evalmark.reports.text.numbers import GAP
-from evalmark.reports.text.titles import once
+from evalmark.reports.text.titles import without_repeats
 from evalmark.runs.dry_run.forecast import Forecast, MetricForecast, ModelForecast
 
-from .console import DEFAULT, Look, drawn
+from .console import DEFAULT, TerminalStyle, render
 
 _ESTIMATES = "Tokens and costs are estimates: the length of an answer is known when it is there."
 
 
-def plan(forecast: Forecast, look: Look = DEFAULT) -> str:
+def forecast_screen(forecast: Forecast, style: TerminalStyle = DEFAULT) -> str:
     """What a run would do, for a person at a terminal; nothing was sent to find it out."""
     trials = "trials unknown" if forecast.trials is None else count(forecast.trials, "trial")
     facts = [f"target {clean(forecast.target)}" if forecast.target else "", trials]
@@ -27,34 +27,34 @@ def plan(forecast: Forecast, look: Look = DEFAULT) -> str:
         Text(one_line(" · ".join(filter(None, facts))), style="dim"),
     ]
     if forecast.metrics:
-        parts += [Text(""), _metrics(forecast.metrics, look)]
-    parts += [Text(""), *_models(forecast.models, look)]
+        parts += [Text(""), _metrics(forecast.metrics, style)]
+    parts += [Text(""), *_models(forecast.models, style)]
     parts += [Text(f"note: {clean(note)}", style="dim") for note in forecast.notes]
-    return drawn(parts, look)
+    return render(parts, style)
 
 
-def _metrics(metrics: Sequence[MetricForecast], look: Look) -> Table:
+def _metrics(metrics: Sequence[MetricForecast], style: TerminalStyle) -> Table:
     judged = any(metric.judge for metric in metrics)
-    table = _columns(["dataset", "metric"], ["trials", *(["judge calls"] if judged else [])], look)
-    for dataset, metric in zip(once(one_line(m.dataset, 60) for m in metrics), metrics, strict=True):
+    table = _columns(["dataset", "metric"], ["trials", *(["judge calls"] if judged else [])], style)
+    for dataset, metric in zip(without_repeats(one_line(m.dataset, 60) for m in metrics), metrics, strict=True):
         calls = GAP if not metric.judge else _known(metric.calls)
         table.add_row(dataset, one_line(metric.metric, 60), _known(metric.trials), *([calls] if judged else []))
     return table
 
 
-def _models(models: Sequence[ModelForecast], look: Look) -> Iterator[RenderableType]:
+def _models(models: Sequence[ModelForecast], style: TerminalStyle) -> Iterator[RenderableType]:
     if not models:
         yield Text("No model is asked.")
         return
-    table = _columns(["model"], ["calls", "journal", "to send", "tokens in", "tokens out", "cost"], look)
+    table = _columns(["model"], ["calls", "journal", "to send", "tokens in", "tokens out", "cost"], style)
     for model in models if len(models) == 1 else (*models, _together(models)):
         table.add_row(
             one_line(model.model, 60),
             f"{model.calls:,}",
             f"{model.cached:,}",
             f"{model.sent:,}",
-            about(model.input_tokens) if model.sent else "0",
-            about(model.output_tokens) if model.sent else "0",
+            estimate_text(model.input_tokens) if model.sent else "0",
+            estimate_text(model.output_tokens) if model.sent else "0",
             _cost(model),
         )
     yield table
@@ -90,10 +90,10 @@ def _cost(model: ModelForecast) -> str:
     return "unknown" if model.cost is None else f"~{money(model.cost)}"
 
 
-def about(number: int | None) -> str:
+def estimate_text(number: int | None) -> str:
     """An estimate, to two digits.
 
-    >>> about(41_283), about(7), about(None)
+    >>> estimate_text(41_283), estimate_text(7), estimate_text(None)
     ('~41,000', '~7', 'unknown')
     """
     if number is None:
@@ -105,8 +105,8 @@ def _known(number: int | None) -> str:
     return "unknown" if number is None else f"{number:,}"
 
 
-def _columns(texts: Sequence[str], numbers: Sequence[str], look: Look) -> Table:
-    gap = 2 if look.width >= 90 else 1
+def _columns(texts: Sequence[str], numbers: Sequence[str], style: TerminalStyle) -> Table:
+    gap = 2 if style.width >= 90 else 1
     table = Table(box=None, padding=(0, gap, 0, 0), pad_edge=False, header_style="dim")
     for heading in texts:
         table.add_column(heading, overflow="fold", min_width=8)

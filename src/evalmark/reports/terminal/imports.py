@@ -8,30 +8,30 @@ from rich.table import Table
 from rich.text import Text
 
 from evalmark.core.text import clean, one_line
-from evalmark.reports.text.titles import once
+from evalmark.reports.text.titles import without_repeats
 
-from .console import DEFAULT, Look, drawn
+from .console import DEFAULT, TerminalStyle, render
 
 _MOST = 20
 """Remarks on rows that are shown; a file in which every row is odd would fill the screen."""
 
 
-def account(
-    title: str, parts: Sequence[tuple[str, str, str]], remarks: Sequence[str] = (), look: Look = DEFAULT
+def import_screen(
+    title: str, parts: Sequence[tuple[str, str, str]], remarks: Sequence[str] = (), style: TerminalStyle = DEFAULT
 ) -> str:
     """Each part of the files as `(what became of it, its name, more)`, those of one fate together, and the remarks."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True, style="dim")
-    table.add_column(max_width=max(24, look.width * 2 // 5), overflow="fold")
+    table.add_column(max_width=max(24, style.width * 2 // 5), overflow="fold")
     table.add_column(overflow="fold")
     fates = list(dict.fromkeys(fate for fate, _, _ in parts))
     rows = sorted(parts, key=lambda part: fates.index(part[0]))
-    for fate, (_, name, more) in zip(once(fate for fate, _, _ in rows), rows, strict=True):
+    for fate, (_, name, more) in zip(without_repeats(fate for fate, _, _ in rows), rows, strict=True):
         table.add_row(Text(one_line(fate)), Text(one_line(name)), Text(one_line(more), style="dim"))
     shown: list[RenderableType] = [Text(one_line(title), style="bold")]
     if rows:
         shown.append(Padding(table, (0, 0, 0, 2)))
-    return drawn([*shown, *_remarks(remarks)], look)
+    return render([*shown, *_remarks(remarks)], style)
 
 
 def _remarks(remarks: Sequence[str]) -> Iterable[RenderableType]:

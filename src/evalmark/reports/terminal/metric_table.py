@@ -10,11 +10,11 @@ from rich.text import Text
 
 from evalmark.core.text import one_line
 from evalmark.reports.text import numbers, titles
-from evalmark.reports.text.numbers import bars, behind, centre, share, share_interval
-from evalmark.reports.text.similarity import shown_metrics
+from evalmark.reports.text.numbers import block_bars, mean_text, mean_unit, share_interval, share_text
+from evalmark.reports.text.similarity import table_metrics
 from evalmark.stats.summary.summary import MetricSummary, SummaryGroup
 
-from .console import RAISED, Look, inner
+from .console import RAISED, TerminalStyle, content_width
 
 _LONGEST = 60
 """Of a metric's name, in characters."""
@@ -23,7 +23,7 @@ _SHORTEST = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class TableLayout:
     """What the table shows beside the names, n, means, their intervals and the gaps."""
 
     rates: bool = True
@@ -35,20 +35,20 @@ class Layout:
 
 
 _LAYOUTS = (
-    Layout(),
-    Layout(rates=False),
-    Layout(rates=False, beside=False),
-    Layout(rates=False, beside=False, spread=False),
+    TableLayout(),
+    TableLayout(rates=False),
+    TableLayout(rates=False, beside=False),
+    TableLayout(rates=False, beside=False, spread=False),
 )
 """From the most to the least; the first that fits is taken, and where none does, names are folded."""
 
 
-def fitting(parts: Sequence[SummaryGroup], look: Look) -> Layout:
+def fitting_layout(parts: Sequence[SummaryGroup], style: TerminalStyle) -> TableLayout:
     """The first layout in which the tables of all groups fit; the last one where none does."""
-    gap = _gap_between(look)
+    gap = _gap_between(style)
     for layout in _LAYOUTS if any(map(_rate_is_news, (m for part in parts for m in part.metrics))) else _LAYOUTS[1:]:
         rows = ([_cells(metric, _marks(part), layout) for metric in part.metrics] for part in parts if part.metrics)
-        if all(_width(cells, gap) <= inner(look) for cells in rows):
+        if all(_width(cells, gap) <= content_width(style) for cells in rows):
             break
     return layout
 
@@ -58,10 +58,10 @@ def _rate_is_news(metric: MetricSummary) -> bool:
     return metric.pass_rate.n > 0 and not (metric.truths and metric.pass_rate.interval == metric.interval)
 
 
-def metric_table(part: SummaryGroup, layout: Layout, look: Look) -> Iterable[RenderableType]:
+def metric_table(part: SummaryGroup, layout: TableLayout, style: TerminalStyle) -> Iterable[RenderableType]:
     """The table, and a line that says how its intervals were found."""
     marks = _marks(part)
-    yield _table([_cells(metric, marks, layout) for metric in shown_metrics(part)], _gap_between(look))
+    yield _table([_cells(metric, marks, layout) for metric in table_metrics(part)], _gap_between(style))
     notes = [f"{mark} {method}".strip() for method, mark in marks.items()]
     explained = f"95 % intervals: {'; '.join(notes)}."
     if any(metric.direction == "lower" for metric in part.metrics):
@@ -71,31 +71,31 @@ def metric_table(part: SummaryGroup, layout: Layout, look: Look) -> Iterable[Ren
 
 def _marks(part: SummaryGroup) -> dict[str, str]:
     """The mark of each method by which an interval was found; none where all were found by one."""
-    methods = titles.methods(part.metrics)
+    methods = titles.interval_methods(part.metrics)
     return {method: RAISED[index % len(RAISED)] if len(methods) > 1 else "" for index, method in enumerate(methods)}
 
 
-def _gap_between(look: Look) -> int:
-    return 2 if look.width >= 90 else 1
+def _gap_between(style: TerminalStyle) -> int:
+    return 2 if style.width >= 90 else 1
 
 
-def _cells(metric: MetricSummary, marks: Mapping[str, str], layout: Layout) -> dict[str, Text]:
+def _cells(metric: MetricSummary, marks: Mapping[str, str], layout: TableLayout) -> dict[str, Text]:
     """The cells of one metric by their headings."""
     name = Text(one_line(metric.name, _LONGEST))
     name.append(" ↓" if metric.direction == "lower" else "", style="dim")
-    mean = Text(centre(metric), style="bold")
-    if more := behind(metric):
+    mean = Text(mean_text(metric), style="bold")
+    if more := mean_unit(metric):
         mean.append(f"{' ' if layout.beside else chr(10)}{more}", style="not bold dim")
     found = {
         "metric": name,
         "n": Text(f"{metric.n:,}"),
         "mean": mean,
-        "95 % interval": Text(numbers.spread(metric) + marks[metric.interval.method]),
-        "passed": Text(share(metric.pass_rate)),
+        "95 % interval": Text(numbers.mean_interval(metric) + marks[metric.interval.method]),
+        "passed": Text(share_text(metric.pass_rate)),
         "95 % interval ": Text(share_interval(metric.pass_rate.interval)),
         "unsc.": _missing(metric.unscored, "yellow"),
         "err.": _missing(metric.missing - metric.unscored, "magenta"),
-        "low   high": Text(bars(metric.bins), style="cyan"),
+        "low   high": Text(block_bars(metric.bins), style="cyan"),
     }
     left_out = {"95 % interval ": not layout.rates, "low   high": not layout.spread}
     return {heading: cell for heading, cell in found.items() if not left_out.get(heading)}

@@ -14,7 +14,7 @@ from evalmark.reports.text.numbers import DASH
 from evalmark.storage.call_log.recordings import ModelCallSummary, Recording
 from evalmark.storage.call_log.tool_recordings import ToolCallSummary
 
-from .console import DEFAULT, Look, drawn, inner
+from .console import DEFAULT, TerminalStyle, content_width, render
 
 _KEY = 12
 """Characters of a key that a list shows: enough to find the call."""
@@ -27,21 +27,21 @@ _NUMBERS = frozenset({"calls", "replayable", "tokens in", "tokens out", "price"}
 _NONE = Text("No calls are recorded.")
 
 
-def recorded_models(
-    models: Iterable[ModelCallSummary], look: Look = DEFAULT, tools: Iterable[ToolCallSummary] = ()
+def recorded_models_screen(
+    models: Iterable[ModelCallSummary], style: TerminalStyle = DEFAULT, tools: Iterable[ToolCallSummary] = ()
 ) -> str:
     """How much is recorded of each model and tool: calls, those that can be replayed, what they took, and the newest."""
-    tables = {"model": [_of_model(model, look) for model in models], "tool": [_of_tool(tool, look) for tool in tools]}
-    parts = [_table(rows, flexible, look) for flexible, rows in tables.items() if rows]
-    return "".join(drawn([part], look) for part in parts) or drawn([_NONE], look)
+    tables = {"model": [_of_model(model, style) for model in models], "tool": [_of_tool(tool, style) for tool in tools]}
+    parts = [_table(rows, flexible, style) for flexible, rows in tables.items() if rows]
+    return "".join(render([part], style) for part in parts) or render([_NONE], style)
 
 
-def _of_tool(tool: ToolCallSummary, look: Look) -> dict[str, str]:
+def _of_tool(tool: ToolCallSummary, style: TerminalStyle) -> dict[str, str]:
     found = {"tool": tool.tool, "version": tool.version or DASH, "calls": f"{tool.calls:,}"}
-    return found | ({"newest": _when(tool.newest)} if look.width >= _ROOMY else {})
+    return found | ({"newest": _when(tool.newest)} if style.width >= _ROOMY else {})
 
 
-def _of_model(model: ModelCallSummary, look: Look) -> dict[str, str]:
+def _of_model(model: ModelCallSummary, style: TerminalStyle) -> dict[str, str]:
     price = [] if model.cost is None else [money(model.cost)]
     price += [f"{model.unknown_cost:,} unknown"] if model.unknown_cost else []
     known = not model.unknown_usage or bool(model.input_tokens + model.output_tokens)
@@ -54,24 +54,24 @@ def _of_model(model: ModelCallSummary, look: Look) -> dict[str, str]:
         "tokens out": f"{model.output_tokens:,}{more}" if known else "unknown",
         "price": ", ".join(price) or DASH,
     }
-    return found | ({"newest": _when(model.newest)} if look.width >= _ROOMY else {})
+    return found | ({"newest": _when(model.newest)} if style.width >= _ROOMY else {})
 
 
-def recorded_calls(calls: Sequence[Recording], look: Look = DEFAULT, *, of: int = 0) -> str:
+def recorded_calls_screen(calls: Sequence[Recording], style: TerminalStyle = DEFAULT, *, of: int = 0) -> str:
     """Recorded calls, one a line, in the order given; what a narrow terminal has no room for is left out.
 
     Where there are none, it is told `of` how many that are recorded none was meant.
     """
-    rows = [_of_call(call, look) for call in calls]
+    rows = [_of_call(call, style) for call in calls]
     none = Text(f"None of {count(of, 'recorded call')} matches.") if of else _NONE
-    return drawn([_table(rows, "asked", look) if rows else none], look)
+    return render([_table(rows, "asked", style) if rows else none], style)
 
 
-def _of_call(call: Recording, look: Look) -> dict[str, str]:
+def _of_call(call: Recording, style: TerminalStyle) -> dict[str, str]:
     found = {"key": call.key[:_KEY], "model": call.model}
-    if look.width >= _ROOMY:
+    if style.width >= _ROOMY:
         found["created"] = _when(call.created)
-    if look.width >= 100:
+    if style.width >= 100:
         found["tokens in"] = DASH if call.input_tokens is None else f"{call.input_tokens:,}"
         found["tokens out"] = DASH if call.output_tokens is None else f"{call.output_tokens:,}"
     found["price"] = DASH if call.cost is None else money(call.cost)
@@ -79,7 +79,7 @@ def _of_call(call: Recording, look: Look) -> dict[str, str]:
     return found | {"asked": call.words if call.error is None else f"{call.words} ({call.error})"}
 
 
-def _table(rows: Sequence[Mapping[str, str]], flexible: str, look: Look) -> Table:
+def _table(rows: Sequence[Mapping[str, str]], flexible: str, style: TerminalStyle) -> Table:
     """A table whose flexible column has the room that the others leave."""
     clean = [
         {heading: one_line(text, None if heading == flexible else _WIDEST) for heading, text in row.items()}
@@ -88,7 +88,9 @@ def _table(rows: Sequence[Mapping[str, str]], flexible: str, look: Look) -> Tabl
     widths = {
         heading: max(cell_len(text) for text in (heading, *(row[heading] for row in clean))) for heading in clean[0]
     }
-    room = inner(look) - 2 * len(widths) - sum(width for heading, width in widths.items() if heading != flexible)
+    room = (
+        content_width(style) - 2 * len(widths) - sum(width for heading, width in widths.items() if heading != flexible)
+    )
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     for heading, width in widths.items():
         justify: Literal["left", "right"] = "right" if heading in _NUMBERS else "left"

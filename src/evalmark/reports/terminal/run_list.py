@@ -9,23 +9,23 @@ from rich.text import Text
 
 from evalmark.core.text import one_line
 from evalmark.core.values.run import Run
-from evalmark.reports.text.titles import origin
+from evalmark.reports.text.titles import run_origin
 
-from .console import DEFAULT, Look, drawn, inner
+from .console import DEFAULT, TerminalStyle, content_width, render
 
 _FLEXIBLE = ("name", "target")
 """What a list of runs cuts where it is too long."""
 
 
-def run_list(runs: Iterable[Run], look: Look = DEFAULT) -> str:
+def run_list_screen(runs: Iterable[Run], style: TerminalStyle = DEFAULT) -> str:
     """Runs, one a line, in the order given; what a narrow terminal has no room for is left out."""
-    rows = [_line_of(run, look) for run in runs]
+    rows = [_line_of(run, style) for run in runs]
     if not rows:
-        return drawn([Text("No runs yet.")], look)
+        return render([Text("No runs yet.")], style)
     widest = {
         heading: max(cell_len(text) for text in (heading, *(row[heading] for row in rows))) for heading in rows[0]
     }
-    room = inner(look) - 2 * (len(widest) - 1) - sum(widest[h] for h in widest if h not in _FLEXIBLE)
+    room = content_width(style) - 2 * (len(widest) - 1) - sum(widest[h] for h in widest if h not in _FLEXIBLE)
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     for heading, width in widest.items():
         others = min(sum(widest[h] for h in _FLEXIBLE if h in widest and h != heading), (room + 1) // 2)
@@ -34,15 +34,15 @@ def run_list(runs: Iterable[Run], look: Look = DEFAULT) -> str:
         table.add_column(heading, justify=justify, no_wrap=True, overflow="ellipsis", max_width=most)
     for row in rows:
         table.add_row(*map(Text, row.values()))
-    return drawn([table], look)
+    return render([table], style)
 
 
-def _line_of(run: Run, look: Look) -> dict[str, str]:
+def _line_of(run: Run, style: TerminalStyle) -> dict[str, str]:
     """What a list says of a run, by its headings."""
-    found = {"run": run.id, "created": origin(run)[1], "status": run.status, "name": run.name}
+    found = {"run": run.id, "created": run_origin(run)[1], "status": run.status, "name": run.name}
     found |= {"target": run.target, "results": f"{len(run.results):,}"}
-    if look.width < 100:
+    if style.width < 100:
         del found["created"]  # the id begins with it
-    if look.width < 80:
+    if style.width < 80:
         del found["target"]
     return {heading: one_line(text) for heading, text in found.items()}

@@ -18,8 +18,8 @@ from evalmark.reports.text.transcripts import tokens_used
 from evalmark.storage.sessions.store import SessionSummary
 from evalmark.storage.sessions.trees import in_order
 
-from .cases import fields
-from .console import COLORS, DEFAULT, MARKS, Look, drawn, inner, plain_lines
+from .cases import field_table
+from .console import COLORS, DEFAULT, MARKS, TerminalStyle, content_width, plain_lines, render
 
 _LINES = 400
 """How much of a field of an answer may be shown, in characters a column."""
@@ -35,17 +35,17 @@ _DEEPEST = 8
 """Levels of steps that are set in; deeper ones stand below each other."""
 
 
-def session_list(found: Sequence[SessionSummary], look: Look = DEFAULT) -> str:
+def session_list_screen(found: Sequence[SessionSummary], style: TerminalStyle = DEFAULT) -> str:
     """Sessions, one a line, in the order given; what a narrow terminal has no room for is cut or left out."""
     if not found:
-        return drawn([Text("No sessions are recorded.")], look)
-    columns = _fitting({heading: [heading, *said] for heading, said in _columns(found).items()}, look)
+        return render([Text("No sessions are recorded.")], style)
+    columns = _fitting({heading: [heading, *said] for heading, said in _columns(found).items()}, style)
     widths = {heading: _widest(said) for heading, said in columns.items()}
     header, *lines = [
         _line(dict(zip(columns, row, strict=True)), widths) for row in zip(*columns.values(), strict=True)
     ]
     # A table of ten thousand rows takes seconds to draw; these lines have neither colours nor breaks.
-    return drawn([Text(header, style="dim")], look) + plain_lines(lines, look)
+    return render([Text(header, style="dim")], style) + plain_lines(lines, style)
 
 
 def _columns(found: Sequence[SessionSummary]) -> dict[str, list[str]]:
@@ -63,14 +63,14 @@ def _columns(found: Sequence[SessionSummary]) -> dict[str, list[str]]:
     }
 
 
-def _fitting(columns: dict[str, list[str]], look: Look) -> dict[str, list[str]]:
+def _fitting(columns: dict[str, list[str]], style: TerminalStyle) -> dict[str, list[str]]:
     """The columns that there is room for; that spans were dropped is never left out, nor the question for a date."""
     nothing = {"dropped"} if {*columns["dropped"][1:]} == {"0"} else set()
     dateless = nothing | {"started"}
     for without, asked in (set[str](), _ASKED), (nothing, _ASKED), (dateless, _LITTLE_ASKED), (dateless | {"asked"}, 0):
         fitting = {heading: said for heading, said in columns.items() if heading not in without}
         others = sum(_widest(said) + 2 for heading, said in fitting.items() if heading not in ("project", "asked"))
-        room = inner(look) - others
+        room = content_width(style) - others
         least = min(asked, _widest(columns["asked"])) + 2 if asked else 0
         project = min(_widest(columns["project"]), max(room - least, _LITTLE_ROOM))
         if room - least >= min(_LITTLE_ROOM, _widest(columns["project"])):
@@ -101,58 +101,58 @@ def _line(row: Mapping[str, str], widths: Mapping[str, int]) -> str:
     return "  ".join(cells)
 
 
-def one_session(session: Session, labels: Iterable[Label] = (), look: Look = DEFAULT) -> str:
+def session_screen(session: Session, labels: Iterable[Label] = (), style: TerminalStyle = DEFAULT) -> str:
     """A session in full: its answers with their steps, and everything that people ever said of them."""
     facts = [one_line(session.project, 60), f"{_when(session.started)} UTC", count(len(session.answers), "answer")]
     facts += [f"{session.dropped:,} spans dropped"] if session.dropped else []
     parts: list[RenderableType] = [Text.assemble((f"session {session.id}", "bold"), f"  {' · '.join(facts)}")]
     if session.metadata:
         parts.append(
-            Padding(Text(cut(display_text(session.metadata), look.width * _STEP_LINES), style="dim"), (0, 0, 0, 2))
+            Padding(Text(cut(display_text(session.metadata), style.width * _STEP_LINES), style="dim"), (0, 0, 0, 2))
         )
     for span, depth in in_order(session.spans):
-        parts += [Text(""), *_span(span, labels, look, depth)]
-    return drawn(parts, look)
+        parts += [Text(""), *_span(span, labels, style, depth)]
+    return render(parts, style)
 
 
-def one_span(span: Span, labels: Iterable[Label] = (), look: Look = DEFAULT) -> str:
+def span_screen(span: Span, labels: Iterable[Label] = (), style: TerminalStyle = DEFAULT) -> str:
     """A span in full, and everything that people ever said of it."""
     where = Text(f"{one_line(span.project, 60)} · session {span.session}", style="dim")
-    return drawn([where, *_span(span, labels, look, 0)], look)
+    return render([where, *_span(span, labels, style, 0)], style)
 
 
-def labels_said(labels: Iterable[Label], look: Look = DEFAULT) -> str:
+def labels_screen(labels: Iterable[Label], style: TerminalStyle = DEFAULT) -> str:
     """Everything ever said of something, a line each; nothing where nobody said a word."""
     labels = list(labels)
     if not labels:
         return ""
-    table = fields()
-    _add_labels(table, labels, look)
-    return drawn([Padding(table, (0, 0, 0, 2))], look)
+    table = field_table()
+    _add_labels(table, labels, style)
+    return render([Padding(table, (0, 0, 0, 2))], style)
 
 
-def _span(span: Span, labels: Iterable[Label], look: Look, depth: int) -> Iterator[RenderableType]:
+def _span(span: Span, labels: Iterable[Label], style: TerminalStyle, depth: int) -> Iterator[RenderableType]:
     kind = "fail" if span.error is not None else "pass"
     took = [] if span.seconds is None else [duration(span.seconds)]
     took += [] if span.usage is None else [tokens_used(span.usage)]
     took += [] if span.cost is None else [money(span.cost)]
     title = " ".join(filter(None, ("answer" if not span.parent else span.kind, one_line(span.name, 100))))
     heading = Text.assemble((f"{MARKS[kind]} ", COLORS[kind]), (span.id, "bold"), f"  {' · '.join([title, *took])}")
-    table = fields()
-    most = look.width * (_STEP_LINES if span.parent else _LINES)
+    table = field_table()
+    most = style.width * (_STEP_LINES if span.parent else _LINES)
     rows = [("asked", span.input), ("answered", span.output), ("error", span.error), ("model", span.model or None)]
     rows += [("prompt", span.template or None), *(("context", context) for context in span.contexts or ())]
     rows += [("metadata", span.metadata or None)]
     for name, value in rows:
         if value is not None:
             table.add_row(name, Text(cut(display_text(value), most), style=COLORS["error"] if name == "error" else ""))
-    _add_labels(table, [label for label in labels if label.about == about_span(span.id)], look)
+    _add_labels(table, [label for label in labels if label.about == about_span(span.id)], style)
     deep = 2 * min(depth, _DEEPEST)
     yield Padding(heading, (0, 0, 0, deep))
     yield Padding(table, (0, 0, 0, deep + 2))
 
 
-def _add_labels(table: Table, labels: Sequence[Label], look: Look) -> None:
+def _add_labels(table: Table, labels: Sequence[Label], style: TerminalStyle) -> None:
     holding = set(map(id, current_labels(labels)))
     for label in labels:
         said = [] if label.liked is None else ["up" if label.liked else "down"]
@@ -165,7 +165,7 @@ def _add_labels(table: Table, labels: Sequence[Label], look: Look) -> None:
             f"{', '.join([*said, one_line(label.by, 60)])}, {_when(label.created)}", style="" if holds else "dim"
         )
         line.append("" if holds else " (said before)")
-        line.append(f"  {cut(clean(label.comment), look.width * _STEP_LINES)}" if label.comment else "")
+        line.append(f"  {cut(clean(label.comment), style.width * _STEP_LINES)}" if label.comment else "")
         table.add_row(what, line)
 
 

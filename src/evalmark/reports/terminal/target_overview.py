@@ -12,29 +12,29 @@ from evalmark.core.text import one_line
 from evalmark.core.values.run import Run
 from evalmark.reports.text.judges import agreement_lines
 from evalmark.reports.text.target_overview import (
-    Column,
+    OverviewColumn,
     difference_lines,
     differences_title,
     disagreement_lines,
     overview_columns,
     overview_remarks,
 )
-from evalmark.reports.text.titles import once
+from evalmark.reports.text.titles import without_repeats
 from evalmark.stats.summary.target_overview import Overview
 
-from .console import DEFAULT, Look, drawn, inner
+from .console import DEFAULT, TerminalStyle, content_width, render
 
 _NAMES = 30
 """Columns of the terminal that the names of targets fill at most."""
 
 
-def overview_screen(run: Run, found: Overview, look: Look = DEFAULT) -> str:
+def overview_screen(run: Run, found: Overview, style: TerminalStyle = DEFAULT) -> str:
     """A row for each target with all its portions and metrics, and every two targets compared."""
     parts: list[RenderableType] = [Text(one_line(run.name), style="bold"), Text("")]
-    for table in _tables(overview_columns(found), look):
+    for table in _tables(overview_columns(found), style):
         parts += [table, Text("")]
     parts += [Text(remark, style="dim") for remark in overview_remarks(found)]
-    return drawn([*parts, *_differences(found), *_agreements(found), *_disagreements(run)], look)
+    return render([*parts, *_differences(found), *_agreements(found), *_disagreements(run)], style)
 
 
 def _agreements(found: Overview) -> Iterable[RenderableType]:
@@ -43,7 +43,7 @@ def _agreements(found: Overview) -> Iterable[RenderableType]:
     if lines:
         yield Text("")
         yield Text("judges compared", style="bold")
-        names = once(about for about, _ in lines)
+        names = without_repeats(about for about, _ in lines)
         yield Padding(_listed([(name, said) for name, (_, said) in zip(names, lines, strict=True)]), (0, 0, 0, 2))
 
 
@@ -74,26 +74,26 @@ def _listed(lines: Sequence[tuple[str, str]]) -> Table:
     return table
 
 
-def _tables(columns: Sequence[Column], look: Look) -> Iterator[Table]:
+def _tables(columns: Sequence[OverviewColumn], style: TerminalStyle) -> Iterator[Table]:
     """As many columns a table as there is room for; each table begins with the names."""
     names, rest = columns[0], list(columns[1:])
-    gap = 2 if look.width >= 90 else 1
+    gap = 2 if style.width >= 90 else 1
     while rest:
         width, taken = min(_NAMES, _width(names)), 0
         for column in rest:
             width += gap + _width(column)
-            if taken and width > inner(look):
+            if taken and width > content_width(style):
                 break
             taken += 1
         yield _table([names, *rest[:taken]], gap)
         del rest[:taken]
 
 
-def _width(column: Column) -> int:
+def _width(column: OverviewColumn) -> int:
     return max(cell_len(text) for text in (column.heading, *(text for cell in column.cells for text in cell)))
 
 
-def _table(columns: Sequence[Column], gap: int) -> Table:
+def _table(columns: Sequence[OverviewColumn], gap: int) -> Table:
     table = Table(box=None, padding=(0, gap, 0, 0), pad_edge=False, header_style="dim")
     table.add_column(columns[0].heading, max_width=_NAMES, overflow="fold")
     for column in columns[1:]:

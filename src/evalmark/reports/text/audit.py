@@ -9,8 +9,8 @@ from evalmark.stats.calibration.audit_results import CorrectedPassRate, JudgeAud
 from evalmark.stats.calibration.canaries import PassedCanaries
 from evalmark.stats.inference.intervals import Interval
 
-from .calibration import labels_beside
-from .numbers import DASH, percent, share_interval, so_many
+from .calibration import unused_labels
+from .numbers import DASH, percent, share_interval, share_with_interval
 
 _SHOWN = 5
 """Canaries that are named."""
@@ -44,23 +44,23 @@ def _agreement(found: JudgeAudit) -> Iterator[tuple[str, str]]:
     if not found.confusion.n:
         yield "agreement", "no output has both a verdict and a word on whether it is good"
         return
-    yield "agreement", so_many(found.agreement, "output")
-    yield "kappa", f"{beyond_luck(found.kappa, found.kappa_interval)}, Cohen"
-    yield "alpha", f"{beyond_luck(found.alpha, found.alpha_interval)}, Krippendorff"
+    yield "agreement", share_with_interval(found.agreement, "output")
+    yield "kappa", f"{agreement_text(found.kappa, found.kappa_interval)}, Cohen"
+    yield "alpha", f"{agreement_text(found.alpha, found.alpha_interval)}, Krippendorff"
     yield "prevalence", f"{percent(found.prevalence)} of the outputs are good"
     if found.ac1 is not None:
         yield (
             "AC1",
-            f"{beyond_luck(found.ac1, found.ac1_interval)}, Gwet: one word is so common that kappa may be low however often both agree",
+            f"{agreement_text(found.ac1, found.ac1_interval)}, Gwet: one word is so common that kappa may be low however often both agree",
         )
     ceiling = found.ceiling
     if ceiling is not None:
         same = f"{percent(ceiling.same)} ({share_interval(ceiling.interval)})"
-        alpha = f"alpha {beyond_luck(ceiling.alpha, ceiling.alpha_interval)}"
+        alpha = f"alpha {agreement_text(ceiling.alpha, ceiling.alpha_interval)}"
         yield "ceiling", f"people agree with each other on {same} of {count(ceiling.outputs, 'output')}; {alpha}"
 
 
-def beyond_luck(
+def agreement_text(
     value: float | None, interval: Interval, nothing: str = "says nothing, as all verdicts are the same"
 ) -> str:
     """An agreement beyond luck with its interval, or why it has none; `nothing` where there is nothing to tell it from."""
@@ -73,7 +73,7 @@ def beyond_luck(
 
 def _rate(rate: CorrectedPassRate, found: JudgeAudit) -> Iterator[tuple[str, str]]:
     of = f"{one_line(rate.target, 40)}: " if rate.target and len(found.rates) > 1 else ""
-    yield "pass rate", f"{of}by the judge {so_many(rate.raw, 'output')}"
+    yield "pass rate", f"{of}by the judge {share_with_interval(rate.raw, 'output')}"
     if rate.powered is rate.adjusted:
         yield "", f"by {one_line(found.source, 60)} {_share(rate.powered)}"
         return
@@ -109,15 +109,15 @@ def _biases(found: JudgeAudit) -> Iterator[tuple[str, str]]:
             proof = ", which may be luck" if is_luck else "; longer answers may be better ones, so this proves no bias"
             yield "length", f"{said} ({interval.low:+z.3f} {DASH} {interval.high:+z.3f}){proof}"
     if biases.order_decided is not None:
-        yield "order", f"the order of the answers decided {so_many(biases.order_decided, 'comparison')}"
+        yield "order", f"the order of the answers decided {share_with_interval(biases.order_decided, 'comparison')}"
     if biases.first is not None and biases.first.n:
-        yield "", f"the first place won {so_many(biases.first, 'such comparison')}"
+        yield "", f"the first place won {share_with_interval(biases.first, 'such comparison')}"
     if biases.flipped is not None:
-        yield "flips", f"judged again, the verdict changed on {so_many(biases.flipped, 'output')}"
+        yield "flips", f"judged again, the verdict changed on {share_with_interval(biases.flipped, 'output')}"
 
 
 def _beside(found: JudgeAudit) -> str:
-    said = [] if found.evidence is None else labels_beside(found.evidence)
+    said = [] if found.evidence is None else unused_labels(found.evidence)
     if found.unjudged:
         said.append(f"{found.unjudged:,} without a verdict of the judge")
     if found.unknown and found.evidence is None:

@@ -25,7 +25,7 @@ def calibration_title(found: Calibration) -> str:
     )
 
 
-def labels_beside(evidence: LabelEvidence) -> list[str]:
+def unused_labels(evidence: LabelEvidence) -> list[str]:
     """What labels were not used, or need a remark, in words; nothing where all is plain."""
     said = [
         (evidence.contested, "contested, as many people like as dislike them"),
@@ -37,7 +37,7 @@ def labels_beside(evidence: LabelEvidence) -> list[str]:
     return [f"{n:,} {what}" for n, what in said if n]
 
 
-def threshold_of(one: CalibratedMetric) -> str:
+def threshold_text(one: CalibratedMetric) -> str:
     """The threshold in words, or that there is none.
 
     `at least 0.82`, or `at most 0.1` where lower is better.
@@ -68,7 +68,7 @@ def promise_lines(one: CalibratedMetric) -> Iterator[tuple[str, str]]:
         ),
     )
     area = "cannot be told without both labels" if learned.auc is None else f"{learned.auc:z.3f}"
-    yield "AUC", area + around(learned.auc_interval)
+    yield "AUC", area + interval_with_method(learned.auc_interval)
     yield from _remarks(one)
 
 
@@ -102,29 +102,29 @@ def _remarks(one: CalibratedMetric) -> Iterator[tuple[str, str]]:
         )
 
 
-def around(found: Interval) -> str:
+def interval_with_method(found: Interval) -> str:
     """An interval in brackets with its method, behind its figure; nothing where there is none."""
     if found.low is None or found.high is None:
         return ""
     return f" ({found.low:z.3f} {DASH} {found.high:z.3f}, {found.method})"
 
 
-STEP = 0.05
+BIN_WIDTH = 0.05
 """How wide the bars of a picture of scores are."""
 
 
-def bars_around(values: Sequence[float], threshold: float | None, direction: Direction) -> Mapping[int, int]:
+def bin_counts(values: Sequence[float], threshold: float | None, direction: Direction) -> Mapping[int, int]:
     """How many values lie in each step of 0.05, counted from the threshold: it lies between two steps, never within one."""
     start, lower = threshold or 0.0, direction == "lower"
-    places = ((value - start) / STEP for value in values)
+    places = ((value - start) / BIN_WIDTH for value in values)
     return Counter(math.ceil(p - 1e-9) - 1 if lower else math.floor(p + 1e-9) for p in places)
 
 
-def steps_of(one: CalibratedMetric) -> Sequence[int]:
+def shown_bins(one: CalibratedMetric) -> Sequence[int]:
     """The steps of a picture of scores that hold any, and those between them and the threshold, the best scores first."""
     learned = one.learned
     found = {
-        step for kind in (one.liked, one.disliked) for step in bars_around(kind, learned.threshold, learned.direction)
+        step for kind in (one.liked, one.disliked) for step in bin_counts(kind, learned.threshold, learned.direction)
     }
     if not found:
         return ()
@@ -134,7 +134,7 @@ def steps_of(one: CalibratedMetric) -> Sequence[int]:
     return steps if learned.direction == "lower" else steps[::-1]
 
 
-def edge_of(step: int, one: CalibratedMetric) -> str:
+def bin_edge(step: int, one: CalibratedMetric) -> str:
     """The end of a step that counts to it: the lower one, or the upper one where lower is better."""
-    at = (one.learned.threshold or 0.0) + STEP * (step + (one.learned.direction == "lower"))
+    at = (one.learned.threshold or 0.0) + BIN_WIDTH * (step + (one.learned.direction == "lower"))
     return f"{min(1.0, max(0.0, at)):z.2f}"

@@ -11,10 +11,40 @@ from evalmark.stats.comparison.compared_cases import CaseOutcome, ComparedCases
 from evalmark.stats.comparison.flip_examples import FlipExample
 from evalmark.stats.inference.differences import Difference
 
-from .numbers import DASH, GAP, figure, percent
-from .side_names import TWO_RUNS, Heads
+from .numbers import DASH, GAP, number_text, percent
 from .titles import quoted
-from .verdicts import standing, telling
+from .verdicts import deciding_scores, score_text
+
+_LONGEST = 24
+"""Characters of a name that stands above numbers."""
+
+
+class SideNames(NamedTuple):
+    """The two sides by name: two targets of one run by theirs, else before and now."""
+
+    before: str = "before"
+    now: str = "now"
+    of_one_run: bool = False
+
+    @property
+    def where(self) -> tuple[str, str]:
+        """Where something is, on either side."""
+        return (f"of {self.before}", f"of {self.now}") if self.of_one_run else ("in the baseline", "in the run")
+
+
+TWO_RUNS = SideNames()
+
+
+def side_names(found: Comparison, change: TargetChange) -> SideNames:
+    """The sides of one target of a comparison, by names that tell them apart."""
+    if not found.is_of_one_run:
+        return TWO_RUNS
+    names = [one_line(name) or GAP for name in (change.against, change.target)]
+    short = [one_line(name, _LONGEST) for name in names]
+    if short[0] == short[1]:  # they part behind the cut
+        short = [name if len(name) <= _LONGEST else f"…{name[1 - _LONGEST :]}" for name in names]
+    return SideNames(before=short[0], now=short[1], of_one_run=True)
+
 
 OVERALL = "pass rate"
 """What is said where a change is that of whole cases."""
@@ -39,7 +69,7 @@ class ChangeRow(NamedTuple):
     outcome: Outcome
 
 
-class Moved(NamedTuple):
+class ChangedCases(NamedTuple):
     """Cases that came out otherwise, and by what."""
 
     change: MetricChange
@@ -51,7 +81,7 @@ class Moved(NamedTuple):
         return f"cases by {_name(self.change)}" if self.change.name else "flips"
 
 
-def compared_title(found: Comparison) -> str:
+def comparison_title(found: Comparison) -> str:
     """What is compared: one name where both runs have the same, or two targets of one run."""
     if found.is_of_one_run:
         target = found.targets[0]
@@ -60,15 +90,15 @@ def compared_title(found: Comparison) -> str:
     return now if now == before else f"{now} against {before}"
 
 
-def compared_origin(found: Comparison) -> list[str]:
+def run_labels(found: Comparison) -> list[str]:
     """Which two runs these are, and from when."""
     runs = zip((found.run, found.baseline), found.created, strict=True)
     return [f"{one_line(run)}{f' of {_day(created)}' if created else ''}" for run, created in runs]
 
 
-def compared_runs(found: Comparison) -> str:
+def runs_line(found: Comparison) -> str:
     """The same as a line that stands by itself."""
-    now, before = compared_origin(found)
+    now, before = run_labels(found)
     return f"two targets of run {now}" if found.is_of_one_run else f"run {now}, against {before}"
 
 
@@ -76,7 +106,7 @@ def _day(created: str) -> str:
     return one_line(created)[:16].replace("T", " ")
 
 
-def compared_outcome(found: Comparison) -> str:
+def outcome_text(found: Comparison) -> str:
     """The verdict in a word or two."""
     return "the same" if found.outcome == "same" else found.outcome
 
@@ -105,7 +135,7 @@ def verdict_sentence(found: Comparison) -> str:
     return f"{said}.{doubt}"
 
 
-def restoring(found: Comparison) -> tuple[str, str]:
+def rescore_hint(found: Comparison) -> tuple[str, str]:
     """What brings back what is not compared: a sentence, and the command that it ends with; two empty texts where all is."""
     if found.rescore:
         return "To compare every metric, judge the older run again and compare with the run that makes:", found.rescore
@@ -203,12 +233,12 @@ def _name(change: MetricChange) -> str:
 
 
 def _value(change: MetricChange, number: float | None) -> str:
-    return percent(number) if change.is_share else figure(number, change.unit)
+    return percent(number) if change.is_share else number_text(number, change.unit)
 
 
 def _plain(change: MetricChange, number: float) -> str:
     """A difference without its sign."""
-    return f"{_points(number)} points" if change.is_share else figure(number, change.unit)
+    return f"{_points(number)} points" if change.is_share else number_text(number, change.unit)
 
 
 def _points(share: float) -> str:
@@ -305,17 +335,17 @@ def _what_would_decide(change: MetricChange, found: Difference) -> str:
     return f"{can}{same}{more}."
 
 
-def short_cases(target: TargetChange) -> Moved:
+def summary_cases(target: TargetChange) -> ChangedCases:
     """The cases of which a line tells: by what decided; where nothing did, by whether they pass where any can."""
     is_decided = target.outcome_of(target.deciding) in ("better", "worse")
     if is_decided or not target.overall.difference.n:
-        return Moved(target.deciding, target.moved)
-    return Moved(target.overall, target.flips)
+        return ChangedCases(target.deciding, target.moved)
+    return ChangedCases(target.overall, target.flips)
 
 
-def in_short(target: TargetChange) -> tuple[str, str]:
+def summary_line(target: TargetChange) -> tuple[str, str]:
     """What became of the cases of one target, in a line, and the verdict on that."""
-    change, matching = short_cases(target).change, target.matching
+    change, matching = summary_cases(target).change, target.matching
     found, (worse, better) = change.difference, change.moved
     left = matching.common - found.n + len(matching.new) + len(matching.gone) + len(matching.edited)
     parts = [f"{worse:,} worse", f"{better:,} better", f"{change.stayed:,} the same"]
@@ -332,7 +362,7 @@ def flip_name(flip: Flip) -> str:
     return one_line(flip.case, _NAME) if flip.asked is None else quoted(flip.asked).strip()
 
 
-def single_cases(target: TargetChange) -> list[tuple[str, list[tuple[str, str, str]]]]:
+def case_counts(target: TargetChange) -> list[tuple[str, list[tuple[str, str, str]]]]:
     """Of each change, how many cases became worse, stayed and became better, and by how much the two at most."""
     return [(_name(change), _single(change)) for change in target.changes]
 
@@ -355,15 +385,15 @@ def decided_metrics(target: TargetChange) -> list[str]:
     ]
 
 
-def moved_cases(target: TargetChange) -> list[Moved]:
+def changed_cases(target: TargetChange) -> list[ChangedCases]:
     """The cases that came out otherwise by what decided, then by whether they pass where that is something else."""
-    found = [Moved(target.deciding, target.moved)]
+    found = [ChangedCases(target.deciding, target.moved)]
     if target.deciding.name:
-        found.append(Moved(target.overall, target.flips))
+        found.append(ChangedCases(target.overall, target.flips))
     return [one for one in found if one.flips]
 
 
-def moved_title(moved: Moved, heads: Heads = TWO_RUNS) -> str:
+def changed_cases_title(moved: ChangedCases, heads: SideNames = TWO_RUNS) -> str:
     """How many cases came out otherwise."""
     (worse, better), same = moved.change.moved, moved.change.stayed
     if heads.of_one_run:
@@ -371,14 +401,14 @@ def moved_title(moved: Moved, heads: Heads = TWO_RUNS) -> str:
     return f"{worse:,} came out worse, {better:,} better, {same:,} as before"
 
 
-def flip_line(flip: Flip, heads: Heads = TWO_RUNS, *, several: bool = False) -> tuple[str, str]:
+def flip_line(flip: Flip, heads: SideNames = TWO_RUNS, *, several: bool = False) -> tuple[str, str]:
     """A case, and what became of it; with its dataset where there are several."""
     where = f" ({one_line(flip.dataset, 60)})" if several else ""
     asked = "" if flip.asked is None else quoted(flip.asked)
-    return f"{one_line(flip.case, 100)}{where}{asked}", flip_said(flip, heads)
+    return f"{one_line(flip.case, 100)}{where}{asked}", flip_text(flip, heads)
 
 
-def flip_said(flip: Flip, heads: Heads = TWO_RUNS) -> str:
+def flip_text(flip: Flip, heads: SideNames = TWO_RUNS) -> str:
     """What became of a case, in words."""
     if flip.metric:
         return _moved_said(flip, heads)
@@ -392,29 +422,29 @@ def flip_said(flip: Flip, heads: Heads = TWO_RUNS) -> str:
     return f"passed {percent(flip.before)} of its repeats, now {percent(flip.now)}"
 
 
-def _moved_said(flip: Flip, heads: Heads) -> str:
+def _moved_said(flip: Flip, heads: SideNames) -> str:
     """What a metric said of a case before, and what it says now."""
-    before, now = (percent(n) if flip.is_share else figure(n, flip.unit) for n in (flip.before, flip.now))
+    before, now = (percent(n) if flip.is_share else number_text(n, flip.unit) for n in (flip.before, flip.now))
     name = one_line(flip.metric, _NAME)
     if heads.of_one_run:
         return f"{name} is {now} with {heads.now}, {before} with {heads.before}"
     return f"{name} {'rose' if flip.now > flip.before else 'fell'} from {before} to {now}"
 
 
-def more_flips(moved: Moved, shown: int) -> str:
+def more_flips(moved: ChangedCases, shown: int) -> str:
     """That there are more than are shown; nothing where there are not."""
     left = len(moved.flips) - shown
     return f"and {left:,} more; all of them with -n {len(moved.flips)}" if shown and left > 0 else ""
 
 
-def deciding(pair: FlipExample) -> list[tuple[str, str]]:
+def pair_scores(pair: FlipExample) -> list[tuple[str, str]]:
     """The scores that decided either result, what they said before and what they say now."""
-    return told(pair.before, pair.now, pair.flip.metric)
+    return deciding_texts(pair.before, pair.now, pair.flip.metric)
 
 
-def told(before: Result, now: Result, metric: str = "") -> list[tuple[str, str]]:
+def deciding_texts(before: Result, now: Result, metric: str = "") -> list[tuple[str, str]]:
     """The same of any two results, of which a metric may have decided."""
-    decided = [score for result in (before, now) for score in telling(result)]
+    decided = [score for result in (before, now) for score in deciding_scores(result)]
     names = dict.fromkeys(([metric] if metric else []) + [score.name for score in decided])
     return [(_said(before, name), _said(now, name)) for name in names]
 
@@ -447,7 +477,7 @@ def case_scores(cases: ComparedCases, case: int) -> list[CaseScore]:
 def _said(result: Result, name: str) -> str:
     found = [score for score in result.scores if score.name == name]
     return " ".join(
-        f"{one_line(name, _NAME)}: {standing(score, {})}{'. ' if score.reason else ''}{one_line(score.reason)}"
+        f"{one_line(name, _NAME)}: {score_text(score, {})}{'. ' if score.reason else ''}{one_line(score.reason)}"
         for score in found
     )
 

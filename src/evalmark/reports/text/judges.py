@@ -8,9 +8,9 @@ from evalmark.stats.inference.intervals import Interval
 from evalmark.stats.inference.repeats import PassAtK
 from evalmark.stats.summary.summary import JudgeAgreement, JudgePair, MetricSummary, SummaryGroup, WorstScore
 
-from .numbers import DASH, GAP, percent, share_interval, so_many
+from .numbers import DASH, GAP, percent, share_interval, share_with_interval
 from .titles import quoted
-from .verdicts import verdict_of
+from .verdicts import value_text
 
 UNSCORED = {
     "judge_parse": "not readable",
@@ -25,7 +25,7 @@ _HIGH_AGREEMENT, _LOW_KAPPA = 0.8, 0.4
 """Judges who agree so often, and beyond luck so little, give one verdict nearly always."""
 
 
-def remarks(metric: MetricSummary) -> Iterator[str]:
+def metric_remarks(metric: MetricSummary) -> Iterator[str]:
     """What there is to say of a metric beside its figures, one sentence each."""
     steady = metric.steadiness
     for reason, n in metric.skip_reasons.items():
@@ -33,9 +33,9 @@ def remarks(metric: MetricSummary) -> Iterator[str]:
     if metric.choices:
         yield " · ".join(f"{one_line(name, 40)} {n:,}" for name, n in metric.choices.items())
     if steady.flipped is not None:
-        yield f"judged again, the verdict changed on {so_many(steady.flipped, 'output')}"
+        yield f"judged again, the verdict changed on {share_with_interval(steady.flipped, 'output')}"
     if steady.order_decided is not None:
-        yield f"the order of the answers decided {so_many(steady.order_decided, 'comparison')}"
+        yield f"the order of the answers decided {share_with_interval(steady.order_decided, 'comparison')}"
     if steady.unscored:
         kinds = (f"{n:,} {UNSCORED.get(kind, clean(kind))}" for kind, n in steady.unscored.items())
         yield f"unscored verdicts: {one_line(', '.join(kinds))}"
@@ -50,10 +50,12 @@ def remarks(metric: MetricSummary) -> Iterator[str]:
 
 def all_remarks(part: SummaryGroup) -> list[tuple[str, str]]:
     """What repeats of a group tell, and the remarks on all its metrics, each with its metric."""
-    return repeats(part) + [(one_line(metric.name, 60), said) for metric in part.metrics for said in remarks(metric)]
+    return repeat_lines(part) + [
+        (one_line(metric.name, 60), said) for metric in part.metrics for said in metric_remarks(metric)
+    ]
 
 
-def repeats(part: SummaryGroup) -> list[tuple[str, str]]:
+def repeat_lines(part: SummaryGroup) -> list[tuple[str, str]]:
     """Of how many cases one try passes, any of k and all of k, each with its interval and the cases it is over."""
     if (found := part.repeats) is None:
         return []
@@ -80,7 +82,7 @@ def worst_rows(part: SummaryGroup, most: int) -> list[tuple[str, str, str, str]]
 
 
 def _verdict(row: WorstScore, metric: MetricSummary) -> str:
-    return verdict_of(row.raw, row.value, metric.raw_unit or metric.unit)
+    return value_text(row.raw, row.value, metric.raw_unit or metric.unit)
 
 
 def row_name(row: WorstScore, part: SummaryGroup) -> str:
@@ -120,7 +122,7 @@ def _alpha(found: JudgeAgreement) -> str:
 
 def _pair(pair: JudgePair, found: JudgeAgreement) -> str:
     first, second = map(one_line, pair.judges)
-    said = [f"{first} and {second}: the same on {so_many(pair.same, 'output')}"]
+    said = [f"{first} and {second}: the same on {share_with_interval(pair.same, 'output')}"]
     if pair.kappa is None:
         said.append("kappa says nothing, as all verdicts are the same")
     else:

@@ -17,10 +17,10 @@ LONG_WAIT = 0.1
 """Seconds in a queue that are worth a word; every call waits for a few milliseconds."""
 
 
-def figure(number: float | None, unit: str = "") -> str:
+def number_text(number: float | None, unit: str = "") -> str:
     """Three decimals from 0 to 1, four digits in any other unit.
 
-    >>> figure(0.61275), figure(12345.6, "edits")
+    >>> number_text(0.61275), number_text(12345.6, "edits")
     ('0.613', '12,346')
     """
     if number is None:
@@ -39,22 +39,22 @@ def percent(share: float | None) -> str:
     return GAP if share is None else words.percent(share)
 
 
-def placed(number: float, unit: str) -> str:
+def scale_value(number: float, unit: str) -> str:
     """A verdict on a scale with known ends.
 
-    >>> placed(2, "1..5"), placed(3.7419, "1..5"), placed(85.0, "%")
+    >>> scale_value(2, "1..5"), scale_value(3.7419, "1..5"), scale_value(85.0, "%")
     ('2 of 1..5', '3.74 of 1..5', '85 of 100')
     """
-    said = f"{number:z.0f}" if number == int(number) else on_scale(number, unit)
+    said = f"{number:z.0f}" if number == int(number) else scale_mean(number, unit)
     return f"{said} of {_ends(unit)}"
 
 
-def on_scale(number: float, unit: str) -> str:
+def scale_mean(number: float, unit: str) -> str:
     """A mean on a scale with known ends, which it is said to reach only when it does.
 
     Two decimals on a scale of up to 20 steps; one on a longer one, and none there when it is whole.
 
-    >>> on_scale(4.999, "1..5"), on_scale(5, "1..5"), on_scale(99.99, "%"), on_scale(85, "%")
+    >>> scale_mean(4.999, "1..5"), scale_mean(5, "1..5"), scale_mean(99.99, "%"), scale_mean(85, "%")
     ('4.99', '5.00', '99.9', '85')
     """
     low, high = scale_ends(unit) or (number, number)
@@ -69,9 +69,9 @@ def _ends(unit: str) -> str:
     return "100" if unit == "%" else unit
 
 
-def interval(found: Interval, unit: str = "") -> str:
+def interval_text(found: Interval, unit: str = "") -> str:
     """Both ends of an interval."""
-    return f"{figure(found.low, unit)} {DASH} {figure(found.high, unit)}" if found.known else GAP
+    return f"{number_text(found.low, unit)} {DASH} {number_text(found.high, unit)}" if found.known else GAP
 
 
 def share_interval(found: Interval) -> str:
@@ -81,42 +81,42 @@ def share_interval(found: Interval) -> str:
     return f"{100 * found.low:z.1f} {DASH} {100 * found.high:z.1f} %"
 
 
-def share(found: Share) -> str:
+def share_text(found: Share) -> str:
     """So many of so many."""
     return f"{found.passed}/{found.n}" if found.n else GAP
 
 
-def so_many(found: Share, noun: str) -> str:
+def share_with_interval(found: Share, noun: str) -> str:
     """So many of so many, as a share with its interval."""
     return f"{found.passed:,} of {count(found.n, noun)}, {percent(found.value)} ({share_interval(found.interval)})"
 
 
-def centre(metric: MetricSummary) -> str:
+def mean_text(metric: MetricSummary) -> str:
     """A metric's mean in its own unit, where its scale has known ends; a share of yes; else the mean as it is."""
     if metric.raw_interval is not None and metric.raw_mean is not None:
-        return f"{on_scale(metric.raw_mean, metric.raw_unit)} of {_ends(metric.raw_unit)}"
-    return percent(metric.mean) if metric.truths else figure(metric.mean, metric.unit)
+        return f"{scale_mean(metric.raw_mean, metric.raw_unit)} of {_ends(metric.raw_unit)}"
+    return percent(metric.mean) if metric.truths else number_text(metric.mean, metric.unit)
 
 
-def behind(metric: MetricSummary) -> str:
+def mean_unit(metric: MetricSummary) -> str:
     """What stands behind `centre`: the mean from 0 to 1 of a metric on a scale of its own, or the unit of another one."""
     if metric.raw_interval is not None and metric.mean is not None:
-        return f"({on_scale(metric.mean, '0..1')})"
+        return f"({scale_mean(metric.mean, '0..1')})"
     return one_line(metric.unit, 16)
 
 
-def spread(metric: MetricSummary) -> str:
+def mean_interval(metric: MetricSummary) -> str:
     """The interval of a metric's mean, in the unit of `centre`."""
     found = metric.raw_interval or metric.interval
     if metric.raw_interval is not None and found.low is not None and found.high is not None:
-        return f"{on_scale(found.low, metric.raw_unit)} {DASH} {on_scale(found.high, metric.raw_unit)}"
-    return share_interval(found) if metric.truths else interval(found, metric.unit)
+        return f"{scale_mean(found.low, metric.raw_unit)} {DASH} {scale_mean(found.high, metric.raw_unit)}"
+    return share_interval(found) if metric.truths else interval_text(found, metric.unit)
 
 
-def time_taken(seconds: float | None, waited: float | None) -> str:
+def time_text(seconds: float | None, waited: float | None) -> str:
     """How long an answer took, and how long it waited in queues besides, where that is a part that counts.
 
-    >>> time_taken(1.2, 0.5), time_taken(1.2, 0.05), time_taken(0.0003, None)
+    >>> time_text(1.2, 0.5), time_text(1.2, 0.05), time_text(0.0003, None)
     ('1.2 s + 500 ms waiting', '1.2 s', '0.3 ms')
     """
     if seconds is None or waited is None or waited < max(LONG_WAIT, 0.05 * seconds):
@@ -141,10 +141,10 @@ def duration(seconds: float | None) -> str:
     return f"{days:z.3g} days" if days < 1_000 else f"{days:z,.0f} days"
 
 
-def bars(bins: Sequence[int], blocks: str = BLOCKS) -> str:
+def block_bars(bins: Sequence[int], blocks: str = BLOCKS) -> str:
     """How scores spread, one character a step: the lowest block where there is none.
 
-    >>> bars([0, 1, 2, 4])
+    >>> block_bars([0, 1, 2, 4])
     '▁▃▅█'
     """
     top = max(bins, default=0)

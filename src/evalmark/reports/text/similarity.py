@@ -12,7 +12,7 @@ from evalmark.stats.inference.intervals import Share
 from evalmark.stats.inference.means import share_interval
 from evalmark.stats.summary.summary import MetricSummary, Summary, SummaryGroup
 
-from .numbers import so_many
+from .numbers import share_with_interval
 from .verdicts import TWINS
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ SIMILARITY = (
 )
 
 
-def shown_metrics(group: SummaryGroup) -> Sequence[MetricSummary]:
+def table_metrics(group: SummaryGroup) -> Sequence[MetricSummary]:
     """The metrics of a group for a table, the two names of one number in one row."""
     one, other = (next((m for m in group.metrics if m.name == name), None) for name in TWINS)
     if one is None or other is None or not _same(one, other):
@@ -43,7 +43,7 @@ def _same(one: MetricSummary, other: MetricSummary) -> bool:
     )  # fmt: skip
 
 
-def about_measures(summary: Summary, results: Iterable[Result], liked: Mapping[str, bool]) -> list[str]:
+def similarity_notes(summary: Summary, results: Iterable[Result], liked: Mapping[str, bool]) -> list[str]:
     """Say what the measures are, which means lie beyond their usual limits, and how far labels support them.
 
     Args:
@@ -92,7 +92,9 @@ def _validated(results: Sequence[Result], liked: Mapping[str, bool]) -> list[str
 def _bad(disliked: Sequence[bool]) -> str:
     n = len(disliked)
     return (
-        so_many(Share(passed=sum(disliked), n=n, value=sum(disliked) / n, interval=share_interval(disliked)), "output")
+        share_with_interval(
+            Share(passed=sum(disliked), n=n, value=sum(disliked) / n, interval=share_interval(disliked)), "output"
+        )
         if n
         else "none"
     )

@@ -12,29 +12,29 @@ from evalmark.stats.inference.intervals import Interval
 from evalmark.stats.summary.summary import MetricSummary
 from evalmark.stats.summary.target_overview import Overview, TargetFigures, TestPortion
 
-from .numbers import DASH, GAP, centre, percent, share, share_interval, spread
+from .numbers import DASH, GAP, mean_interval, mean_text, percent, share_interval, share_text
 
 
-class Cell(NamedTuple):
+class OverviewCell(NamedTuple):
     """What a table says of one target: a figure, and what stands below it."""
 
     said: str
     below: str = ""
 
 
-class Column(NamedTuple):
+class OverviewColumn(NamedTuple):
     """A heading, and a cell for each target."""
 
     heading: str
-    cells: tuple[Cell, ...]
+    cells: tuple[OverviewCell, ...]
 
 
-def overview_columns(found: Overview) -> list[Column]:
+def overview_columns(found: Overview) -> list[OverviewColumn]:
     """The table of targets, the column of their names first; columns without any test are left out."""
     standings = found.standings
     columns = [
-        Column("target", tuple(Cell(one_line(standing.target, 60) or GAP) for standing in standings)),
-        Column("tests", tuple(Cell(f"{standing.tests.trials:,}") for standing in standings)),
+        OverviewColumn("target", tuple(OverviewCell(one_line(standing.target, 60) or GAP) for standing in standings)),
+        OverviewColumn("tests", tuple(OverviewCell(f"{standing.tests.trials:,}") for standing in standings)),
     ]
     portions = {
         "compliant" if found.has_compliance else "passed": [standing.tests for standing in standings],
@@ -46,7 +46,7 @@ def overview_columns(found: Overview) -> list[Column]:
     }
     for heading, several in portions.items():
         if _is_judged(found) and any(portion.trials for portion in several):
-            columns.append(Column(heading, tuple(map(_portion, several))))
+            columns.append(OverviewColumn(heading, tuple(map(_portion, several))))
     return columns + list(_metric_columns(standings))
 
 
@@ -60,23 +60,27 @@ def _leaves_out(found: Overview) -> bool:
     return any(s.counted.trials not in (s.tests.trials, s.valid.trials) for s in found.standings)
 
 
-def _portion(portion: TestPortion) -> Cell:
+def _portion(portion: TestPortion) -> OverviewCell:
     rate = portion.compliant
     if not rate.n:
-        return Cell(GAP)
-    return Cell(f"{share(rate)}  {percent(rate.value)}", share_interval(rate.interval))
+        return OverviewCell(GAP)
+    return OverviewCell(f"{share_text(rate)}  {percent(rate.value)}", share_interval(rate.interval))
 
 
-def _metric_columns(standings: Iterable[TargetFigures]) -> Iterator[Column]:
+def _metric_columns(standings: Iterable[TargetFigures]) -> Iterator[OverviewColumn]:
     rows = [{metric.name: metric for metric in standing.metrics} for standing in standings]
     for name in dict.fromkeys(name for row in rows for name in row):
         metrics = [row.get(name) for row in rows]
         lower = any(metric is not None and metric.direction == "lower" for metric in metrics)
-        yield Column(one_line(name, 40) + (" ↓" if lower else ""), tuple(map(_metric, metrics)))
+        yield OverviewColumn(one_line(name, 40) + (" ↓" if lower else ""), tuple(map(_metric, metrics)))
 
 
-def _metric(metric: MetricSummary | None) -> Cell:
-    return Cell(GAP) if metric is None or not metric.n else Cell(f"n {metric.n:,}  {centre(metric)}", spread(metric))
+def _metric(metric: MetricSummary | None) -> OverviewCell:
+    return (
+        OverviewCell(GAP)
+        if metric is None or not metric.n
+        else OverviewCell(f"n {metric.n:,}  {mean_text(metric)}", mean_interval(metric))
+    )
 
 
 def overview_remarks(found: Overview) -> list[str]:

@@ -17,21 +17,21 @@ _FEW_WORDS = 32
 """Characters of an input that stand beside an id."""
 
 
-def once(names: Iterable[str]) -> list[str]:
+def without_repeats(names: Iterable[str]) -> list[str]:
     """The names, empty where one is that of the line before.
 
-    >>> once(["a", "a", "b", "a"])
+    >>> without_repeats(["a", "a", "b", "a"])
     ['a', '', 'b', 'a']
     """
     found = list(names)
     return ["" if index and found[index - 1] == name else name for index, name in enumerate(found)]
 
 
-def facts(run: Run, summary: Summary) -> list[str]:
+def run_facts(run: Run, summary: Summary) -> list[str]:
     """The run in a few words each: what, how many, who judged, how long."""
     total = summary.total
     judges = list(dict.fromkeys(metric.judge for metric in run.metrics if metric.judge))
-    found = [f"target {clean(run.target)}" if run.target else "", *trials(summary)]
+    found = [f"target {clean(run.target)}" if run.target else "", *trial_counts(summary)]
     cases = total.cases + (summary.left_out.cases if summary.left_out else 0)
     if cases != summary.trials:
         found.append(count(cases, "case"))
@@ -44,32 +44,32 @@ def facts(run: Run, summary: Summary) -> list[str]:
     return [fact for fact in found if fact]
 
 
-def trials(summary: Summary) -> list[str]:
+def trial_counts(summary: Summary) -> list[str]:
     """How many trials there are, and how many of them stand beside the headline figure, and why."""
     beside = summary.left_out
     why = f"{beside.trials:,} of them left out of the headline ({describe_left_out(summary.reasons)})" if beside else ""
     return [count(summary.trials, "trial"), *([why] if why else [])]
 
 
-def origin(run: Run) -> list[str]:
+def run_origin(run: Run) -> list[str]:
     """Which run it is, from when, and whether it came to its end."""
     when = one_line(run.created).replace("T", " ").replace("+00:00", " UTC").replace("Z", " UTC")
-    commit = [f"commit {commit_of(run)}"] if run.revision else []
+    commit = [f"commit {short_commit(run)}"] if run.revision else []
     return [f"run {one_line(run.id)}", when, *commit, *([] if run.status == "complete" else [run.status])]
 
 
-def commit_of(run: Run) -> str:
+def short_commit(run: Run) -> str:
     """The start of the commit that a run was made from, with a `+` where files differed from it."""
     changed = "+" if run.revision.endswith("+") else ""
     return one_line(run.revision.removesuffix("+"))[:_COMMIT] + changed
 
 
-def title(group: SummaryGroup, summary: Summary) -> str:
+def group_title(group: SummaryGroup, summary: Summary) -> str:
     """The place of a group, and why it is left out of the headline, where it is."""
-    return place(group, summary) + apart(group)
+    return group_place(group, summary) + exclusion_text(group)
 
 
-def place(group: SummaryGroup, summary: Summary) -> str:
+def group_place(group: SummaryGroup, summary: Summary) -> str:
     """A group's dataset, its target where there are several, and whether its rows were turns of a conversation."""
     several = len({other.target for other in summary.groups}) > 1
     parts = [group.dataset or "cases", group.target if several else ""]
@@ -77,17 +77,17 @@ def place(group: SummaryGroup, summary: Summary) -> str:
     return " on ".join(one_line(part) for part in parts if part) + turns
 
 
-def apart(group: SummaryGroup) -> str:
+def exclusion_text(group: SummaryGroup) -> str:
     """Why the trials of a group are left out of the headline, behind its name; nothing where they count."""
     return f", left out of the headline: {REASONS[group.left_out]}" if group.left_out else ""
 
 
-def methods(metrics: Iterable[MetricSummary]) -> list[str]:
+def interval_methods(metrics: Iterable[MetricSummary]) -> list[str]:
     """Every way an interval was found, each once, in the order met."""
     return list(dict.fromkeys(metric.interval.method for metric in metrics))
 
 
-def name_of(result: Result, run: Run | None = None) -> str:
+def trial_name(result: Result, run: Run | None = None) -> str:
     """A trial's case, with what tells it from others of its run: dataset, target, turn, and repeat but for the first."""
     trial = result.trial
     several = run is not None and len(run.datasets) > 1

@@ -13,7 +13,7 @@ from evalmark.core.values.words import count
 from .numbers import duration
 
 
-class Step(NamedTuple):
+class TranscriptStep(NamedTuple):
     """One message, one call, or what came back of one."""
 
     who: str
@@ -22,7 +22,7 @@ class Step(NamedTuple):
     kind: Literal["turn", "call", "result", "error"]
 
 
-def steps(result: Result, *, times: bool = True, most: int | None = None) -> list[Step]:
+def steps(result: Result, *, times: bool = True, most: int | None = None) -> list[TranscriptStep]:
     """The transcript, or the tool calls where there is no transcript; empty where it tells only question and answer.
 
     `times`: whether to say how long each call took; `most`: how many steps are enough, None for all of them.
@@ -93,17 +93,17 @@ def _events(result: Result) -> Sequence[Turn | ToolCall]:
     return () if all(display_text(event.content) in known for event in events if isinstance(event, Turn)) else events
 
 
-def _of_event(event: Turn | ToolCall, times: bool) -> Iterator[Step]:
+def _of_event(event: Turn | ToolCall, times: bool) -> Iterator[TranscriptStep]:
     if isinstance(event, Turn):
-        yield Step(one_line(event.role, 20), display_text(event.content), "turn")
+        yield TranscriptStep(one_line(event.role, 20), display_text(event.content), "turn")
         return
     arguments = f" {display_text(dict(event.arguments))}" if event.arguments else ""
     took = f" ({duration(event.seconds)})" if times and event.seconds is not None else ""
-    yield Step("calls", f"{one_line(event.name)}{arguments}{took}", "call")
+    yield TranscriptStep("calls", f"{one_line(event.name)}{arguments}{took}", "call")
     if event.error is not None:
-        yield Step("failed", display_text(event.error), "error")
+        yield TranscriptStep("failed", display_text(event.error), "error")
     if event.error is None or event.result is not None:
-        yield Step("result", _came_back(event.result), "result")
+        yield TranscriptStep("result", _came_back(event.result), "result")
 
 
 def _came_back(result: Any) -> str:

@@ -4,28 +4,55 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from evalmark.core.text import clean, one_line
+from evalmark.core.values.case import Output
 from evalmark.core.values.run import Metric
-from evalmark.core.values.score import Result, Score
+from evalmark.core.values.score import Result, Score, Verdict
 from evalmark.core.values.words import count
 from evalmark.stats.summary.gate import GateVerdict
 from evalmark.stats.summary.metric_scores import scale_ends
 from evalmark.stats.summary.summary import TrialCounts
 
-from .numbers import figure, on_scale, percent, placed, share_interval
-from .raised import raised_at
+from .numbers import number_text, percent, scale_mean, scale_value, share_interval
+
+ERROR_FIELDS = ("raised_at", "traceback")
+"""The fields that hold it."""
+
+
+def raised_at(found: Output | Score) -> str:
+    """` (file:line)` of the user's code that raised the error; empty where nothing is known of it.
+
+    >>> raised_at(Output(error="NameError", metadata={"raised_at": "bot.py:3"})), raised_at(Output(error="no answer"))
+    (' (bot.py:3)', '')
+    """
+    place = _kept(found).get("raised_at")
+    return f" ({one_line(place, 200)})" if isinstance(place, str) and place else ""
+
+
+def traceback_of(found: Output | Score) -> str:
+    """The traceback of an error by the user's frames; empty where there is none."""
+    text = _kept(found).get("traceback")
+    return clean(text) if isinstance(text, str) else ""
+
+
+def _kept(found: Output | Score) -> Mapping[str, Any]:
+    """What is kept beside an error; a target that answered may mean something else by these names."""
+    if isinstance(found, Score):
+        return found.detail if found.status == "error" else {}
+    return found.metadata if found.error is not None else {}
+
 
 TWINS = ("answer_relevance", "answer_correctness")
 """Two names of one number."""
 
 
-def outcome(verdict: GateVerdict) -> str:
+def gate_outcome(verdict: GateVerdict) -> str:
     """The verdict in a word or two."""
     if not verdict.gated:
         return "not gated"
     return {"pass": "passed", "fail": "failed", "cannot tell": "cannot tell"}[verdict.outcome]
 
 
-def endings(tally: TrialCounts) -> str:
+def tally_text(tally: TrialCounts) -> str:
     """How trials ended, in words."""
     rate, found = tally.pass_rate, []
     if rate.n:
@@ -38,7 +65,7 @@ def endings(tally: TrialCounts) -> str:
     return " · ".join(found)
 
 
-def telling(result: Result, missed: Collection[str] = ()) -> list[Score]:
+def deciding_scores(result: Result, missed: Collection[str] = ()) -> list[Score]:
     """The scores that decided a trial's verdict; those of `missed` means come first."""
     decided = [] if missed and result.verdict == "ungated" else _telling(result)
     return [*(s for s in result.scores if s.name in missed and s not in decided), *decided]
@@ -51,11 +78,11 @@ def _telling(result: Result) -> list[Score]:
         return [s for s in result.scores if s.status == "error" or s.passed is False]
     if verdict == "unscored":
         return [s for s in result.scores if s.status == "unscored"]
-    scored = [s for s in deciding(result.scores) if s.value is not None]
-    return sorted(scored, key=lambda s: (not unsupported(s), _goodness(s)))[:2] if verdict == "ungated" else []
+    scored = [s for s in without_twins(result.scores) if s.value is not None]
+    return sorted(scored, key=lambda s: (not unsupported_claims(s), _goodness(s)))[:2] if verdict == "ungated" else []
 
 
-def deciding(scores: Iterable[Score]) -> list[Score]:
+def without_twins(scores: Iterable[Score]) -> list[Score]:
     """The scores, without the second name of a number that has two."""
     kept = list(scores)
     values = [score.value for score in kept if score.name in TWINS]
@@ -63,11 +90,11 @@ def deciding(scores: Iterable[Score]) -> list[Score]:
     return [score for score in kept if not (twice and score.name == TWINS[0])]
 
 
-def why(result: Result, metrics: Mapping[str, Metric]) -> list[str]:
+def verdict_reasons(result: Result, metrics: Mapping[str, Metric]) -> list[str]:
     """What decided a trial's verdict: why no output came, then each score that tells."""
     said = [
-        f"{one_line(score.name)}: {standing(score, metrics)}. {clean(score.reason)}{raised_at(score)}".strip()
-        for score in telling(result)
+        f"{one_line(score.name)}: {score_text(score, metrics)}. {clean(score.reason)}{raised_at(score)}".strip()
+        for score in deciding_scores(result)
     ]
     return said if result.output.error is None else [clean(result.output.error) + raised_at(result.output), *said]
 
@@ -77,14 +104,14 @@ def _goodness(score: Score) -> float:
     return value if score.direction == "higher" else 1 - value
 
 
-def standing(score: Score, metrics: Mapping[str, Metric]) -> str:
+def score_text(score: Score, metrics: Mapping[str, Metric]) -> str:
     """What a score says against its threshold, or its status when it has none."""
     metric = metrics.get(score.name)
     if score.status != "scored":
         return score.status
     if score.value is None:
-        return figure(score.raw, "raw") if isinstance(score.raw, float) else one_line(score.raw, 40)
-    said = verdict_of(score.raw, score.value, metric.unit if metric else "")
+        return number_text(score.raw, "raw") if isinstance(score.raw, float) else one_line(score.raw, 40)
+    said = value_text(score.raw, score.value, metric.unit if metric else "")
     limit = metric.threshold if metric else None
     plain_truth = isinstance(score.raw, bool) and score.raw == score.value
     if limit is None or score.passed is None or plain_truth:
@@ -93,20 +120,20 @@ def standing(score: Score, metrics: Mapping[str, Metric]) -> str:
     return f"{said} {sign[score.direction, score.passed]} {limit:g}"
 
 
-def verdict_of(raw: object, value: float | None, unit: str) -> str:
+def value_text(raw: object, value: float | None, unit: str) -> str:
     """One verdict as it was given, and its value from 0 to 1 where that is another.
 
-    >>> verdict_of(2, 0.25, "1..5"), verdict_of("D", 0.0, ""), verdict_of(True, 1.0, ""), verdict_of(0.4, 0.4, "")
+    >>> value_text(2, 0.25, "1..5"), value_text("D", 0.0, ""), value_text(True, 1.0, ""), value_text(0.4, 0.4, "")
     ('2 of 1..5 (0.25)', 'D (0.00)', 'yes', '0.400')
     """
-    behind = "" if value is None or raw is value else f" ({on_scale(value, '0..1')})"
+    behind = "" if value is None or raw is value else f" ({scale_mean(value, '0..1')})"
     if isinstance(raw, bool):
         return ("yes" if raw else "no") + (behind if raw != value else "")
     if isinstance(raw, str):
         return f"{one_line(raw, 40)}{behind}"
     if isinstance(raw, (int, float)) and _is_placed(raw, value, unit):
-        return f"{placed(raw, unit)}{behind}"
-    return figure(value) if value is not None or raw is None else one_line(raw, 40)
+        return f"{scale_value(raw, unit)}{behind}"
+    return number_text(value) if value is not None or raw is None else one_line(raw, 40)
 
 
 def _is_placed(raw: float, value: float | None, unit: str) -> bool:
@@ -117,7 +144,7 @@ def _is_placed(raw: float, value: float | None, unit: str) -> bool:
     return abs(ends[0] + value * (ends[1] - ends[0]) - raw) <= 1e-6 * (ends[1] - ends[0])
 
 
-def unsupported(score: Score) -> dict[str, str]:
+def unsupported_claims(score: Score) -> dict[str, str]:
     """What an answer says without support: sentences with the context closest to each, claims with what the judge says."""
     sentences = {text: _closest(row) for row, text in _without_support(score.detail.get("sentences"), "sentence")}
     claims = {text: one_line(row.get("reason")) for row, text in _without_support(score.detail.get("claims"), "claim")}
@@ -137,3 +164,21 @@ def _closest(sentence: Mapping[str, object]) -> str:
     if type(context) is not int or not isinstance(cosine, (int, float)):
         return ""
     return f"closest is context {context + 1}, cosine {cosine:z.3f}"
+
+
+def short_score(score: Score, metric: Metric | None) -> str:
+    """What a score says in the least room; its threshold stands in the head of the column.
+
+    >>> short_score(Score(name="similarity", raw=0.41, value=0.41), None)
+    '0.410'
+    """
+    if score.status != "scored":
+        return score.status
+    return value_text(score.raw, score.value, metric.unit if metric else "")
+
+
+def score_kind(score: Score) -> Verdict | str:
+    """How a score ended, as the word that a page gives a sign and a colour."""
+    if score.status != "scored":
+        return score.status
+    return {True: "pass", False: "fail", None: "ungated"}[score.passed]

@@ -20,25 +20,25 @@ GONE, NEW = ("[-", "-]"), ("{+", "+}")
 LEFT_OUT = " … "
 
 
-class Piece(NamedTuple):
+class TextPiece(NamedTuple):
     """A part of a text, and whether the other text has it too."""
 
     text: str
     is_common: bool
 
 
-class Sides(NamedTuple):
+class TextPair(NamedTuple):
     """Two texts, as pieces."""
 
-    before: tuple[Piece, ...]
-    now: tuple[Piece, ...]
+    before: tuple[TextPiece, ...]
+    now: tuple[TextPiece, ...]
 
 
-def word_changes(before: Any, now: Any) -> Sides:
+def word_changes(before: Any, now: Any) -> TextPair:
     """Two values as texts, word by word; long common parts and what goes beyond 2,000 words are left out.
 
     >>> word_changes("It is 4,806 m high.", "It is 3,000 m high.").now
-    (Piece(text='It is', is_common=True), Piece(text=' 3,000', is_common=False), Piece(text=' m high.', is_common=True))
+    (TextPiece(text='It is', is_common=True), TextPiece(text=' 3,000', is_common=False), TextPiece(text=' m high.', is_common=True))
     """
     old, new = _words(display_text(before)), _words(display_text(now))
     start = _common(old, new)
@@ -47,22 +47,22 @@ def word_changes(before: Any, now: Any) -> Sides:
     head, tail = old[:start], old[len(old) - end :] if end else []
     left, right = _compared(*inner)
     ends = [_piece(_last(head), is_common=True)], [_piece(_first(tail), is_common=True)]
-    return Sides(_joined([*ends[0], *left, *ends[1]]), _joined([*ends[0], *right, *ends[1]]))
+    return TextPair(_joined([*ends[0], *left, *ends[1]]), _joined([*ends[0], *right, *ends[1]]))
 
 
-def marked(pieces: Sequence[Piece], marks: tuple[str, str]) -> str:
+def mark_changes(pieces: Sequence[TextPiece], marks: tuple[str, str]) -> str:
     """The pieces as one text, with marks around those that the other text has not.
 
-    >>> marked(word_changes("a b", "a c").now, NEW)
+    >>> mark_changes(word_changes("a b", "a c").now, NEW)
     'a {+c+}'
     """
     return "".join(piece.text if piece.is_common else _around(piece.text, marks) for piece in pieces)
 
 
-def woven(sides: Sides) -> list[tuple[str, str]]:
+def merge_changes(sides: TextPair) -> list[tuple[str, str]]:
     """Both texts as one: each part with `gone`, `new`, or nothing where both have it.
 
-    >>> woven(word_changes("It is 4,806 m high.", "It is 3,000 m high."))
+    >>> merge_changes(word_changes("It is 4,806 m high.", "It is 3,000 m high."))
     [('It is', ''), (' 4,806', 'gone'), (' 3,000', 'new'), (' m high.', '')]
     """
     old, new = list(sides.before), list(sides.now)
@@ -78,7 +78,7 @@ def woven(sides: Sides) -> list[tuple[str, str]]:
         for pieces in (old, new):
             if pieces:
                 left = pieces.pop(0).text[length:]
-                pieces[:0] = [Piece(left, is_common=True)] if left else []
+                pieces[:0] = [TextPiece(left, is_common=True)] if left else []
     return parts
 
 
@@ -98,9 +98,9 @@ def _common(old: Sequence[str], new: Sequence[str]) -> int:
     return next((index for index, (a, b) in enumerate(pairs) if a != b), min(len(old), len(new)))
 
 
-def _compared(old: list[str], new: list[str]) -> tuple[list[Piece], list[Piece]]:
-    left: list[Piece] = []
-    right: list[Piece] = []
+def _compared(old: list[str], new: list[str]) -> tuple[list[TextPiece], list[TextPiece]]:
+    left: list[TextPiece] = []
+    right: list[TextPiece] = []
     for step in LCSseq.opcodes(old[:_MOST], new[:_MOST]):
         gone = old[step.src_start : step.src_end]
         if step.tag == "equal":
@@ -129,18 +129,18 @@ def _middle(words: list[str]) -> list[str]:
     return words if len(words) <= 2 * AROUND + 1 else [*words[:AROUND], LEFT_OUT, *words[-AROUND:]]
 
 
-def _piece(words: Sequence[str], *, is_common: bool) -> Piece:
-    return Piece("".join(words), is_common)
+def _piece(words: Sequence[str], *, is_common: bool) -> TextPiece:
+    return TextPiece("".join(words), is_common)
 
 
-def _joined(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
+def _joined(pieces: Sequence[TextPiece]) -> tuple[TextPiece, ...]:
     """Without what is empty, and neighbours of a kind as one."""
-    found: list[Piece] = []
+    found: list[TextPiece] = []
     for piece in pieces:
         if not piece.text:
             continue
         if found and found[-1].is_common == piece.is_common:
-            found[-1] = Piece(found[-1].text + piece.text, piece.is_common)
+            found[-1] = TextPiece(found[-1].text + piece.text, piece.is_common)
         else:
             found.append(piece)
     return tuple(found)

@@ -11,8 +11,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from evalmark.core.errors import NotFoundError, StoreBusyError, StoreError
-from evalmark.reports.html.style import look, script
-from evalmark.reports.viewer.auth.guard import Door, Guarded
+from evalmark.reports.html.assets import script, stylesheet
+from evalmark.reports.viewer.auth.guard import AccessPolicy, GuardedApp
 from evalmark.storage.store.store import Store
 
 from . import (
@@ -27,9 +27,9 @@ from . import (
     sessions_page,
     trend_page,
 )
-from .background import Figures
-from .page_context import Desk
-from .store_view import Shelf
+from .background import BackgroundFigures
+from .page_context import PageContext
+from .store_view import StoreView
 
 _STATIC = Path(__file__).parent / "static"
 PAGES = (
@@ -44,45 +44,45 @@ PAGES = (
     charts_page,
     trend_page,
 )
-"""Each offers `routes(desk)`."""
+"""Each offers `routes(context)`."""
 
 PATIENCE = 0.3
 """Seconds that a page waits for the figures of a run, before it is shown without them."""
 
 
-def pages(
+def viewer_app(
     store: Store,
-    door: Door,
+    policy: AccessPolicy,
     patience: float = PATIENCE,
     author: str = "",
     prepare_after: float | None = None,
     flags: str = "",
-) -> Guarded:
-    """The viewer of a store as an ASGI application, behind its door.
+) -> GuardedApp:
+    """The viewer of a store as an ASGI application, behind its policy.
 
     `patience` is how many seconds a page waits for figures, `author` who labels where nobody says otherwise. After
     `prepare_after` seconds the templates are read of pages that nobody has asked for yet; None: when somebody does. `flags` are
     what a command needs, with a space before it, to look into this store.
     """
-    desk = Desk(Shelf(store, Figures(patience), flags), door.key, author)
+    context = PageContext(StoreView(store, BackgroundFigures(patience), flags), policy.key, author)
     if prepare_after is not None:
-        soon = threading.Timer(prepare_after, desk.prepare)
+        soon = threading.Timer(prepare_after, context.prepare)
         soon.daemon = True
         soon.start()
-    return Guarded(app=site(desk), door=door)
+    return GuardedApp(app=starlette_app(context), policy=policy)
 
 
-def site(desk: Desk) -> Starlette:
-    """The same without the door."""
-    routes = [route for one in PAGES for route in one.routes(desk)]
+def starlette_app(context: PageContext) -> Starlette:
+    """The same without the policy."""
+    routes = [route for one in PAGES for route in one.routes(context)]
     told = {HTTPException: _missing, NotFoundError: _missing, StoreError: _broken, Exception: _failed}
-    faults = {kind: partial(tell, desk) for kind, tell in told.items()}
+    faults = {kind: partial(tell, context) for kind, tell in told.items()}
     return Starlette(routes=[*routes, *_static()], exception_handlers=faults)
 
 
 def _static() -> list[Route]:
     """What lies beside the pages: all style in one sheet, the common look first; all scripts in one; pictures as they are."""
-    style = "".join([look(acts=True), *_texts(".css")])
+    style = "".join([stylesheet(acts=True), *_texts(".css")])
     parts = [("style.css", style.encode(), "text/css; charset=utf-8")]
     parts += [("pages.js", script(_texts(".js")).encode(), "text/javascript; charset=utf-8")]
     parts += [(file.name, file.read_bytes(), "image/svg+xml") for file in sorted(_STATIC.glob("*.svg"))]
@@ -97,23 +97,23 @@ def _part(body: bytes, kind: str, request: Request) -> Response:
     return Response(body, media_type=kind)
 
 
-def _missing(desk: Desk, request: Request, error: Exception) -> Response:
+def _missing(context: PageContext, request: Request, error: Exception) -> Response:
     """Of an address that leads nowhere."""
     status = error.status_code if isinstance(error, HTTPException) else 404
     said = str(error.detail) if isinstance(error, HTTPException) else str(error)
     if said == "Not Found":
         said = "There is no page with this address."
     title = "Not found" if status == 404 else "Not done"
-    return desk.page(request, "fault.html", {"title": title, "said": said}, status)
+    return context.page(request, "fault.html", {"title": title, "said": said}, status)
 
 
-def _broken(desk: Desk, request: Request, error: Exception) -> Response:
+def _broken(context: PageContext, request: Request, error: Exception) -> Response:
     """Of a store that cannot be read: it is damaged, or of a newer evalmark; or only now, as others are writing it."""
     status = 503 if isinstance(error, StoreBusyError) else 500
-    return desk.page(request, "fault.html", {"title": "The store cannot be read", "said": str(error)}, status)
+    return context.page(request, "fault.html", {"title": "The store cannot be read", "said": str(error)}, status)
 
 
-def _failed(desk: Desk, request: Request, error: Exception) -> Response:
+def _failed(context: PageContext, request: Request, error: Exception) -> Response:
     """Of a fault of our own; what it is stands on the terminal, and here nothing of it, since others may see a page."""
     said = "evalmark itself has failed over this page. What went wrong is printed where the viewer was started."
-    return desk.page(request, "fault.html", {"title": "Failed", "said": said}, 500)
+    return context.page(request, "fault.html", {"title": "Failed", "said": said}, 500)

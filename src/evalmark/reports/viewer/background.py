@@ -17,7 +17,7 @@ from evalmark.stats.summary.gate import GateVerdict, summary_and_verdict
 from evalmark.stats.summary.summarise import summarise
 from evalmark.stats.summary.summary import Summary
 
-from .cache import Remembered
+from .cache import RecentCache
 
 FEW = 4_000
 """Trials that are counted while a page waits; with more it does not wait, since it would in vain."""
@@ -26,12 +26,12 @@ _AT_ONCE = 2
 """Large works of each kind; more of them would take as long, more memory, and the time that pages need."""
 
 T = TypeVar("T")
-Patiently = Callable[[Run], Run]
+YieldingReader = Callable[[Run], Run]
 """Gives a run whose results come as long as no page is at work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class About:
+class Task:
     """What is to be worked out."""
 
     kind: str
@@ -60,7 +60,7 @@ class RunFigures:
     verdict: GateVerdict
 
 
-class Figures:
+class BackgroundFigures:
     """Works out each thing once, and again when there is more of it."""
 
     def __init__(self, patience: float) -> None:
@@ -71,7 +71,7 @@ class Figures:
         self._free = threading.Event()
         self._free.set()
         self._turns: defaultdict[str, threading.Semaphore] = defaultdict(lambda: threading.Semaphore(_AT_ONCE))
-        self._known: dict[str, Remembered[tuple[str, ...], _Known]] = {}
+        self._known: dict[str, RecentCache[tuple[str, ...], _CachedTask]] = {}
 
     def of(self, run: Run, trials: int) -> RunFigures | None:
         """The figures of a run with so many trials; None while they are being worked out.
@@ -81,11 +81,11 @@ class Figures:
         Raises:
             EvalmarkError: a result is damaged, or the store cannot be read.
         """
-        state, goes_on = state_of(run, trials), run.status == "running"
-        about = About(kind="run", names=(run.id,), state=state, trials=trials, or_earlier=goes_on)
+        state, goes_on = figures_state(run, trials), run.status == "running"
+        about = Task(kind="run", names=(run.id,), state=state, trials=trials, or_earlier=goes_on)
         return self.found(about, lambda patiently: figures_of(patiently(run)))
 
-    def found(self, about: About, work: Callable[[Patiently], T]) -> T | None:
+    def found(self, about: Task, work: Callable[[YieldingReader], T]) -> T | None:
         """What the work gives, which is done in a thread of its own; None while it is under way.
 
         Raises:
@@ -112,25 +112,27 @@ class Figures:
                 if not self._at_work:
                     self._free.set()
 
-    def _asked(self, about: About, work: Callable[[Patiently], T]) -> "_Known":
+    def _asked(self, about: Task, work: Callable[[YieldingReader], T]) -> "_CachedTask":
         with self._lock:
-            held = self._known.setdefault(about.kind, Remembered(about.kept))
+            held = self._known.setdefault(about.kind, RecentCache(about.kept))
             known = held.get(about.names)
             # Of a run that goes on, one count at a time: what is under way is waited for, even if there is more by now.
             if known is not None and (known.state == about.state or not known.future.done()):
                 return known
             future: Future[T] = Future()
-            made = _Known(about.state, future, None if known is None else known.future)
+            made = _CachedTask(about.state, future, None if known is None else known.future)
             held.keep(about.names, made)
             turn = nullcontext() if about.is_short else self._turns[about.kind]
         # A thread that ends with the process, whatever is left to count.
         threading.Thread(target=self._work, args=(work, future, turn), daemon=True, name="evalmark-figures").start()
         return made
 
-    def _work(self, work: Callable[[Patiently], T], future: "Future[T]", turn: AbstractContextManager[object]) -> None:
+    def _work(
+        self, work: Callable[[YieldingReader], T], future: "Future[T]", turn: AbstractContextManager[object]
+    ) -> None:
         try:
             with turn:
-                future.set_result(work(lambda run: replace(run, results=_Patient(run.results, self._free))))
+                future.set_result(work(lambda run: replace(run, results=_YieldingResults(run.results, self._free))))
         except EvalmarkError as error:
             future.set_exception(error)
         finally:
@@ -138,13 +140,13 @@ class Figures:
                 future.cancel()
 
 
-def state_of(run: Run, trials: int) -> object:
+def figures_state(run: Run, trials: int) -> object:
     """What the figures of a run are of; of a large one that goes on they are worked out anew for each tenth more."""
     size = int(math.log(trials, 1.1)) if run.status == "running" and trials > FEW else trials
     return run.status, run.finished, size
 
 
-class _Known(NamedTuple):
+class _CachedTask(NamedTuple):
     """What is known, or being worked out, and what was known before."""
 
     state: object
@@ -159,7 +161,7 @@ class _Known(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Patient(Collection[Result]):
+class _YieldingResults(Collection[Result]):
     """Results that come as long as no page is at work."""
 
     results: Collection[Result]

@@ -9,10 +9,10 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-class Remembered(Generic[K, V]):
+class RecentCache(Generic[K, V]):
     """Values by their keys, for any thread: those that were asked for last, and no more than `most`.
 
-    >>> found = Remembered[str, int](2)
+    >>> found = RecentCache[str, int](2)
     >>> found.find("a", lambda: 1), found.find("b", lambda: 2), found.find("a", lambda: 9), found.find("c", lambda: 3)
     (1, 2, 1, 3)
     >>> [*found]

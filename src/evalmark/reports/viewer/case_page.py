@@ -19,19 +19,18 @@ from evalmark.core.values.run import Metric, Run, metrics_for
 from evalmark.core.values.score import Result, Score
 from evalmark.core.values.tool import ToolRecording
 from evalmark.inputs.documents.masking import masked_data
-from evalmark.reports.html.scores import kind_of
 from evalmark.reports.text import verdicts
-from evalmark.reports.text.raised import ERROR_FIELDS
 from evalmark.reports.text.transcripts import step_count, steps
-from evalmark.reports.viewer.urls.queries import CasesAsked
+from evalmark.reports.text.verdicts import ERROR_FIELDS, score_kind
+from evalmark.reports.viewer.urls.queries import CaseQuery
 from evalmark.storage.queries.pages import NumberedResult
 from evalmark.tracing.annotations.labels import result_subject
 
-from .comparisons import against_earlier, held_to_flips
-from .labels import Said, fields_of, said_of
-from .page_context import Desk
-from .run_page import asked_of
-from .store_view import Shelf
+from .comparisons import nearest_comparison, only_flipped
+from .labels import LabelView, form_fields, label_views
+from .page_context import PageContext
+from .run_page import query_of
+from .store_view import StoreView
 
 MOST_STEPS = 500
 MOST_CALLS = 100
@@ -40,7 +39,7 @@ MOST_SCORES = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recorded:
+class RecordedCall:
     """A call of a model or a tool, where it is still recorded."""
 
     number: int
@@ -54,7 +53,7 @@ class Recorded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class ScoreView:
     """A score with what its page shows of it."""
 
     score: Score
@@ -67,28 +66,28 @@ class Judged:
     detail: Mapping[str, Any]
 
 
-def routes(desk: Desk) -> list[Route]:
+def routes(context: PageContext) -> list[Route]:
     """Where the page stands, and all of the result as JSON."""
     path = "/runs/{run}/results/{number}"
-    return [Route(path, partial(_answer, desk)), Route(f"{path}/whole.json", partial(_download, desk))]
+    return [Route(path, partial(_answer, context)), Route(f"{path}/whole.json", partial(_download, context))]
 
 
-def _answer(desk: Desk, request: Request) -> Response:
-    run = desk.run(request)
-    asked = asked_of(desk, request, run)
+def _answer(context: PageContext, request: Request) -> Response:
+    run = context.run(request)
+    asked = query_of(context, request, run)
     if asked.flipped:
-        asked = held_to_flips(asked, against_earlier(desk.shelf, run).held)
-    with desk.shelf.figures.give_way():
-        found = values(desk.shelf, run, desk.number(request), asked)
+        asked = only_flipped(asked, nearest_comparison(context.view, run).held)
+    with context.view.figures.give_way():
+        found = page_values(context.view, run, context.number(request), asked)
     if found is None:
         raise HTTPException(404, f"{run.id} has no such result, or no longer.")
-    said = _said(desk, request, run, found["result"])
-    return desk.page(request, "case.html", {**found, "said": said[0], "said_of_scores": said[1:]})
+    said = _said(context, request, run, found["result"])
+    return context.page(request, "case.html", {**found, "said": said[0], "said_of_scores": said[1:]})
 
 
-def _download(desk: Desk, request: Request) -> Response:
-    run, number = desk.run(request), desk.number(request)
-    result = desk.shelf.browsing(run).result(number)
+def _download(context: PageContext, request: Request) -> Response:
+    run, number = context.run(request), context.number(request)
+    result = context.view.browsing(run).result(number)
     if result is None:
         raise HTTPException(404, f"{run.id} has no such result, or no longer.")
     text = json.dumps(masked_data(plain(result)), ensure_ascii=True, indent=2)
@@ -96,22 +95,24 @@ def _download(desk: Desk, request: Request) -> Response:
     return Response(text, media_type="application/json", headers=headers)
 
 
-def _said(desk: Desk, request: Request, run: Run, result: Result) -> list[Said]:
+def _said(context: PageContext, request: Request, run: Run, result: Result) -> list[LabelView]:
     """What people say of the answer, then of each score."""
-    number = desk.number(request)
+    number = context.number(request)
     metrics = ["", *(score.name for score in result.scores[:MOST_SCORES])]
-    things = [(result_subject(run.id, result, metric or None), fields_of(run.id, number, metric)) for metric in metrics]
-    said = said_of(desk.shelf.store, things, desk.author(request))
+    things = [
+        (result_subject(run.id, result, metric or None), form_fields(run.id, number, metric)) for metric in metrics
+    ]
+    said = label_views(context.view.store, things, context.author(request))
     return [said[subject.about] for subject, _ in things]
 
 
-def values(shelf: Shelf, run: Run, number: int, asked: CasesAsked) -> Mapping[str, Any] | None:
+def page_values(view: StoreView, run: Run, number: int, asked: CaseQuery) -> Mapping[str, Any] | None:
     """What the template needs; None where there is no such result."""
-    browsing = shelf.browsing(run)
+    browsing = view.browsing(run)
     result = browsing.result(number)
     if result is None:
         return None
-    calls = list(_calls(shelf, result))
+    calls = list(_calls(view, result))
     metrics = metrics_for(run.metrics, result.trial.dataset)
     scores = [_judged(score, calls, metrics) for score in result.scores[:MOST_SCORES]]
     contexts = result.trial.case.contexts_of(result.output) or ()
@@ -119,7 +120,7 @@ def values(shelf: Shelf, run: Run, number: int, asked: CasesAsked) -> Mapping[st
         "run": run,
         "asked": asked,
         "number": number,
-        "around": browsing.neighbours(asked.wanted, number, shelf.known(run, asked.wanted)),
+        "around": browsing.neighbours(asked.wanted, number, view.known(run, asked.wanted)),
         "result": result,
         "trial": result.trial,
         "case": result.trial.case,
@@ -143,16 +144,16 @@ def _others(beside: Sequence[NumberedResult], number: int) -> Sequence[NumberedR
     return beside if any(kept.number != number for kept in beside) else ()
 
 
-def _calls(shelf: Shelf, result: Result) -> Iterator[Recorded]:
+def _calls(view: StoreView, result: Result) -> Iterator[RecordedCall]:
     of_scores = {key: score.name for score in result.scores for key in _keys(score)}
     for number, key in enumerate(islice(result.calls, MOST_CALLS), start=1):
         names = tuple(dict.fromkeys(s.name for s in result.scores if key in _keys(s))) if key in of_scores else ()
-        yield _found(shelf, Recorded(number=number, key=key, scores=names))
+        yield _found(view, RecordedCall(number=number, key=key, scores=names))
 
 
-def _found(shelf: Shelf, recorded: Recorded) -> Recorded:
+def _found(view: StoreView, recorded: RecordedCall) -> RecordedCall:
     """The same with the call, where it is still there and whole."""
-    recordings = shelf.store.recordings
+    recordings = view.store.recordings
     try:
         call = recordings.call(recorded.key)
         tool = recordings.tool_call(recorded.key) if call is None else None
@@ -166,15 +167,15 @@ def _keys(score: Score) -> list[str]:
     return [key for key in keys if isinstance(key, str)] if isinstance(keys, list | tuple) else []
 
 
-def _judged(score: Score, calls: Sequence[Recorded], metrics: Mapping[str, Metric]) -> Judged:
+def _judged(score: Score, calls: Sequence[RecordedCall], metrics: Mapping[str, Metric]) -> ScoreView:
     keys = set(_keys(score))
-    return Judged(
+    return ScoreView(
         score=score,
-        kind=kind_of(score),
-        standing=verdicts.standing(score, metrics),
+        kind=score_kind(score),
+        standing=verdicts.score_text(score, metrics),
         metric=metrics.get(score.name),
         calls=tuple(recorded.number for recorded in calls if recorded.key in keys),
-        unsupported=verdicts.unsupported(score),
+        unsupported=verdicts.unsupported_claims(score),
         detail=_without_error_fields({name: value for name, value in score.detail.items() if name != "calls"}),
     )
 

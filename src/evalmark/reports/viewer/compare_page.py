@@ -12,11 +12,11 @@ from starlette.routing import Route
 from evalmark.core.errors import EvalmarkError
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result
-from evalmark.reports.html.escaping import text_of, visible
-from evalmark.reports.text.comparison import OVERALL, CaseScore, case_scores, told
-from evalmark.reports.text.word_changes import Sides, word_changes
+from evalmark.reports.html.escaping import page_text, visible
+from evalmark.reports.text.comparison import OVERALL, CaseScore, case_scores, deciding_texts
+from evalmark.reports.text.word_changes import TextPair, word_changes
 from evalmark.reports.viewer.urls.paging import Paging
-from evalmark.reports.viewer.urls.queries import ComparedAsked, compared_asked
+from evalmark.reports.viewer.urls.queries import ComparisonQuery, parse_comparison_query
 from evalmark.runs.execution.baseline import LAST_GREEN
 from evalmark.stats.comparison.baseline_choice import choose_baseline, comparable_runs
 from evalmark.stats.comparison.change import Flip
@@ -24,9 +24,9 @@ from evalmark.stats.comparison.compared_cases import CASE_OUTCOMES, RankedCase
 from evalmark.stats.comparison.scoring_rules import ScoringRules
 from evalmark.storage.queries.pages import NumberedResult
 
-from .comparisons import Compared, baseline_of, case_of, compared
-from .page_context import Desk
-from .store_view import Shelf
+from .comparisons import PreparedComparison, baseline_of, case_of, prepared_comparison
+from .page_context import PageContext
+from .store_view import StoreView
 
 SIZE = 20
 """Cases a page; each has two answers."""
@@ -35,14 +35,14 @@ MOST_RUNS = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class ComparedRow:
     """A case, and a result of either run that shows what became of it."""
 
     place: RankedCase
     flip: Flip | None
     before: NumberedResult | None
     now: NumberedResult | None
-    words: Sides | None
+    words: TextPair | None
     """Both answers, word by word; None where one of them is too large for a page."""
     scores: Sequence[CaseScore]
     reasons: Sequence[tuple[str, str]]
@@ -53,40 +53,42 @@ class Row:
         return self.now or self.before
 
 
-def routes(desk: Desk) -> list[Route]:
+def routes(context: PageContext) -> list[Route]:
     """Where the page stands."""
-    return [Route("/compare", partial(_answer, desk))]
+    return [Route("/compare", partial(_answer, context))]
 
 
-def _answer(desk: Desk, request: Request) -> Response:
-    shelf = desk.shelf
-    with shelf.figures.give_way():
-        runs = shelf.store.runs(MOST_RUNS)
+def _answer(context: PageContext, request: Request) -> Response:
+    view = context.view
+    with view.figures.give_way():
+        runs = view.store.runs(MOST_RUNS)
         asked, said = _picked(
-            compared_asked(request.query_params), _in_order(shelf, request.query_params.getlist("pick"), runs)
+            parse_comparison_query(request.query_params), _in_order(view, request.query_params.getlist("pick"), runs)
         )
         if not asked.run:
-            return desk.page(request, "compare.html", {**_NOTHING, "said": said, **_choices(asked, runs, ())})
-        run = shelf.store.run(asked.run)
-        recent = list(shelf.back_from(run))
-        baseline, said = _baseline(shelf, run, asked, recent)
+            return context.page(request, "compare.html", {**_NOTHING, "said": said, **_choices(asked, runs, ())})
+        run = view.store.run(asked.run)
+        recent = list(view.back_from(run))
+        baseline, said = _baseline(view, run, asked, recent)
     held, trouble = None, ""
     if baseline is not None:
         try:
-            held = compared(shelf, run, baseline, asked.targets)
+            held = prepared_comparison(view, run, baseline, asked.targets)
         except EvalmarkError as error:
             said, trouble = "", str(error)
     found = {"run": run, "baseline": baseline, "held": held, "said": said, "trouble": trouble}
     if held is not None and baseline is not None:
-        with shelf.figures.give_way():
-            found |= cases_of(shelf, (run, baseline), held, asked)
-    return desk.page(request, "compare.html", {**_NOTHING, **found, **_choices(asked, runs, recent)})
+        with view.figures.give_way():
+            found |= case_values(view, (run, baseline), held, asked)
+    return context.page(request, "compare.html", {**_NOTHING, **found, **_choices(asked, runs, recent)})
 
 
 _NOTHING: Mapping[str, Any] = {"run": None, "baseline": None, "held": None, "trouble": "", "rows": ()}
 
 
-def cases_of(shelf: Shelf, runs: tuple[Run, Run], held: Compared, asked: ComparedAsked) -> Mapping[str, Any]:
+def case_values(
+    view: StoreView, runs: tuple[Run, Run], held: PreparedComparison, asked: ComparisonQuery
+) -> Mapping[str, Any]:
     """What the template needs of the cases."""
     metric = _metric(asked.metric)
     every = [place for place in held.telling(metric) if asked.of in ("", place.cases.change.target)]
@@ -94,7 +96,7 @@ def cases_of(shelf: Shelf, runs: tuple[Run, Run], held: Compared, asked: Compare
     paging = Paging(total=len(wanted), size=SIZE, asked=asked.page)
     known = [place.went for place in every]
     return {
-        "rows": _rows(shelf, runs, held.found.rules, paging.part(wanted)),
+        "rows": _rows(view, runs, held.found.rules, paging.part(wanted)),
         "all": len(every),
         "counts": [(went, known.count(went)) for went in CASE_OUTCOMES],
         "total": len(wanted),
@@ -113,11 +115,13 @@ def _metric(asked: str) -> str | None:
     return "" if asked == OVERALL else asked or None
 
 
-def _rows(shelf: Shelf, runs: tuple[Run, Run], rules: ScoringRules, places: Sequence[RankedCase]) -> list[Row]:
+def _rows(
+    view: StoreView, runs: tuple[Run, Run], rules: ScoringRules, places: Sequence[RankedCase]
+) -> list[ComparedRow]:
     """Each case with its results, both as the newer run judges."""
     run, baseline = runs
-    now = shelf.browsing(run).results_of_cases([case_of(place, before=False) for place in places])
-    before = shelf.browsing(baseline).results_of_cases([case_of(place, before=True) for place in places])
+    now = view.browsing(run).results_of_cases([case_of(place, before=False) for place in places])
+    before = view.browsing(baseline).results_of_cases([case_of(place, before=True) for place in places])
     judges = (rules.baseline, rules.run)
     return [
         _row(place, *(tuple(_under(judge, kept) for kept in side) for judge, side in zip(judges, sides, strict=True)))
@@ -132,20 +136,20 @@ def _under(judge: Callable[[Result], Result], kept: NumberedResult) -> NumberedR
     return kept if judged is kept.result else replace(kept, verdict=judged.verdict, result=judged)
 
 
-def _row(place: RankedCase, before: Sequence[NumberedResult], now: Sequence[NumberedResult]) -> Row:
+def _row(place: RankedCase, before: Sequence[NumberedResult], now: Sequence[NumberedResult]) -> ComparedRow:
     cases, case = place.cases, place.case
     flip = cases.flips.get(cases.pairs[case][0])
     fell = None if flip is None or flip.metric else flip.is_worse
     old, new = _showing(before, fell), _showing(now, None if fell is None else not fell)
     is_whole = old is not None and new is not None and not (old.is_cut or new.is_cut)
-    return Row(
+    return ComparedRow(
         place=place,
         flip=flip,
         before=old,
         now=new,
         words=word_changes(*map(_answer_of, (old, new))) if is_whole else None,
         scores=case_scores(cases, case),
-        reasons=told(old.result, new.result, flip.metric if flip else "")
+        reasons=deciding_texts(old.result, new.result, flip.metric if flip else "")
         if old is not None and new is not None
         else (),
     )
@@ -159,16 +163,16 @@ def _showing(several: Sequence[NumberedResult], passes: bool | None) -> Numbered
 
 def _answer_of(kept: NumberedResult | None) -> str:
     value = None if kept is None else kept.result.output.value
-    return "" if value is None else visible(text_of(value).shown)
+    return "" if value is None else visible(page_text(value).shown)
 
 
-def _in_order(shelf: Shelf, picks: Sequence[str], newest: Sequence[Run]) -> list[str]:
+def _in_order(view: StoreView, picks: Sequence[str], newest: Sequence[Run]) -> list[str]:
     """The ids that were chosen in the list of runs, the newer one first; older runs are looked through where it takes them."""
-    runs = newest if {run.id for run in newest}.issuperset(picks) else shelf.every_run()
+    runs = newest if {run.id for run in newest}.issuperset(picks) else view.every_run()
     return [run.id for run in runs if run.id in picks]
 
 
-def _picked(asked: ComparedAsked, chosen: Sequence[str]) -> tuple[ComparedAsked, str]:
+def _picked(asked: ComparisonQuery, chosen: Sequence[str]) -> tuple[ComparisonQuery, str]:
     """What these ask for; and what is wrong with it."""
     if len(chosen) > 2:
         return asked, f"{len(chosen)} runs were chosen, and two can be compared."
@@ -177,14 +181,14 @@ def _picked(asked: ComparedAsked, chosen: Sequence[str]) -> tuple[ComparedAsked,
     return replace(asked, run=chosen[0], baseline=chosen[1] if chosen[1:] else ""), ""
 
 
-def _baseline(shelf: Shelf, run: Run, asked: ComparedAsked, recent: Sequence[Run]) -> tuple[Run | None, str]:
+def _baseline(view: StoreView, run: Run, asked: ComparisonQuery, recent: Sequence[Run]) -> tuple[Run | None, str]:
     """The other run, or why there is none; `recent` are the run and those before it.
 
     Raises:
         StoreError: there is no such run.
     """
     if asked.baseline:
-        found = baseline_of(shelf, run, asked.baseline)
+        found = baseline_of(view, run, asked.baseline)
         if found is None:
             return None, "The last green run is being looked for."
         return found.run, found.said or ("" if found.run else "No run was named to compare with.")
@@ -194,7 +198,7 @@ def _baseline(shelf: Shelf, run: Run, asked: ComparedAsked, recent: Sequence[Run
     return earlier, "" if earlier else "There is no earlier complete run of the same suite and datasets; choose one."
 
 
-def _choices(asked: ComparedAsked, runs: Sequence[Run], recent: Sequence[Run]) -> Mapping[str, Any]:
+def _choices(asked: ComparisonQuery, runs: Sequence[Run], recent: Sequence[Run]) -> Mapping[str, Any]:
     """What the form offers; `recent` are the run that is compared and those before it, or nothing."""
     near = list(comparable_runs(recent[0], recent))[:MOST_RUNS] if recent else []
     known = {one.id for one in [*recent[:1], *near]}

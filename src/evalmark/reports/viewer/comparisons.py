@@ -6,7 +6,7 @@ from itertools import islice
 
 from evalmark.core.errors import EvalmarkError
 from evalmark.core.values.run import Run
-from evalmark.reports.viewer.urls.queries import CasesAsked
+from evalmark.reports.viewer.urls.queries import CaseQuery
 from evalmark.runs.execution import baseline
 from evalmark.runs.execution.baseline import LAST_GREEN, Baseline
 from evalmark.stats.comparison.baseline_choice import choose_baseline, comparable_runs
@@ -15,8 +15,8 @@ from evalmark.stats.comparison.compare import compare_by_case
 from evalmark.stats.comparison.compared_cases import CASE_OUTCOMES, CaseOutcome, ComparedCases, RankedCase, rank_cases
 from evalmark.storage.queries.pages import TargetCase
 
-from .background import About
-from .store_view import Shelf
+from .background import Task
+from .store_view import StoreView
 
 _KEPT = 4
 """Comparisons that are held, some megabytes each for ten thousand cases."""
@@ -27,7 +27,7 @@ MOST = 40_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compared:
+class PreparedComparison:
     """A comparison with its cases."""
 
     found: Comparison
@@ -43,15 +43,17 @@ class Compared:
         return self._sorted[metric]
 
 
-def compared(shelf: Shelf, run: Run, baseline: Run, targets: tuple[str, str] | None = None) -> Compared | None:
+def prepared_comparison(
+    view: StoreView, run: Run, baseline: Run, targets: tuple[str, str] | None = None
+) -> PreparedComparison | None:
     """A run beside a baseline, or a target of one beside one of the other; None while it is being worked out.
 
     Raises:
         EvalmarkError: a result is damaged, or a run was deleted.
     """
     sides = [run] if baseline.id == run.id else [run, baseline]
-    trials = [line.trials for line in shelf.lines(sides)]
-    about = About(
+    trials = [line.trials for line in view.lines(sides)]
+    about = Task(
         kind="compared",
         names=(run.id, baseline.id, *(targets or ())),
         state=[(one.status, one.finished, n) for one, n in zip(sides, trials, strict=True)],
@@ -59,52 +61,52 @@ def compared(shelf: Shelf, run: Run, baseline: Run, targets: tuple[str, str] | N
         kept=_KEPT,
     )
 
-    def work(patiently: Callable[[Run], Run]) -> Compared:
+    def work(patiently: Callable[[Run], Run]) -> PreparedComparison:
         found, cases = compare_by_case(patiently(run), patiently(baseline), targets=targets)
-        found = replace(found, rescore=found.rescore + shelf.flags) if found.rescore else found
-        return Compared(found=found, cases=cases, flipped=_flipped(shelf, run, cases))
+        found = replace(found, rescore=found.rescore + view.flags) if found.rescore else found
+        return PreparedComparison(found=found, cases=cases, flipped=_flipped(view, run, cases))
 
-    return shelf.figures.found(about, work)
+    return view.figures.found(about, work)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Against:
+class EarlierComparison:
     """A run beside the one that it is held against where nobody names one."""
 
     near: Sequence[Run] = ()
     """Runs to choose from, the nearest first."""
     earlier: Run | None
-    held: Compared | None = None
+    held: PreparedComparison | None = None
     """None while it is being worked out, and where nobody works it out."""
     is_asked: bool = False
     """Whether it is being worked out: not for runs that go on, nor where too much would have to be read."""
     trouble: str = ""
 
 
-def against_of(shelf: Shelf, run: Run, most: int = MOST, *, is_busy: bool = False) -> Against:
+def earlier_comparison(view: StoreView, run: Run, most: int = MOST, *, is_busy: bool = False) -> EarlierComparison:
     """What the page of a run says of the run before it; where something else of the run is worked out, that comes first."""
-    recent = list(shelf.back_from(run))
-    found = _against(shelf, run, choose_baseline(run, recent), most, is_busy=is_busy)
+    recent = list(view.back_from(run))
+    found = _against(view, run, choose_baseline(run, recent), most, is_busy=is_busy)
     return replace(found, near=list(islice(comparable_runs(run, recent), _OFFERED)))
 
 
-def against_earlier(shelf: Shelf, run: Run) -> Against:
+def nearest_comparison(view: StoreView, run: Run) -> EarlierComparison:
     """The same without the runs to choose from; no more runs are read than it takes."""
-    return _against(shelf, run, choose_baseline(run, shelf.back_from(run)), MOST)
+    return _against(view, run, choose_baseline(run, view.back_from(run)), MOST)
 
 
-def _against(shelf: Shelf, run: Run, earlier: Run | None, most: int, *, is_busy: bool = False) -> Against:
-    if earlier is None or run.status == "running" or sum(line.trials for line in shelf.lines([run, earlier])) > most:
-        return Against(earlier=earlier)
+def _against(view: StoreView, run: Run, earlier: Run | None, most: int, *, is_busy: bool = False) -> EarlierComparison:
+    if earlier is None or run.status == "running" or sum(line.trials for line in view.lines([run, earlier])) > most:
+        return EarlierComparison(earlier=earlier)
     if is_busy:
-        return Against(earlier=earlier, is_asked=True)
+        return EarlierComparison(earlier=earlier, is_asked=True)
     try:
-        return Against(earlier=earlier, held=compared(shelf, run, earlier), is_asked=True)
+        return EarlierComparison(earlier=earlier, held=prepared_comparison(view, run, earlier), is_asked=True)
     except EvalmarkError as error:
-        return Against(earlier=earlier, trouble=str(error))
+        return EarlierComparison(earlier=earlier, trouble=str(error))
 
 
-def held_to_flips(asked: CasesAsked, held: Compared | None) -> CasesAsked:
+def only_flipped(asked: CaseQuery, held: PreparedComparison | None) -> CaseQuery:
     """What is asked, held to the results whose cases came out otherwise than in the run before; none while nobody knows."""
     if not asked.flipped:
         return asked
@@ -114,22 +116,22 @@ def held_to_flips(asked: CasesAsked, held: Compared | None) -> CasesAsked:
     return replace(asked, wanted=replace(asked.wanted, numbers=chosen if numbers is None else chosen & numbers))
 
 
-def baseline_of(shelf: Shelf, run: Run, reference: str) -> Baseline | None:
+def baseline_of(view: StoreView, run: Run, reference: str) -> Baseline | None:
     """The run that a reference names; None while it is looked for, as `last-green` reads results of runs.
 
     Raises:
         StoreError: there is no such run.
     """
     if reference != LAST_GREEN:
-        return baseline.baseline_of(shelf.store, reference, run)
-    moment = shelf.store.progress()
-    about = About(
+        return baseline.baseline_of(view.store, reference, run)
+    moment = view.store.progress()
+    about = Task(
         kind="last green",
         names=(run.id,),
         state=(moment.runs, moment.newest, [one.run for one in moment.under_way]),
-        trials=max((line.trials for line in shelf.lines(shelf.store.runs(1))), default=0),
+        trials=max((line.trials for line in view.lines(view.store.runs(1))), default=0),
     )
-    return shelf.figures.found(about, lambda patiently: baseline.baseline_of(shelf.store, reference, run))
+    return view.figures.found(about, lambda patiently: baseline.baseline_of(view.store, reference, run))
 
 
 def case_of(place: RankedCase, *, before: bool) -> TargetCase:
@@ -140,7 +142,7 @@ def case_of(place: RankedCase, *, before: bool) -> TargetCase:
     return TargetCase(dataset, case, change.against if before else change.target, mode)
 
 
-def _flipped(shelf: Shelf, run: Run, cases: Sequence[ComparedCases]) -> Mapping[CaseOutcome, frozenset[int]]:
+def _flipped(view: StoreView, run: Run, cases: Sequence[ComparedCases]) -> Mapping[CaseOutcome, frozenset[int]]:
     found: dict[CaseOutcome, frozenset[int]] = {}
     for went in CASE_OUTCOMES[:2]:
         every = [
@@ -149,5 +151,5 @@ def _flipped(shelf: Shelf, run: Run, cases: Sequence[ComparedCases]) -> Mapping[
             for flip in (one.change.worse if went == "worse" else one.change.better)
             for dataset, mode in [one.sources[0][flip.dataset]]
         ]
-        found[went] = frozenset(number for several in shelf.browsing(run).numbers(every) for number in several)
+        found[went] = frozenset(number for several in view.browsing(run).numbers(every) for number in several)
     return found

@@ -6,9 +6,9 @@ from functools import partial
 from evalmark.core.errors import EvalmarkError
 from evalmark.reports.html.trend_chart import Outcome
 
-from .background import About, Patiently, figures_of
-from .cache import Remembered
-from .store_view import RunLine, Shelf
+from .background import Task, YieldingReader, figures_of
+from .cache import RecentCache
+from .store_view import RunLine, StoreView
 
 _KEPT = 1_000
 """Gates of runs at their end."""
@@ -18,12 +18,12 @@ LOOKED_UP = 20_000
 _Key = tuple[str, str | None, int]
 
 
-class Gates:
+class GateOutcomes:
     """Looks each up once, those of the smallest runs first."""
 
-    def __init__(self, shelf: Shelf) -> None:
-        self._shelf = shelf
-        self._known = Remembered[_Key, Outcome](_KEPT)
+    def __init__(self, view: StoreView) -> None:
+        self._view = view
+        self._known = RecentCache[_Key, Outcome](_KEPT)
 
     def of(self, lines: Sequence[RunLine]) -> Mapping[str, Outcome | None]:
         """Those of some runs, by id: empty where nothing is gated, None while it is being looked up.
@@ -34,11 +34,11 @@ class Gates:
         new = sorted((line for line in told if self._known.get(_key(line)) is None), key=lambda line: line.trials)
         if new:
             names = tuple(line.run.id for line in told)
-            about = About(kind="gates", names=names, state=[*map(_key, new)], trials=sum(line.trials for line in new))
-            self._shelf.figures.found(about, partial(self._find, new))
+            about = Task(kind="gates", names=names, state=[*map(_key, new)], trials=sum(line.trials for line in new))
+            self._view.figures.found(about, partial(self._find, new))
         return {line.run.id: self._known.get(_key(line)) for line in told}
 
-    def _find(self, lines: Sequence[RunLine], patiently: Patiently) -> bool:
+    def _find(self, lines: Sequence[RunLine], patiently: YieldingReader) -> bool:
         for line in lines:
             try:
                 verdict = figures_of(patiently(line.run)).verdict

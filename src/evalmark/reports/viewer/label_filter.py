@@ -7,20 +7,20 @@ from dataclasses import replace
 from evalmark.core.errors import StoreError
 from evalmark.core.values.label import Label
 from evalmark.core.values.run import Run
-from evalmark.reports.viewer.urls.queries import CasesAsked
+from evalmark.reports.viewer.urls.queries import CaseQuery
 from evalmark.tracing.annotations.agreement import Thumbs, thumbs_of
 from evalmark.tracing.annotations.labels import result_subject
 
-from .store_view import Shelf
+from .store_view import StoreView
 
 
-def held_to_labels(shelf: Shelf, run: Run, asked: CasesAsked, author: str) -> CasesAsked:
+def only_labelled(view: StoreView, run: Run, asked: CaseQuery, author: str) -> CaseQuery:
     """What is asked, held to the results that are labelled as it says; `author` is who asks."""
     if not asked.label:
         return asked
-    said = thumbs_of(_of_present_answers(shelf, run, shelf.store.sessions.labels_of_run(run.id)))
+    said = thumbs_of(_of_present_answers(view, run, view.store.sessions.labels_of_run(run.id)))
     chosen = frozenset(
-        _numbers(shelf, run, {about for about, thumbs in said.items() if _is(asked.label, thumbs, author)})
+        _numbers(view, run, {about for about, thumbs in said.items() if _is(asked.label, thumbs, author)})
     )
     wanted = asked.wanted
     if asked.label in ("none", "not-mine"):
@@ -29,12 +29,12 @@ def held_to_labels(shelf: Shelf, run: Run, asked: CasesAsked, author: str) -> Ca
     return replace(asked, wanted=replace(wanted, numbers=numbers))
 
 
-def _of_present_answers(shelf: Shelf, run: Run, labels: Sequence[Label]) -> Sequence[Label]:
+def _of_present_answers(view: StoreView, run: Run, labels: Sequence[Label]) -> Sequence[Label]:
     """Those that were said of the answers which stand there now; a run that was resumed may have other ones than before."""
-    if not labels or shelf.store.run_progress(run.id).passes == 1:
+    if not labels or view.store.run_progress(run.id).passes == 1:
         return labels
-    browsing, contents = shelf.browsing(run), dict[str, str]()
-    for number in _numbers(shelf, run, {label.about for label in labels}):
+    browsing, contents = view.browsing(run), dict[str, str]()
+    for number in _numbers(view, run, {label.about for label in labels}):
         with suppress(StoreError):  # it is damaged: its own page says so
             if (result := browsing.result(number)) is not None:
                 subject = result_subject(run.id, result)
@@ -42,10 +42,10 @@ def _of_present_answers(shelf: Shelf, run: Run, labels: Sequence[Label]) -> Sequ
     return [label for label in labels if label.content == contents.get(label.about)]
 
 
-def _numbers(shelf: Shelf, run: Run, abouts: set[str]) -> Iterator[int]:
+def _numbers(view: StoreView, run: Run, abouts: set[str]) -> Iterator[int]:
     """The results that labels are about."""
     trials = {about.rpartition("/")[2] for about in abouts}
-    return (number for number, _ in shelf.browsing(run).trials().numbered(trials)) if trials else iter(())
+    return (number for number, _ in view.browsing(run).trials().numbered(trials)) if trials else iter(())
 
 
 def _is(label: str, thumbs: Thumbs, author: str) -> bool:

@@ -13,15 +13,14 @@ from starlette.routing import Route
 
 from evalmark.core.errors import NotFoundError
 from evalmark.reports.viewer.auth.guard import FORM
-from evalmark.reports.viewer.urls.label_queue import QueueAsked, queue_asked
-from evalmark.reports.viewer.urls.paths import as_said, named
-from evalmark.reports.viewer.urls.queries import VERDICTS
+from evalmark.reports.viewer.urls.paths import encode_name, encode_query_name
+from evalmark.reports.viewer.urls.queries import VERDICTS, LabelQueueQuery, parse_label_queue_query
 from evalmark.storage.queries.filter import ResultFilter
 from evalmark.tracing.annotations.labels import MAX_NAME_CHARS
 from evalmark.tracing.annotations.queue import MAX_ITEMS, AnnotatorProgress, OutputSource, QueueItem, queue_agreement
 
-from .labels import fields_of, said_of
-from .page_context import Desk
+from .labels import form_fields, label_views
+from .page_context import PageContext
 
 QUEUE = "/label/queue"
 _RUNS = 100
@@ -30,70 +29,78 @@ _DISPUTED = 200
 """That are listed."""
 
 
-def routes(desk: Desk) -> list[Route]:
+def routes(context: PageContext) -> list[Route]:
     """Where one chooses what to label, where that begins, and where it goes on."""
     return [
-        Route("/label", partial(_choose, desk)),
-        Route("/label/start", partial(_start, desk), methods=["POST"]),
-        Route(QUEUE, partial(_answer, desk)),
+        Route("/label", partial(_choose, context)),
+        Route("/label/start", partial(_start, context), methods=["POST"]),
+        Route(QUEUE, partial(_answer, context)),
     ]
 
 
-def _choose(desk: Desk, request: Request) -> Response:
-    store = desk.shelf.store
-    asked = queue_asked(request.query_params)
+def _choose(context: PageContext, request: Request) -> Response:
+    store = context.view.store
+    asked = parse_label_queue_query(request.query_params)
     runs = [*store.runs(_RUNS)]
     if asked.run and all(run.id != asked.run for run in runs):
         with suppress(NotFoundError):
             runs = [*{run.id: run for run in (*runs, store.run(asked.run))}.values()]
-    values = {"asked": asked, "runs": runs, "projects": store.sessions.projects(), "verdicts": VERDICTS, "named": named}
-    return desk.page(request, "label.html", values)
+    values = {
+        "asked": asked,
+        "runs": runs,
+        "projects": store.sessions.projects(),
+        "verdicts": VERDICTS,
+        "encode_name": encode_name,
+    }
+    return context.page(request, "label.html", values)
 
 
-def _start(desk: Desk, request: Request) -> Response:
+def _start(context: PageContext, request: Request) -> Response:
     """Begin, under the name that the form gives: it stands in no address, since addresses are handed on to others."""
     form: Mapping[str, str] = request.scope[FORM]
-    asked, by = queue_asked(form), form.get("by", "").strip()[:MAX_NAME_CHARS]
+    asked, by = parse_label_queue_query(form), form.get("by", "").strip()[:MAX_NAME_CHARS]
     if not asked.what or not by:
         missing = "what you want to label" if not asked.what else "who you are"
         raise HTTPException(400, f"The form does not say {missing}; go back and fill it in.")
     response = RedirectResponse(QUEUE + asked.query(), 303)
-    desk.remember(request, response, by)
+    context.remember(request, response, by)
     return response
 
 
-def _answer(desk: Desk, request: Request) -> Response:
-    asked, by = queue_asked(request.query_params), desk.author(request)
+def _answer(context: PageContext, request: Request) -> Response:
+    asked, by = parse_label_queue_query(request.query_params), context.author(request)
     if not asked.what or not by:
-        return _choose(desk, request)
-    source = _source(desk, asked)
+        return _choose(context, request)
+    source = _source(context, asked)
     items = source.drawn(_wanted(asked), asked.n or MAX_ITEMS, asked.seed)
     part = AnnotatorProgress(items=items, labels=source.labels(items), by=by)
     at = asked.at - 1 if 0 < asked.at <= len(items) else part.following(asked.start - 1)
     asked = replace(asked, run=source.run)
     values = {"asked": asked, "part": part, "at": at, "queue": QUEUE, "source": source}
     if at is None:
-        return desk.page(request, "agreement.html", {**values, **_agreed(source, part), "as_said": as_said})
+        return context.page(
+            request, "agreement.html", {**values, **_agreed(source, part), "encode_query_name": encode_query_name}
+        )
     undo = None if part.last is None else _fields(source, items[part.last])
-    return desk.page(request, "queue.html", {**values, "undo": undo, **_seen(desk, source, part, at)})
+    return context.page(request, "queue.html", {**values, "undo": undo, **_seen(context, source, part, at)})
 
 
-def _source(desk: Desk, asked: QueueAsked) -> OutputSource:
+def _source(context: PageContext, asked: LabelQueueQuery) -> OutputSource:
     if not asked.run:
-        return OutputSource(ledger=desk.shelf.store, project=asked.project)
-    run = desk.shelf.store.run(asked.run)
-    return OutputSource(ledger=desk.shelf.store, run=run.id, browsing=desk.shelf.browsing(run))
+        return OutputSource(ledger=context.view.store, project=asked.project)
+    run = context.view.store.run(asked.run)
+    return OutputSource(ledger=context.view.store, run=run.id, browsing=context.view.browsing(run))
 
 
-def _wanted(asked: QueueAsked) -> ResultFilter:
+def _wanted(asked: LabelQueueQuery) -> ResultFilter:
     return ResultFilter(verdicts=tuple(name for name in VERDICTS if name == asked.verdict), tag=asked.tag)
 
 
-def _seen(desk: Desk, source: OutputSource, part: AnnotatorProgress, at: int) -> Mapping[str, Any]:
+def _seen(context: PageContext, source: OutputSource, part: AnnotatorProgress, at: int) -> Mapping[str, Any]:
     """An output and what is said of it: by this person alone, as long as he or she is not done."""
     item = part.items[at]
     shown = source.shown(item)
-    said = said_of(desk.shelf.store, [(shown.subject, _fields(source, item))], part.by)[shown.subject.about]
+    said = label_views(context.view.store, [(shown.subject, _fields(source, item))], part.by)[shown.subject.about]
     return {"shown": shown, "said": said if part.is_done else replace(said, labels=said.mine)}
 
 
@@ -106,4 +113,4 @@ def _agreed(source: OutputSource, part: AnnotatorProgress) -> Mapping[str, Any]:
 
 
 def _fields(source: OutputSource, item: QueueItem) -> Mapping[str, str]:
-    return {"span": item.span} if item.number is None else fields_of(source.run, item.number)
+    return {"span": item.span} if item.number is None else form_fields(source.run, item.number)

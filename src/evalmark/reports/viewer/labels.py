@@ -13,19 +13,19 @@ from starlette.routing import Route
 from evalmark.core.errors import ConfigError, NotFoundError, StoreError
 from evalmark.core.values.label import Label, current_labels, majority_vote, parse_thumb
 from evalmark.reports.viewer.auth.guard import FORM
-from evalmark.reports.viewer.urls.paths import name_in, named
-from evalmark.reports.viewer.urls.queries import counted
+from evalmark.reports.viewer.urls.paths import decode_name, encode_name
+from evalmark.reports.viewer.urls.queries import parse_count
 from evalmark.storage.store.store import Store
 from evalmark.tracing.annotations.labels import LabelSubject, NewLabel, result_subject, save_labels, span_subject
 
-from .page_context import Desk
+from .page_context import PageContext
 
 PART = "x-evalmark-part"
 """The header by which a script asks for the form alone, to put it in the place of the old one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class LabelView:
     """What is said of one thing."""
 
     subject: LabelSubject
@@ -75,75 +75,77 @@ class Said:
         return tuple(dict.fromkeys(label.by for label in self.labels))
 
 
-def said_of(store: Store, things: Iterable[tuple[LabelSubject, Mapping[str, str]]], author: str) -> dict[str, Said]:
+def label_views(
+    store: Store, things: Iterable[tuple[LabelSubject, Mapping[str, str]]], author: str
+) -> dict[str, LabelView]:
     """What is in force of each thing, by what it is about; each thing with the fields by which a form names it."""
     wanted = {subject.about: (subject, fields) for subject, fields in things}
     ever: defaultdict[str, list[Label]] = defaultdict(list)
     for label in store.sessions.labels(wanted) if wanted else ():
         ever[label.about].append(label)
     return {
-        about: Said(
+        about: LabelView(
             subject=subject, fields=fields, ever=tuple(ever[about]), labels=current_labels(ever[about]), author=author
         )
         for about, (subject, fields) in wanted.items()
     }
 
 
-def fields_of(run: str, number: int, metric: str = "") -> dict[str, str]:
+def form_fields(run: str, number: int, metric: str = "") -> dict[str, str]:
     """How a form names an output of a run, or one of its scores."""
-    metrics = {"metric": named(metric)} if metric else {}
-    return {"run": named(run), "number": str(number), **metrics}
+    metrics = {"metric": encode_name(metric)} if metric else {}
+    return {"run": encode_name(run), "number": str(number), **metrics}
 
 
-def routes(desk: Desk) -> list[Route]:
+def routes(context: PageContext) -> list[Route]:
     """Where forms are sent."""
-    return [Route("/labels", partial(_answer, desk), methods=["POST"])]
+    return [Route("/labels", partial(_answer, context), methods=["POST"])]
 
 
-def _answer(desk: Desk, request: Request) -> Response:
+def _answer(context: PageContext, request: Request) -> Response:
     form: Mapping[str, str] = request.scope[FORM]
     try:
-        subject, fields = subject_of(desk, form)
-        word = word_of(form, desk.author(request))
-        save_labels(desk.shelf.store, [(subject, word)])
+        subject, fields = form_subject(context, form)
+        word = form_word(form, context.author(request))
+        save_labels(context.view.store, [(subject, word)])
     except ConfigError as fault:
         raise HTTPException(400, str(fault)) from fault
     except StoreError as fault:
         raise HTTPException(409, str(fault)) from fault
     back = _back(form.get("back", ""))
     if PART in request.headers:
-        said = said_of(desk.shelf.store, [(subject, fields)], word.by)[subject.about]
-        response = desk.page(
+        said = label_views(context.view.store, [(subject, fields)], word.by)[subject.about]
+        response = context.page(
             request, "label_part.html", {"said": said, "brief": form.get("brief") == "1", "back": back}
         )
     else:
         response = RedirectResponse(back, 303)
-    desk.remember(request, response, word.by)
+    context.remember(request, response, word.by)
     return response
 
 
-def subject_of(desk: Desk, form: Mapping[str, str]) -> tuple[LabelSubject, Mapping[str, str]]:
+def form_subject(context: PageContext, form: Mapping[str, str]) -> tuple[LabelSubject, Mapping[str, str]]:
     """What a form is about, and the fields that say so.
 
     Raises:
         ConfigError: it names nothing, or a score that is not there.
         NotKeptError: there is no such run, result or recorded answer, or no longer.
     """
-    store = desk.shelf.store
+    store = context.view.store
     if form.get("span"):
         return span_subject(store.sessions.span(form["span"])), {"span": form["span"]}
-    number = counted(form.get("number", ""))
+    number = parse_count(form.get("number", ""))
     if number is None or not form.get("run"):
         raise ConfigError("the form does not say what it is about; reload the page and send it again.")
-    run = store.run(name_in(form["run"]))
-    result = desk.shelf.browsing(run).result(number)
+    run = store.run(decode_name(form["run"]))
+    result = context.view.browsing(run).result(number)
     if result is None:
         raise NotFoundError(f"{run.id} has no such result, or no longer.")
-    metric = name_in(form["metric"]) if form.get("metric") else None
-    return result_subject(run.id, result, metric), fields_of(run.id, number, metric or "")
+    metric = decode_name(form["metric"]) if form.get("metric") else None
+    return result_subject(run.id, result, metric), form_fields(run.id, number, metric or "")
 
 
-def word_of(form: Mapping[str, str], author: str) -> NewLabel:
+def form_word(form: Mapping[str, str], author: str) -> NewLabel:
     """What a form says; `author` says it where the form names nobody.
 
     Raises:

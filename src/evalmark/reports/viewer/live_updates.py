@@ -13,13 +13,41 @@ from starlette.responses import Response
 
 from evalmark.core.values.moments import seconds_between
 from evalmark.core.values.run import Run
-from evalmark.reports.text.progress import progress
+from evalmark.core.values.words import count
 from evalmark.stats.summary.summarise import planned_trials
 from evalmark.storage.queries.progress import RunProgress
 
+_TOO_SOON = 3.0
+"""Seconds of a run that say nothing yet of its pace."""
+
+
+def progress(done: int, of: int | None, seconds: float | None) -> str:
+    """How far a run is, how fast it goes, and how long that would take it; of all that only what is known.
+
+    `seconds` are those since its start; None where they say nothing of its pace.
+
+    >>> progress(120, 480, 60.0)
+    '120 of 480 trials · 2 a second · about 3 min left'
+    >>> progress(1, None, None)
+    '1 trial so far'
+    """
+    said = [f"{count(done, 'trial')} so far" if of is None else f"{done:,} of {count(of, 'trial')}"]
+    pace = done / seconds if seconds is not None and seconds >= _TOO_SOON else 0.0
+    if pace:
+        said.append(f"{pace:z.3g} a second" if pace >= 1 else f"{60 * pace:z.2g} a minute")
+    if pace and of is not None and done < of:
+        said.append(f"about {_roughly((of - done) / pace)} left")
+    return " · ".join(said)
+
+
+def _roughly(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{round(seconds / 60)} min" if seconds < 5_400 else f"{seconds / 3_600:z.2g} h"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Live:
+class LiveUpdate:
     """How a page under way is followed, and what it says of how far things are."""
 
     mark: str
@@ -32,18 +60,18 @@ class Live:
     """How many trials there will be, where that is known."""
 
 
-def unchanged(request: Request, mark: str) -> Response | None:
+def not_modified(request: Request, mark: str) -> Response | None:
     """What to answer a page that asks for itself again, where nothing is new; None where there is."""
     if request.headers.get("if-none-match") == f'"{mark}"':
         return Response(status_code=304)
     return None
 
 
-def following(run: Run, standing: RunProgress, done: int, now: datetime) -> Live:
+def live_update(run: Run, standing: RunProgress, done: int, now: datetime) -> LiveUpdate:
     """How the page of a run under way is followed."""
     of = planned_trials(run, len(run.target.split(", ")))
     if of is not None and done > of:  # what is read now is another dataset than the one that was looked at before
         of = None
     # The time between two passes of a run says nothing of its pace.
     said = progress(done, of, seconds_between(run.created, now.isoformat()) if standing.passes == 1 else None)
-    return Live(mark=standing.mark, said=said, ended="The run has ended.", done=done, of=of)
+    return LiveUpdate(mark=standing.mark, said=said, ended="The run has ended.", done=done, of=of)

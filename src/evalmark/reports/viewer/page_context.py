@@ -10,22 +10,22 @@ from starlette.responses import HTMLResponse, Response
 
 from evalmark.core.values.run import Run
 from evalmark.inputs.documents.known import without_known
-from evalmark.reports.html.jinja import environment, page
-from evalmark.reports.viewer.auth.guard import cookies
-from evalmark.reports.viewer.urls.paths import case_path, download_path, label_path, name_in, named, run_path
-from evalmark.reports.viewer.urls.queries import counted, written
+from evalmark.reports.html.jinja import render_page, template_environment
+from evalmark.reports.viewer.auth.guard import cookie_values
+from evalmark.reports.viewer.urls.paths import case_path, decode_name, download_path, encode_name, label_path, run_path
+from evalmark.reports.viewer.urls.queries import parse_count, query_string
 
-from .store_view import Shelf
+from .store_view import StoreView
 
 _FOLDER = Path(__file__).parent / "templates"
 _YEAR = 365 * 24 * 3600
 
 
-class Desk:
+class PageContext:
     """Answers requests with pages; each page has a file of its own with its routes."""
 
-    def __init__(self, shelf: Shelf, key: str, author: str) -> None:
-        self.shelf = shelf
+    def __init__(self, view: StoreView, key: str, author: str) -> None:
+        self.view = view
         self._author = author
         """Who labels where nobody says otherwise; empty where it is not known."""
         offered = {
@@ -33,17 +33,17 @@ class Desk:
             "case_path": case_path,
             "download_path": download_path,
             "label_path": label_path,
-            "written": written,
+            "query_string": query_string,
             "key": key,
-            "can_label": shelf.store.is_writable,
+            "can_label": view.store.is_writable,
         }
-        self._templates = environment(_FOLDER, offered)
+        self._templates = template_environment(_FOLDER, offered)
 
     def page(self, request: Request, template: str, values: Mapping[str, Any], status: int = 200) -> Response:
         """A page of a template; `address` is where it stands and `author` who looks at it, so far as is known."""
         query = f"?{request.url.query}" if request.url.query else ""
         beside = {"address": request.url.path + query, "author": self.author(request)}
-        return HTMLResponse(without_known(page(self._templates, template, {**beside, **values})), status)
+        return HTMLResponse(without_known(render_page(self._templates, template, {**beside, **values})), status)
 
     def prepare(self) -> None:
         """Read the templates of all pages, which takes longer than a page itself."""
@@ -56,7 +56,7 @@ class Desk:
         Raises:
             NotFoundError: there is none, or no longer.
         """
-        return self.shelf.store.run(name_in(request.path_params["run"]))
+        return self.view.store.run(decode_name(request.path_params["run"]))
 
     def number(self, request: Request) -> int:
         """The number of a result that an address names.
@@ -64,19 +64,19 @@ class Desk:
         Raises:
             HTTPException: it is no number that a result could have.
         """
-        number = counted(request.path_params["number"])
+        number = parse_count(request.path_params["number"])
         if number is None:
             raise HTTPException(404, "There is no page with this address.")
         return number
 
     def author(self, request: Request) -> str:
         """Who labels from this browser: the name that was given last, else the one that the viewer was started with."""
-        said = cookies(request.headers.get("cookie", ""), _cookie(request))
-        return (name_in(said[-1]) if said else "") or self._author
+        said = cookie_values(request.headers.get("cookie", ""), _cookie(request))
+        return (decode_name(said[-1]) if said else "") or self._author
 
     def remember(self, request: Request, response: Response, author: str) -> None:
         """Have this browser keep the name of who labels."""
-        response.set_cookie(_cookie(request), named(author), max_age=_YEAR, httponly=True, samesite="strict")
+        response.set_cookie(_cookie(request), encode_name(author), max_age=_YEAR, httponly=True, samesite="strict")
 
 
 def _cookie(request: Request) -> str:

@@ -11,9 +11,9 @@ from evalmark.stats.comparison.change import Outcome
 from evalmark.stats.comparison.compare import compare
 from evalmark.stats.comparison.scoring_rules import have_same_rules
 
-from .background import About, Patiently
-from .cache import Remembered
-from .store_view import RunLine, Shelf
+from .background import Task, YieldingReader
+from .cache import RecentCache
+from .store_view import RunLine, StoreView
 
 _KEPT = 1_000
 """Trends of runs at their end."""
@@ -24,7 +24,7 @@ TESTED = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trend:
+class RunChange:
     """A run beside the one before it."""
 
     baseline: str
@@ -39,14 +39,14 @@ class Trend:
     """Whether both runs are judged by one rule, so far as that is looked at."""
 
 
-class Trends:
+class RunChanges:
     """Works out each once; one page at a time, so that a long list takes no more than one thread."""
 
-    def __init__(self, shelf: Shelf) -> None:
-        self._shelf = shelf
-        self._known = Remembered[tuple[str | None, ...], Trend | None](_KEPT)
+    def __init__(self, view: StoreView) -> None:
+        self._view = view
+        self._known = RecentCache[tuple[str | None, ...], RunChange | None](_KEPT)
 
-    def of(self, lines: Sequence[RunLine], runs: int) -> Mapping[str, Trend] | None:
+    def of(self, lines: Sequence[RunLine], runs: int) -> Mapping[str, RunChange] | None:
         """Those of some runs, by id, of so many in the store; None while they are being worked out.
 
         A run that goes on has none, nor has one without a run before it.
@@ -54,16 +54,16 @@ class Trends:
         settled = [line for line in lines if line.run.status != "running"]
         known = {key[:2] for key in self._known}
         new = [line for line in settled if (line.run.id, line.run.finished) not in known]
-        about = About(
+        about = Task(
             kind="trends",
             names=tuple(line.run.id for line in settled),
             state=(runs, [(line.run.status, line.run.finished) for line in settled]),
             trials=sum(line.trials for line in new),
         )
-        return self._shelf.figures.found(about, lambda patiently: self._found(settled, patiently))
+        return self._view.figures.found(about, lambda patiently: self._found(settled, patiently))
 
-    def _found(self, lines: Sequence[RunLine], patiently: Patiently) -> Mapping[str, Trend]:
-        recent = list(islice(self._shelf.every_run(), _LOOKED_AT))
+    def _found(self, lines: Sequence[RunLine], patiently: YieldingReader) -> Mapping[str, RunChange]:
+        recent = list(islice(self._view.every_run(), _LOOKED_AT))
         ids = {run.id for run in recent}
         found = {
             line.run.id: self._trend(line.run, choose_baseline(line.run, recent), patiently)
@@ -72,32 +72,32 @@ class Trends:
         }
         return {run: trend for run, trend in found.items() if trend is not None}
 
-    def _trend(self, run: Run, baseline: Run | None, patiently: Patiently) -> Trend | None:
+    def _trend(self, run: Run, baseline: Run | None, patiently: YieldingReader) -> RunChange | None:
         earlier = () if baseline is None else (baseline.id, baseline.finished)
         return self._known.find(
-            (run.id, run.finished, *earlier), lambda: _trend_or_none(self._shelf, run, baseline, patiently)
+            (run.id, run.finished, *earlier), lambda: _trend_or_none(self._view, run, baseline, patiently)
         )
 
 
-def _trend_or_none(shelf: Shelf, run: Run, baseline: Run | None, patiently: Patiently) -> Trend | None:
+def _trend_or_none(view: StoreView, run: Run, baseline: Run | None, patiently: YieldingReader) -> RunChange | None:
     try:
-        return None if baseline is None else _trend(shelf, run, baseline, patiently)
+        return None if baseline is None else _trend(view, run, baseline, patiently)
     except EvalmarkError:  # a result is damaged, or a run was deleted: its own page says so
         return None
 
 
-def _trend(shelf: Shelf, run: Run, baseline: Run, patiently: Patiently) -> Trend:
-    sides = shelf.lines([run, baseline])
+def _trend(view: StoreView, run: Run, baseline: Run, patiently: YieldingReader) -> RunChange:
+    sides = view.lines([run, baseline])
     if sum(side.trials for side in sides) > TESTED:
         if not have_same_rules(run, baseline):  # the store has counted each run by its own rule
-            return Trend(baseline=baseline.id, outcome=None, points=None, n=0, is_one_rule=False)
-        counted = shelf.store.shared_trials(run, baseline, beside=any(side.beside != 0 for side in sides))
-        return Trend(baseline=baseline.id, outcome=None, points=counted.points, n=counted.n)
+            return RunChange(baseline=baseline.id, outcome=None, points=None, n=0, is_one_rule=False)
+        counted = view.store.shared_trials(run, baseline, beside=any(side.beside != 0 for side in sides))
+        return RunChange(baseline=baseline.id, outcome=None, points=counted.points, n=counted.n)
     found = compare(patiently(run), patiently(baseline))
     # Of several targets each has a difference of its own.
     (overall,) = [change.overall.difference for change in found.targets] if len(found.targets) == 1 else [None]
     value = None if overall is None else overall.value
-    return Trend(
+    return RunChange(
         baseline=baseline.id,
         outcome=found.outcome,
         points=None if value is None else 100 * value,

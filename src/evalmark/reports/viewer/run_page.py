@@ -14,25 +14,25 @@ from evalmark.core.errors import StoreError
 from evalmark.core.values.run import Metric, Run, metrics_for
 from evalmark.core.values.score import Mode, Score, Trial
 from evalmark.reports.viewer.urls.paging import Paging
-from evalmark.reports.viewer.urls.queries import FLIPPED, LABELS, SIZES, VERDICTS, CasesAsked, cases_asked
+from evalmark.reports.viewer.urls.queries import FLIPPED, LABELS, SIZES, VERDICTS, CaseQuery, parse_case_query
 from evalmark.stats.summary.summary import SummaryGroup
 from evalmark.storage.queries.pages import NumberedResult
 from evalmark.tracing.annotations.labels import result_subject
 
 from .background import FEW, RunFigures
-from .comparisons import against_of, held_to_flips
-from .label_filter import held_to_labels
-from .labels import fields_of, said_of
-from .live_updates import following, unchanged
-from .page_context import Desk
-from .store_view import Shelf
+from .comparisons import earlier_comparison, only_flipped
+from .label_filter import only_labelled
+from .labels import form_fields, label_views
+from .live_updates import live_update, not_modified
+from .page_context import PageContext
+from .store_view import StoreView
 
 METRICS = 50
 """Metrics that a page shows; a thousand of them in fifty rows would take a browser seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class TargetCell:
     """What a target gave for a case: the score of each column, by name."""
 
     kept: NumberedResult
@@ -41,68 +41,68 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class RunRow:
     """A case for the n-th time, with the cells of each column."""
 
     leader: int
     """The number of its first result that is wanted."""
     trial: Trial
-    cells: Mapping[tuple[str, Mode], tuple[Cell, ...]]
+    cells: Mapping[tuple[str, Mode], tuple[TargetCell, ...]]
 
     @property
-    def first(self) -> Cell:
+    def first(self) -> TargetCell:
         return next(iter(self.cells.values()))[0]
 
 
-def routes(desk: Desk) -> list[Route]:
+def routes(context: PageContext) -> list[Route]:
     """Where the page stands."""
-    return [Route("/runs/{run}", partial(_answer, desk))]
+    return [Route("/runs/{run}", partial(_answer, context))]
 
 
-def _answer(desk: Desk, request: Request) -> Response:
-    run, standing = desk.run(request), None
+def _answer(context: PageContext, request: Request) -> Response:
+    run, standing = context.run(request), None
     if run.status == "running":
-        standing = desk.shelf.store.run_progress(run.id)
-        if (same := unchanged(request, standing.mark)) is not None:
+        standing = context.view.store.run_progress(run.id)
+        if (same := not_modified(request, standing.mark)) is not None:
             return same
-        run = desk.run(request)  # not older than what it stood at
-    found = values(desk.shelf, run, asked_of(desk, request, run))
+        run = context.run(request)  # not older than what it stood at
+    found = page_values(context.view, run, query_of(context, request, run))
     kept = [
         cell.kept for row in found["rows"] for cells in row.cells.values() for cell in cells if not cell.kept.is_cut
     ]
-    things = {one.number: (result_subject(run.id, one.result), fields_of(run.id, one.number)) for one in kept}
-    labels = said_of(desk.shelf.store, things.values(), desk.author(request))
+    things = {one.number: (result_subject(run.id, one.result), form_fields(run.id, one.number)) for one in kept}
+    labels = label_views(context.view.store, things.values(), context.author(request))
     said = {number: labels[subject.about] for number, (subject, _) in things.items()}
     live = None
     if standing is not None and run.status == "running":
-        live = following(run, standing, found["trials"], datetime.now(UTC))
-    return desk.page(request, "run.html", {**found, "said": said, "live": live})
+        live = live_update(run, standing, found["trials"], datetime.now(UTC))
+    return context.page(request, "run.html", {**found, "said": said, "live": live})
 
 
-def asked_of(desk: Desk, request: Request, run: Run) -> CasesAsked:
+def query_of(context: PageContext, request: Request, run: Run) -> CaseQuery:
     """Which cases of a run an address asks for; that they flipped is left to whoever knows which ones did."""
     query = request.query_params
-    asked = cases_asked(query, query.getlist("verdict"), [metric.name for metric in run.metrics])
-    return held_to_labels(desk.shelf, run, asked, desk.author(request))
+    asked = parse_case_query(query, query.getlist("verdict"), [metric.name for metric in run.metrics])
+    return only_labelled(context.view, run, asked, context.author(request))
 
 
-def values(shelf: Shelf, run: Run, asked: CasesAsked) -> Mapping[str, Any]:
+def page_values(view: StoreView, run: Run, asked: CaseQuery) -> Mapping[str, Any]:
     """What the template needs."""
-    browsing = shelf.browsing(run)
-    with shelf.figures.give_way():
+    browsing = view.browsing(run)
+    with view.figures.give_way():
         verdicts = browsing.verdicts()
     trials = sum(verdicts.values())
-    figures, trouble = _figures(shelf, run, trials)
+    figures, trouble = _figures(view, run, trials)
     is_busy = figures is None and not trouble and not asked.flipped
-    against = against_of(shelf, run, is_busy=is_busy)
-    asked = held_to_flips(asked, against.held)
-    with shelf.figures.give_way():
-        found = browsing.page(asked.wanted, asked.place, asked.size, shelf.known(run, asked.wanted))
+    against = earlier_comparison(view, run, is_busy=is_busy)
+    asked = only_flipped(asked, against.held)
+    with view.figures.give_way():
+        found = browsing.page(asked.wanted, asked.place, asked.size, view.known(run, asked.wanted))
         asked = asked.found_at(found.place)
         rows = [_row(row.leader, row.results, run) for row in found.rows]
-        run = replace(run, spending=shelf.spending(run))
+        run = replace(run, spending=view.spending(run))
     names = list(dict.fromkeys(metric.name for metric in run.metrics))
-    metrics = paged(names, asked)
+    metrics = metric_paging(names, asked)
     return {
         "run": run,
         "asked": asked,
@@ -128,7 +128,7 @@ def values(shelf: Shelf, run: Run, asked: CasesAsked) -> Mapping[str, Any]:
     }
 
 
-def paged(names: Sequence[str], asked: CasesAsked) -> Paging:
+def metric_paging(names: Sequence[str], asked: CaseQuery) -> Paging:
     """The page of the metrics of a run that is asked for, or the one with the metric that rows are sorted or filtered by."""
     named = asked.wanted.sorted_metric or asked.wanted.metric
     place = names.index(named) if named in names else 0
@@ -143,25 +143,25 @@ def _of(group: SummaryGroup, metrics: Paging, names: Sequence[str]) -> SummaryGr
     return replace(group, metrics=tuple(metric for metric in group.metrics if metric.name in shown))
 
 
-def _figures(shelf: Shelf, run: Run, trials: int) -> tuple[RunFigures | None, str]:
+def _figures(view: StoreView, run: Run, trials: int) -> tuple[RunFigures | None, str]:
     """The figures, or what stands in their way; neither while they are being worked out."""
     try:
-        return shelf.figures.of(run, trials), ""
+        return view.figures.of(run, trials), ""
     except StoreError as error:
         return None, str(error)
 
 
-def _row(leader: int, results: Iterable[NumberedResult], run: Run) -> Row:
-    cells: dict[tuple[str, Mode], tuple[Cell, ...]] = {}
+def _row(leader: int, results: Iterable[NumberedResult], run: Run) -> RunRow:
+    cells: dict[tuple[str, Mode], tuple[TargetCell, ...]] = {}
     trial = None
     for kept in results:
         trial = trial or kept.result.trial
         column = kept.result.trial.target, kept.result.trial.mode
         metrics = metrics_for(run.metrics, kept.result.trial.dataset)
-        cell = Cell(kept=kept, scores={score.name: score for score in kept.result.scores}, metrics=metrics)
+        cell = TargetCell(kept=kept, scores={score.name: score for score in kept.result.scores}, metrics=metrics)
         cells[column] = (*cells.get(column, ()), cell)
     assert trial is not None  # noqa: S101  a row has at least one result
-    return Row(leader=leader, trial=trial, cells=cells)
+    return RunRow(leader=leader, trial=trial, cells=cells)
 
 
 def _as_named(targets: str, column: tuple[str, Mode]) -> tuple[int, str, Mode]:

@@ -15,47 +15,47 @@ from evalmark.core.values.run import Run, RunStatus
 from evalmark.core.values.spending import total_spending
 from evalmark.core.values.words import count
 from evalmark.reports.viewer.urls.paging import Paging
-from evalmark.reports.viewer.urls.queries import RunsAsked, runs_asked
+from evalmark.reports.viewer.urls.queries import RunQuery, parse_run_query
 
-from .gates import Gates
-from .live_updates import Live, unchanged
-from .page_context import Desk
-from .run_changes import Trends
-from .store_view import RunLine, Shelf
+from .gates import GateOutcomes
+from .live_updates import LiveUpdate, not_modified
+from .page_context import PageContext
+from .run_changes import RunChanges
+from .store_view import RunLine, StoreView
 
 SIZE = 25
 
 
-def routes(desk: Desk) -> list[Route]:
+def routes(context: PageContext) -> list[Route]:
     """Where the page stands."""
-    return [Route("/", partial(_answer, desk, Trends(desk.shelf), Gates(desk.shelf)))]
+    return [Route("/", partial(_answer, context, RunChanges(context.view), GateOutcomes(context.view)))]
 
 
-def _answer(desk: Desk, trends: Trends, gates: Gates, request: Request) -> Response:
-    moment = desk.shelf.store.progress()
-    if (same := unchanged(request, moment.mark)) is not None:
+def _answer(context: PageContext, trends: RunChanges, gates: GateOutcomes, request: Request) -> Response:
+    moment = context.view.store.progress()
+    if (same := not_modified(request, moment.mark)) is not None:
         return same
     live = None
     if moment.under_way:
         said = f"{count(len(moment.under_way), 'run')} under way"
-        live = Live(mark=moment.mark, said=said, ended="No run is under way any more.")
-    found = values(desk.shelf, runs_asked(request.query_params), moment.runs)
+        live = LiveUpdate(mark=moment.mark, said=said, ended="No run is under way any more.")
+    found = page_values(context.view, parse_run_query(request.query_params), moment.runs)
     lines = found["lines"]
     beside = {"trends": trends.of(lines, moment.runs), "gates": gates.of(lines)}
-    return desk.page(request, "runs.html", {**found, **beside, "live": live})
+    return context.page(request, "runs.html", {**found, **beside, "live": live})
 
 
-def values(shelf: Shelf, asked: RunsAsked, total: int) -> Mapping[str, Any]:
+def page_values(view: StoreView, asked: RunQuery, total: int) -> Mapping[str, Any]:
     """What the template needs; no more is read than the page shows, but that all are looked through for a search."""
-    with shelf.figures.give_way():
+    with view.figures.give_way():
         wanted = None
         if asked.text or asked.status:
-            wanted = [run for run in shelf.store.runs() if _is_wanted(run, asked)]
+            wanted = [run for run in view.store.runs() if _is_wanted(run, asked)]
         paging = Paging(total=total if wanted is None else len(wanted), size=SIZE, asked=asked.page)
-        shown = shelf.store.runs(SIZE, paging.start) if wanted is None else paging.part(wanted)
-        lines = shelf.lines(shown)
+        shown = view.store.runs(SIZE, paging.start) if wanted is None else paging.part(wanted)
+        lines = view.lines(shown)
     return {
-        "store": shelf.store.path.name,
+        "store": view.store.path.name,
         "asked": asked,
         "lines": lines,
         "statuses": get_args(RunStatus),
@@ -89,7 +89,7 @@ def seconds_of(run: Run) -> float | None:
     return seconds_between(run.created, run.finished or "")
 
 
-def _is_wanted(run: Run, asked: RunsAsked) -> bool:
+def _is_wanted(run: Run, asked: RunQuery) -> bool:
     if asked.status and run.status != asked.status:
         return False
     models = [spent.model for spent in run.spending]

@@ -13,13 +13,13 @@ from starlette.routing import Route
 
 from evalmark.core.values.label import about_span
 from evalmark.inputs.suites.suite import RECORDED
-from evalmark.reports.viewer.urls.paths import as_said, session_path
-from evalmark.reports.viewer.urls.queries import SESSION_LABELS, sessions_asked
+from evalmark.reports.viewer.urls.paths import encode_query_name, session_path
+from evalmark.reports.viewer.urls.queries import SESSION_LABELS, parse_session_query
 from evalmark.storage.sessions.pages import SessionLine
 from evalmark.tracing.annotations.labels import LabelSubject
 
-from .labels import Said, said_of
-from .page_context import Desk
+from .labels import LabelView, label_views
+from .page_context import PageContext
 
 SIZE = 50
 _MOST_LABELLED = 100
@@ -32,7 +32,7 @@ class SessionRow:
     """A session with what people say of its answers."""
 
     line: SessionLine
-    said: Sequence[Said]
+    said: Sequence[LabelView]
     """Of its first answers."""
 
     @property
@@ -42,41 +42,41 @@ class SessionRow:
         return {word: words.count(word) for word in ("good", "bad", "open", "") if word in words}
 
 
-def routes(desk: Desk) -> list[Route]:
+def routes(context: PageContext) -> list[Route]:
     """Where the page stands."""
-    return [Route("/sessions", partial(_answer, desk))]
+    return [Route("/sessions", partial(_answer, context))]
 
 
-def _answer(desk: Desk, request: Request) -> Response:
-    traffic = desk.shelf.store.sessions
-    asked = sessions_asked(request.query_params)
-    with desk.shelf.figures.give_way():
+def _answer(context: PageContext, request: Request) -> Response:
+    traffic = context.view.store.sessions
+    asked = parse_session_query(request.query_params)
+    with context.view.figures.give_way():
         page = traffic.browse(asked.wanted, below=asked.below, above=asked.above, limit=SIZE)
         projects, templates = traffic.names()
         total = traffic.count()
     values = {
         "asked": asked,
-        "rows": _rows(desk, page.lines, desk.author(request)),
+        "rows": _rows(context, page.lines, context.author(request)),
         "page": page,
         "projects": projects,
         "templates": templates,
         "total": total,
         "labelled": SESSION_LABELS,
-        "as_said": as_said,
+        "encode_query_name": encode_query_name,
         "session_path": session_path,
         "datasets": [_dataset(name) for name in ([asked.wanted.project] if asked.wanted.project else projects[:20])],
     }
-    return desk.page(request, "sessions.html", values)
+    return context.page(request, "sessions.html", values)
 
 
-def _rows(desk: Desk, lines: Sequence[SessionLine], author: str) -> list[SessionRow]:
+def _rows(context: PageContext, lines: Sequence[SessionLine], author: str) -> list[SessionRow]:
     subjects = {}
     for line in lines:
         title = f"the answer of session {line.session.id}"
         for span in line.answers[:_MOST_LABELLED]:
             # What a label is given for is read when it is given; here it is not even looked up.
             subjects[span] = LabelSubject(about=about_span(span), content="", title=title), {"span": span}
-    said = said_of(desk.shelf.store, subjects.values(), author)
+    said = label_views(context.view.store, subjects.values(), author)
     return [
         SessionRow(line=line, said=[said[about_span(span)] for span in line.answers[:_MOST_LABELLED]]) for line in lines
     ]

@@ -17,8 +17,8 @@ from evalmark.storage.queries.search import SearchHits
 from evalmark.storage.queries.verdict_counts import VerdictCounts
 from evalmark.storage.store.store import Store
 
-from .background import About, Figures
-from .cache import Remembered
+from .background import BackgroundFigures, Task
+from .cache import RecentCache
 
 _RUNS = 50
 """Runs that are read at a time."""
@@ -46,18 +46,18 @@ class RunLine:
         return sum(self.verdicts.values())
 
 
-class Shelf:
+class StoreView:
     """What pages ask of one store, for any thread."""
 
-    def __init__(self, store: Store, figures: Figures, flags: str = "") -> None:
+    def __init__(self, store: Store, figures: BackgroundFigures, flags: str = "") -> None:
         self.store = store
         self.flags = flags
         self.figures = figures
         self._searching = threading.Lock()
-        self._browsing = Remembered[tuple[str, str], ResultBrowser](
+        self._browsing = RecentCache[tuple[str, str], ResultBrowser](
             _OPEN
         )  # closed when the last page that uses it is done
-        self._endings = Remembered[tuple[str, str | None], VerdictCounts](_COUNTED)
+        self._endings = RecentCache[tuple[str, str | None], VerdictCounts](_COUNTED)
 
     def browsing(self, run: Run) -> ResultBrowser:
         """The results of a run, ready to be looked through."""
@@ -69,7 +69,7 @@ class Shelf:
             return None
         found = replace(wanted, order="position", sorted_metric="", descending=False)
         names, state = (run.id, repr(found)), (run.status, run.finished)
-        about = About(kind="search", names=names, state=state, trials=None, kept=32)
+        about = Task(kind="search", names=names, state=state, trials=None, kept=32)
 
         def search(_: object) -> SearchHits:
             with self._searching:  # one after the other, so that pages have a processor too

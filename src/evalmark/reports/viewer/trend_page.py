@@ -11,14 +11,22 @@ from starlette.routing import Route
 from evalmark.core.errors import EvalmarkError
 from evalmark.core.text import one_line
 from evalmark.core.values.run import Run
-from evalmark.reports.html.trend_chart import DASHES, course_picture
-from evalmark.reports.html.trend_points import BY_RATE, Milestone, Passage, course_lines, stops_of, whole_lines
-from evalmark.reports.html.trend_points import milestone as markup_milestone
+from evalmark.reports.html.trend_chart import (
+    BY_RATE,
+    DASHES,
+    RunMetrics,
+    TrendRun,
+    draw_trend,
+    pass_rate_lines,
+    points_of,
+    trend_lines,
+)
+from evalmark.reports.html.trend_chart import run_metrics as markup_milestone
 
-from .background import About, Patiently, figures_of
-from .cache import Remembered
-from .page_context import Desk
-from .store_view import RunLine, Shelf
+from .background import Task, YieldingReader, figures_of
+from .cache import RecentCache
+from .page_context import PageContext
+from .store_view import RunLine, StoreView
 
 MOST = 50
 """Runs on the picture, the newest ones."""
@@ -27,50 +35,50 @@ _LOOKED_AT = 2_000
 _KEPT = 1_000
 EVERY = "*"
 """Stands for all suites, a line each."""
-_NOTHING = Milestone(outcome="", figures={})
+_NOTHING = RunMetrics(outcome="", figures={})
 """Of a run that cannot be read."""
 
 Key = tuple[str, str | None, int]
 
 
-Milestones = Remembered[Key, Milestone]
+KnownMetrics = RecentCache[Key, RunMetrics]
 """What was found of runs that are at an end."""
 
 
-def routes(desk: Desk) -> list[Route]:
+def routes(context: PageContext) -> list[Route]:
     """Where the page stands."""
-    return [Route("/course", partial(_answer, desk, Milestones(_KEPT)))]
+    return [Route("/course", partial(_answer, context, KnownMetrics(_KEPT)))]
 
 
-def _answer(desk: Desk, milestones: Milestones, request: Request) -> Response:
+def _answer(context: PageContext, known_metrics: KnownMetrics, request: Request) -> Response:
     query = request.query_params
-    found = values(desk.shelf, milestones, query.get("suite", ""), query.get("of", ""))
-    return desk.page(request, "course.html", found)
+    found = page_values(context.view, known_metrics, query.get("suite", ""), query.get("of", ""))
+    return context.page(request, "course.html", found)
 
 
-def values(shelf: Shelf, milestones: Milestones, suite: str, name: str) -> Mapping[str, Any]:
+def page_values(view: StoreView, known_metrics: KnownMetrics, suite: str, name: str) -> Mapping[str, Any]:
     """What the template needs."""
-    with shelf.figures.give_way():
-        every = shelf.store.runs(_LOOKED_AT)
+    with view.figures.give_way():
+        every = view.store.runs(_LOOKED_AT)
         suites = list(dict.fromkeys(map(suite_of, every)))
         suite = suite if suite in suites or (suite == EVERY and len(suites) > 1) else next(iter(suites), "")
         several = suites[:DASHES] if suite == EVERY else [suite]
         runs = [run for run in every if suite_of(run) in several]
-        lines = shelf.lines(runs[:MOST][::-1])
-    waiting = [line for line in lines if line.run.status != "running" and milestones.get(_key(line)) is None]
+        lines = view.lines(runs[:MOST][::-1])
+    waiting = [line for line in lines if line.run.status != "running" and known_metrics.get(_key(line)) is None]
     if waiting:
-        about = About(
+        about = Task(
             kind="course", names=(suite,), state=[*map(_key, waiting)], trials=sum(line.trials for line in waiting)
         )
-        shelf.figures.found(about, partial(_find, milestones, waiting))
-    known = [milestones.get(_key(line)) for line in lines]
+        view.figures.found(about, partial(_find, known_metrics, waiting))
+    known = [known_metrics.get(_key(line)) for line in lines]
     names = dict.fromkeys(metric.name for line in reversed(lines) for metric in line.run.metrics)
     ways = [BY_RATE, *(names if suite != EVERY else ())]
     name = name if name in ways else BY_RATE
-    passages = [_passage(place, line, found) for place, (line, found) in enumerate(zip(lines, known, strict=True))]
-    drawn, unit = course_lines(passages, name)
+    trend_runs = [_passage(place, line, found) for place, (line, found) in enumerate(zip(lines, known, strict=True))]
+    drawn, unit = trend_lines(trend_runs, name)
     if suite == EVERY:
-        drawn = whole_lines(passages)
+        drawn = pass_rate_lines(trend_runs)
     days = [one_line(line.run.created[:10]) for line in lines]
     return {
         "suites": suites,
@@ -79,10 +87,10 @@ def values(shelf: Shelf, milestones: Milestones, suite: str, name: str) -> Mappi
         "ways": ways,
         "name": name,
         "drawn": drawn,
-        "picture": course_picture(drawn, days, one_line(name, 60), unit=unit),
+        "picture": draw_trend(drawn, days, one_line(name, 60), unit=unit),
         "rows": [
-            (line, passage, stops_of(passage, drawn))
-            for line, passage in zip(reversed(lines), reversed(passages), strict=True)
+            (line, trend_run, points_of(trend_run, drawn))
+            for line, trend_run in zip(reversed(lines), reversed(trend_runs), strict=True)
         ],
         "left_out": len(runs) - len(lines),
         "waiting": sum(
@@ -91,7 +99,7 @@ def values(shelf: Shelf, milestones: Milestones, suite: str, name: str) -> Mappi
     }
 
 
-def _find(milestones: Milestones, lines: Sequence[RunLine], patiently: Patiently) -> bool:
+def _find(known_metrics: KnownMetrics, lines: Sequence[RunLine], patiently: YieldingReader) -> bool:
     """Find those of all these runs, one after the other; what cannot be read is known to have none."""
     for line in lines:
         try:
@@ -99,7 +107,7 @@ def _find(milestones: Milestones, lines: Sequence[RunLine], patiently: Patiently
             found = markup_milestone(figures.summary, figures.verdict)
         except EvalmarkError:
             found = _NOTHING
-        milestones.keep(_key(line), found)
+        known_metrics.keep(_key(line), found)
     return True
 
 
@@ -112,6 +120,6 @@ def _key(line: RunLine) -> Key:
     return line.run.id, line.run.finished, line.trials
 
 
-def _passage(place: int, line: RunLine, milestone: Milestone | None) -> Passage:
+def _passage(place: int, line: RunLine, milestone: RunMetrics | None) -> TrendRun:
     told = f"{one_line(line.run.name, 60)}, {one_line(line.run.created)}"
-    return Passage(place=place, told=told, series=suite_of(line.run), passed=line.passed, milestone=milestone)
+    return TrendRun(place=place, told=told, series=suite_of(line.run), passed=line.passed, metrics=milestone)

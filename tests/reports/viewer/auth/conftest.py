@@ -1,4 +1,4 @@
-"""A store with a run in it, and pages over it behind their door."""
+"""A store with a run in it, and pages over it behind their policy."""
 
 from tests.reports.viewer.conftest import app, own, store
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from evalmark.reports.viewer.auth.guard import HEADERS, Tickets
-from tests.reports.viewer.conftest import DOOR, SESSION, TOKEN, asked, from_browser, sent
+from tests.reports.viewer.conftest import POLICY, SESSION, TOKEN, asked, from_browser, sent
 
 pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
 
@@ -17,7 +17,7 @@ RUN = "20261121-101500-3f9a"
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 TAKING_FORMS = ("/labels", "/label/start")
 HOST = ("host", "127.0.0.1:7878")
-COOKIE = ("cookie", f"{DOOR.cookie}={TOKEN}")
+COOKIE = ("cookie", f"{POLICY.cookie}={TOKEN}")
 HOSTILE = {
     "no host": [COOKIE],
     "two hosts": [HOST, ("host", "127.0.0.1:7878"), COOKIE],
@@ -39,9 +39,9 @@ HOSTILE = {
     "a page of another site asks": [HOST, ("sec-fetch-site", "cross-site"), COOKIE],
     "a page of the same site on another port asks": [HOST, ("sec-fetch-site", "same-site"), COOKIE],
     "no token": [HOST],
-    "a wrong token": [HOST, ("cookie", f"{DOOR.cookie}={TOKEN[:-1]}x")],
-    "an empty token": [HOST, ("cookie", f"{DOOR.cookie}=")],
-    "two cookies": [HOST, COOKIE, ("cookie", f"{DOOR.cookie}=other")],
+    "a wrong token": [HOST, ("cookie", f"{POLICY.cookie}={TOKEN[:-1]}x")],
+    "an empty token": [HOST, ("cookie", f"{POLICY.cookie}=")],
+    "two cookies": [HOST, COOKIE, ("cookie", f"{POLICY.cookie}=other")],
     "the token under the name of another port": [HOST, ("cookie", f"evalmark-1={TOKEN}")],
     "the token as a password": [HOST, ("authorization", f"Bearer {TOKEN}")],
     "a host that a proxy is said to have seen": [HOST, ("x-forwarded-host", "127.0.0.1:7878")],
@@ -71,7 +71,7 @@ def test_hostile_headers_send_no_form_even_with_its_key(app, hostile):
     kind = ("content-type", "application/x-www-form-urlencoded")
     origin = () if "origin" in hostile else (("origin", "http://127.0.0.1:7878"),)
     for address in (*routes(app), "/labels"):
-        answer = asked(app, address, "POST", [*HOSTILE[hostile], kind, *origin], f"key={DOOR.key}".encode())
+        answer = asked(app, address, "POST", [*HOSTILE[hostile], kind, *origin], f"key={POLICY.key}".encode())
         assert answer.status in (400, 403), address
 
 
@@ -93,7 +93,7 @@ def test_with_good_headers_a_page_is_looked_at_and_takes_no_form(app):
         pytest.param({"sec_fetch_site": "none"}, 403, id="typed by hand, as no form is"),
         pytest.param({"sec_fetch_site": "same-site"}, 403, id="from another port"),
         pytest.param({"key": ""}, 403, id="without a key"),
-        pytest.param({"key": DOOR.key[:-1]}, 403, id="with a part of the key"),
+        pytest.param({"key": POLICY.key[:-1]}, 403, id="with a part of the key"),
         pytest.param({"key": TOKEN}, 403, id="with the token in the place of the key"),
         pytest.param({"key": "\ud800\N{SNOWMAN}".encode("utf-8", "replace").decode()}, 403, id="with an odd key"),
         pytest.param({"content_type": "application/json"}, 415, id="as JSON"),
@@ -109,7 +109,7 @@ def test_a_form_that_no_page_of_the_viewer_sends_changes_nothing(own, store, cha
 
 
 def test_a_form_with_the_key_in_its_address_alone_changes_nothing(own, store):
-    answer = sent(own, {"run": RUN, "number": "1", "liked": "up"}, f"/labels?key={DOOR.key}", key="")
+    answer = sent(own, {"run": RUN, "number": "1", "liked": "up"}, f"/labels?key={POLICY.key}", key="")
     assert answer.status == 403
     assert store.sessions.all_labels() == []
 
@@ -142,7 +142,7 @@ def test_the_token_in_the_address_becomes_a_cookie_and_leaves_the_address(app):
     answer = asked(app, f"/runs/{RUN}?text=a+b&token={TOKEN}&page=2", headers=[HOST])
     assert answer.status == 303
     assert answer.headers["location"] == f"/runs/{RUN}?text=a+b&page=2"
-    assert answer.headers["set-cookie"] == f"{DOOR.cookie}={TOKEN}; Path=/; HttpOnly; SameSite=Strict"
+    assert answer.headers["set-cookie"] == f"{POLICY.cookie}={TOKEN}; Path=/; HttpOnly; SameSite=Strict"
 
 
 @pytest.mark.parametrize(
@@ -158,17 +158,17 @@ def test_the_token_leaves_the_address_of_somebody_who_is_inside_already(app):
 
 
 def door_with(seconds: list[float]):
-    return replace(DOOR, tickets=Tickets(lambda: seconds[0]))
+    return replace(POLICY, tickets=Tickets(lambda: seconds[0]))
 
 
 def test_a_ticket_opens_the_door_once_and_leaves_the_address(app):
-    guarded = replace(app, door=door_with([0.0]))
-    ticket = guarded.door.tickets.new()
+    guarded = replace(app, policy=door_with([0.0]))
+    ticket = guarded.policy.tickets.new()
     assert len(ticket) >= 32
     address = f"/runs/{RUN}?text=a&ticket={ticket}"
     first = asked(guarded, address, headers=[HOST])
     assert (first.status, first.headers["location"]) == (303, f"/runs/{RUN}?text=a")
-    assert first.headers["set-cookie"] == f"{DOOR.cookie}={TOKEN}; Path=/; HttpOnly; SameSite=Strict"
+    assert first.headers["set-cookie"] == f"{POLICY.cookie}={TOKEN}; Path=/; HttpOnly; SameSite=Strict"
     second = asked(guarded, address, headers=[HOST])
     assert second.status == 403
     assert "set-cookie" not in second.headers
@@ -178,8 +178,8 @@ def test_a_ticket_opens_the_door_once_and_leaves_the_address(app):
 @pytest.mark.parametrize(("after", "status"), [(600.0, 303), (600.1, 403)])
 def test_a_ticket_holds_for_ten_minutes(app, after, status):
     seconds = [5.0]
-    guarded = replace(app, door=door_with(seconds))
-    ticket = guarded.door.tickets.new()
+    guarded = replace(app, policy=door_with(seconds))
+    ticket = guarded.policy.tickets.new()
     seconds[0] += after
     assert asked(guarded, f"/?ticket={ticket}", headers=[HOST]).status == status
 
@@ -198,16 +198,16 @@ def test_a_ticket_holds_for_ten_minutes(app, after, status):
     ],
 )
 def test_what_is_no_ticket_opens_nothing_and_uses_none_up(app, query):
-    guarded = replace(app, door=door_with([0.0]))
-    ticket, other = guarded.door.tickets.new(), guarded.door.tickets.new()
+    guarded = replace(app, policy=door_with([0.0]))
+    ticket, other = guarded.policy.tickets.new(), guarded.policy.tickets.new()
     assert asked(guarded, f"/?{query.format(ticket)}", headers=[HOST]).status == 403
     assert asked(guarded, f"/?ticket={other}", headers=[HOST]).status == 303
     assert asked(guarded, f"/?ticket={ticket}", headers=[HOST]).status == 303
 
 
 def test_only_a_look_by_this_browser_uses_a_ticket_up(app):
-    guarded = replace(app, door=door_with([0.0]))
-    ticket = guarded.door.tickets.new()
+    guarded = replace(app, policy=door_with([0.0]))
+    ticket = guarded.policy.tickets.new()
     for method in ("HEAD", "POST", "PUT", "OPTIONS"):
         answer = asked(guarded, f"/?ticket={ticket}", method, [HOST, ("origin", "http://127.0.0.1:7878")])
         assert answer.status in (403, 405), method
@@ -248,8 +248,8 @@ def test_the_token_does_not_lead_to_another_host(app, path):
         "a@b=1",
         "path=/",
         "secure",
-        f"{DOOR.cookie}=set-by-another-server",
-        f"{DOOR.cookie}",
+        f"{POLICY.cookie}=set-by-another-server",
+        f"{POLICY.cookie}",
         "",
     ],
 )
@@ -263,12 +263,12 @@ def test_cookies_that_servers_on_other_ports_have_set_keep_nobody_out(app, besid
 @pytest.mark.parametrize(
     "cookie",
     [
-        pytest.param(f"x{DOOR.cookie}={TOKEN}", id="a name that ends like ours"),
-        pytest.param(f"{DOOR.cookie}x={TOKEN}", id="a name that begins like ours"),
-        pytest.param(f"x={DOOR.cookie}={TOKEN}", id="ours as the value of another"),
-        pytest.param(f'{DOOR.cookie}="{TOKEN}"', id="the token in quotes, as no browser sends it"),
-        pytest.param(f"{DOOR.cookie}={TOKEN}, x", id="the token and more"),
-        pytest.param(f"{DOOR.cookie.upper()}={TOKEN}", id="our name in capitals"),
+        pytest.param(f"x{POLICY.cookie}={TOKEN}", id="a name that ends like ours"),
+        pytest.param(f"{POLICY.cookie}x={TOKEN}", id="a name that begins like ours"),
+        pytest.param(f"x={POLICY.cookie}={TOKEN}", id="ours as the value of another"),
+        pytest.param(f'{POLICY.cookie}="{TOKEN}"', id="the token in quotes, as no browser sends it"),
+        pytest.param(f"{POLICY.cookie}={TOKEN}, x", id="the token and more"),
+        pytest.param(f"{POLICY.cookie.upper()}={TOKEN}", id="our name in capitals"),
     ],
 )
 def test_what_only_looks_like_our_cookie_opens_nothing(app, cookie):
@@ -287,13 +287,13 @@ def test_a_websocket_is_turned_away(app):
     async def send(message):
         sent.append(message)
 
-    headers = [(b"host", b"127.0.0.1:7878"), (b"cookie", f"{DOOR.cookie}={TOKEN}".encode())]
+    headers = [(b"host", b"127.0.0.1:7878"), (b"cookie", f"{POLICY.cookie}={TOKEN}".encode())]
     asyncio.run(app({"type": "websocket", "path": "/", "headers": headers}, None, send))
     assert sent == [{"type": "websocket.close", "code": 1008}]
 
 
 def test_nothing_of_the_door_is_printed_with_the_token():
-    ticket = DOOR.tickets.new()
-    assert TOKEN not in repr(DOOR)
-    assert ticket not in repr(DOOR)
-    assert ticket not in repr(DOOR.tickets)
+    ticket = POLICY.tickets.new()
+    assert TOKEN not in repr(POLICY)
+    assert ticket not in repr(POLICY)
+    assert ticket not in repr(POLICY.tickets)

@@ -10,8 +10,8 @@ from contextlib import ExitStack, closing, contextmanager
 import pytest
 
 from evalmark.errors import ConfigError
-from evalmark.reports.viewer.app import pages
-from evalmark.reports.viewer.auth.server import Bound, bound
+from evalmark.reports.viewer.app import viewer_app
+from evalmark.reports.viewer.auth.server import Listener, bind
 
 pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
 uvicorn = pytest.importorskip("uvicorn", reason="uvicorn is not installed: pip install 'evalmark[view]'")
@@ -23,17 +23,17 @@ def closed(made):
 
 
 def test_it_listens_on_this_machine_only_and_makes_a_token_each_time():
-    first, second = bound(0), bound(0)
+    first, second = bind(0), bind(0)
     try:
         assert {each.getsockname()[0] for each in first.sockets} <= {"127.0.0.1", "::1"}
         assert len({each.getsockname()[1] for each in first.sockets}) == 1
-        assert first.door.token != second.door.token
-        assert len(first.door.token) >= 32
-        assert first.address_of("/runs/x") == f"{first.origin}/runs/x?token={first.door.token}"
-        assert first.origin.removeprefix("http://") in first.door.hosts
+        assert first.policy.token != second.policy.token
+        assert len(first.policy.token) >= 32
+        assert first.address_of("/runs/x") == f"{first.origin}/runs/x?token={first.policy.token}"
+        assert first.origin.removeprefix("http://") in first.policy.hosts
         once = first.address_once("/runs/x")
         assert once.startswith(f"{first.origin}/runs/x?ticket=")
-        assert first.door.token not in once
+        assert first.policy.token not in once
         assert once != first.address_once("/runs/x")
     finally:
         closed(first)
@@ -41,7 +41,7 @@ def test_it_listens_on_this_machine_only_and_makes_a_token_each_time():
 
 
 def test_small_pages_are_sent_at_once():
-    made = bound(0)
+    made = bind(0)
     try:
         assert {each.proto for each in made.sockets} == {
             socket.IPPROTO_TCP
@@ -65,27 +65,27 @@ def test_small_pages_are_sent_at_once():
 )
 def test_what_is_not_safe_or_not_here_is_refused(host, token, said):
     with pytest.raises(ConfigError, match=said):
-        bound(0, host, token)
+        bind(0, host, token)
 
 
 def test_a_port_that_is_taken_is_named_with_a_way_out():
-    first = bound(0)
+    first = bind(0)
     try:
         port = first.sockets[0].getsockname()[1]
         with pytest.raises(ConfigError, match=f"port {port}.*--port 0"):
-            bound(port)
+            bind(port)
     finally:
         closed(first)
 
 
 @contextmanager
-def served(store, **settings) -> Iterator[tuple[Bound, str]]:
+def served(store, **settings) -> Iterator[tuple[Listener, str]]:
     """A real server as `serve` starts it; gives what it is bound to and its host."""
-    made = bound(0)
+    made = bind(0)
     config = uvicorn.Config(
-        pages(store, made.door),
+        viewer_app(store, made.policy),
         **{
-            "http": "evalmark.reports.viewer.auth.connections:Connection",
+            "http": "evalmark.reports.viewer.auth.connections:ViewerConnection",
             "ws": "none",
             "lifespan": "off",
             "log_config": None,
@@ -105,8 +105,8 @@ def served(store, **settings) -> Iterator[tuple[Bound, str]]:
 def test_a_real_server_answers_who_holds_the_token_and_refuses_two_hosts(store):
     with served(store) as (made, host):
         assert status(host, "/", [("Host", host)]) == 403
-        assert status(host, f"/?token={made.door.token}", [("Host", host)]) == 303
-        assert status(host, "/", [("Host", host), ("Cookie", f"{made.door.cookie}={made.door.token}")]) == 200
+        assert status(host, f"/?token={made.policy.token}", [("Host", host)]) == 303
+        assert status(host, "/", [("Host", host), ("Cookie", f"{made.policy.cookie}={made.policy.token}")]) == 200
         assert status(host, "/", [("Host", host), ("Host", host)]) == 400
         assert status(host, "/", []) == 400
 
@@ -135,9 +135,9 @@ def test_connections_do_not_keep_others_out(store, said):
 
 def hasty(seconds: float):
     """A connection with less patience."""
-    from evalmark.reports.viewer.auth.connections import Connection  # it needs uvicorn
+    from evalmark.reports.viewer.auth.connections import ViewerConnection  # it needs uvicorn
 
-    return type("Hasty", (Connection,), {"patience": seconds})
+    return type("Hasty", (ViewerConnection,), {"patience": seconds})
 
 
 def test_a_connection_is_not_waited_for_however_slowly_it_speaks(store):

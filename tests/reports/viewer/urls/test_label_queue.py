@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalmark.reports.viewer.urls.label_queue import QueueAsked, queue_asked
+from evalmark.reports.viewer.urls.queries import LabelQueueQuery, parse_label_queue_query
 from evalmark.tracing.annotations.queue import MAX_ITEMS
 
 NAMES = st.text(min_size=1, max_size=50)
@@ -15,39 +15,41 @@ WORDS = st.text(st.characters(codec="ascii", categories=["L", "N"]), max_size=50
 
 @given(name=NAMES, is_run=st.booleans(), n=st.integers(0, MAX_ITEMS), seed=WORDS, tag=WORDS)
 def test_what_is_asked_comes_back_from_the_address_that_says_it(name, is_run, n, seed, tag):
-    asked = QueueAsked(
+    asked = LabelQueueQuery(
         run=name if is_run else "", project="" if is_run else name, n=n, seed=seed, tag=tag if is_run else ""
     )
-    assert queue_asked(dict(parse_qsl(asked.query().removeprefix("?")))) == asked
+    assert parse_label_queue_query(dict(parse_qsl(asked.query().removeprefix("?")))) == asked
 
 
 @pytest.mark.parametrize(
     ("said", "asked"),
     [
-        pytest.param({}, QueueAsked(), id="nothing"),
+        pytest.param({}, LabelQueueQuery(), id="nothing"),
         pytest.param(
-            {"what": "run:a", "verdict": "fail"}, QueueAsked(run="a", verdict="fail"), id="a verdict of a run"
+            {"what": "run:a", "verdict": "fail"}, LabelQueueQuery(run="a", verdict="fail"), id="a verdict of a run"
         ),
-        pytest.param({"what": "run:a", "verdict": "bad"}, QueueAsked(run="a"), id="a verdict that there is not"),
+        pytest.param({"what": "run:a", "verdict": "bad"}, LabelQueueQuery(run="a"), id="a verdict that there is not"),
         pytest.param(
-            {"what": "project:a", "verdict": "fail", "tag": "t"}, QueueAsked(project="a"), id="not of recordings"
+            {"what": "project:a", "verdict": "fail", "tag": "t"}, LabelQueueQuery(project="a"), id="not of recordings"
         ),
-        pytest.param({"what": "suite:a"}, QueueAsked(), id="a kind that there is not"),
-        pytest.param({"what": "run:~?"}, QueueAsked(), id="a name of nothing"),
-        pytest.param({"what": "run:a", "n": "9" * 20}, QueueAsked(run="a", n=MAX_ITEMS), id="more than anybody labels"),
-        pytest.param({"what": "run:a", "at": "-1"}, QueueAsked(run="a"), id="a place that there is not"),
+        pytest.param({"what": "suite:a"}, LabelQueueQuery(), id="a kind that there is not"),
+        pytest.param({"what": "run:~?"}, LabelQueueQuery(), id="a name of nothing"),
+        pytest.param(
+            {"what": "run:a", "n": "9" * 20}, LabelQueueQuery(run="a", n=MAX_ITEMS), id="more than anybody labels"
+        ),
+        pytest.param({"what": "run:a", "at": "-1"}, LabelQueueQuery(run="a"), id="a place that there is not"),
     ],
 )
 def test_what_makes_no_sense_is_left_out(said, asked):
-    assert queue_asked(said) == asked
+    assert parse_label_queue_query(said) == asked
 
 
 @pytest.mark.parametrize(
     ("asked", "what"),
     [
-        pytest.param(QueueAsked(run="a"), "run:a", id="a run"),
-        pytest.param(QueueAsked(project="a b"), "project:~YSBi", id="a project with a blank in its name"),
-        pytest.param(QueueAsked(), "", id="neither"),
+        pytest.param(LabelQueueQuery(run="a"), "run:a", id="a run"),
+        pytest.param(LabelQueueQuery(project="a b"), "project:~YSBi", id="a project with a blank in its name"),
+        pytest.param(LabelQueueQuery(), "", id="neither"),
     ],
 )
 def test_a_form_names_what_is_labelled(asked, what):

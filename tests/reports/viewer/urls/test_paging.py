@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalmark.reports.viewer.urls.paging import Paging, page_at, start_of
-from evalmark.reports.viewer.urls.queries import CasesAsked
+from evalmark.reports.viewer.urls.queries import CaseQuery
 
 SIZES = st.integers(1, 40)
 
@@ -32,7 +32,7 @@ def test_a_page_is_found_by_where_it_begins(page, size):
 
 @given(page=st.integers(1, 100), place=st.none() | st.integers(0, 10**6))
 def test_a_page_of_cases_that_was_found_elsewhere_says_so(page, place):
-    asked = CasesAsked(page=page)
+    asked = CaseQuery(page=page)
     found = asked.found_at(place)
-    assert found == (asked if place is None else CasesAsked(page=page_at(place, asked.size)))
+    assert found == (asked if place is None else CaseQuery(page=page_at(place, asked.size)))
     assert found.place.place == found.start

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalmark.reports.viewer.urls.paths import as_said, name_in, name_said, named
-from evalmark.reports.viewer.urls.queries import SESSION_LABELS, SessionsAsked, sessions_asked
+from evalmark.reports.viewer.urls.paths import decode_name, decode_query_name, encode_name, encode_query_name
+from evalmark.reports.viewer.urls.queries import SESSION_LABELS, SessionQuery, parse_session_query
 from evalmark.storage.sessions.filter import LABEL_STATES, SessionFilter
 
 NAMES = st.text(max_size=100)
@@ -16,16 +16,16 @@ NAMES = st.text(max_size=100)
 
 @given(NAMES)
 def test_a_name_comes_out_of_an_address_as_it_went_in(name):
-    assert name_in(named(name)) == name
-    assert name_said(as_said(name)) == name
+    assert decode_name(encode_name(name)) == name
+    assert decode_query_name(encode_query_name(name)) == name
 
 
 @given(project=NAMES, template=NAMES, labelled=st.sampled_from([None, *LABEL_STATES]), failed=st.booleans())
 def test_what_is_asked_of_sessions_comes_back_from_the_address_that_says_it(project, template, labelled, failed):
     wanted = SessionFilter(project=project, template=template, labelled=labelled, failed=failed)
-    asked = SessionsAsked(wanted=wanted, below=7)
+    asked = SessionQuery(wanted=wanted, below=7)
     said = dict(parse_qsl(asked.query().removeprefix("?"), errors="surrogatepass"))
-    assert sessions_asked(said) == asked
+    assert parse_session_query(said) == asked
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_what_is_asked_of_sessions_comes_back_from_the_address_that_says_it(proj
     ],
 )
 def test_what_makes_no_sense_is_left_out(said, wanted):
-    assert sessions_asked(said).wanted == wanted
+    assert parse_session_query(said).wanted == wanted
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_what_makes_no_sense_is_left_out(said, wanted):
     ],
 )
 def test_a_page_of_sessions_begins_at_one_place(said, place):
-    asked = sessions_asked(said)
+    asked = parse_session_query(said)
     assert (asked.below, asked.above) == place
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 
-class Connection(H11Protocol):
+class ViewerConnection(H11Protocol):
     """One that has to ask for something within ten seconds, and that goes first where there are too many."""
 
     patience: ClassVar[float] = 10.0
@@ -45,7 +45,9 @@ class Connection(H11Protocol):
         """Where no further one would be answered, give up the one that has been silent for the longest."""
         if self.limit_concurrency is None or len(self.connections) < self.limit_concurrency:
             return
-        silent = [one for one in self.connections if isinstance(one, Connection) and one is not self and one._is_silent]
+        silent = [
+            one for one in self.connections if isinstance(one, ViewerConnection) and one is not self and one._is_silent
+        ]
         if silent:
             min(silent, key=lambda one: one._silent_since)._give_up()
 

@@ -50,7 +50,7 @@ HEADERS = (
 
 
 class Tickets:
-    """Each opens the door once, within ten minutes: for addresses that others may see, such as those of started programs."""
+    """Each opens the policy once, within ten minutes: for addresses that others may see, such as those of started programs."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
@@ -77,7 +77,7 @@ class Tickets:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Door:
+class AccessPolicy:
     """Under which names the pages are reached, and by which secret."""
 
     token: str
@@ -93,7 +93,7 @@ class Door:
         return hmac.new(self.token.encode(), b"forms of this viewer", "sha256").hexdigest()
 
     def __repr__(self) -> str:
-        return f"Door(hosts={sorted(self.hosts)})"
+        return f"AccessPolicy(hosts={sorted(self.hosts)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +105,11 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
-class Guarded:
-    """An application behind a door; what does not hold the token learns nothing, not even which paths there are."""
+class GuardedApp:
+    """An application behind a policy; what does not hold the token learns nothing, not even which paths there are."""
 
     app: Application
-    door: Door
+    policy: AccessPolicy
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -117,12 +117,12 @@ class Guarded:
             await send({"type": "websocket.close", "code": 1008})
             return
         headers = [(bytes(name).lower(), bytes(value)) for name, value in scope["headers"]]
-        refusal = refused(scope["method"], headers, self.door)
+        refusal = refusal_of(scope["method"], headers, self.policy)
         if refusal is not None:
             await _say(send, refusal)
-        elif (place := entered(scope, self.door)) is not None:
-            await _let_in(send, place, self.door)
-        elif _has_cookie(headers, self.door):
+        elif (place := entry_path(scope, self.policy)) is not None:
+            await _let_in(send, place, self.policy)
+        elif _has_cookie(headers, self.policy):
             await self._inside(scope, headers, receive, send)
         else:
             await _say(send, Refusal(403, "Open the address that `evalmark view` has printed: it holds the token."))
@@ -134,7 +134,7 @@ class Guarded:
             if isinstance(form, Refusal):
                 await _say(send, form)
                 return
-            if not _same(form.get(KEY, ""), self.door.key):
+            if not _same(form.get(KEY, ""), self.policy.key):
                 await _say(
                     send,
                     Refusal(403, "This form is of an earlier start of the viewer: reload the page and send again."),
@@ -144,13 +144,13 @@ class Guarded:
         await self.app(scope, receive, _with_headers(send))
 
 
-def refused(method: str, headers: Headers, door: Door) -> Refusal | None:
+def refusal_of(method: str, headers: Headers, policy: AccessPolicy) -> Refusal | None:
     """Why a request is refused whatever token it brings; None for one that may go on."""
     found: dict[bytes, list[str]] = {}
     for name, value in headers:
         found.setdefault(name, []).append(value.strip(b" \t").decode("latin-1"))
     hosts = found.get(b"host", [])
-    if len(hosts) != 1 or hosts[0].lower() not in door.hosts:
+    if len(hosts) != 1 or hosts[0].lower() not in policy.hosts:
         return Refusal(400, "This viewer does not answer under this name.")
     if any(origin.lower() != f"http://{hosts[0].lower()}" for origin in found.get(b"origin", [])):
         return Refusal(403, "A page of another site has asked.")
@@ -186,7 +186,7 @@ async def sent_form(headers: Headers, receive: Receive) -> Mapping[str, str] | R
         return Refusal(400, "This is no form.")
 
 
-def entered(scope: Scope, door: Door) -> str | None:
+def entry_path(scope: Scope, policy: AccessPolicy) -> str | None:
     """Where a request that brings the token or a ticket in its address goes on, without it; None where it brings none.
 
     A ticket is used up by it; not by `HEAD`, which asks before somebody looks.
@@ -196,7 +196,7 @@ def entered(scope: Scope, door: Door) -> str | None:
     if len(given) != 1 or scope["method"] not in ("GET", "HEAD"):
         return None
     (name, value), is_look = given[0], scope["method"] == "GET"
-    if not (_same(value, door.token) if name == "token" else is_look and door.tickets.take(value)):
+    if not (_same(value, policy.token) if name == "token" else is_look and policy.tickets.take(value)):
         return None
     rest = urlencode([(name, value) for name, value in pairs if name not in _ENTRIES])
     # One slash and no more: two of them would name another host.
@@ -205,16 +205,16 @@ def entered(scope: Scope, door: Door) -> str | None:
     return f"{path}?{rest}" if rest else path
 
 
-def _has_cookie(headers: Headers, door: Door) -> bool:
+def _has_cookie(headers: Headers, policy: AccessPolicy) -> bool:
     values = [value.decode("latin-1") for name, value in headers if name == b"cookie"]
     # Of the same name there may be several: any server of this machine can set one for a part of the addresses.
-    return len(values) == 1 and any(_same(value, door.token) for value in cookies(values[0], door.cookie))
+    return len(values) == 1 and any(_same(value, policy.token) for value in cookie_values(values[0], policy.cookie))
 
 
-def cookies(header: str, name: str) -> list[str]:
+def cookie_values(header: str, name: str) -> list[str]:
     """The values of each cookie of a name; whatever others a browser sends, since those of other ports come along.
 
-    >>> cookies('{"theme": "dark"}; name=a=b; =; other=c', "name")
+    >>> cookie_values('{"theme": "dark"}; name=a=b; =; other=c', "name")
     ['a=b']
     """
     pairs = (part.strip().partition("=") for part in header.split(";"))
@@ -225,8 +225,8 @@ def _same(given: str, token: str) -> bool:
     return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), token.encode())
 
 
-async def _let_in(send: Send, place: str, door: Door) -> None:
-    cookie = f"{door.cookie}={door.token}; Path=/; HttpOnly; SameSite=Strict"
+async def _let_in(send: Send, place: str, policy: AccessPolicy) -> None:
+    cookie = f"{policy.cookie}={policy.token}; Path=/; HttpOnly; SameSite=Strict"
     headers = [(b"location", place.encode("latin-1", "replace")), (b"set-cookie", cookie.encode())]
     await send({"type": "http.response.start", "status": 303, "headers": [*headers, *HEADERS]})
     await send({"type": "http.response.body", "body": b""})

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import need
 
-from .guard import Application, Door
+from .guard import AccessPolicy, Application
 
 MOST_AT_ONCE = 64
 """Connections, and requests that are answered at a time."""
@@ -20,24 +20,24 @@ _NAMES = ("127.0.0.1", "localhost", "[::1]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bound:
-    """Sockets that nobody listens on yet, and the door behind them."""
+class Listener:
+    """Sockets that nobody listens on yet, and the policy behind them."""
 
     sockets: tuple[socket.socket, ...]
-    door: Door
+    policy: AccessPolicy
     origin: str
     """How an address of a page begins: `http://127.0.0.1:7878`."""
 
     def address_of(self, path: str = "/") -> str:
         """The address of a page with the token: for the person at the keyboard only."""
-        return f"{self.origin}{path}?token={self.door.token}"
+        return f"{self.origin}{path}?token={self.policy.token}"
 
     def address_once(self, path: str = "/") -> str:
         """The same with a new ticket, which opens it once: for a browser that is started with it, as others may see."""
-        return f"{self.origin}{path}?ticket={self.door.tickets.new()}"
+        return f"{self.origin}{path}?ticket={self.policy.tickets.new()}"
 
 
-def bound(port: int, host: str = "", token: str = "") -> Bound:
+def bind(port: int, host: str = "", token: str = "") -> Listener:
     """Take a port of this machine, or of the address `host`, which needs a token that somebody has thought of.
 
     `port` 0 takes any that is free.
@@ -51,20 +51,20 @@ def bound(port: int, host: str = "", token: str = "") -> Bound:
     sockets = _loopback(port) if is_here else [_listening(host, port)]
     port = sockets[0].getsockname()[1]
     token = token or secrets.token_urlsafe(24)
-    door = Door(
+    policy = AccessPolicy(
         token=token,
         hosts=frozenset(f"{name}:{port}".lower() for name in names) | (frozenset(names) if port == 80 else frozenset()),
         cookie=f"evalmark-{port}",
     )
-    return Bound(sockets=tuple(sockets), door=door, origin=f"http://{names[0]}:{port}")
+    return Listener(sockets=tuple(sockets), policy=policy, origin=f"http://{names[0]}:{port}")
 
 
-def serve(app: Application, bound: Bound, ready: Callable[[], object] = lambda: None) -> None:
+def serve(app: Application, bound: Listener, ready: Callable[[], object] = lambda: None) -> None:
     """Answer until somebody interrupts; `ready` is called once a browser may come, and must not take long."""
     uvicorn = need("uvicorn", "view")
     config = uvicorn.Config(
         app,
-        http=f"{__package__}.connections:Connection",
+        http=f"{__package__}.connections:ViewerConnection",
         ws="none",
         lifespan="off",
         log_config=None,

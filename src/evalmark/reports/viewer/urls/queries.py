@@ -11,9 +11,10 @@ from evalmark.stats.comparison.compared_cases import CASE_OUTCOMES
 from evalmark.storage.queries.filter import Order, ResultFilter
 from evalmark.storage.queries.pages import FIRST_PAGE, PagePosition
 from evalmark.storage.sessions.filter import LABEL_STATES, LabelState, SessionFilter
+from evalmark.tracing.annotations.queue import MAX_ITEMS
 
 from .paging import page_at, start_of
-from .paths import as_said, name_said
+from .paths import decode_name, decode_query_name, encode_name, encode_query_name
 
 SIZES = (25, 50, 100)
 """Rows a page; the second one where nobody says."""
@@ -45,7 +46,7 @@ EVERYTHING = ResultFilter()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CasesAsked:
+class CaseQuery:
     """Which cases of a run, on which page."""
 
     wanted: ResultFilter = EVERYTHING
@@ -70,7 +71,7 @@ class CasesAsked:
         """How many rows stand before the page, as whoever came here has counted."""
         return start_of(self.page, self.size)
 
-    def found_at(self, place: int | None) -> "CasesAsked":
+    def found_at(self, place: int | None) -> "CaseQuery":
         """The same where so many rows were found before the page; None: nobody has counted."""
         return self if place is None else replace(self, page=page_at(place, self.size))
 
@@ -112,7 +113,7 @@ class CasesAsked:
             "stretch": at.stretch,
             "metrics": self.metrics or "",
         } | changes
-        return written(said)
+        return query_string(said)
 
     def sorted_by(self, order: str, metric: str = "") -> str:
         """The address of the same rows sorted by something; the other way round where they are so already."""
@@ -134,7 +135,7 @@ class CasesAsked:
         return "descending" if wanted.descending else "ascending"
 
 
-def cases_asked(query: Mapping[str, str], verdicts: list[str], metrics: list[str]) -> CasesAsked:
+def parse_case_query(query: Mapping[str, str], verdicts: list[str], metrics: list[str]) -> CaseQuery:
     """What the query of an address asks of a run; what makes no sense is left out."""
     sort = query.get("sort", "")
     order, _, by = sort.removeprefix("-").partition(":")
@@ -151,24 +152,24 @@ def cases_asked(query: Mapping[str, str], verdicts: list[str], metrics: list[str
         sorted_metric=by if is_known else "",
         descending=sort.startswith("-"),
     )
-    size = whole(query.get("size", ""), SIZES[1])
-    return CasesAsked(
+    size = parse_page(query.get("size", ""), SIZES[1])
+    return CaseQuery(
         wanted=wanted,
         label=_one_of(LABELS, query.get("label", "")),
         flipped=_one_of(FLIPPED, query.get("flipped", "")),
         at=PagePosition(
-            after=counted(query.get("after", "")),
-            before=counted(query.get("before", "")),
-            stretch=counted(query.get("stretch", "")),
+            after=parse_count(query.get("after", "")),
+            before=parse_count(query.get("before", "")),
+            stretch=parse_count(query.get("stretch", "")),
         ),
-        page=whole(query.get("page", ""), 1),
+        page=parse_page(query.get("page", ""), 1),
         size=size if size in SIZES else SIZES[1],
-        metrics=whole(query.get("metrics", ""), 0),
+        metrics=parse_page(query.get("metrics", ""), 0),
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunsAsked:
+class RunQuery:
     """Which runs, on which page."""
 
     text: str = ""
@@ -177,18 +178,18 @@ class RunsAsked:
 
     def query(self, **changes: Any) -> str:
         """The part of an address behind the `?`, with the question mark; empty where nothing is asked."""
-        return written(
+        return query_string(
             {"text": self.text, "status": self.status, "page": self.page if self.page != 1 else ""} | changes
         )
 
 
-def runs_asked(query: Mapping[str, str]) -> RunsAsked:
+def parse_run_query(query: Mapping[str, str]) -> RunQuery:
     """What the query of an address asks of the list of runs."""
-    return RunsAsked(text=_text(query, "text"), status=_text(query, "status"), page=whole(query.get("page", ""), 1))
+    return RunQuery(text=_text(query, "text"), status=_text(query, "status"), page=parse_page(query.get("page", ""), 1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ComparedAsked:
+class ComparisonQuery:
     """Which two runs, and which of their cases."""
 
     run: str = ""
@@ -216,23 +217,23 @@ class ComparedAsked:
     def query(self, **changes: Any) -> str:
         """The part of an address behind the `?`, with the question mark; empty where nothing is asked."""
         said = {name: getattr(self, name) for name in self.__slots__}
-        return written(said | {"page": self.page if self.page != 1 else ""} | changes)
+        return query_string(said | {"page": self.page if self.page != 1 else ""} | changes)
 
 
-def compared_asked(query: Mapping[str, str]) -> ComparedAsked:
+def parse_comparison_query(query: Mapping[str, str]) -> ComparisonQuery:
     """What the query of an address asks of a comparison."""
     names = {name: query.get(name, "")[:_LONGEST] for name in ("target", "against", "metric", "of")}
-    return ComparedAsked(
+    return ComparisonQuery(
         run=_text(query, "run"),
         baseline=_text(query, "baseline"),
         went=_one_of(CASE_OUTCOMES, query.get("went", "")),
-        page=whole(query.get("page", ""), 1),
+        page=parse_page(query.get("page", ""), 1),
         **names,
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SessionsAsked:
+class SessionQuery:
     """Which sessions, on which page: those older than a number, or newer than one."""
 
     wanted: SessionFilter
@@ -243,31 +244,31 @@ class SessionsAsked:
         """The part of an address behind the `?`, with the question mark; empty where nothing is asked."""
         wanted = self.wanted
         said = {
-            "project": as_said(wanted.project),
+            "project": encode_query_name(wanted.project),
             "text": wanted.text,
             "labelled": wanted.labelled,
             "failed": "1" if wanted.failed else "",
-            "template": as_said(wanted.template),
+            "template": encode_query_name(wanted.template),
             "below": self.below,
             "above": self.above,
         }
-        return written(said | changes)
+        return query_string(said | changes)
 
 
-def sessions_asked(query: Mapping[str, str]) -> SessionsAsked:
+def parse_session_query(query: Mapping[str, str]) -> SessionQuery:
     """What the query of an address asks of the list of sessions; what makes no sense is left out."""
-    below, above = (counted(query.get(name, "")) for name in ("below", "above"))
+    below, above = (parse_count(query.get(name, "")) for name in ("below", "above"))
     wanted = SessionFilter(
-        project=name_said(_text(query, "project")),
+        project=decode_query_name(_text(query, "project")),
         text=_text(query, "text"),
         labelled=next((one for one in LABEL_STATES if one == query.get("labelled", "").strip()), None),
         failed=query.get("failed", "") == "1",
-        template=name_said(_text(query, "template")),
+        template=decode_query_name(_text(query, "template")),
     )
-    return SessionsAsked(wanted=wanted, below=below, above=None if below is not None else above)
+    return SessionQuery(wanted=wanted, below=below, above=None if below is not None else above)
 
 
-def written(said: Mapping[str, Any]) -> str:
+def query_string(said: Mapping[str, Any]) -> str:
     """The part of an address that says this, without what is empty."""
     pairs = [(name, value) for name, value in said.items() if value not in ("", None, [])]
     return f"?{urlencode(pairs, doseq=True, errors='replace')}" if pairs else ""
@@ -281,10 +282,10 @@ def _text(query: Mapping[str, str], name: str) -> str:
     return query.get(name, "").strip()[:_LONGEST]
 
 
-def counted(text: str) -> int | None:
+def parse_count(text: str) -> int | None:
     """A whole number that a store could count to; None where the text is none.
 
-    >>> counted("7"), counted("-7"), counted("9" * 30)
+    >>> parse_count("7"), parse_count("-7"), parse_count("9" * 30)
     (7, None, None)
     """
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
@@ -298,12 +299,57 @@ def _number(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def whole(text: str, otherwise: int) -> int:
+def parse_page(text: str, otherwise: int) -> int:
     """A whole number above 0, and at most a million; `otherwise` where the text is none.
 
-    >>> whole("7", 1), whole("0", 1), whole("9" * 5_000, 1)
+    >>> parse_page("7", 1), parse_page("0", 1), parse_page("9" * 5_000, 1)
     (7, 1, 1000000)
     """
     digits = text.lstrip("0") if text.isascii() and text.isdigit() else ""
     # Python turns no text of thousands of digits into a number.
     return min(int(digits[:12]), _MOST_PAGES) if digits else otherwise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelQueueQuery:
+    """Which outputs are to be labelled, and which of them is looked at."""
+
+    run: str = ""
+    project: str = ""
+    """One of the two is empty."""
+    verdict: str = ""
+    tag: str = ""
+    n: int = 0
+    """So many, drawn at random; 0: all."""
+    seed: str = ""
+    at: int = 0
+    """The place of the output, counted from 1; 0: the next without a label."""
+    start: int = 1
+    """From where on the next one is looked for."""
+
+    @property
+    def what(self) -> str:
+        """The run or the project as a form names it; empty where neither is named."""
+        kind = "run" if self.run else "project" if self.project else ""
+        return f"{kind}:{encode_name(self.run or self.project)}" if kind else ""
+
+    def query(self, **changes: Any) -> str:
+        """The part of an address behind the `?`, without the place but where `changes` names one."""
+        said = {"what": self.what, "verdict": self.verdict, "tag": self.tag, "n": self.n or "", "seed": self.seed}
+        return query_string(said | changes)
+
+
+def parse_label_queue_query(query: Mapping[str, str]) -> LabelQueueQuery:
+    """What an address or a form asks for; what makes no sense is left out."""
+    kind, _, name = query.get("what", "").partition(":")
+    verdict = query.get("verdict", "")
+    return LabelQueueQuery(
+        run=decode_name(name) if kind == "run" else "",
+        project=decode_name(name) if kind == "project" else "",
+        verdict=verdict if kind == "run" and verdict in VERDICTS else "",
+        tag=query.get("tag", "").strip()[:500] if kind == "run" else "",
+        n=min(parse_page(query.get("n", ""), 0), MAX_ITEMS),
+        seed=query.get("seed", "").strip()[:100],
+        at=parse_page(query.get("at", ""), 0),
+        start=parse_page(query.get("start", ""), 1),
+    )
