@@ -35,7 +35,7 @@ from evalmark.runs.cluster.remote_calls import CallProxy
 from evalmark.runs.cluster.services import SharedServices
 from evalmark.runs.engine.pipeline import Limits, Work
 from evalmark.store import open_store
-from evalmark.testing.leaping import run_leaping
+from evalmark.testing.virtual_time import run_in_virtual_time
 
 RPM, TPM = 24_000, 12_000_000
 """What the endpoint takes in a minute: 400 requests a second; tokens are enough for that."""
@@ -69,7 +69,7 @@ def imagined(setting: Setting) -> dict:
         real = {"processor": took - world.own, "own": world.own, "memory": peak()}
         return {"picture": pictured(world), "real": real}
 
-    return run_leaping(story())
+    return run_in_virtual_time(story())
 
 
 def pictured(world: World) -> dict:

@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from shown import missing_words, words_of_svg
 
-from evalmark.testing.scripted import Said, ScriptedServer
+from evalmark.testing.scripted import ScriptedRequest, ScriptedServer
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -101,7 +101,7 @@ def draw(command: str, text: str) -> str:
     return FONT.sub("", drawn).replace("Fira Code", "ui-monospace, Menlo, Consolas, DejaVu Sans Mono")
 
 
-def judge(said: Said) -> dict[str, str]:
+def judge(said: ScriptedRequest) -> dict[str, str]:
     """What the judge says of the README's two capitals."""
     if "Bergen" in said.text:
         return {"reason": "The output names Bergen, the expected answer Oslo.", "answer": "D"}

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from evalmark.testing.scripted import Said, ScriptedServer
+from evalmark.testing.scripted import ScriptedRequest, ScriptedServer
 
 HERE = Path(__file__).parent
 PORT = 8377
@@ -43,7 +43,7 @@ PLAYED = {
 }
 
 
-def play(said: Said) -> dict[str, str]:
+def play(said: ScriptedRequest) -> dict[str, str]:
     """What either model says."""
     if said.model == "judge-1":
         more = "Bring a bag" in said.text

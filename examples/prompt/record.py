@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from evalmark.testing.scripted import Said, ScriptedServer
+from evalmark.testing.scripted import ScriptedRequest, ScriptedServer
 
 HERE = Path(__file__).parent
 PORT = 8378
@@ -66,7 +66,7 @@ WRONG = "fee\nThe writer asks what it costs"
 RULES = 5
 
 
-def play(said: Said) -> object:
+def play(said: ScriptedRequest) -> object:
     """What each of the three models says."""
     (answers,) = (answers for words, answers in ANSWERS.items() if words in said.text)
     if said.model != "judge-1":

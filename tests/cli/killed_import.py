@@ -11,7 +11,7 @@ from pathlib import Path
 
 from evalmark.cli import main
 from evalmark.store import open_store
-from evalmark.testing.crash import Disk
+from evalmark.testing.failing_disk import FailingDisk
 
 from .killing import in_a_fork, program
 
@@ -20,7 +20,7 @@ STORE = "kept.db"
 
 def act(point: int | None = None, how: str = "before") -> None:
     words = Path("words").read_text(encoding="utf-8").split()
-    with Path("said").open("w", encoding="utf-8") as said, Disk(at=point, how=how) as disk:
+    with Path("said").open("w", encoding="utf-8") as said, FailingDisk(at=point, how=how) as disk:
         sys.stderr = said
         try:
             main([*words, "--store", STORE])

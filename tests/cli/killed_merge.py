@@ -13,7 +13,7 @@ from evalmark.cli import main
 from evalmark.reports.files.options import ReportOptions
 from evalmark.reports.files.run_json import as_jsonl
 from evalmark.store import open_store
-from evalmark.testing.crash import Disk
+from evalmark.testing.failing_disk import FailingDisk
 
 from .killing import in_a_fork, program
 
@@ -21,7 +21,7 @@ MERGED = "merged.db"
 
 
 def merge(point: int | None = None, how: str = "before") -> None:
-    with Path("said").open("w", encoding="utf-8") as said, Disk(at=point, how=how) as disk:
+    with Path("said").open("w", encoding="utf-8") as said, FailingDisk(at=point, how=how) as disk:
         sys.stderr = said
         try:
             main(["merge", *sorted(map(str, Path().glob("shard-*.db"))), "-o", MERGED, "-q"])

@@ -12,7 +12,7 @@ from evalmark.cli import main
 from evalmark.reports.files.options import ReportOptions
 from evalmark.reports.files.run_json import as_jsonl
 from evalmark.store import open_store
-from evalmark.testing.crash import Disk
+from evalmark.testing.failing_disk import FailingDisk
 
 from .killing import JOBS, in_a_fork, program
 
@@ -24,7 +24,7 @@ def run(*more: str) -> None:
 
 
 def run_until(point: int | None, how: str) -> None:
-    with Disk(Path.cwd(), at=point, how=how) as disk:
+    with FailingDisk(Path.cwd(), at=point, how=how) as disk:
         try:
             run()
         finally:

@@ -20,7 +20,7 @@ from evalmark.core.values.call import Call, Request
 from evalmark.core.values.session import Session, Span
 from evalmark.core.values.tool import ToolRecording, tool_key
 from evalmark.store import open_store
-from evalmark.testing.scripted import Says, ScriptedServer
+from evalmark.testing.scripted import ScriptedReply, ScriptedServer
 from tests.conftest import ROOT
 from tests.prompts.generation import script
 
@@ -166,10 +166,10 @@ def shown_commands() -> Iterator[tuple[str, list[str]]]:
 USAGE = {"prompt_tokens": 500, "completion_tokens": 40, "total_tokens": 540}
 
 
-def judge(said) -> Says:
+def judge(said) -> ScriptedReply:
     """What the model of the page says of an answer of the tutor, and of a prompt."""
     if said.schema["properties"].keys() & script.ANSWERED:
-        return Says(text=script.Script()(said), usage=USAGE)
+        return ScriptedReply(text=script.Script()(said), usage=USAGE)
     score = said.schema["properties"].get("score", {"type": "boolean"})["type"]
     lost = "I am not sure what you ask" in said.text
     verdict = {
@@ -177,7 +177,7 @@ def judge(said) -> Says:
         "integer": {"reason": "It asks back." if lost else "As the example says.", "score": 2 if lost else 4},
         "number": {"reason": "Short sentences, no new terms.", "score": 90},
     }[score]
-    return Says(text=json.dumps(verdict), usage=USAGE)
+    return ScriptedReply(text=json.dumps(verdict), usage=USAGE)
 
 
 @pytest.fixture

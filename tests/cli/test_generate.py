@@ -17,7 +17,7 @@ from evalmark.prompts.specs.prompt_tests import read_tests
 from evalmark.prompts.specs.spec import read_spec
 from evalmark.runs.execution.save_run import save_run
 from evalmark.store import open_store
-from evalmark.testing.scripted import Delay, Finish, Refusal, ScriptedServer, Status
+from evalmark.testing.scripted import Delay, FinishWith, ModelRefusal, ScriptedServer, Status
 from tests.prompts.generation.script import INVERSES, PROMPT, RULES, Script, piece_of, stage_of, verdicts, written
 
 ONCE = {
@@ -219,8 +219,8 @@ BAD = [
     pytest.param(
         "intent", {"intent": "I'm sorry, I can't help with that."}, "it refuses", id="a refusal as the intent"
     ),
-    pytest.param("intent", Refusal(), "it refuses", id="a refusal"),
-    pytest.param("intent", Finish("length", '{"intent": "So'), "cut off", id="a reply that was cut"),
+    pytest.param("intent", ModelRefusal(), "it refuses", id="a refusal"),
+    pytest.param("intent", FinishWith("length", '{"intent": "So'), "cut off", id="a reply that was cut"),
     pytest.param("input-spec", {"statements": []}, "holds 0 statements", id="no statements"),
     pytest.param("rules", {"rules": "Be short."}, "not a list", id="rules as one text"),
     pytest.param("rules", {"rules": ["Be short.", 7]}, "statement 2 of `rules` is 7", id="a number among the rules"),

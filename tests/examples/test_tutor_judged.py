@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from evalmark.testing.scripted import Said, ScriptedServer
+from evalmark.testing.scripted import ScriptedRequest, ScriptedServer
 from tests.conftest import ROOT
 
 FOLDER = ROOT / "examples" / "tutor"
 KINDS = {"Correctness": {"score": 4}, "No solution given away": {"pass": True}, "Clarity": {"score": 80}}
 
 
-def judge(said: Said) -> dict[str, Any]:
+def judge(said: ScriptedRequest) -> dict[str, Any]:
     """A 4 of 5 for everything; what the judge was asked about stands in the request."""
     metric = re.search(r"^Metric: (.+)$", said.text, re.MULTILINE)
     assert metric is not None

@@ -14,15 +14,15 @@ from evalmark.testing.scripted import (
     Cut,
     Delay,
     Endless,
-    Finish,
+    FinishWith,
     HeadersOnly,
     Huge,
+    ModelRefusal,
     NoUsage,
     OddUsage,
     Raw,
-    Refusal,
     Reset,
-    Says,
+    ScriptedReply,
     ScriptedServer,
     Slow,
     Status,
@@ -383,9 +383,9 @@ def test_raw_bytes_and_bodies_come_as_they_are(server):
 
 def test_a_reply_can_be_given_in_all_its_parts(server):
     server.answer = [
-        Says(text="a", reasoning="hm", tool_calls=[("f", "{}")], model="other", usage={"prompt_tokens": 3}),
-        Refusal("no"),
-        Finish("length", "cut"),
+        ScriptedReply(text="a", reasoning="hm", tool_calls=[("f", "{}")], model="other", usage={"prompt_tokens": 3}),
+        ModelRefusal("no"),
+        FinishWith("length", "cut"),
         NoUsage("x"),
         OddUsage({"prompt_tokens": -1}),
     ]

@@ -10,7 +10,7 @@ from typing import Any
 from evalmark.core.errors import ModelCallError
 from evalmark.core.values.call import Reply, Request
 
-Scripted = str | Mapping[str, Any] | Reply | Exception
+ScriptedResult = str | Mapping[str, Any] | Reply | Exception
 """What is said: a text, an object (as an endpoint that takes JSON schemas gives it), a whole reply, or what is raised."""
 
 
@@ -25,7 +25,7 @@ class ScriptedModel:
     'Oslo'
     """
 
-    replies: Sequence[Scripted] | Callable[[Request], Scripted]
+    replies: Sequence[ScriptedResult] | Callable[[Request], ScriptedResult]
     name: str = "scripted/model"
     seconds: float = 0.0
     """How long each call takes, as a model would."""
@@ -51,7 +51,7 @@ class ScriptedModel:
         reply = _reply(self._next(request, number), request)
         return reply if reply.key else replace(reply, key=request.key(self.identity, 0, use))
 
-    def _next(self, request: Request, number: int) -> Scripted:
+    def _next(self, request: Request, number: int) -> ScriptedResult:
         if callable(self.replies):
             return self.replies(request)
         if number >= len(self.replies):
@@ -59,7 +59,7 @@ class ScriptedModel:
         return self.replies[number]
 
 
-def _reply(said: Scripted, request: Request) -> Reply:
+def _reply(said: ScriptedResult, request: Request) -> Reply:
     if isinstance(said, Exception):
         raise said
     if isinstance(said, Reply):

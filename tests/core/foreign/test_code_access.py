@@ -159,7 +159,7 @@ def test_what_is_only_reached_through_the_own_module_may_not(world, attribute):
         *("__main__:run", "pytest:main", "sys:exit", "importlib:import_module", "evalmark.errors:need"),
         *(
             "evalmark.core.foreign:load_object",
-            "evalmark.testing.crew:Crew",
+            "evalmark.testing.memory:MemorySink",
             "zipimport:zipimporter",
             "ctypes.util:find_library",
         ),

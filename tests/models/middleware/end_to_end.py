@@ -17,8 +17,8 @@ from evalmark.models.middleware.rate_limits import RateLimits
 from evalmark.models.middleware.throttle import Throttle
 from evalmark.models.providers.chat_models import open_chat
 from evalmark.models.providers.http import HttpClient
-from evalmark.testing.call_logs import MemoryCallLog
-from evalmark.testing.scripted import Answer, ScriptedServer
+from evalmark.testing.memory import MemoryCallLog
+from evalmark.testing.scripted import ScriptedResponse, ScriptedServer
 
 from .asking import ask
 
@@ -96,11 +96,11 @@ class World:
         return replace(self, server=self.server)
 
 
-def timed(answers: Sequence[Answer]) -> tuple[Callable[[Any], Answer], list[float]]:
+def timed(answers: Sequence[ScriptedResponse]) -> tuple[Callable[[Any], ScriptedResponse], list[float]]:
     """A script, and when each request of it came."""
     script, times = iter(answers), []
 
-    def answer(said: Any) -> Answer:
+    def answer(said: Any) -> ScriptedResponse:
         times.append(time.monotonic())
         return next(script, None)
 

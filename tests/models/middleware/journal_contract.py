@@ -58,7 +58,7 @@ class JournalContract:
         """A new journal at this place, or the one that is there already."""
         raise NotImplementedError
 
-    def under_way(self, journal: CallLog) -> int:
+    def in_flight(self, journal: CallLog) -> int:
         """How many requests went out and did not come back, as a run that is resumed would print it."""
         raise NotImplementedError
 
@@ -135,22 +135,22 @@ class JournalContract:
         with self.open(tmp_path) as journal:
             for key in (good.key, bad.key, call("three").key):
                 asyncio.run(journal.sending(key))
-            assert self.under_way(journal) == 3
+            assert self.in_flight(journal) == 3
             asyncio.run(journal.keep(good))
             asyncio.run(journal.keep(bad))
-            assert self.under_way(journal) == 1
+            assert self.in_flight(journal) == 1
 
     def test_a_second_attempt_of_the_same_request_counts_once(self, tmp_path):
         with self.open(tmp_path) as journal:
             for _ in range(3):
                 asyncio.run(journal.sending(call().key))
-            assert self.under_way(journal) == 1
+            assert self.in_flight(journal) == 1
 
     def test_a_recorded_request_that_goes_out_again_is_still_found(self, tmp_path):
         with self.open(tmp_path) as journal:
             asyncio.run(journal.keep(call()))
             asyncio.run(journal.sending(call().key))
-            assert self.under_way(journal) == 1
+            assert self.in_flight(journal) == 1
             assert asyncio.run(journal.find(call().key)) is not None
 
     def test_a_call_whose_caller_is_cancelled_meanwhile_is_kept_all_the_same(self, tmp_path):
@@ -178,7 +178,7 @@ class JournalContract:
 
         with self.open(tmp_path) as journal:
             found = asyncio.run(everything(journal))
-            assert self.under_way(journal) == 0
+            assert self.in_flight(journal) == 0
         assert [each and each.text for each in found] == [str(number) for number in range(300)]
 
 

@@ -13,7 +13,7 @@ from evalmark.models.middleware.patience import RetryPolicy
 from evalmark.models.middleware.rate_limits import RateLimits
 from evalmark.models.middleware.retry import RetryingModel
 from evalmark.models.middleware.throttle import Throttle
-from evalmark.testing.leaping import run_leaping
+from evalmark.testing.virtual_time import run_in_virtual_time
 
 from .asking import ask, chance, fault, limit, lost
 
@@ -91,7 +91,7 @@ def asked(server, count, throttle=None):
         await asyncio.gather(*(work() for _ in range(JOBS)))
         return asyncio.get_running_loop().time(), errors
 
-    return run_leaping(main())
+    return run_in_virtual_time(main())
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -140,7 +140,7 @@ def test_now_means_now():
         await RetryingModel(LimitedModel(model, Throttle()), RetryPolicy(first_wait=30.0), chance(1))(ask())
         return asyncio.get_running_loop().time()
 
-    assert run_leaping(main()) < 5
+    assert run_in_virtual_time(main()) < 5
 
 
 def test_waits_for_a_server_do_not_grow_with_the_limits_met_before():
@@ -151,7 +151,7 @@ def test_waits_for_a_server_do_not_grow_with_the_limits_met_before():
         await RetryingModel(model, RetryPolicy(first_wait=0.5), chance(1))(ask())
         return asyncio.get_running_loop().time()
 
-    assert run_leaping(main()) <= 0.1 + 0.5
+    assert run_in_virtual_time(main()) <= 0.1 + 0.5
 
 
 def met(pace, numbers, now, *, is_told):

@@ -19,15 +19,15 @@ from evalmark.testing.scripted import (
     Cut,
     Delay,
     Endless,
-    Finish,
+    FinishWith,
     HeadersOnly,
     Huge,
+    ModelRefusal,
     NoUsage,
     OddUsage,
     Raw,
-    Refusal,
     Reset,
-    Says,
+    ScriptedReply,
     ScriptedServer,
     Slow,
     Status,
@@ -177,7 +177,7 @@ def test_f24_a_wrong_key_or_model_stops_the_run_after_the_first_requests_with_on
     assert KEY not in message
     assert world.call_log.calls
     assert all(message in str(call.error) for call in world.call_log.calls)
-    assert world.call_log.under_way == set(), "nothing is left that a resumed run would call broken off"
+    assert world.call_log.in_flight == set(), "nothing is left that a resumed run would call broken off"
 
 
 LOST = [
@@ -282,15 +282,15 @@ def test_f28_a_content_type_that_is_no_json_is_a_failed_attempt():
 
 
 STATES = [
-    pytest.param("openai", Finish("length", "Par"), "truncated", id="F29 cut by a limit, OpenAI"),
-    pytest.param("anthropic", Finish("max_tokens", "Par"), "truncated", id="F29 cut by a limit, Anthropic"),
-    pytest.param("gemini", Finish("MAX_TOKENS", "Par"), "truncated", id="F29 cut by a limit, Gemini"),
-    pytest.param("openai", Says(text=""), "empty", id="F30 empty"),
-    pytest.param("openai", Says(reasoning="Hmm, France…"), "empty", id="F30 only reasoning"),
-    pytest.param("openai", Refusal(), "refused", id="F30 refused, OpenAI"),
-    pytest.param("anthropic", Finish("refusal", ""), "refused", id="F30 refused, Anthropic"),
-    pytest.param("openai", Finish("content_filter", ""), "filtered", id="F30 filtered, OpenAI"),
-    pytest.param("gemini", Finish("SAFETY", ""), "filtered", id="F30 filtered, Gemini"),
+    pytest.param("openai", FinishWith("length", "Par"), "truncated", id="F29 cut by a limit, OpenAI"),
+    pytest.param("anthropic", FinishWith("max_tokens", "Par"), "truncated", id="F29 cut by a limit, Anthropic"),
+    pytest.param("gemini", FinishWith("MAX_TOKENS", "Par"), "truncated", id="F29 cut by a limit, Gemini"),
+    pytest.param("openai", ScriptedReply(text=""), "empty", id="F30 empty"),
+    pytest.param("openai", ScriptedReply(reasoning="Hmm, France…"), "empty", id="F30 only reasoning"),
+    pytest.param("openai", ModelRefusal(), "refused", id="F30 refused, OpenAI"),
+    pytest.param("anthropic", FinishWith("refusal", ""), "refused", id="F30 refused, Anthropic"),
+    pytest.param("openai", FinishWith("content_filter", ""), "filtered", id="F30 filtered, OpenAI"),
+    pytest.param("gemini", FinishWith("SAFETY", ""), "filtered", id="F30 filtered, Gemini"),
 ]
 
 
@@ -308,7 +308,7 @@ def test_f29_f30_a_reply_that_is_not_whole_says_so_and_is_never_replayed(provide
 
 def test_f31_a_model_that_changes_behind_its_name_is_noted():
     with ScriptedServer(
-        [Says(text="a", model="some-model-2026-01"), Says(text="b", model="some-model-2026-06")]
+        [ScriptedReply(text="a", model="some-model-2026-01"), ScriptedReply(text="b", model="some-model-2026-06")]
     ) as server:
         world = World(server=server)
         found = world.ask("one", "two", workers=1)

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 import pytest
 
 from evalmark.errors import StoreFullError
-from evalmark.testing.call_logs import MemoryCallLog
+from evalmark.testing.memory import MemoryCallLog
 
 from .journal_contract import JournalContract, call
 
@@ -15,16 +15,16 @@ class TestMemoryJournal(JournalContract):
     def open(self, tmp_path):
         return nullcontext(MemoryCallLog())
 
-    def under_way(self, journal):
-        return len(journal.under_way)
+    def in_flight(self, journal):
+        return len(journal.in_flight)
 
 
 class TestSlowMemoryJournal(JournalContract):
     def open(self, tmp_path):
         return nullcontext(MemoryCallLog(seconds=0.001))
 
-    def under_way(self, journal):
-        return len(journal.under_way)
+    def in_flight(self, journal):
+        return len(journal.in_flight)
 
 
 def test_a_full_journal_says_so_and_keeps_what_it_has():

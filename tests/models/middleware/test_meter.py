@@ -17,7 +17,7 @@ from evalmark.models.middleware.priced import PricedModel
 from evalmark.models.middleware.prices import Prices, TokenPrices
 from evalmark.models.middleware.rate_limits import RateLimits
 from evalmark.models.middleware.throttle import Throttle
-from evalmark.testing.leaping import run_leaping
+from evalmark.testing.virtual_time import run_in_virtual_time
 
 from .asking import OPENAI, ask, closed, fault, lost, reply
 from .watched import Watched, outcomes
@@ -29,14 +29,14 @@ ONE_DOLLAR = Reply(text="yes", usage=Usage(input_tokens=1_000_000, output_tokens
 def spend(model, budget, count, *, workers=1, earlier=(), unanswered=0):
     """What so many calls come to, and the meter."""
     meter = Meter(budget, earlier, PRICES, unanswered)
-    return run_leaping(outcomes(MeteredModel(PricedModel(model, PRICES), meter), count, workers=workers)), meter
+    return run_in_virtual_time(outcomes(MeteredModel(PricedModel(model, PRICES), meter), count, workers=workers)), meter
 
 
 def test_calls_are_counted_by_model():
     model = Watched([reply(), fault(), reply(attempts=fault().attempts), Reply(text="?")], **OPENAI)
     _, meter = spend(model, Budget(), 4)
     other = MeteredModel(Watched(["yes"], name="ollama/llama3"), meter)
-    run_leaping(outcomes(other, 1))
+    run_in_virtual_time(outcomes(other, 1))
     meter.replayed("ollama/llama3", reply())
     assert meter.spending() == (
         Spending(
@@ -152,7 +152,7 @@ def test_the_limit_of_a_request_is_its_guess():
             await MeteredModel(model, meter)(ask("", settings={"max_tokens": 92}))
 
     with pytest.raises(RunStoppedError):
-        run_leaping(main())
+        run_in_virtual_time(main())
     assert len(model.asked) == 10  # 8 in and 92 out each
 
 
@@ -165,7 +165,7 @@ def test_near_the_end_of_a_budget_callers_wait_for_those_under_way():
         calls = [MeteredModel(PricedModel(model, PRICES), meter)(ask(large + str(n))) for n in range(20)]
         return await asyncio.gather(*calls, return_exceptions=True)
 
-    found = run_leaping(main())
+    found = run_in_virtual_time(main())
     assert len(model.asked) == 3
     assert sum(isinstance(each, RunStoppedError) for each in found) == 17
 
@@ -178,7 +178,7 @@ def test_far_from_the_end_of_a_budget_nobody_waits():
         await outcomes(MeteredModel(PricedModel(model, PRICES), meter), 2_000, workers=10)
         return asyncio.get_running_loop().time()
 
-    assert run_leaping(main()) == 200.0
+    assert run_in_virtual_time(main()) == 200.0
 
 
 def test_a_model_that_was_seen_to_say_much_is_expected_to():
@@ -189,7 +189,7 @@ def test_a_model_that_was_seen_to_say_much_is_expected_to():
         await outcomes(metered, 1)
         await outcomes(metered, 10)
 
-    run_leaping(main())
+    run_in_virtual_time(main())
     assert len(model.asked) == 3
 
 
@@ -299,7 +299,7 @@ def test_calls_that_are_cut_off_by_their_caller_count_against_the_budget():
                 return sent
         return None
 
-    assert 3 <= run_leaping(main()) <= 6
+    assert 3 <= run_in_virtual_time(main()) <= 6
 
 
 def test_one_who_waits_for_the_budget_and_gives_up_holds_nobody_up():
@@ -312,7 +312,7 @@ def test_one_who_waits_for_the_budget_and_gives_up_holds_nobody_up():
         calls[3].cancel()
         return await asyncio.gather(*calls, return_exceptions=True)
 
-    kinds = [type(each) for each in run_leaping(main())]
+    kinds = [type(each) for each in run_in_virtual_time(main())]
     assert kinds == [Reply, Reply, Reply, asyncio.CancelledError, Reply]
 
 
@@ -326,7 +326,7 @@ def test_a_budget_of_money_refuses_a_model_without_a_price_before_the_run():
         "and `output`, in dollars for a million tokens, or limit --max-calls or --max-tokens instead."
     )
     with pytest.raises(RunStoppedError, match="is not known"):  # and in case nobody asked
-        run_leaping(MeteredModel(local, Meter(Budget(max_cost=1.0)))(ask()))
+        run_in_virtual_time(MeteredModel(local, Meter(Budget(max_cost=1.0)))(ask()))
     assert local.asked == []
 
 

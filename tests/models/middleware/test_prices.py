@@ -16,7 +16,7 @@ from evalmark.errors import ConfigError
 from evalmark.models.middleware.priced import MOST_TOKENS, PricedModel, valid_usage
 from evalmark.models.middleware.prices import Prices, TokenPrices, read_prices
 from evalmark.models.providers.endpoint import find_endpoint
-from evalmark.testing.leaping import run_leaping
+from evalmark.testing.virtual_time import run_in_virtual_time
 
 from .asking import OPENAI, ask, reply
 from .watched import Watched
@@ -215,7 +215,7 @@ def test_a_reply_carries_its_cost_and_no_absurd_usage():
     async def main():
         return [await PricedModel(given, Prices())(ask()) for _ in range(4)]
 
-    first, second, third, fourth = run_leaping(main())
+    first, second, third, fourth = run_in_virtual_time(main())
     assert first.cost == pytest.approx(0.15)
     assert (second.cost, second.usage) == (None, Usage())
     assert third.cost == 0.5  # what the provider says goes before what a list says

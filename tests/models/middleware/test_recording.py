@@ -15,8 +15,8 @@ from evalmark.models.middleware.logged_model import LoggedModel, request_announc
 from evalmark.models.middleware.meter import Budget, Meter
 from evalmark.models.middleware.replay import ReplayingModel
 from evalmark.models.middleware.throttle import Throttle
-from evalmark.testing.call_logs import MemoryCallLog
-from evalmark.testing.leaping import run_leaping
+from evalmark.testing.memory import MemoryCallLog
+from evalmark.testing.virtual_time import run_in_virtual_time
 
 from .asking import OPENAI, ask, closed, conditions, fault, limit, reply
 from .watched import Watched
@@ -33,7 +33,7 @@ def texts(model, *requests, repeat=0):
         with trial_context(TrialContext(repeat)):
             return [(await model(request)).text for request in requests]
 
-    return run_leaping(trial())
+    return run_in_virtual_time(trial())
 
 
 @contextmanager
@@ -56,13 +56,13 @@ def test_a_reply_is_durable_before_anyone_has_it():
         await LoggedModel(Watched(["Paris"]), Slow())(ask())
         events.append("used")
 
-    run_leaping(main())
+    run_in_virtual_time(main())
     assert events == ["kept", "used"]
 
 
 def test_a_kept_call_says_who_was_asked_what_and_when():
     journal, model = MemoryCallLog(), Watched(["Paris"], **OPENAI)
-    found = run_leaping(LoggedModel(model, journal)(ask()))
+    found = run_in_virtual_time(LoggedModel(model, journal)(ask()))
     (call,) = journal.calls
     assert (call.model, call.identity, call.request) == (model.name, model.identity, ask())
     assert (call.reply, call.error, call.key) == (found, None, found.key)
@@ -81,14 +81,14 @@ def test_an_error_is_kept_with_all_its_attempts():
         ),
     )
     with pytest.raises(ModelCallError):
-        run_leaping(LoggedModel(Watched([error]), journal)(ask()))
+        run_in_virtual_time(LoggedModel(Watched([error]), journal)(ask()))
     assert journal.calls[0].error == (
         "openai: answered 503 Service Unavailable.\n"
         "Attempt 1, no response after 60.00 s: no whole answer came within 60 s\n"
         "Attempt 2, status 503 after 0.50 s: answered 503\n"
         "<html>busy</html>"
     )
-    assert journal.under_way == set()
+    assert journal.in_flight == set()
 
 
 def test_an_error_after_very_many_attempts_keeps_the_last_bodies():
@@ -96,14 +96,14 @@ def test_an_error_after_very_many_attempts_keeps_the_last_bodies():
     error = ModelCallError("a limit", fault="transient", attempts=(attempt,) * 200)
     journal = MemoryCallLog()
     with pytest.raises(ModelCallError):
-        run_leaping(LoggedModel(Watched([error]), journal)(ask()))
+        run_in_virtual_time(LoggedModel(Watched([error]), journal)(ask()))
     assert 6 * 4_096 < len(journal.calls[0].error) < 50_000
 
 
 def test_a_run_that_is_stopped_keeps_nothing():
     journal = MemoryCallLog()
     with pytest.raises(RunStoppedError):
-        run_leaping(LoggedModel(Watched([RunStoppedError("the budget is reached")]), journal)(ask()))
+        run_in_virtual_time(LoggedModel(Watched([RunStoppedError("the budget is reached")]), journal)(ask()))
     assert journal.calls == []
 
 
@@ -111,10 +111,10 @@ def test_a_call_that_comes_back_with_the_end_of_the_run_is_kept_and_no_longer_un
     journal = MemoryCallLog()
     limited = LimitedModel(Watched([closed()]), Throttle(), request_announcer(journal))
     with pytest.raises(RunStoppedError):
-        run_leaping(LoggedModel(limited, journal)(ask()))
+        run_in_virtual_time(LoggedModel(limited, journal)(ask()))
     (call,) = journal.calls
     assert "Attempt 1, status 401" in call.error
-    assert journal.under_way == set()
+    assert journal.in_flight == set()
 
 
 def test_a_journal_that_cannot_be_written_ends_the_run_before_more_is_paid_for():
@@ -124,11 +124,11 @@ def test_a_journal_that_cannot_be_written_ends_the_run_before_more_is_paid_for()
 
     model = Watched()
     with one_line(RunStoppedError) as caught:
-        run_leaping(wrap_model(model, conditions(call_log=Broken()))(ask()))
+        run_in_virtual_time(wrap_model(model, conditions(call_log=Broken()))(ask()))
     assert str(caught.value) == "No further model call is made, since the journal cannot be used: the disk is gone"
     assert model.asked == []
     with one_line(RunStoppedError):
-        run_leaping(wrap_model(model, conditions(call_log=MemoryCallLog(full_after=0)))(ask()))
+        run_in_virtual_time(wrap_model(model, conditions(call_log=MemoryCallLog(full_after=0)))(ask()))
 
 
 def test_a_journal_that_cannot_be_read_ends_the_run_too():
@@ -138,7 +138,7 @@ def test_a_journal_that_cannot_be_read_ends_the_run_too():
 
     model = Watched()
     with one_line(RunStoppedError) as caught:
-        run_leaping(wrap_model(model, conditions(call_log=Broken()))(ask()))
+        run_in_virtual_time(wrap_model(model, conditions(call_log=Broken()))(ask()))
     assert str(caught.value) == "No further model call is made, since the journal cannot be used: the disk is gone"
     assert model.asked == []
 
@@ -154,21 +154,21 @@ def test_the_journal_hears_of_a_request_when_it_goes_out_and_not_while_it_waits(
         held.throttle.failed(first, limit(10.0))
         call = asyncio.create_task(wrap_model(model, held)(ask()))
         await asyncio.sleep(5.0)
-        waiting = len(journal.under_way)
+        waiting = len(journal.in_flight)
         await asyncio.sleep(5.5)
-        going = len(journal.under_way)
+        going = len(journal.in_flight)
         await call
-        return waiting, going, len(journal.under_way)
+        return waiting, going, len(journal.in_flight)
 
-    assert run_leaping(main()) == (0, 1, 0)
-    run_leaping(limited(ask()))  # a request without a key is nobody's call
+    assert run_in_virtual_time(main()) == (0, 1, 0)
+    run_in_virtual_time(limited(ask()))  # a request without a key is nobody's call
     assert len(journal.sent) == 1
 
 
 def test_what_is_recorded_is_not_asked_again():
     journal, model, meter = MemoryCallLog(), Watched(["Paris", "Lyon"]), Meter()
-    first = run_leaping(recorded(model, journal)(ask()))
-    again = run_leaping(recorded(model, journal, meter=meter)(ask()))
+    first = run_in_virtual_time(recorded(model, journal)(ask()))
+    again = run_in_virtual_time(recorded(model, journal, meter=meter)(ask()))
     assert (first.replayed, again) == (False, replace(first, replayed=True))
     assert len(model.asked) == len(journal.calls) == 1
     assert (meter.spending()[0].replayed, meter.spending()[0].calls) == (1, 0)
@@ -195,16 +195,16 @@ def test_what_is_recorded_counts_as_replayed_and_against_no_budget():
 @pytest.mark.parametrize("status", ["truncated", "refused", "filtered", "empty"])
 def test_a_reply_that_is_not_whole_is_asked_for_again(status):
     journal, model = MemoryCallLog(), Watched([reply("Par", status=status), "Paris"])
-    first = run_leaping(recorded(model, journal)(ask()))
-    again = run_leaping(recorded(model, journal)(ask()))
+    first = run_in_virtual_time(recorded(model, journal)(ask()))
+    again = run_in_virtual_time(recorded(model, journal)(ask()))
     assert (first.status, again.text, again.replayed) == (status, "Paris", False)
 
 
 def test_an_error_is_asked_again():
     journal, model = MemoryCallLog(), Watched([fault(), "Paris"])
     with pytest.raises(ModelCallError):
-        run_leaping(recorded(model, journal)(ask()))
-    assert run_leaping(recorded(model, journal)(ask())).text == "Paris"
+        run_in_virtual_time(recorded(model, journal)(ask()))
+    assert run_in_virtual_time(recorded(model, journal)(ask())).text == "Paris"
 
 
 def test_repeats_and_repeated_questions_of_a_trial_are_calls_of_their_own():
@@ -280,7 +280,7 @@ def together(model, count, *, cancel=(), after=0.5):
             tasks[number].cancel()
         return await asyncio.gather(*tasks, return_exceptions=True)
 
-    return run_leaping(main())
+    return run_in_virtual_time(main())
 
 
 @pytest.mark.parametrize("mode", ["auto", "record"])
@@ -333,7 +333,7 @@ def test_a_reply_that_was_paid_for_is_kept_when_its_caller_gives_up_while_it_is_
         await asyncio.sleep(1.0)
         return (await recorded(model, journal)(ask())).text
 
-    assert run_leaping(main()) == "1"
+    assert run_in_virtual_time(main()) == "1"
     assert len(model.asked) == 1
 
 

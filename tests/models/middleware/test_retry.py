@@ -13,7 +13,7 @@ from evalmark.models.middleware.patience import RetryPolicy
 from evalmark.models.middleware.rate_limits import RateLimits
 from evalmark.models.middleware.retry import RetryingModel
 from evalmark.models.middleware.throttle import Throttle
-from evalmark.testing.leaping import run_leaping
+from evalmark.testing.virtual_time import run_in_virtual_time
 
 from .asking import ask, chance, closed, fault, limit, lost, reply
 from .watched import Watched
@@ -43,7 +43,7 @@ def call(model, patience=None, draw=None):
             found = error
         return found, asyncio.get_running_loop().time()
 
-    return run_leaping(main())
+    return run_in_virtual_time(main())
 
 
 @pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 504, 520, 529, None])
@@ -156,7 +156,7 @@ def test_a_call_whose_caller_gives_up_is_not_asked_again():
         await asyncio.sleep(100.0)
         return task.cancelled()
 
-    assert run_leaping(main())
+    assert run_in_virtual_time(main())
     assert model.times == [0.0, 0.5, 1.5]
 
 

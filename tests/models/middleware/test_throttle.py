@@ -13,7 +13,7 @@ from evalmark.models.middleware.patience import RetryPolicy
 from evalmark.models.middleware.rate_limits import RateLimits
 from evalmark.models.middleware.retry import RetryingModel
 from evalmark.models.middleware.throttle import Throttle
-from evalmark.testing.leaping import run_leaping
+from evalmark.testing.virtual_time import run_in_virtual_time
 
 from .asking import ask, chance, closed, fault, limit, lost, reply
 from .watched import Watched, outcomes
@@ -25,7 +25,7 @@ def clock() -> float:
 
 def test_callers_are_let_go_in_the_order_in_which_they_came():
     model = Watched(seconds=1.0)
-    run_leaping(outcomes(LimitedModel(model, Throttle(RateLimits(start=3, most=3))), 50))
+    run_in_virtual_time(outcomes(LimitedModel(model, Throttle(RateLimits(start=3, most=3))), 50))
     assert [request.messages[0].content for request in model.asked] == [str(number) for number in range(50)]
     assert model.most_under_way == 3
 
@@ -38,7 +38,7 @@ def test_a_small_request_does_not_overtake_a_large_one_that_waits():
         sizes = (50, 3_000, 10, 3_000, 10)
         await asyncio.gather(*(limited(ask(str(n), settings={"max_tokens": size})) for n, size in enumerate(sizes)))
 
-    run_leaping(main())
+    run_in_virtual_time(main())
     assert [request.messages[0].content for request in model.asked] == ["0", "1", "2", "3", "4"]
     assert model.times[1] > 0
 
@@ -46,7 +46,7 @@ def test_a_small_request_does_not_overtake_a_large_one_that_waits():
 def test_a_pause_holds_every_caller_back_until_it_is_over():
     throttle = Throttle(RateLimits(start=2, most=2))
     model = Watched([limit(7.5), *["yes"] * 9], seconds=1.0)
-    run_leaping(outcomes(LimitedModel(model, throttle), 10))
+    run_in_virtual_time(outcomes(LimitedModel(model, throttle), 10))
     assert model.times[:2] == [0.0, 0.0]  # the second was under way when the first was told
     assert min(model.times[2:]) == 8.5
 
@@ -54,14 +54,14 @@ def test_a_pause_holds_every_caller_back_until_it_is_over():
 def test_the_longest_of_several_pauses_counts():
     throttle = Throttle(RateLimits(start=3, most=3))
     model = Watched([limit(5.0), limit(20.0), limit(1.0), "yes"], seconds=1.0)
-    run_leaping(outcomes(LimitedModel(model, throttle), 4))
+    run_in_virtual_time(outcomes(LimitedModel(model, throttle), 4))
     assert model.times[3] == 21.0
 
 
 def test_a_limit_halves_the_room_once_however_many_calls_meet_it():
     throttle = Throttle(RateLimits(start=16, most=16))
     model = Watched([limit(1.0)] * 16, seconds=1.0)
-    run_leaping(outcomes(LimitedModel(model, throttle), 16))
+    run_in_virtual_time(outcomes(LimitedModel(model, throttle), 16))
     assert throttle.room == 8
 
 
@@ -74,21 +74,21 @@ def test_another_limit_after_the_pause_halves_it_again_down_to_one():
             await outcomes(LimitedModel(Watched([limit(1.0)] * 4, seconds=1.0), throttle), 4)
             rooms.append(throttle.room)
 
-    run_leaping(main())
+    run_in_virtual_time(main())
     assert rooms == [2, 1, 1, 1]
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504, 520, 529, 408, 409, None])
 def test_no_other_fault_cuts_the_room(status):
     throttle = Throttle(RateLimits(start=16, most=16))
-    run_leaping(outcomes(LimitedModel(Watched([fault(status)] * 64), throttle), 64))
+    run_in_virtual_time(outcomes(LimitedModel(Watched([fault(status)] * 64), throttle), 64))
     assert throttle.room == 16
 
 
 @pytest.mark.parametrize("status", [503, 529])
 def test_a_server_that_is_overloaded_and_names_a_time_is_left_alone_too(status):
     model = Watched([fault(status, after=30.0), "yes"])
-    run_leaping(outcomes(LimitedModel(model, Throttle(RateLimits(start=1, most=1))), 2))
+    run_in_virtual_time(outcomes(LimitedModel(model, Throttle(RateLimits(start=1, most=1))), 2))
     assert model.times == [0.0, 30.0]
 
 
@@ -109,7 +109,7 @@ def test_the_room_grows_with_replies_and_comes_back_after_a_limit():
         await outcomes(limited, 4_000)
         return halved, grown
 
-    halved, grown = run_leaping(main())
+    halved, grown = run_in_virtual_time(main())
     assert halved < 32
     assert halved < grown  # by one or two with each round of replies
     assert throttle.room == 32
@@ -127,7 +127,7 @@ def test_a_large_room_comes_back_fast_at_first_and_looks_carefully_for_more():
             await asyncio.sleep(1)
         asking.cancel()
 
-    run_leaping(main())
+    run_in_virtual_time(main())
     assert rooms[0] == 80
     assert rooms[12] > 130
     steps = {before: after - before for before, after in pairwise(rooms)}
@@ -138,7 +138,7 @@ def test_a_large_room_comes_back_fast_at_first_and_looks_carefully_for_more():
 def test_where_nothing_comes_through_and_no_time_is_named_the_gate_waits_longer_each_time():
     throttle = Throttle(RateLimits(start=1, most=1), chance=chance(1))
     model = Watched([limit()] * 8 + ["yes"])
-    run_leaping(outcomes(LimitedModel(model, throttle), 9))
+    run_in_virtual_time(outcomes(LimitedModel(model, throttle), 9))
     waits = [after - before for before, after in zip(model.times, model.times[1:], strict=False)]
     assert waits[:2] == [0.0, 0.0]  # some endpoints turn down requests at random
     assert all(wait >= 0.25 * 2**n for n, wait in enumerate(waits[2:]))
@@ -147,7 +147,7 @@ def test_where_nothing_comes_through_and_no_time_is_named_the_gate_waits_longer_
 def test_a_request_that_is_accepted_makes_the_next_wait_short_again():
     throttle = Throttle(RateLimits(start=1, most=1), chance=chance(1))
     model = Watched([*[limit()] * 8, "yes", *[limit()] * 3, "yes"])
-    run_leaping(outcomes(LimitedModel(model, throttle), 13))
+    run_in_virtual_time(outcomes(LimitedModel(model, throttle), 13))
     assert model.times[8] - model.times[7] > 8
     assert model.times[12] - model.times[11] < 4
 
@@ -167,7 +167,7 @@ def test_a_limit_that_not_all_under_way_meet_gives_the_room_back():
         await asyncio.gather(first, others)
         return halved
 
-    assert run_leaping(main()) == 2
+    assert run_in_virtual_time(main()) == 2
     assert throttle.room == 4
 
 
@@ -180,7 +180,7 @@ def test_after_a_storm_the_first_caller_tries_alone():
         found = await outcomes(RetryingModel(LimitedModel(model, throttle), chance=chance(2)), 100)
         return [each.text for each in found if not isinstance(each, Exception)]
 
-    assert run_leaping(main()) == ["yes"] * 100
+    assert run_in_virtual_time(main()) == ["yes"] * 100
     in_the_storm = [time for time in model.times if 60 < time < storm]
     assert len(in_the_storm) < 30  # one caller now and then, not a hundred
     assert len(model.times) < 200
@@ -190,7 +190,7 @@ def test_after_a_storm_the_first_caller_tries_alone():
 def test_no_minute_has_more_requests_than_allowed(rpm):
     model = Watched()
     count = min(3 * rpm + 3, 400)
-    run_leaping(outcomes(LimitedModel(model, Throttle(RateLimits(start=50, most=50, rpm=rpm))), count))
+    run_in_virtual_time(outcomes(LimitedModel(model, Throttle(RateLimits(start=50, most=50, rpm=rpm))), count))
     within = [later - first for first, later in zip(model.times, model.times[rpm:], strict=False)]
     assert min(within) >= 60 - 1e-6
     assert model.times[-1] <= 60 * count / rpm + 60  # and hardly fewer
@@ -198,27 +198,27 @@ def test_no_minute_has_more_requests_than_allowed(rpm):
 
 def test_no_second_has_many_more_requests_than_its_share():
     model = Watched()
-    run_leaping(outcomes(LimitedModel(model, Throttle(RateLimits(start=500, most=500, rpm=6_000))), 1_000))
+    run_in_virtual_time(outcomes(LimitedModel(model, Throttle(RateLimits(start=500, most=500, rpm=6_000))), 1_000))
     within = [later - first for first, later in zip(model.times, model.times[200:], strict=False)]
     assert min(within) >= 1 - 1e-6
 
 
 def test_tokens_in_a_minute_are_limited():
     model = Watched(lambda request: reply(read=900, written=100))  # the guess is 1,024 and a few
-    run_leaping(outcomes(LimitedModel(model, Throttle(RateLimits(start=50, most=50, tpm=60_000))), 180))
+    run_in_virtual_time(outcomes(LimitedModel(model, Throttle(RateLimits(start=50, most=50, tpm=60_000))), 180))
     assert 150 < model.times[-1] < 200  # 180,000 tokens at 60,000 a minute
     assert all(later - first > 50 for first, later in zip(model.times, model.times[60:], strict=False))
 
 
 def test_tokens_count_as_what_they_really_were_once_that_is_known():
     model = Watched(lambda request: reply(read=90, written=10))  # a tenth of the guess
-    run_leaping(outcomes(LimitedModel(model, Throttle(RateLimits(start=1, most=1, tpm=6_000))), 180))
+    run_in_virtual_time(outcomes(LimitedModel(model, Throttle(RateLimits(start=1, most=1, tpm=6_000))), 180))
     assert 150 < model.times[-1] < 200
 
 
 def test_a_request_larger_than_the_limit_still_goes():
     model = Watched()
-    found = run_leaping(outcomes(LimitedModel(model, Throttle(RateLimits(tpm=100))), 2))
+    found = run_in_virtual_time(outcomes(LimitedModel(model, Throttle(RateLimits(tpm=100))), 2))
     assert [each.text for each in found] == ["0", "1"]
 
 
@@ -226,7 +226,7 @@ def test_headers_that_say_that_nothing_is_left_hold_callers_back():
     left = iter([*range(4, -1, -1), *[9] * 5])
     said = {"x-ratelimit-reset-requests": "30s"}
     model = Watched(lambda request: reply(headers={**said, "x-ratelimit-remaining-requests": str(next(left))}))
-    run_leaping(outcomes(LimitedModel(model, Throttle(RateLimits(start=1, most=1))), 10))
+    run_in_virtual_time(outcomes(LimitedModel(model, Throttle(RateLimits(start=1, most=1))), 10))
     assert model.times == [0.0] * 5 + [30.0] * 5
 
 
@@ -239,7 +239,7 @@ def test_no_more_go_at_once_than_headers_say_are_left():
         await outcomes(limited, 1)
         await outcomes(limited, 5)
 
-    run_leaping(main())
+    run_in_virtual_time(main())
     assert model.times == [0.0, 1.0, 1.0, 31.0, 31.0, 31.0]
 
 
@@ -257,20 +257,20 @@ def test_what_is_under_way_is_taken_off_what_headers_say_is_left():
         await outcomes(LimitedModel(model, throttle), 1)
         return len(held)
 
-    run_leaping(main())
+    run_in_virtual_time(main())
     assert model.times == [30.0]
 
 
 def test_what_a_user_allows_goes_before_what_headers_say():
     said = {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "30s"}
     model = Watched(lambda request: reply(headers=said))
-    run_leaping(outcomes(LimitedModel(model, Throttle(RateLimits(start=1, most=1, rpm=600))), 5))
+    run_in_virtual_time(outcomes(LimitedModel(model, Throttle(RateLimits(start=1, most=1, rpm=600))), 5))
     assert model.times[-1] < 1.0
 
 
 def test_an_absurd_count_of_tokens_holds_others_up_for_about_a_minute():
     model = Watched([reply(read=10**9), reply(), reply()])
-    run_leaping(outcomes(LimitedModel(model, Throttle(RateLimits(start=1, most=1, tpm=6_000))), 3))
+    run_in_virtual_time(outcomes(LimitedModel(model, Throttle(RateLimits(start=1, most=1, tpm=6_000))), 3))
     assert 30 < model.times[1] < 90
 
 
@@ -278,20 +278,20 @@ def test_an_absurd_count_of_tokens_holds_others_up_for_about_a_minute():
 def test_an_endpoint_that_takes_no_requests_ends_all_callers_with_one_message(status):
     model = Watched(lambda request: closed(status), seconds=1.0)
     throttle = Throttle(RateLimits(start=4, most=4))
-    found = run_leaping(outcomes(LimitedModel(model, throttle), 1_000))
+    found = run_in_virtual_time(outcomes(LimitedModel(model, throttle), 1_000))
     assert len(model.asked) == 4
     assert {(type(each), str(each)) for each in found} == {(RunStoppedError, f"test: answered {status}.")}
 
 
 def test_the_first_reason_to_close_is_the_one_that_everybody_hears():
     model = Watched([closed(401), closed(404)], seconds=1.0)
-    found = run_leaping(outcomes(LimitedModel(model, Throttle(RateLimits(start=2, most=2))), 5))
+    found = run_in_virtual_time(outcomes(LimitedModel(model, Throttle(RateLimits(start=2, most=2))), 5))
     assert {str(each) for each in found} == {"test: answered 401."}
 
 
 def test_a_wait_that_is_too_long_ends_the_run_with_a_sentence():
     model = Watched([limit(3_600.0)])
-    found = run_leaping(outcomes(LimitedModel(model, Throttle(RateLimits(start=1, most=1))), 3))
+    found = run_in_virtual_time(outcomes(LimitedModel(model, Throttle(RateLimits(start=1, most=1))), 3))
     assert len(model.asked) == 1
     assert {type(each) for each in found} == {RunStoppedError}
     assert "left alone for 3,600 s, longer than the 300 s that a call waits. Go on later with --resume." in str(
@@ -301,7 +301,7 @@ def test_a_wait_that_is_too_long_ends_the_run_with_a_sentence():
 
 def test_an_absurd_wait_is_told_in_words_that_somebody_can_read():
     model = Watched([limit(1e308)])
-    (found,) = run_leaping(outcomes(LimitedModel(model, Throttle(RateLimits(start=1, most=1))), 1))
+    (found,) = run_in_virtual_time(outcomes(LimitedModel(model, Throttle(RateLimits(start=1, most=1))), 1))
     assert "It asks to be left alone for ever, longer than the 300 s" in str(found)
     assert len(str(found)) < 300
 
@@ -309,7 +309,7 @@ def test_an_absurd_wait_is_told_in_words_that_somebody_can_read():
 def test_an_endpoint_that_has_never_answered_ends_the_run_after_a_while():
     model = Watched(lambda request: lost())
     throttle = Throttle(RateLimits(start=2, most=2))
-    found = run_leaping(outcomes(RetryingModel(LimitedModel(model, throttle), chance=chance(3)), 50, workers=2))
+    found = run_in_virtual_time(outcomes(RetryingModel(LimitedModel(model, throttle), chance=chance(3)), 50, workers=2))
     assert {type(each) for each in found} == {ModelCallError, RunStoppedError}
     assert len(model.asked) < 40
     assert "has answered nothing in" in str(found[-1])
@@ -318,7 +318,7 @@ def test_an_endpoint_that_has_never_answered_ends_the_run_after_a_while():
 def test_an_endpoint_that_has_answered_once_is_not_given_up():
     model = Watched(["yes", *[lost()] * 400])
     throttle = Throttle(RateLimits(start=2, most=2))
-    found = run_leaping(outcomes(RetryingModel(LimitedModel(model, throttle), chance=chance(3)), 50, workers=2))
+    found = run_in_virtual_time(outcomes(RetryingModel(LimitedModel(model, throttle), chance=chance(3)), 50, workers=2))
     assert {type(each) for each in found[1:]} == {ModelCallError}
 
 
@@ -333,7 +333,7 @@ def test_an_endpoint_that_has_answered_once_is_not_given_up():
 def test_an_endpoint_that_answers_badly_is_not_silent(error):
     model = Watched(lambda request: error, seconds=1.0)
     throttle = Throttle(RateLimits(start=1, most=1))
-    found = run_leaping(outcomes(RetryingModel(LimitedModel(model, throttle), chance=chance(3)), 40, workers=1))
+    found = run_in_virtual_time(outcomes(RetryingModel(LimitedModel(model, throttle), chance=chance(3)), 40, workers=1))
     assert {type(each) for each in found} == {ModelCallError}
 
 
@@ -349,8 +349,8 @@ def test_a_caller_who_gives_up_does_not_hold_the_others_up():
         await asyncio.wait(calls)
         return [number for number, call in enumerate(calls) if not call.cancelled()]
 
-    assert run_leaping(main()) == [2, 4, 5]
-    assert (throttle.under_way, throttle.waiting) == (0, 0)
+    assert run_in_virtual_time(main()) == [2, 4, 5]
+    assert (throttle.in_flight, throttle.waiting) == (0, 0)
 
 
 def test_a_caller_who_is_cancelled_in_the_moment_of_its_turn_gives_it_back():
@@ -366,8 +366,8 @@ def test_a_caller_who_is_cancelled_in_the_moment_of_its_turn_gives_it_back():
         second.cancel()  # which does not know it yet
         return (await third).text
 
-    assert run_leaping(main()) == "third"
-    assert throttle.under_way == 0
+    assert run_in_virtual_time(main()) == "third"
+    assert throttle.in_flight == 0
 
 
 def test_a_pause_that_begins_while_the_journal_is_told_is_kept_too():
@@ -378,7 +378,7 @@ def test_a_pause_that_begins_while_the_journal_is_told_is_kept_too():
     async def before(request):
         await asyncio.sleep(next(slow, 0.0))
 
-    run_leaping(outcomes(LimitedModel(model, throttle, before), 4))
+    run_in_virtual_time(outcomes(LimitedModel(model, throttle, before), 4))
     assert model.times == [0.0, 11.0, 12.0, 12.0]
     assert [request.messages[0].content for request in model.asked] == ["0", "1", "2", "3"]  # it keeps its turn
 
@@ -389,9 +389,9 @@ def test_what_goes_wrong_before_a_request_goes_out_leaves_no_place_taken():
     async def before(request):
         raise RunStoppedError("the journal is full")
 
-    found = run_leaping(outcomes(LimitedModel(Watched(), throttle, before), 3))
+    found = run_in_virtual_time(outcomes(LimitedModel(Watched(), throttle, before), 3))
     assert {str(each) for each in found} == {"the journal is full"}
-    assert throttle.under_way == 0
+    assert throttle.in_flight == 0
 
 
 def test_one_gate_serves_one_event_loop_after_the_other():
@@ -424,7 +424,7 @@ class Weather(Watched):
     async def __call__(self, request):
         now = clock()
         self.too_early += now < self.quiet_until - 1e-9
-        self.too_many += self.throttle.under_way > self.throttle.room and now != self.told_at
+        self.too_many += self.throttle.in_flight > self.throttle.room and now != self.told_at
         kind, after, seconds = self.steps.pop() if self.steps else (None, None, 0.1)
         await asyncio.sleep(seconds)
         if kind is None:
@@ -447,9 +447,9 @@ class Weather(Watched):
 def test_whatever_the_weather_every_call_ends_and_none_goes_too_early(steps, callers, most, rpm, seed):
     throttle = Throttle(RateLimits(start=1 + most // 2, most=most, rpm=rpm), chance=chance(seed))
     model = Weather(steps, throttle)
-    found = run_leaping(outcomes(RetryingModel(LimitedModel(model, throttle), chance=chance(seed)), callers))
+    found = run_in_virtual_time(outcomes(RetryingModel(LimitedModel(model, throttle), chance=chance(seed)), callers))
     assert (model.too_early, model.too_many) == (0, 0)
-    assert model.under_way == throttle.under_way == throttle.waiting == 0
+    assert model.in_flight == throttle.in_flight == throttle.waiting == 0
     assert None not in found
     assert {type(each) for each in found} <= {type(reply()), ModelCallError}
 
@@ -474,5 +474,5 @@ def test_callers_may_give_up_at_any_moment(callers, steps, most):
                 asyncio.get_running_loop().call_later(patience, tasks[-1].cancel)
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    run_leaping(main())
-    assert (model.too_early, throttle.under_way, throttle.waiting) == (0, 0, 0)
+    run_in_virtual_time(main())
+    assert (model.too_early, throttle.in_flight, throttle.waiting) == (0, 0, 0)

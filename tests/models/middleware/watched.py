@@ -35,7 +35,7 @@ class Watched:
         """Every request, in order."""
         self.times: list[float] = []
         """When each of them came, by the clock of the loop."""
-        self.under_way = 0
+        self.in_flight = 0
         self.most_under_way = 0
         """The highest number of requests that were being answered at the same time."""
         self._script: Iterator[Answer] = iter(() if callable(answer) else tuple(answer))
@@ -44,14 +44,14 @@ class Watched:
         """What the script says. Raises what it says to raise."""
         self.asked.append(request)
         self.times.append(asyncio.get_running_loop().time())
-        self.under_way += 1
-        self.most_under_way = max(self.most_under_way, self.under_way)
+        self.in_flight += 1
+        self.most_under_way = max(self.most_under_way, self.in_flight)
         try:
             answer = self._next(request)
             if self.seconds:
                 await asyncio.sleep(self.seconds)
         finally:
-            self.under_way -= 1
+            self.in_flight -= 1
         if isinstance(answer, Exception):
             raise answer
         reply = Reply(text=answer) if isinstance(answer, str) else answer

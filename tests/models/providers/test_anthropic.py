@@ -14,14 +14,14 @@ from evalmark.models.providers.endpoint import Endpoint
 from evalmark.models.providers.http import HttpClient
 from evalmark.testing.scripted import (
     Cut,
-    Finish,
+    FinishWith,
     HeadersOnly,
+    ModelRefusal,
     NoUsage,
     OddUsage,
     Raw,
-    Refusal,
     Reset,
-    Says,
+    ScriptedReply,
     ScriptedServer,
     Status,
 )
@@ -142,14 +142,14 @@ def test_effort_set_by_the_user_stands_beside_the_schema(server):
     ("answer", "status", "text"),
     [
         pytest.param("", "empty", "", id="nothing said"),
-        pytest.param(Finish("stop_sequence", "a"), "ok", "a", id="a stop sequence is a full end"),
-        pytest.param(Finish("max_tokens", "a"), "truncated", "a", id="the limit of the request"),
-        pytest.param(Finish("model_context_window_exceeded", "a"), "truncated", "a", id="the limit of the model"),
-        pytest.param(Finish("pause_turn", "a"), "truncated", "a", id="a turn that is not over"),
-        pytest.param(Finish("something_new", "a"), "truncated", "a", id="a reason not known yet"),
-        pytest.param(Refusal("No."), "refused", "No.", id="a refusal in words"),
-        pytest.param(Finish("refusal"), "refused", "", id="a refusal without words"),
-        pytest.param(Finish("max_tokens"), "truncated", "", id="all went into thoughts"),
+        pytest.param(FinishWith("stop_sequence", "a"), "ok", "a", id="a stop sequence is a full end"),
+        pytest.param(FinishWith("max_tokens", "a"), "truncated", "a", id="the limit of the request"),
+        pytest.param(FinishWith("model_context_window_exceeded", "a"), "truncated", "a", id="the limit of the model"),
+        pytest.param(FinishWith("pause_turn", "a"), "truncated", "a", id="a turn that is not over"),
+        pytest.param(FinishWith("something_new", "a"), "truncated", "a", id="a reason not known yet"),
+        pytest.param(ModelRefusal("No."), "refused", "No.", id="a refusal in words"),
+        pytest.param(FinishWith("refusal"), "refused", "", id="a refusal without words"),
+        pytest.param(FinishWith("max_tokens"), "truncated", "", id="all went into thoughts"),
     ],
 )
 def test_how_a_reply_ended_is_its_status(server, answer, status, text):
@@ -166,7 +166,9 @@ def test_why_a_model_refused_is_told_where_it_says_nothing_else(server):
 
 
 def test_thoughts_and_tool_calls_are_kept_apart_from_the_text(server):
-    server.answer = [Says(text="It is 4.", reasoning="2 + 2", tool_calls=[("add", '{"a": 2}'), ("odd", "no object")])]
+    server.answer = [
+        ScriptedReply(text="It is 4.", reasoning="2 + 2", tool_calls=[("add", '{"a": 2}'), ("odd", "no object")])
+    ]
     reply = ask(server, HELLO)
     assert (reply.text, reply.reasoning, reply.status) == ("It is 4.", "2 + 2", "ok")
     add, odd = reply.tool_calls

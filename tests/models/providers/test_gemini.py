@@ -14,14 +14,14 @@ from evalmark.models.providers.gemini import GeminiChat, lone_references, read_u
 from evalmark.models.providers.http import HttpClient
 from evalmark.testing.scripted import (
     Cut,
-    Finish,
+    FinishWith,
     HeadersOnly,
+    ModelRefusal,
     NoUsage,
     OddUsage,
     Raw,
-    Refusal,
     Reset,
-    Says,
+    ScriptedReply,
     ScriptedServer,
     Status,
 )
@@ -154,15 +154,15 @@ def test_a_malformed_function_call_is_no_object(server):
     ("answer", "status", "text"),
     [
         pytest.param("", "empty", "", id="nothing said"),
-        pytest.param(Finish("MAX_TOKENS", "a"), "truncated", "a", id="the limit of the request"),
-        pytest.param(Finish("MAX_TOKENS"), "truncated", "", id="all went into thoughts"),
-        pytest.param(Finish("SAFETY"), "filtered", "", id="safety"),
-        pytest.param(Finish("RECITATION", "To be"), "filtered", "To be", id="recitation"),
-        pytest.param(Finish("PROHIBITED_CONTENT"), "filtered", "", id="prohibited"),
-        pytest.param(Finish("SPII"), "filtered", "", id="personal data"),
-        pytest.param(Finish("OTHER", "a"), "truncated", "a", id="no reason given"),
-        pytest.param(Finish("OTHER"), "empty", "", id="no reason and no text"),
-        pytest.param(Refusal("blocked"), "filtered", "blocked", id="a prompt that is blocked"),
+        pytest.param(FinishWith("MAX_TOKENS", "a"), "truncated", "a", id="the limit of the request"),
+        pytest.param(FinishWith("MAX_TOKENS"), "truncated", "", id="all went into thoughts"),
+        pytest.param(FinishWith("SAFETY"), "filtered", "", id="safety"),
+        pytest.param(FinishWith("RECITATION", "To be"), "filtered", "To be", id="recitation"),
+        pytest.param(FinishWith("PROHIBITED_CONTENT"), "filtered", "", id="prohibited"),
+        pytest.param(FinishWith("SPII"), "filtered", "", id="personal data"),
+        pytest.param(FinishWith("OTHER", "a"), "truncated", "a", id="no reason given"),
+        pytest.param(FinishWith("OTHER"), "empty", "", id="no reason and no text"),
+        pytest.param(ModelRefusal("blocked"), "filtered", "blocked", id="a prompt that is blocked"),
     ],
 )
 def test_how_a_reply_ended_is_its_status(server, answer, status, text):
@@ -172,7 +172,7 @@ def test_how_a_reply_ended_is_its_status(server, answer, status, text):
 
 
 def test_thoughts_and_function_calls_are_kept_apart_from_the_text(server):
-    server.answer = [Says(text="It is 4.", reasoning="2 + 2", tool_calls=[("add", '{"a": 2}')])]
+    server.answer = [ScriptedReply(text="It is 4.", reasoning="2 + 2", tool_calls=[("add", '{"a": 2}')])]
     reply = ask(server, HELLO)
     assert (reply.text, reply.reasoning, reply.status) == ("It is 4.", "2 + 2", "ok")
     assert reply.tool_calls == (ToolCall(name="add", arguments={"a": 2}),)
@@ -180,7 +180,7 @@ def test_thoughts_and_function_calls_are_kept_apart_from_the_text(server):
 
 
 def test_probabilities_come_where_they_are_asked_for(server):
-    server.answer = lambda said: Says(text="A", tokens=[("A", -0.2, [("A", -0.2), ("B", -1.8), ("C", -4.0)])])
+    server.answer = lambda said: ScriptedReply(text="A", tokens=[("A", -0.2, [("A", -0.2), ("B", -1.8), ("C", -4.0)])])
     plain, two, many = ask(server, HELLO, *(Request(messages=HELLO.messages, logprobs=count) for count in (2, 99)))
     assert plain.tokens == ()
     assert two.tokens == (Token("A", -0.2, (("A", -0.2), ("B", -1.8))),)

@@ -12,7 +12,7 @@ from evalmark.errors import ConfigError, ModelCallError
 from evalmark.models.providers.chat_models import open_chat
 from evalmark.models.providers.http import HttpClient
 from evalmark.models.providers.request_body import messages_text
-from evalmark.testing.scripted import Finish, NoUsage, OddUsage, Refusal, Says, ScriptedServer, Status
+from evalmark.testing.scripted import FinishWith, ModelRefusal, NoUsage, OddUsage, ScriptedReply, ScriptedServer, Status
 
 from .wild import CHAT, KEY, answer_to, call, completion, failed, heard, http, replied, request, wild
 
@@ -238,14 +238,14 @@ def test_a_reply_holds_all_that_the_server_said():
 @pytest.mark.parametrize(
     ("answer", "status", "text", "reasoning"),
     [
-        pytest.param(Finish("length", "half"), "truncated", "half", "", id="cut by the length limit"),
-        pytest.param(Finish("length", ""), "truncated", "", "", id="all of it reasoning, and cut"),
-        pytest.param(Finish("content_filter", "ha"), "filtered", "ha", "", id="filtered"),
-        pytest.param(Refusal("No."), "refused", "No.", "", id="refused"),
-        pytest.param(Says(), "empty", "", "", id="empty"),
-        pytest.param(Says(reasoning="Hm."), "empty", "", "Hm.", id="only reasoning"),
-        pytest.param(Says(text="Yes", reasoning="Hm."), "ok", "Yes", "Hm.", id="reasoning and an answer"),
-        pytest.param(Says(tool_calls=[("go", "{}")]), "ok", "", "", id="a tool call"),
+        pytest.param(FinishWith("length", "half"), "truncated", "half", "", id="cut by the length limit"),
+        pytest.param(FinishWith("length", ""), "truncated", "", "", id="all of it reasoning, and cut"),
+        pytest.param(FinishWith("content_filter", "ha"), "filtered", "ha", "", id="filtered"),
+        pytest.param(ModelRefusal("No."), "refused", "No.", "", id="refused"),
+        pytest.param(ScriptedReply(), "empty", "", "", id="empty"),
+        pytest.param(ScriptedReply(reasoning="Hm."), "empty", "", "Hm.", id="only reasoning"),
+        pytest.param(ScriptedReply(text="Yes", reasoning="Hm."), "ok", "Yes", "Hm.", id="reasoning and an answer"),
+        pytest.param(ScriptedReply(tool_calls=[("go", "{}")]), "ok", "", "", id="a tool call"),
     ],
 )
 def test_how_a_reply_ended_is_its_status(answer, status, text, reasoning):
@@ -288,7 +288,7 @@ def test_odd_messages_are_read_as_far_as_they_go(message, text, status):
 
 def test_tool_calls_are_read_and_bad_arguments_are_kept():
     calls = [("go", '{"to": "north", "n": 1}'), ("stop", ""), ("bad", "{"), ("list", "[1]"), ("twice", '{"a":1,"a":2}')]
-    with ScriptedServer([Says(tool_calls=calls)]) as server:
+    with ScriptedServer([ScriptedReply(tool_calls=calls)]) as server:
         found = replied(server.url).tool_calls
     assert found[:2] == (ToolCall(name="go", arguments={"to": "north", "n": 1}), ToolCall(name="stop"))
     assert [call.error for call in found[2:]] == [

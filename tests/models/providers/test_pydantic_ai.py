@@ -15,13 +15,13 @@ from evalmark.models.providers.http import HttpClient
 from evalmark.models.providers.pydantic_ai import PydanticAIChat
 from evalmark.testing.scripted import (
     Cut,
-    Finish,
+    FinishWith,
     HeadersOnly,
+    ModelRefusal,
     NoUsage,
     Raw,
-    Refusal,
     Reset,
-    Says,
+    ScriptedReply,
     ScriptedServer,
     Status,
 )
@@ -239,7 +239,12 @@ def test_over_the_wire_errors_say_what_they_mean_for_other_calls(server, answer,
 
 
 def test_over_the_wire_replies_of_all_kinds_are_read(server):
-    server.answer = [Refusal("No."), Finish("length", "ab"), NoUsage("x"), Says(text="y", reasoning="hm")]
+    server.answer = [
+        ModelRefusal("No."),
+        FinishWith("length", "ab"),
+        NoUsage("x"),
+        ScriptedReply(text="y", reasoning="hm"),
+    ]
     refused, cut, unknown, thought = ask(HELLO, HELLO, HELLO, HELLO)
     assert (refused.status, refused.text) == ("refused", "No.")
     assert (cut.status, cut.text) == ("truncated", "ab")

@@ -16,7 +16,7 @@ from evalmark.models.providers.structured import (
     is_strict,
     with_schema_instruction,
 )
-from evalmark.testing.scripted import Raw, Says, ScriptedServer, Status
+from evalmark.testing.scripted import Raw, ScriptedReply, ScriptedServer, Status
 
 from .wild import CHAT, completion, failed, replied, request
 
@@ -105,12 +105,12 @@ def test_data_is_the_object_only_where_the_text_is_exactly_one(text, data):
 @pytest.mark.parametrize(
     ("said", "data", "text"),
     [
-        pytest.param(Says(tool_calls=[("answer", '{"score": 4}')]), {"score": 4}, "", id="a call"),
-        pytest.param(Says(tool_calls=[("answer", "{}")]), {}, "", id="an empty call"),
-        pytest.param(Says(tool_calls=[("answer", "{")]), None, "{", id="a call that is cut"),
-        pytest.param(Says(text="four"), None, "four", id="prose"),
-        pytest.param(Says(text='{"score": 4}'), {"score": 4}, '{"score": 4}', id="the object as text"),
-        pytest.param(Says(tool_calls=[("other", "{}"), ("answer", '{"score": 4}')]), {"score": 4}, "", id="another call first"),
+        pytest.param(ScriptedReply(tool_calls=[("answer", '{"score": 4}')]), {"score": 4}, "", id="a call"),
+        pytest.param(ScriptedReply(tool_calls=[("answer", "{}")]), {}, "", id="an empty call"),
+        pytest.param(ScriptedReply(tool_calls=[("answer", "{")]), None, "{", id="a call that is cut"),
+        pytest.param(ScriptedReply(text="four"), None, "four", id="prose"),
+        pytest.param(ScriptedReply(text='{"score": 4}'), {"score": 4}, '{"score": 4}', id="the object as text"),
+        pytest.param(ScriptedReply(tool_calls=[("other", "{}"), ("answer", '{"score": 4}')]), {"score": 4}, "", id="another call first"),
     ],
 )  # fmt: skip
 def test_a_forced_call_gives_its_arguments(said, data, text):

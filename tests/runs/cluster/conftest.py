@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from evalmark.testing.scripted import Said, ScriptedServer
+from evalmark.testing.scripted import ScriptedRequest, ScriptedServer
 
 KEY = "sk-" + "not-a-real-one"
 ALONE = {
@@ -33,7 +33,7 @@ def ray_env() -> Iterator[dict[str, str]]:
             os.environ[name] = value
 
 
-def answered(said: Said) -> str:
+def answered(said: ScriptedRequest) -> str:
     """What a judge says; from all others, what they were asked."""
     if "judge" in said.model:
         return json.dumps({"reason": f"{said.model} thinks so", "score": 4})

@@ -17,11 +17,11 @@ from evalmark.runs.cluster.services import SharedServices
 from evalmark.runs.engine.pipeline import AnsweredTrial, AnsweredTurn, Conversation, Limits, Work, run_trials
 from evalmark.runs.planning.chat_models import ModelProvider
 from evalmark.runs.planning.models import ModelGateway, Models
-from evalmark.testing.call_logs import MemoryCallLog, MemoryToolLog
 from evalmark.testing.chat import ScriptedModel
-from evalmark.testing.crew import LocalCrew
-from evalmark.testing.leaping import run_leaping
-from evalmark.testing.sinks import MemorySink
+from evalmark.testing.memory import MemoryCallLog, MemorySink, MemoryToolLog
+from evalmark.testing.virtual_time import run_in_virtual_time
+
+from .local_workers import LocalCrew
 
 LIMITS = Limits(jobs=4, window=16)
 SETTINGS = Settings(jobs=4)
@@ -222,13 +222,13 @@ class World:
         return Counter(request.messages[-1].content for request in self.model.asked)
 
 
-def here(story, run=run_leaping, **more):
+def here(story, run=run_in_virtual_time, **more):
     world = World(story, **more)
     run(world.here())
     return world
 
 
-def elsewhere(story, run=run_leaping, sink=None, stop=None, watch=None, **crew):
+def elsewhere(story, run=run_in_virtual_time, sink=None, stop=None, watch=None, **crew):
     world = World(story, sink, stop=stop, watch=watch)
     run(world.elsewhere(**crew))
     return world

@@ -22,7 +22,7 @@ from evalmark.runs.cluster.messages import (
     WorkerOnlyError,
 )
 from evalmark.testing.chat import ScriptedModel
-from evalmark.testing.leaping import run_leaping
+from evalmark.testing.virtual_time import run_in_virtual_time
 
 REQUEST = with_key(Request(messages=(Turn(role="user", content="?"),)), "testing:scripted/model")
 BUSY = ModelCallError("busy", fault="transient")
@@ -55,7 +55,7 @@ class Desk:
 def asked(*answers, replies=("yes",)):
     """What comes of one request when the desk answers so, and what the desk has heard."""
     desk, model = Desk(*answers), ScriptedModel(list(replies))
-    return run_leaping(desk.during(desk.post.ask(model, REQUEST))), desk.heard, len(model.asked)
+    return run_in_virtual_time(desk.during(desk.post.ask(model, REQUEST))), desk.heard, len(model.asked)
 
 
 def test_it_rings_once_for_all_that_is_to_be_fetched():
@@ -107,7 +107,7 @@ class UnprintableError(Exception):
 def test_an_error_without_a_text_is_told_all_the_same():
     desk, model = Desk([SendNow(1)], [TicketResult(1, WorkerOnlyError("?"))]), ScriptedModel([UnprintableError()])
     with pytest.raises(UnprintableError):
-        run_leaping(desk.during(desk.post.ask(model, REQUEST)))
+        run_in_virtual_time(desk.during(desk.post.ask(model, REQUEST)))
     assert str(desk.heard[1].said) == "UnprintableError: (its text cannot be shown)"
 
 
@@ -119,7 +119,7 @@ def test_who_gives_up_a_request_tells_the_desk(answers):
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(desk.post.ask(ScriptedModel(["late"], seconds=60), REQUEST), 1)
 
-    run_leaping(desk.during(given_up()))
+    run_in_virtual_time(desk.during(given_up()))
     desk.heard += desk.post.fetch()
     assert desk.heard[-1] == TicketCancelled(1)
     desk.post.take(TicketResult(1, Reply(text="too late")))  # nobody waits, and nothing happens
@@ -140,7 +140,7 @@ def test_waiting_for_the_desk_counts_as_waiting_and_being_answered_does_not():
         desk.post.take(TicketResult(1, ReplyDelta({})))
         await task
 
-    run_leaping(story())
+    run_in_virtual_time(story())
     assert uses.waited() == pytest.approx(8)
 
 
@@ -150,7 +150,7 @@ def test_wishes_are_answered_by_their_tickets_in_any_order():
     async def both():
         return await asyncio.gather(desk.post.wants("find", "a"), desk.post.wants("find", "b"))
 
-    assert run_leaping(desk.during(both())) == ["first", "second"]
+    assert run_in_virtual_time(desk.during(both())) == ["first", "second"]
     assert desk.heard == [ServiceRequested(1, "find", ("a",)), ServiceRequested(2, "find", ("b",))]
 
 
@@ -185,7 +185,7 @@ def test_who_brings_more_than_may_wait_goes_on_when_it_is_fetched():
         post.fetch()
         await waiting
 
-    run_leaping(story())
+    run_in_virtual_time(story())
 
 
 def test_nothing_is_lost_when_who_waited_for_room_is_gone():
@@ -198,7 +198,7 @@ def test_nothing_is_lost_when_who_waited_for_room_is_gone():
         await asyncio.sleep(1)
         return post.fetch()
 
-    assert run_leaping(story()) == [TicketCancelled(1)]
+    assert run_in_virtual_time(story()) == [TicketCancelled(1)]
 
 
 def test_many_threads_may_send_at_the_same_time():

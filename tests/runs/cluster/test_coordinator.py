@@ -9,10 +9,23 @@ from evalmark import Output, Score
 from evalmark.core.settings import Settings
 from evalmark.core.values.call import Reply
 from evalmark.errors import RunStoppedError, StoreFullError
-from evalmark.testing.sinks import MemorySink
+from evalmark.testing.memory import MemorySink
 from evalmark.tools import replayed
 
-from .stories import LIMITS, STORIES, Is, Story, Upper, asking, elsewhere, flaky, here, plain, run_leaping, trials
+from .stories import (
+    LIMITS,
+    STORIES,
+    Is,
+    Story,
+    Upper,
+    asking,
+    elsewhere,
+    flaky,
+    here,
+    plain,
+    run_in_virtual_time,
+    trials,
+)
 
 
 @pytest.mark.parametrize("size", [1, 3])
@@ -24,7 +37,7 @@ def test_the_same_results_here_and_elsewhere(story, size):
     other = elsewhere(story, size=size)
     assert other.found == one.found
     assert other.sent == one.sent
-    assert other.call_log.under_way == set()
+    assert other.call_log.in_flight == set()
     assert other.door.meter.spending() == one.door.meter.spending()
     assert (other.outcome.recorded, other.outcome.stopped) == (one.outcome.recorded, one.outcome.stopped)
     assert other.outcome.notes == ()
@@ -157,7 +170,7 @@ def timed(work):
         await work
         timed.took = asyncio.get_running_loop().time()
 
-    return run_leaping(story())
+    return run_in_virtual_time(story())
 
 
 def test_a_stop_after_the_last_result_leaves_nothing_out():

@@ -25,10 +25,24 @@ from evalmark.runs.cluster.messages import (
     WorkerDone,
 )
 from evalmark.runs.cluster.worker_pool import NoWorkersError, WorkerLostError
-from evalmark.testing.crew import LocalCrew
-from evalmark.testing.sinks import MemorySink
+from evalmark.testing.memory import MemorySink
 
-from .stories import LIMITS, STORIES, Is, Story, Upper, asking, elsewhere, here, place, plain, run_leaping, talk, trials
+from .local_workers import LocalCrew
+from .stories import (
+    LIMITS,
+    STORIES,
+    Is,
+    Story,
+    Upper,
+    asking,
+    elsewhere,
+    here,
+    place,
+    plain,
+    run_in_virtual_time,
+    talk,
+    trials,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -149,7 +163,12 @@ def test_a_run_without_a_hand_can_be_stopped():
         await work
 
     world = elsewhere(
-        STORIES["functions"], run=lambda work: run_leaping(story(work)), kind=Nobody, size=2, refused={0, 1}, stop=stop
+        STORIES["functions"],
+        run=lambda work: run_in_virtual_time(story(work)),
+        kind=Nobody,
+        size=2,
+        refused={0, 1},
+        stop=stop,
     )
     assert world.outcome.stopped
     assert world.found == []
@@ -230,7 +249,7 @@ def test_a_reply_that_has_reached_the_desk_is_not_paid_for_again():
     assert [type(message) for message in PLAYED[-1].heard[:2]] == [Assign, SendNow]
     assert world.sent == {"x1": 1, "x2": 1}
     assert [result.output.value for result in world.found] == ["echo x0", "echo x1", "echo x2"]
-    assert world.call_log.under_way == set()
+    assert world.call_log.in_flight == set()
 
 
 def test_a_reply_that_came_and_that_nobody_waits_for_any_more_is_kept():
@@ -286,7 +305,7 @@ def test_a_hand_that_does_not_hear_of_a_stop_is_left_behind():
 
     world = elsewhere(
         Story(trials=lambda: trials(9), work=plain(), limits=limits),
-        run=lambda work: run_leaping(story(work)),
+        run=lambda work: run_in_virtual_time(story(work)),
         kind=Strange,
         size=1,
         stop=stop,
@@ -331,7 +350,7 @@ def test_whatever_the_weather_a_run_ends_and_records_nothing_twice(name, size, u
     try:
         world = elsewhere(
             replace(STORIES[name], limits=replace(LIMITS, window=8, batch=4)),
-            run=lambda work: run_leaping(story(work)),
+            run=lambda work: run_in_virtual_time(story(work)),
             sink=sink,
             stop=stop,
             size=size,

@@ -19,8 +19,8 @@ from evalmark.runs.cluster.payload import EmbedderSpec, Payload, embedder_spec
 from evalmark.runs.cluster.ray_actors import EmbeddingActor
 from evalmark.runs.cluster.remote_calls import CallProxy, RemoteCall
 from evalmark.runs.planning.models import ModelGateway
-from evalmark.testing.call_logs import MemoryCallLog
 from evalmark.testing.embedders import HashEmbedder
+from evalmark.testing.memory import MemoryCallLog
 
 from .stories import NotHere, OneModel
 

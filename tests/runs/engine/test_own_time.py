@@ -21,8 +21,8 @@ from evalmark.runs.engine.pipeline import Limits, Work, run_trials
 from evalmark.runs.targets import model
 from evalmark.runs.targets.function import as_target
 from evalmark.runs.targets.model import ModelTarget
-from evalmark.testing.leaping import run_leaping
-from evalmark.testing.sinks import MemorySink
+from evalmark.testing.memory import MemorySink
+from evalmark.testing.virtual_time import run_in_virtual_time
 from tests.models.middleware.asking import chance, limit
 
 
@@ -212,7 +212,7 @@ def test_a_models_seconds_are_those_of_the_attempt_that_succeeded(monkeypatch):
         target = ModelTarget(model=retried)
         return await target(Case(id="1", input="?"))
 
-    output = run_leaping(main())
+    output = run_in_virtual_time(main())
     assert output.seconds == 5.0
     assert output.waited == pytest.approx(30.0)  # two attempts of 5 s, two pauses of 10 s
 
@@ -235,6 +235,6 @@ def test_a_model_that_fails_tells_its_last_attempt():
         await run_trials(work)
         return sink.results[0].output
 
-    output = run_leaping(main())
+    output = run_in_virtual_time(main())
     assert output.error
     assert output.seconds == limit().attempts[-1].seconds

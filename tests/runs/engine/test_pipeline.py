@@ -21,8 +21,8 @@ from evalmark.runs.engine.pipeline import (
     Work,
     run_trials,
 )
-from evalmark.testing.leaping import run_leaping
-from evalmark.testing.sinks import MemorySink
+from evalmark.testing.memory import MemorySink
+from evalmark.testing.virtual_time import run_in_virtual_time
 
 
 @dataclass(frozen=True)
@@ -440,7 +440,7 @@ def test_a_time_limit_counts_the_work_and_not_the_waiting(seconds, status):
 
     sink = MemorySink()
     work = Work(trials=trials(1), targets={"": UPPER}, scorers=[Waits()], sink=sink)
-    run_leaping(run_trials(work, Limits(timeout=30)))
+    run_in_virtual_time(run_trials(work, Limits(timeout=30)))
     assert [s.status for r in sink.results for s in r.scores] == [status]
 
 

@@ -11,7 +11,7 @@ from evalmark.judges import Criteria
 from evalmark.quality import Guard, improve_answer, improve_answer_async
 from evalmark.scorers import AnswerHallucination
 from evalmark.scoring.binding.bound_scorer import as_scorer
-from evalmark.testing.scripted import Finish, Refusal, ScriptedServer, Status
+from evalmark.testing.scripted import FinishWith, ModelRefusal, ScriptedServer, Status
 
 QUESTION, POOR, GOOD = "Who built the bridge?", "Ida Holm.", "Ida Holm [1]."
 CONTEXTS = ["Ida Holm built the bridge."]
@@ -43,8 +43,8 @@ def test_a_named_model_writes_the_better_answer(server):
     [
         pytest.param(Status(500), id="a broken server"),
         pytest.param(Status(429, {"retry-after": "86400"}), id="one that is busy until tomorrow"),
-        pytest.param(Refusal("No."), id="a refusal"),
-        pytest.param(Finish("length", GOOD), id="an answer that is cut off"),
+        pytest.param(ModelRefusal("No."), id="a refusal"),
+        pytest.param(FinishWith("length", GOOD), id="an answer that is cut off"),
     ],
 )
 def test_without_a_reply_to_rely_on_the_old_answer_is_kept(server, answer):

@@ -15,8 +15,8 @@ from evalmark.runs.engine.pipeline import Work
 from evalmark.runs.isolation.engine import open_engine
 from evalmark.runs.targets.function import as_target
 from evalmark.store import open_store
+from evalmark.testing.memory import MemorySink
 from evalmark.testing.scripted import ScriptedServer
-from evalmark.testing.sinks import MemorySink
 
 pytestmark = pytest.mark.slow
 
@@ -463,7 +463,7 @@ import asyncio, os
 from evalmark.runs.engine.pipeline import Conversation, Limits, Work
 from evalmark.runs.isolation.engine import opened
 from evalmark.runs.targets.function import as_target
-from evalmark.testing.sinks import MemorySink
+from evalmark.testing.memory import MemorySink
 from evalmark import Case
 from evalmark.core.values.score import Trial
 

@@ -9,7 +9,7 @@ from evalmark import Case
 from evalmark.core.values.score import Trial
 from evalmark.runs.engine.pipeline import Conversation, Work, run_trials
 from evalmark.runs.targets.function import as_target
-from evalmark.testing.sinks import MemorySink
+from evalmark.testing.memory import MemorySink
 
 
 class Tutor:

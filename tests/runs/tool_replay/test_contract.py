@@ -6,7 +6,7 @@ import pytest
 
 from evalmark.errors import DamagedRecordingError, StoreFullError
 from evalmark.runs.execution.run_store import MemoryRunStore
-from evalmark.testing.call_logs import MemoryToolLog
+from evalmark.testing.memory import MemoryToolLog
 
 from .journal_contract import ToolJournalContract, recording
 

@@ -10,8 +10,7 @@ from evalmark.core.context.tool_replay import ToolReplay
 from evalmark.core.values.score import Trial
 from evalmark.errors import StoreError
 from evalmark.runs.engine.pipeline import AnsweredTurn, Conversation, Limits, Work, run_trials
-from evalmark.testing.call_logs import MemoryToolLog
-from evalmark.testing.sinks import MemorySink
+from evalmark.testing.memory import MemorySink, MemoryToolLog
 from evalmark.tools import replayed
 
 made: list[str] = []

@@ -11,7 +11,7 @@ from typing import get_type_hints
 import pytest
 
 from evalmark.errors import ConfigError, NotRecordedError, RunStoppedError, ToolError
-from evalmark.testing.call_logs import MemoryToolLog
+from evalmark.testing.memory import MemoryToolLog
 from evalmark.tools import replayed
 
 from .trials import Agent

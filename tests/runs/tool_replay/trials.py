@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 
 from evalmark.core.context.tool_replay import ToolMode, ToolReplay, TrialTools
 from evalmark.core.context.trial_context import TrialContext, trial_context
-from evalmark.testing.call_logs import MemoryToolLog
+from evalmark.testing.memory import MemoryToolLog
 
 
 class Agent:

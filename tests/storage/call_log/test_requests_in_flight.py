@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from evalmark.errors import StoreError, StoreFullError
 from evalmark.storage.call_log.requests_in_flight import RequestsInFlight, RunPass, interrupted, notes_path, take_over
 from evalmark.store import open_store
-from evalmark.testing.crash import Disk
+from evalmark.testing.failing_disk import FailingDisk
 from tests.conftest import ROOT
 from tests.storage.store import sample
 
@@ -287,7 +287,7 @@ def test_a_note_that_finds_no_room_stops_the_request(path):
 
 def test_a_note_costs_one_write_and_no_change_of_the_store(store, path):
     send(store, key(0))
-    with Disk(path.parent) as disk:
+    with FailingDisk(path.parent) as disk:
         send(store, *map(key, range(1, 50)))
     assert disk.changes == 0
     assert len(notes_path(path, FIRST).read_text(encoding="ascii").splitlines()) == 51

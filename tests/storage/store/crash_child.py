@@ -22,7 +22,7 @@ import sample
 from evalmark.storage.database.schema import STEPS
 from evalmark.storage.database.sqlite import open_writable_file
 from evalmark.store import open_store
-from evalmark.testing.crash import Disk
+from evalmark.testing.failing_disk import FailingDisk
 from tests.storage.call_log import calls
 
 BATCH = 3
@@ -230,7 +230,7 @@ def child(job: dict, out: int) -> None:
         os.write(out, json.dumps({what: value}).encode() + b"\n")
 
     folder = Path(job["folder"])
-    with Disk(folder, at=job["at"], how=job["how"]) as disk:
+    with FailingDisk(folder, at=job["at"], how=job["how"]) as disk:
         try:
             JOBS[job["job"]](folder / ".evalmark" / "evalmark.db", say)
         except Exception as error:  # noqa: BLE001  told to the test

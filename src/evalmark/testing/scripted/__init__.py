@@ -1,48 +1,52 @@
-"""A local server that speaks the wire formats of model providers and misbehaves on script."""
+"""A local server that speaks the wire formats of model providers and fails in scripted ways.
+
+It is for tests of code that calls OpenAI, Azure, Anthropic or Gemini: it checks that requests are as the provider documents
+them, and replies with what the test says.
+"""
 
 from typing import TYPE_CHECKING
 
 from evalmark.core.lazy import deferred
 
 if TYPE_CHECKING:
-    from .misbehave import (
-        Answer,
+    from .requests import ScriptedRequest
+    from .responses import (
         Cut,
         Delay,
         Endless,
-        Finish,
+        FinishWith,
         HeadersOnly,
         Huge,
-        Misbehave,
+        Misbehavior,
+        ModelRefusal,
         NoUsage,
         OddUsage,
         Raw,
-        Refusal,
         Reset,
-        Says,
+        ScriptedReply,
+        ScriptedResponse,
         Slow,
         Status,
         Unsupported,
     )
-    from .said import Said
     from .server import ScriptedServer
 
 __all__ = [
-    "Answer",
     "Cut",
     "Delay",
     "Endless",
-    "Finish",
+    "FinishWith",
     "HeadersOnly",
     "Huge",
-    "Misbehave",
+    "Misbehavior",
+    "ModelRefusal",
     "NoUsage",
     "OddUsage",
     "Raw",
-    "Refusal",
     "Reset",
-    "Said",
-    "Says",
+    "ScriptedReply",
+    "ScriptedRequest",
+    "ScriptedResponse",
     "ScriptedServer",
     "Slow",
     "Status",
@@ -52,8 +56,8 @@ __all__ = [
 __getattr__ = deferred(
     __name__,
     {
-        **dict.fromkeys(__all__, f"{__name__}.misbehave"),
-        "Said": f"{__name__}.said",
+        **dict.fromkeys(__all__, f"{__name__}.responses"),
+        "ScriptedRequest": f"{__name__}.requests",
         "ScriptedServer": f"{__name__}.server",
     },
 )

@@ -5,18 +5,18 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from .misbehave import FITTING, Says
-from .said import (
-    Received,
-    Said,
+from .requests import (
+    RawRequest,
+    ScriptedRequest,
     WrongRequestError,
     check_key,
     check_known,
     check_number,
-    circumstances,
-    count,
+    count_tokens,
+    request_details,
     sub_schemas,
 )
+from .responses import COUNTED_USAGE, ScriptedReply
 
 VERSIONS = frozenset({"2023-01-01", "2023-06-01"})
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
@@ -52,7 +52,7 @@ KINDS = {
 }
 
 
-def read_message(received: Received) -> Said:
+def read_message(received: RawRequest) -> ScriptedRequest:
     """The message that is asked for.
 
     Raises:
@@ -76,7 +76,7 @@ def read_message(received: Received) -> Said:
     schema, form, tool = _wanted(body)
     if form == "schema" and messages[-1][0] == "assistant":
         raise WrongRequestError("messages: prefilling the answer cannot be combined with output_config.format")
-    return Said(
+    return ScriptedRequest(
         provider="anthropic",
         model=model,
         messages=(*(("system", text) for text in system), *messages),
@@ -84,7 +84,7 @@ def read_message(received: Received) -> Said:
         form=form,
         tool=tool,
         settings={name: value for name, value in body.items() if name not in NOT_SETTINGS},
-        **circumstances(received),
+        **request_details(received),
     )
 
 
@@ -227,7 +227,7 @@ def _schema_fault(part: Mapping[str, Any]) -> str:
     return f"'{refused[0]}' is not supported" if refused else ""
 
 
-def write_message(said: Said, says: Says) -> dict[str, Any]:
+def write_message(said: ScriptedRequest, says: ScriptedReply) -> dict[str, Any]:
     """The reply as Anthropic sends it."""
     content: list[dict[str, Any]] = []
     if says.reasoning:
@@ -257,14 +257,14 @@ def _input(arguments: str) -> Any:
         return arguments
 
 
-def _usage(said: Said, says: Says) -> Mapping[str, Any]:
-    if says.usage is not FITTING and says.usage is not None:
+def _usage(said: ScriptedRequest, says: ScriptedReply) -> Mapping[str, Any]:
+    if says.usage is not COUNTED_USAGE and says.usage is not None:
         return says.usage
     return {
-        "input_tokens": count([text for _, text in said.messages]),
+        "input_tokens": count_tokens([text for _, text in said.messages]),
         "cache_creation_input_tokens": 0,
         "cache_read_input_tokens": 0,
-        "output_tokens": count([says.text, says.refusal, *(arguments for _, arguments in says.tool_calls)]),
+        "output_tokens": count_tokens([says.text, says.refusal, *(arguments for _, arguments in says.tool_calls)]),
         "service_tier": "standard",
     }
 
@@ -285,6 +285,6 @@ def unsupported(what: str, model: str) -> WrongRequestError:
     return WrongRequestError(sentences.get(what, f"{what}: Extra inputs are not permitted"))
 
 
-def asks_for(said: Said, what: str, body: Mapping[str, Any]) -> bool:
+def asks_for(said: ScriptedRequest, what: str, body: Mapping[str, Any]) -> bool:
     """Whether the request makes use of that part."""
     return what in body if what != "response_format" else said.form == "schema"

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from aiohttp import web
 
-from .misbehave import Cut, Endless, HeadersOnly, Reset, Slow
+from .responses import Cut, Endless, HeadersOnly, Reset, Slow
 
 PER_SECOND = 50
 """How many pieces a slow reply is sent in each second."""

@@ -5,18 +5,18 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .misbehave import FITTING, Says
-from .said import (
-    Received,
-    Said,
+from .requests import (
+    RawRequest,
+    ScriptedRequest,
     WrongRequestError,
     check_key,
     check_known,
     check_number,
-    circumstances,
-    count,
+    count_tokens,
+    request_details,
     sub_schemas,
 )
+from .responses import COUNTED_USAGE, ScriptedReply
 
 UNKNOWN = 'Invalid JSON payload received. Unknown name "{name}": Cannot find field.'
 KNOWN = frozenset(
@@ -63,7 +63,7 @@ STATUSES = {
 MOST_TEXTS = 100
 
 
-def read_chat(received: Received) -> Said:
+def read_chat(received: RawRequest) -> ScriptedRequest:
     """The content that is asked for.
 
     Raises:
@@ -81,7 +81,7 @@ def read_chat(received: Received) -> Said:
     system = (
         [("system", _content(body["systemInstruction"], "systemInstruction")[1])] if "systemInstruction" in body else []
     )
-    return Said(
+    return ScriptedRequest(
         provider="gemini",
         model=received.names["model"],
         messages=(*system, *messages),
@@ -91,11 +91,11 @@ def read_chat(received: Received) -> Said:
         settings={
             name: value for name, value in config.items() if name not in ("responseSchema", "responseJsonSchema")
         },
-        **circumstances(received),
+        **request_details(received),
     )
 
 
-def read_embeddings(received: Received) -> Said:
+def read_embeddings(received: RawRequest) -> ScriptedRequest:
     """The texts whose vectors are asked for, one or several.
 
     Raises:
@@ -114,18 +114,18 @@ def read_embeddings(received: Received) -> Said:
         if one.get("model", f"models/{model}" if single else None) != f"models/{model}":
             raise WrongRequestError("* BatchEmbedContentsRequest.requests.model: has to name the model of the address")
     rest = {name: value for name, value in asked[0].items() if name not in ("model", "content")}
-    return Said(
+    return ScriptedRequest(
         provider="gemini",
         kind="embeddings",
         model=model,
         messages=tuple(("input", _content(one.get("content"), "content")[1]) for one in asked),
         settings=rest,
         tool="one" if single else "",
-        **circumstances(received),
+        **request_details(received),
     )
 
 
-def _check_entrance(received: Received) -> None:
+def _check_entrance(received: RawRequest) -> None:
     if "key" in received.query:
         raise WrongRequestError("The key stands in the address, where logs keep it. Send the header x-goog-api-key.")
     if not (given := received.headers.get("x-goog-api-key")):
@@ -220,7 +220,7 @@ def _check_openapi(schema: Any) -> None:
             raise WrongRequestError(f"Proto field is not repeating, cannot start list: type at {place!r}")
 
 
-def write_chat(said: Said, says: Says) -> dict[str, Any]:
+def write_chat(said: ScriptedRequest, says: ScriptedReply) -> dict[str, Any]:
     """The reply as Gemini sends it; a refusal is a blocked prompt."""
     reply: dict[str, Any] = {"modelVersion": says.model or said.model, "responseId": f"scripted-{said.number}"}
     if says.refusal:
@@ -230,7 +230,7 @@ def write_chat(said: Said, says: Says) -> dict[str, Any]:
     return reply if says.usage is None else {**reply, "usageMetadata": _usage(said, says)}
 
 
-def _candidate(said: Said, says: Says) -> dict[str, Any]:
+def _candidate(said: ScriptedRequest, says: ScriptedReply) -> dict[str, Any]:
     parts: list[dict[str, Any]] = [{"text": says.reasoning, "thought": True}] if says.reasoning else []
     if says.text:
         parts.append({"text": says.text})
@@ -254,7 +254,7 @@ def _arguments(text: str) -> Any:
     return found if isinstance(found, dict) else None
 
 
-def _logprobs(said: Said, says: Says) -> dict[str, Any]:
+def _logprobs(said: ScriptedRequest, says: ScriptedReply) -> dict[str, Any]:
     wanted = int(said.settings.get("logprobs") or 0)
     tokens = says.tokens
     if tokens is None:
@@ -271,17 +271,17 @@ def _token(text: str, logprob: float) -> dict[str, Any]:
     return {"token": text, "tokenId": len(text), "logProbability": logprob}
 
 
-def _usage(said: Said, says: Says) -> Mapping[str, Any]:
-    if says.usage is not FITTING and says.usage is not None:
+def _usage(said: ScriptedRequest, says: ScriptedReply) -> Mapping[str, Any]:
+    if says.usage is not COUNTED_USAGE and says.usage is not None:
         return says.usage
-    asked = count([text for _, text in said.messages])
-    given = 0 if says.refusal else count([says.text, *(arguments for _, arguments in says.tool_calls)])
-    thought = {"thoughtsTokenCount": count([says.reasoning])} if says.reasoning else {}
+    asked = count_tokens([text for _, text in said.messages])
+    given = 0 if says.refusal else count_tokens([says.text, *(arguments for _, arguments in says.tool_calls)])
+    thought = {"thoughtsTokenCount": count_tokens([says.reasoning])} if says.reasoning else {}
     total = asked + given + sum(thought.values())
     return {"promptTokenCount": asked, "candidatesTokenCount": given, **thought, "totalTokenCount": total}
 
 
-def write_embeddings(said: Said, vectors: Sequence[Sequence[float]]) -> dict[str, Any]:
+def write_embeddings(said: ScriptedRequest, vectors: Sequence[Sequence[float]]) -> dict[str, Any]:
     """The vectors as Gemini sends them."""
     found = [{"values": list(vector)} for vector in vectors]
     return {"embedding": found[0]} if said.tool == "one" else {"embeddings": found}
@@ -302,7 +302,7 @@ def unsupported(what: str, model: str) -> WrongRequestError:
     return WrongRequestError(sentences.get(what, f"{what} is not supported by models/{model}"))
 
 
-def asks_for(said: Said, what: str, body: Mapping[str, Any]) -> bool:
+def asks_for(said: ScriptedRequest, what: str, body: Mapping[str, Any]) -> bool:
     """Whether the request makes use of that part."""
     if what == "response_format":
         return said.form == "schema"

@@ -6,9 +6,18 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .misbehave import FITTING, Says
-from .said import Received, Said, WrongRequestError, check_key, check_known, check_number, circumstances, count
-from .strictness import check_strict_schema
+from .requests import (
+    RawRequest,
+    ScriptedRequest,
+    WrongRequestError,
+    check_key,
+    check_known,
+    check_number,
+    count_tokens,
+    request_details,
+)
+from .responses import COUNTED_USAGE, ScriptedReply
+from .strict_schema import check_strict_schema
 
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -44,7 +53,7 @@ UNSUPPORTED = {
 }
 
 
-def read_chat(received: Received) -> Said:
+def read_chat(received: RawRequest) -> ScriptedRequest:
     """The chat completion that is asked for.
 
     Raises:
@@ -57,7 +66,7 @@ def read_chat(received: Received) -> Said:
     messages = _messages(body.get("messages"))
     _check_settings(body, model)
     schema, form, tool = _wanted(body, messages)
-    return Said(
+    return ScriptedRequest(
         provider=provider,
         model=model,
         messages=messages,
@@ -65,11 +74,11 @@ def read_chat(received: Received) -> Said:
         form=form,
         tool=tool,
         settings={name: value for name, value in body.items() if name not in NOT_SETTINGS},
-        **circumstances(received),
+        **request_details(received),
     )
 
 
-def read_embeddings(received: Received) -> Said:
+def read_embeddings(received: RawRequest) -> ScriptedRequest:
     """The texts whose vectors are asked for.
 
     Raises:
@@ -89,17 +98,17 @@ def read_embeddings(received: Received) -> Said:
         raise WrongRequestError(
             "Invalid value for 'encoding_format': 'float' or 'base64'.", parameter="encoding_format"
         )
-    return Said(
+    return ScriptedRequest(
         provider=provider,
         kind="embeddings",
         model=model,
         messages=tuple(("input", text) for text in texts),
         settings={name: value for name, value in body.items() if name not in NOT_SETTINGS},
-        **circumstances(received),
+        **request_details(received),
     )
 
 
-def _check_entrance(received: Received) -> Any:
+def _check_entrance(received: RawRequest) -> Any:
     """Whether it is OpenAI or Azure, and whether the caller may come in."""
     bearer = received.headers.get("authorization", "").removeprefix("Bearer ") or None
     if not received.path.startswith("/openai/"):
@@ -111,7 +120,7 @@ def _check_entrance(received: Received) -> Any:
     return "azure"
 
 
-def _model(received: Received) -> str:
+def _model(received: RawRequest) -> str:
     model = received.names.get("deployment") or received.body.get("model")
     if not isinstance(model, str) or not model:
         raise WrongRequestError("you must provide a model parameter", parameter="model")
@@ -224,7 +233,7 @@ def _response_format(given: Any, messages: Sequence[tuple[str, str]]) -> Any:
     return wanted["schema"]
 
 
-def write_chat(said: Said, says: Says) -> dict[str, Any]:
+def write_chat(said: ScriptedRequest, says: ScriptedReply) -> dict[str, Any]:
     """The reply as OpenAI sends it."""
     message: dict[str, Any] = {"role": "assistant", "content": says.text, "refusal": says.refusal or None}
     if says.reasoning:
@@ -253,11 +262,11 @@ def write_chat(said: Said, says: Says) -> dict[str, Any]:
     return reply if says.usage is None else {**reply, "usage": _usage(said, says)}
 
 
-def _usage(said: Said, says: Says) -> Mapping[str, Any]:
-    if says.usage is not FITTING and says.usage is not None:
+def _usage(said: ScriptedRequest, says: ScriptedReply) -> Mapping[str, Any]:
+    if says.usage is not COUNTED_USAGE and says.usage is not None:
         return says.usage
-    asked = count([text for _, text in said.messages])
-    given = count([says.text, says.refusal, *(arguments for _, arguments in says.tool_calls)])
+    asked = count_tokens([text for _, text in said.messages])
+    given = count_tokens([says.text, says.refusal, *(arguments for _, arguments in says.tool_calls)])
     return {
         "prompt_tokens": asked,
         "completion_tokens": given,
@@ -267,7 +276,7 @@ def _usage(said: Said, says: Says) -> Mapping[str, Any]:
     }
 
 
-def _logprobs(said: Said, says: Says) -> dict[str, Any] | None:
+def _logprobs(said: ScriptedRequest, says: ScriptedReply) -> dict[str, Any] | None:
     if not said.settings.get("logprobs"):
         return None
     wanted = int(said.settings.get("top_logprobs") or 0)
@@ -287,10 +296,10 @@ def _token(text: str, logprob: float) -> dict[str, Any]:
     return {"token": text, "logprob": logprob, "bytes": list(text.encode("utf-8", "replace"))}
 
 
-def write_embeddings(said: Said, vectors: Sequence[Sequence[float]]) -> dict[str, Any]:
+def write_embeddings(said: ScriptedRequest, vectors: Sequence[Sequence[float]]) -> dict[str, Any]:
     """The vectors as OpenAI sends them: as numbers, or as little-endian floats in base64."""
     packed = said.settings.get("encoding_format") == "base64"
-    tokens = count([text for _, text in said.messages])
+    tokens = count_tokens([text for _, text in said.messages])
     return {
         "object": "list",
         "model": said.model,
@@ -320,6 +329,6 @@ def unsupported(what: str, model: str) -> WrongRequestError:
     )
 
 
-def asks_for(said: Said, what: str, body: Mapping[str, Any]) -> bool:
+def asks_for(said: ScriptedRequest, what: str, body: Mapping[str, Any]) -> bool:
     """Whether the request makes use of that part."""
     return what in body if what != "response_format" else said.form == "schema"

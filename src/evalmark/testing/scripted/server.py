@@ -9,12 +9,12 @@ from typing import Any, Self, TypeVar
 from aiohttp import web
 
 from .delivery import Outgoing, deliver
-from .misbehave import Answer, Delay
-from .said import SECRET_HEADERS, Received, Said, WrongRequestError
-from .speech import DIALECTS, Dialect, decided
+from .dialects import DIALECTS, Dialect, build_response
+from .requests import SECRET_HEADERS, RawRequest, ScriptedRequest, WrongRequestError
+from .responses import Delay, ScriptedResponse
 
 T = TypeVar("T")
-Answers = Callable[[Said], Answer] | Sequence[Answer] | None
+ScriptedResponses = Callable[[ScriptedRequest], ScriptedResponse] | Sequence[ScriptedResponse] | None
 
 
 class ScriptedServer:
@@ -30,7 +30,7 @@ class ScriptedServer:
 
     def __init__(
         self,
-        answer: Answers = None,
+        answer: ScriptedResponses = None,
         *,
         latency: float = 0.0,
         key: str | None = None,
@@ -43,7 +43,7 @@ class ScriptedServer:
         self._port = port
         self.url = ""
         """`http://127.0.0.1:PORT`, without a slash at the end."""
-        self._requests: list[Said] = []
+        self._requests: list[ScriptedRequest] = []
         self._broken: Exception | None = None
         self._now = 0
         self._most = 0
@@ -54,18 +54,20 @@ class ScriptedServer:
         self._thread = threading.Thread(target=self._loop.run_forever, name="scripted-server", daemon=True)
 
     @property
-    def answer(self) -> Answers:
+    def answer(self) -> ScriptedResponses:
         """What it answers; a list that is set anew starts anew."""
         return self._answer
 
     @answer.setter
-    def answer(self, answer: Answers) -> None:
+    def answer(self, answer: ScriptedResponses) -> None:
         with self._lock:
             self._answer = answer
-            self._script: Iterator[Answer] = iter(()) if answer is None or callable(answer) else iter(tuple(answer))
+            self._script: Iterator[ScriptedResponse] = (
+                iter(()) if answer is None or callable(answer) else iter(tuple(answer))
+            )
 
     @property
-    def requests(self) -> list[Said]:
+    def requests(self) -> list[ScriptedRequest]:
         """All requests so far, in the order in which they came."""
         with self._lock:
             return sorted(self._requests, key=lambda said: said.number)
@@ -173,16 +175,16 @@ class ScriptedServer:
             while isinstance(answer, Delay):
                 await asyncio.sleep(answer.seconds)
                 answer = answer.then
-            return decided(dialect, said, answer)
+            return build_response(dialect, said, answer)
         except Exception as error:  # noqa: BLE001  the answer is the user's own code, or what it returned
             self._broken = self._broken or error
             return Outgoing.of({"error": {"message": f"the scripted answer failed: {error!r}"}}, status=500)
 
-    def _keep(self, said: Said) -> None:
+    def _keep(self, said: ScriptedRequest) -> None:
         with self._lock:
             self._requests.append(said)
 
-    def _next(self, said: Said) -> Answer:
+    def _next(self, said: ScriptedRequest) -> ScriptedResponse:
         answer = self.answer
         if answer is None or callable(answer):
             return None if answer is None else answer(said)
@@ -190,14 +192,14 @@ class ScriptedServer:
             return next(self._script, None)
 
 
-def _read(dialect: Dialect, received: Received) -> Said:
+def _read(dialect: Dialect, received: RawRequest) -> ScriptedRequest:
     try:
         return dialect.read(received)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise WrongRequestError(f"the request is not of the form that is documented: {error!r}") from error
 
 
-async def _received(request: web.Request, number: int, key: str | None) -> Received:
+async def _received(request: web.Request, number: int, key: str | None) -> RawRequest:
     if request.content_type != "application/json":
         raise WrongRequestError(f"the content type is {request.content_type!r}, not application/json")
     try:
@@ -206,7 +208,7 @@ async def _received(request: web.Request, number: int, key: str | None) -> Recei
         raise WrongRequestError("We could not parse the JSON body of your request.") from error
     if not isinstance(body, dict):
         raise WrongRequestError("the body is no JSON object")
-    return Received(
+    return RawRequest(
         path=request.path_qs,
         names=dict(request.match_info),
         query=dict(request.query),
@@ -217,9 +219,9 @@ async def _received(request: web.Request, number: int, key: str | None) -> Recei
     )
 
 
-def _refused(dialect: Dialect, request: web.Request, number: int, problem: str) -> Said:
+def _refused(dialect: Dialect, request: web.Request, number: int, problem: str) -> ScriptedRequest:
     headers = {name.lower(): value for name, value in request.headers.items() if name.lower() not in SECRET_HEADERS}
-    return Said(
+    return ScriptedRequest(
         provider=dialect.provider,
         kind=dialect.kind,
         number=number,

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-def run_leaping(main: Coroutine[Any, Any, T]) -> T:
+def run_in_virtual_time(main: Coroutine[Any, Any, T]) -> T:
     """What a coroutine gives, run on a loop whose clock leaps to the next thing that is due when nothing else is to do.
 
     `asyncio.sleep`, time limits and everything else that asks the loop for the time see hours pass in order; the clock
@@ -17,23 +17,23 @@ def run_leaping(main: Coroutine[Any, Any, T]) -> T:
     >>> async def hour():
     ...     await asyncio.sleep(3600)
     ...     return asyncio.get_running_loop().time()
-    >>> run_leaping(hour())
+    >>> run_in_virtual_time(hour())
     3600.0
     """
-    with asyncio.Runner(loop_factory=_LeapingLoop) as runner:
+    with asyncio.Runner(loop_factory=_VirtualTimeLoop) as runner:
         return runner.run(main)
 
 
-class _LeapingLoop(asyncio.SelectorEventLoop):
+class _VirtualTimeLoop(asyncio.SelectorEventLoop):
     def __init__(self) -> None:
-        self._leaps = _Leaps(selectors.DefaultSelector())
+        self._leaps = _VirtualTimeSelector(selectors.DefaultSelector())
         super().__init__(self._leaps)
 
     def time(self) -> float:
         return self._leaps.now
 
 
-class _Leaps(selectors.BaseSelector):
+class _VirtualTimeSelector(selectors.BaseSelector):
     """Where a selector would wait for the next thing that is due, moves the clock."""
 
     def __init__(self, inner: selectors.BaseSelector) -> None:

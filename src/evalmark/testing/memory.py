@@ -2,11 +2,13 @@
 
 import asyncio
 import threading
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 
 from evalmark.core.errors import DamagedRecordingError, StoreFullError
 from evalmark.core.values.call import Call, Reply
+from evalmark.core.values.score import Result
 from evalmark.core.values.tool import ToolRecording
 
 
@@ -17,7 +19,7 @@ class MemoryCallLog:
     >>> import asyncio
     >>> journal = MemoryCallLog()
     >>> asyncio.run(journal.sending("a key"))
-    >>> asyncio.run(journal.find("a key")), journal.under_way
+    >>> asyncio.run(journal.find("a key")), journal.in_flight
     (None, {'a key'})
     """
 
@@ -28,7 +30,7 @@ class MemoryCallLog:
     """All that were kept, those that others took the place of included."""
     sent: list[str] = field(default_factory=list)
     """The key of every request that was said to go out."""
-    under_way: set[str] = field(default_factory=set)
+    in_flight: set[str] = field(default_factory=set)
     """Keys of requests that went out and did not come back: what a resumed run would repeat."""
     _kept: dict[str, Call] = field(default_factory=dict)
 
@@ -44,7 +46,7 @@ class MemoryCallLog:
     async def sending(self, key: str) -> None:
         """Note that a request is about to go out; the same one twice counts once."""
         self.sent.append(key)
-        self.under_way.add(key)
+        self.in_flight.add(key)
 
     async def keep(self, call: Call) -> None:
         """Keep the call; one that cannot be replayed does not take the place of one that can.
@@ -66,7 +68,7 @@ class MemoryCallLog:
         if self.full_after is not None and len(self.calls) >= self.full_after:
             raise StoreFullError("the disk is full")
         self.calls.append(call)
-        self.under_way.discard(call.key)
+        self.in_flight.discard(call.key)
         earlier = self._kept.get(call.key)
         if earlier is None or call.can_be_replayed or not earlier.can_be_replayed:
             self._kept[call.key] = call
@@ -109,3 +111,33 @@ class MemoryToolLog:
                 self.kept[recording.key] = deepcopy(recording)
                 self.damaged.discard(recording.key)
             return deepcopy(self.kept[recording.key])
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySink:
+    """Keeps results in the order they came; `full_after` results it says the disk is full.
+
+    >>> import asyncio
+    >>> sink = MemorySink()
+    >>> asyncio.run(sink.write([]))
+    >>> sink.results
+    []
+    """
+
+    full_after: int | None = None
+    seconds: float = 0.0
+    """How long each write takes, as a disk would."""
+    results: list[Result] = field(default_factory=list)
+    batches: list[int] = field(default_factory=list)
+
+    async def write(self, results: Sequence[Result]) -> None:
+        """Keep the results, all or none.
+
+        Raises:
+            StoreFullError: they would be more than `full_after`.
+        """
+        await asyncio.sleep(self.seconds)
+        if self.full_after is not None and len(self.results) + len(results) > self.full_after:
+            raise StoreFullError("the disk is full")
+        self.results.extend(results)
+        self.batches.append(len(results))

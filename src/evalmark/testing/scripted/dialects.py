@@ -7,8 +7,20 @@ from typing import Any, Literal
 
 from . import anthropic, gemini, openai
 from .delivery import Outgoing
-from .misbehave import Answer, Cut, Endless, HeadersOnly, Raw, Reset, Says, Slow, Status, Unsupported, spoken
-from .said import Provider, Received, Said, WrongRequestError, direction, echo
+from .requests import Provider, RawRequest, ScriptedRequest, WrongRequestError, default_reply, unit_vector
+from .responses import (
+    Cut,
+    Endless,
+    HeadersOnly,
+    Raw,
+    Reset,
+    ScriptedReply,
+    ScriptedResponse,
+    Slow,
+    Status,
+    Unsupported,
+    as_reply,
+)
 
 MESSAGES = {
     400: "The request is not valid.",
@@ -33,14 +45,14 @@ class Dialect:
 
     provider: Provider
     kind: Literal["chat", "embeddings"] = "chat"
-    read: Callable[[Received], Said]
-    write_chat: Callable[[Said, Says], Mapping[str, Any]]
-    write_embeddings: Callable[[Said, Sequence[Sequence[float]]], Mapping[str, Any]] | None = None
+    read: Callable[[RawRequest], ScriptedRequest]
+    write_chat: Callable[[ScriptedRequest, ScriptedReply], Mapping[str, Any]]
+    write_embeddings: Callable[[ScriptedRequest, Sequence[Sequence[float]]], Mapping[str, Any]] | None = None
     write_fault: Callable[[int, WrongRequestError], Mapping[str, Any]]
     unsupported: Callable[[str, str], WrongRequestError]
-    asks_for: Callable[[Said, str, Mapping[str, Any]], bool]
+    asks_for: Callable[[ScriptedRequest, str, Mapping[str, Any]], bool]
 
-    def check_support(self, said: Said, body: Mapping[str, Any], unsupported: Sequence[str]) -> None:
+    def check_support(self, said: ScriptedRequest, body: Mapping[str, Any], unsupported: Sequence[str]) -> None:
         """Refuse what an older server does not know."""
         for what in unsupported:
             if self.asks_for(said, what, body):
@@ -51,7 +63,7 @@ class Dialect:
         return Outgoing.of(self.write_fault(error.status, error), status=error.status)
 
 
-def decided(dialect: Dialect, said: Said, answer: Answer) -> Outgoing:
+def build_response(dialect: Dialect, said: ScriptedRequest, answer: ScriptedResponse) -> Outgoing:
     """What goes over the wire for an answer."""
     match answer:
         case Status():
@@ -66,23 +78,23 @@ def decided(dialect: Dialect, said: Said, answer: Answer) -> Outgoing:
     return Outgoing.of(_written(dialect, said, answer), manner=manner)
 
 
-def _written(dialect: Dialect, said: Said, answer: Answer) -> Mapping[str, Any]:
+def _written(dialect: Dialect, said: ScriptedRequest, answer: ScriptedResponse) -> Mapping[str, Any]:
     if said.kind == "embeddings" and dialect.write_embeddings is not None:
         return dialect.write_embeddings(said, _vectors(said, answer))
-    return dialect.write_chat(said, spoken(answer) or _plain(said, answer))
+    return dialect.write_chat(said, as_reply(answer) or _plain(said, answer))
 
 
-def _vectors(said: Said, answer: Answer) -> Sequence[Sequence[float]]:
+def _vectors(said: ScriptedRequest, answer: ScriptedResponse) -> Sequence[Sequence[float]]:
     if isinstance(answer, Sequence) and not isinstance(answer, str):
         return answer
     dimensions = said.settings.get("dimensions") or said.settings.get("outputDimensionality") or 8
-    return [direction(text, int(dimensions)) for _, text in said.messages]
+    return [unit_vector(text, int(dimensions)) for _, text in said.messages]
 
 
-def _plain(said: Said, answer: Answer) -> Says:
+def _plain(said: ScriptedRequest, answer: ScriptedResponse) -> ScriptedReply:
     """A text or an object, put where the request wants it."""
-    text = echo(said) if answer is None else answer if isinstance(answer, str) else json.dumps(answer)
-    return Says(tool_calls=[(said.tool, text)]) if said.tool else Says(text=text)
+    text = default_reply(said) if answer is None else answer if isinstance(answer, str) else json.dumps(answer)
+    return ScriptedReply(tool_calls=[(said.tool, text)]) if said.tool else ScriptedReply(text=text)
 
 
 def _status(dialect: Dialect, answer: Status) -> Outgoing:

@@ -13,7 +13,7 @@ Provider = Literal["openai", "azure", "anthropic", "gemini"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class ScriptedRequest:
     """One request, read in the provider's own form."""
 
     provider: Provider
@@ -45,7 +45,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Received:
+class RawRequest:
     """A request before anybody looked at what it means."""
 
     path: str
@@ -71,7 +71,7 @@ class WrongRequestError(Exception):
         self.code = code
 
 
-def circumstances(received: Received) -> dict[str, Any]:
+def request_details(received: RawRequest) -> dict[str, Any]:
     """What a `Said` keeps of how a request came, whatever it asks for."""
     headers = {name: value for name, value in received.headers.items() if name not in SECRET_HEADERS}
     return {"number": received.number, "headers": headers, "path": received.path}
@@ -112,27 +112,27 @@ def sub_schemas(
             yield from sub_schemas(part, (*place, key, str(number)), level)
 
 
-def check_key(received: Received, given: str | None, *, required: bool, status: int = 401) -> None:
+def check_key(received: RawRequest, given: str | None, *, required: bool, status: int = 401) -> None:
     """Refuse a request without the key that the server wants."""
     if (received.key is not None and given != received.key) or (required and not given):
         raise WrongRequestError("the API key is missing or wrong", status=status, code="invalid_api_key")
 
 
-def example(schema: Any, top: Any = None) -> Any:
+def minimal_example(schema: Any, top: Any = None) -> Any:
     """The plainest value that a JSON Schema of the usual kind allows.
 
-    >>> example({"type": "object", "properties": {"score": {"type": "integer", "minimum": 1}, "why": {"type": "string"}}})
+    >>> minimal_example({"type": "object", "properties": {"score": {"type": "integer", "minimum": 1}, "why": {"type": "string"}}})
     {'score': 1, 'why': 'text'}
     """
     top = schema if top is None else top
     if not isinstance(schema, Mapping):
         return None
     if "$ref" in schema:
-        return example(top.get("$defs", {}).get(str(schema["$ref"]).rsplit("/", 1)[-1]), top)
+        return minimal_example(top.get("$defs", {}).get(str(schema["$ref"]).rsplit("/", 1)[-1]), top)
     if "const" in schema or "enum" in schema:
         return schema.get("const", *schema.get("enum", [None])[:1])
     if "anyOf" in schema:
-        return example(schema["anyOf"][0], top)
+        return minimal_example(schema["anyOf"][0], top)
     return _plainest(schema, top)
 
 
@@ -140,9 +140,9 @@ def _plainest(schema: Mapping[str, Any], top: Any) -> Any:
     kind = schema.get("type")
     kind = str((kind[0] if isinstance(kind, list) else kind) or "object").lower()
     if kind == "object":
-        return {name: example(part, top) for name, part in schema.get("properties", {}).items()}
+        return {name: minimal_example(part, top) for name, part in schema.get("properties", {}).items()}
     if kind == "array":
-        return [example(schema.get("items"), top)] * int(schema.get("minItems", 0))
+        return [minimal_example(schema.get("items"), top)] * int(schema.get("minItems", 0))
     return {
         "string": "text",
         "integer": schema.get("minimum", 0),
@@ -151,12 +151,12 @@ def _plainest(schema: Mapping[str, Any], top: Any) -> Any:
     }.get(kind)
 
 
-def echo(said: Said) -> str:
+def default_reply(said: ScriptedRequest) -> str:
     """The default answer: what the user said last, or the plainest object that fits the schema."""
-    return json.dumps(example(said.schema)) if said.schema is not None else said.text
+    return json.dumps(minimal_example(said.schema)) if said.schema is not None else said.text
 
 
-def direction(text: str, dimensions: int = 8) -> list[float]:
+def unit_vector(text: str, dimensions: int = 8) -> list[float]:
     """A unit vector that is always the same for a text."""
     digest = hashlib.shake_256(text.encode("utf-8", "surrogatepass")).digest(2 * dimensions)
     numbers = [int.from_bytes(digest[i : i + 2], "big") - 32_767.5 for i in range(0, len(digest), 2)]
@@ -164,6 +164,6 @@ def direction(text: str, dimensions: int = 8) -> list[float]:
     return [n / length for n in numbers]
 
 
-def count(texts: Sequence[str]) -> int:
+def count_tokens(texts: Sequence[str]) -> int:
     """How many tokens the server says these texts have: their words, one at the least."""
     return max(1, sum(len(text.split()) for text in texts))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from .said import WrongRequestError, sub_schemas
+from .requests import WrongRequestError, sub_schemas
 
 REFUSED = frozenset(
     {"allOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas", "patternProperties", "oneOf"}

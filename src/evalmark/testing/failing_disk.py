@@ -1,6 +1,6 @@
 """A disk that fails on cue: kills its process at the n-th write of a store, or is full from there on.
 
-Where a store must survive, a test should not wait for luck. `Disk` counts every change that
+Where a store must survive, a test should not wait for luck. `FailingDisk` counts every change that
 SQLite makes to a file (and every file that Python makes, renames or removes in one folder) and
 fails at the one that was asked for. Run it in a child process: a kill is a real `SIGKILL`.
 """
@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import apsw
 
-How = Literal["before", "torn", "after", "full"]
+FailureMode = Literal["before", "torn", "after", "full"]
 """Killed before the change, with half of it made, or right after it; or no room from here on."""
 
 _FD, _BUFFER, _SIZE, _OFFSET = ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int64
@@ -32,16 +32,16 @@ _CALLS: dict[str, tuple[Any, ...]] = {
 _EVENTS = frozenset({"os.link", "os.rename", "os.remove", "os.mkdir"})
 
 
-class Disk:
+class FailingDisk:
     """Stands between this process and its files, from `with` to the end of the block.
 
-    >>> with Disk() as disk:
+    >>> with FailingDisk() as disk:
     ...     db = apsw.Connection("")  # a database without a file
     >>> disk.changes
     0
     """
 
-    def __init__(self, folder: Path | None = None, *, at: int | None = None, how: How = "before") -> None:
+    def __init__(self, folder: Path | None = None, *, at: int | None = None, how: FailureMode = "before") -> None:
         self.folder = None if folder is None else str(folder)
         self.at, self.how = at, how
         self.changes = 0
@@ -51,7 +51,7 @@ class Disk:
         self._callbacks: list[Any] = []  # SQLite keeps their addresses, so they must live
         self._watching = False
 
-    def __enter__(self) -> "Disk":
+    def __enter__(self) -> "FailingDisk":
         for name, signature in _CALLS.items():
             if address := self._layer.xGetSystemCall(name):
                 self._originals[name] = address

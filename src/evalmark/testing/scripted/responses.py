@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-FITTING: Final[Mapping[str, Any]] = {"as": "counted"}
+COUNTED_USAGE: Final[Mapping[str, Any]] = {"as": "counted"}
 """Stands for the usage that the server counts itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Says:
+class ScriptedReply:
     """A whole reply, each part in the provider's own form."""
 
     text: str = ""
@@ -19,7 +19,7 @@ class Says:
     """Name and arguments, the latter as the text that is sent."""
     finish: str | None = None
     """The provider's own word, such as `length`, `max_tokens` or `SAFETY`; None: the word for a complete reply."""
-    usage: Mapping[str, Any] | None = field(default_factory=lambda: FITTING)
+    usage: Mapping[str, Any] | None = field(default_factory=lambda: COUNTED_USAGE)
     """Sent as it is; None sends none."""
     tokens: Sequence[tuple[str, float, Sequence[tuple[str, float]]]] | None = None
     """Text, log probability and those of others; None: one a word, where the request asks for them."""
@@ -91,11 +91,11 @@ class Delay:
     """Waits, and then does the other thing."""
 
     seconds: float
-    then: "Answer" = None
+    then: "ScriptedResponse" = None
 
 
 @dataclass(frozen=True, slots=True)
-class Finish:
+class FinishWith:
     """Ends with the provider's own word for why, such as `length`, `max_tokens` or `SAFETY`."""
 
     reason: str
@@ -103,7 +103,7 @@ class Finish:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class ModelRefusal:
     """The model will not answer."""
 
     text: str = "I can't help with that."
@@ -131,7 +131,7 @@ class Unsupported:
     what: Literal["response_format", "tools", "logprobs", "max_tokens", "temperature"]
 
 
-Misbehave = (
+Misbehavior = (
     Status
     | Cut
     | Slow
@@ -141,31 +141,31 @@ Misbehave = (
     | Raw
     | Reset
     | Delay
-    | Finish
-    | Refusal
+    | FinishWith
+    | ModelRefusal
     | NoUsage
     | OddUsage
     | Unsupported
 )
-Answer = str | Mapping[str, Any] | Sequence[Sequence[float]] | Says | Misbehave | None
+ScriptedResponse = str | Mapping[str, Any] | Sequence[Sequence[float]] | ScriptedReply | Misbehavior | None
 """A text, the object that was asked for, vectors, a whole reply, or trouble; None is the echo."""
 
 
-def spoken(answer: Answer) -> Says | None:
+def as_reply(answer: ScriptedResponse) -> ScriptedReply | None:
     """The reply that an answer stands for, where it is one."""
     match answer:
-        case Says():
+        case ScriptedReply():
             return answer
-        case Finish():
-            return Says(text=answer.text, finish=answer.reason)
-        case Refusal():
-            return Says(refusal=answer.text)
+        case FinishWith():
+            return ScriptedReply(text=answer.text, finish=answer.reason)
+        case ModelRefusal():
+            return ScriptedReply(refusal=answer.text)
         case NoUsage():
-            return Says(text=answer.text, usage=None)
+            return ScriptedReply(text=answer.text, usage=None)
         case OddUsage():
-            return Says(text=answer.text, usage=answer.usage)
+            return ScriptedReply(text=answer.text, usage=answer.usage)
         case Cut() | Slow():
-            return Says(text=answer.text)
+            return ScriptedReply(text=answer.text)
         case Huge():
-            return Says(text="x" * answer.bytes)
+            return ScriptedReply(text="x" * answer.bytes)
     return None
