@@ -1,4 +1,4 @@
-"""A store as those who read and write it are handed it: where it is, a connection, and the two ways to use one."""
+"""Interfaces of a store's location and connection, and the connection to a SQLite file."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -13,56 +13,56 @@ SelectRows = Callable[[str, Sequence[Any]], list[Any]]
 """Runs a select statement and returns its rows."""
 
 NO_LIMIT = 2**62
-"""A limit that leaves nothing out."""
+"""A limit that is larger than any number of rows."""
 
 
 class StoreLocation(Protocol):
-    """Where a store is: a file, or a schema on a server."""
+    """Where a store is: a path, or a schema on a PostgreSQL server."""
 
     @property
     def name(self) -> str:
-        """A name for files that belong to the store."""
+        """The base name of files that belong to the store."""
         ...
 
     @property
     def parent(self) -> Path:
-        """The folder of these files."""
+        """The folder of files that belong to the store."""
         ...
 
     def with_name(self, name: str, /) -> Path:
-        """A file beside the store."""
+        """Return the path of a file beside the store."""
         ...
 
 
 class Cursor(Protocol):
-    """What a statement has found."""
+    """The result of a statement."""
 
     def __iter__(self) -> Iterator[Any]: ...
 
     def fetchone(self) -> Any:
-        """The next row, or None."""
+        """Return the next row, or None."""
         ...
 
     def fetchall(self) -> list[Any]:
-        """All rows that are left."""
+        """Return all remaining rows."""
         ...
 
     @property
     def get(self) -> Any:
-        """The one value of the first row; None without a row."""
+        """The first column of the first row; None without a row."""
         ...
 
 
 class Closeable(Protocol):
-    """Something that is open until it is closed."""
+    """An object that has to be closed."""
 
     def close(self) -> None:
-        """Let go of it."""
+        """Release the resource."""
         ...
 
 
 class Connection(Closeable, Protocol):
-    """What a store needs of a connection; statements are written for SQLite and run elsewhere too."""
+    """A connection to a store. Statements are written for SQLite; other databases translate them."""
 
     def execute(self, sql: str, given: Sequence[Any] = (), /) -> Cursor:
         """Run a statement."""
@@ -73,29 +73,29 @@ class Connection(Closeable, Protocol):
         ...
 
     def changes(self) -> int:
-        """Rows that the last statement has changed."""
+        """Return how many rows the last statement has changed."""
         ...
 
     @property
     def in_transaction(self) -> bool:
-        """Whether a transaction is under way."""
+        """Whether a transaction is open."""
         ...
 
     @property
     def is_reusable(self) -> bool:
-        """Whether it can be kept open for the next look."""
+        """Whether the connection can be kept open and used for another read."""
         ...
 
     def acquire_lock(self, *whose: int) -> None:
-        """Let others know of something, as a pass of a run, that this connection writes it, as long as it lasts."""
+        """Take an advisory lock, for example on a pass of a run, until it is released or the connection ends."""
         ...
 
     def release_lock(self, *whose: int) -> None:
-        """It is written no longer."""
+        """Release an advisory lock."""
         ...
 
     def is_locked(self, *whose: int) -> bool | None:
-        """Whether any connection writes it, also on another machine; None where connections do not tell."""
+        """Return whether any connection holds the lock, on any machine; None where the database has no such locks."""
         ...
 
     def __enter__(self) -> object: ...
@@ -106,28 +106,28 @@ class Connection(Closeable, Protocol):
 
 
 class ReadCallback(Protocol):
-    """Has something read, and waits for it."""
+    """Runs a function with a connection for reading, and waits for its result."""
 
     def __call__(self, act: Callable[[Connection], T], /) -> T: ...
 
 
 class WriteCallback(Protocol):
-    """Has something done in the thread that writes, and waits for it; `needed` bytes, about, go to the disk."""
+    """Runs a function in the writer thread and waits for its result. `needed` is the estimated number of bytes on disk."""
 
     def __call__(self, act: Callable[[Connection], T], what: str, needed: int = 0, /) -> T: ...
 
 
 class FileConnection(apsw.Connection):
-    """SQLite's own, with what else a store asks of a connection: a file tells nothing of who uses it."""
+    """A connection to a SQLite file. A file has no advisory locks."""
 
     is_reusable = False
-    """One to a file is opened for each look."""
+    """A file is opened for each read."""
 
     def acquire_lock(self, *_whose: int) -> None:
-        """Nothing is held by a connection: the number of its process tells who is there."""
+        """Do nothing: process ids in the table `run` show who writes."""
 
     def release_lock(self, *_whose: int) -> None:
-        """Nothing is held."""
+        """Do nothing."""
 
     def is_locked(self, *_whose: int) -> None:
-        """Nobody can say."""
+        """Return None: a file does not know its users."""

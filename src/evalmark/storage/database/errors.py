@@ -1,4 +1,4 @@
-"""What SQLite and the file system report, as one sentence for the person at the keyboard."""
+"""Turns errors of SQLite and of the file system into messages that say what to do."""
 
 import contextlib
 import errno
@@ -18,9 +18,9 @@ _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 def store_errors(path: StoreLocation, *, needed: int = 0, what: str = "what was to be saved") -> "StoreErrorContext":
-    """Turn any error of SQLite or the file system, met in a `with` block, into a StoreError that says what to do next.
+    """Turn errors of SQLite and of the file system within a `with` block into a StoreError that says what to do.
 
-    `needed` is the number of bytes that `what` takes, for the message of a full disk.
+    `needed` is the number of bytes that `what` takes; the message of a full disk shows it.
 
     Raises:
         StoreError: in place of the error that was met.
@@ -30,7 +30,10 @@ def store_errors(path: StoreLocation, *, needed: int = 0, what: str = "what was 
 
 @dataclass(slots=True)
 class StoreErrorContext:
-    """What `explained` gives; a class, since one is entered for each call that is looked up."""
+    """The context manager that `store_errors` returns.
+
+    It is a class because it is entered for each lookup, and this is faster.
+    """
 
     path: StoreLocation
     needed: int
@@ -70,7 +73,7 @@ def _told(error: Exception, path: StoreLocation, needed: int, what: str) -> Stor
 
 @contextlib.contextmanager
 def close_on_error(db: Closeable) -> Iterator[None]:
-    """Whatever goes wrong, the connection is let go of before it is told."""
+    """Close the connection if the block raises."""
     try:
         yield
     except BaseException:
@@ -85,13 +88,13 @@ def _by_the_system(error: OSError, path: StoreLocation, needed: int, what: str) 
 
 
 def _is_full(error: apsw.Error, path: StoreLocation, needed: int) -> bool:
-    """SQLite calls a full disk full, but not when it makes room for shared memory."""
+    """Return whether the disk is full. SQLite reports another error when it cannot enlarge shared memory."""
     no_shared_memory = getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE
     return isinstance(error, apsw.FullError) or no_shared_memory or _free(path) < max(needed, 1 << 16)
 
 
 def damage_message(path: StoreLocation, detail: object) -> str:
-    """The advice for a store that cannot be read any more."""
+    """Return the message for a store that cannot be read."""
     return (
         f"{path}: the file is damaged or is no store ({detail}). Nothing was changed or deleted: copy it aside together "
         f"with its -wal file, then save the runs that can be read with evalmark.store.salvage({str(path)!r}, 'NEW_FILE'), "
@@ -115,7 +118,7 @@ def _free(path: StoreLocation) -> int:
 
 
 def format_size(count: int) -> str:
-    """Bytes for people.
+    """Format a number of bytes.
 
     >>> size(0), size(2_048), size(5_300_000)
     ('0 B', '2 kB', '5.3 MB')

@@ -1,4 +1,4 @@
-"""The fields of every value that is stored."""
+"""The stored fields of each value type: how each one is written and read."""
 
 from typing import Any, get_args
 
@@ -80,7 +80,7 @@ def _kept_call(call: Any) -> dict[str, Any]:
 
 
 def _kept_event(event: Any) -> dict[str, Any]:
-    """A message or a call of a tool; only a message has a role."""
+    """Encode a message or a tool call of a transcript; only a message has a role."""
     return dump_fields(event, _TURN) if isinstance(event, Turn) else _kept_call(event)
 
 
@@ -107,7 +107,7 @@ OUTPUT: Spec = {
 
 
 def output_fields(output: Output) -> dict[str, Any]:
-    """`filled` for an output: the calls of its transcript are written once."""
+    """Encode an output like `dump_fields`, but write the tool calls of its transcript only once."""
     data = dump_fields(output, OUTPUT)
     if output.transcript and output.tool_calls == tuple(e for e in output.transcript if isinstance(e, ToolCall)):
         data.pop("tool_calls", None)

@@ -1,7 +1,7 @@
-"""How each field of a value is written as JSON, and how strictly it is read back.
+"""Converts the fields of values to JSON and back.
 
-Writing trusts nothing, since foreign code fills the fields: whatever a target or a scorer left
-there becomes plain data. Reading is strict: a damaged row is noticed, never half understood.
+Users' code fills the fields, so writing accepts anything and turns it into plain data. Reading is strict: a damaged
+row raises an error.
 """
 
 import json
@@ -14,13 +14,13 @@ from evalmark.core.values.plain_data import MAX_DEPTH, plain
 from evalmark.storage.postgres.wire import SurrogateText
 
 _LONGEST_INT = 14_000
-"""Bits; Python refuses to print longer integers in decimal, so they are kept as hexadecimal text."""
+"""Bits. Python refuses to print longer integers in decimal, so they are stored as hexadecimal text."""
 
 _dump = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
 
 
 class Field(NamedTuple):
-    """How one field is written and read; None and `skip` are left out, unless `skip` is `REQUIRED`."""
+    """How one field is written and read. A field that is None or equals `skip` is left out, unless `skip` is `REQUIRED`."""
 
     write: Callable[[Any], Any]
     read: Callable[[Any], Any]
@@ -30,13 +30,13 @@ class Field(NamedTuple):
 Spec = Mapping[str, Field]
 
 REQUIRED = object()
-"""In the place of `skip`: the field has no default, so it is always written."""
+"""As `skip`: the field has no default, so it is always written."""
 
 
 def to_json(data: Any) -> str:
-    """Plain data as pure ASCII JSON.
+    """Encode plain data as ASCII JSON.
 
-    Two adjacent lone surrogates that spell one character come back as that character.
+    Two adjacent lone surrogates that form one character are decoded as that character.
     """
     try:
         return _dump(data)
@@ -45,7 +45,7 @@ def to_json(data: Any) -> str:
 
 
 def dump_fields(value: Any, spec: Spec) -> dict[str, Any]:
-    """The fields of a value that say something, as plain data."""
+    """Return the fields of a value that differ from their defaults, as plain data."""
     data = {}
     for name, (write, _, skip) in spec.items():
         item = getattr(value, name)
@@ -56,7 +56,7 @@ def dump_fields(value: Any, spec: Spec) -> dict[str, Any]:
 
 
 def load_fields(kind: Callable[..., Any], spec: Spec, data: object) -> Any:
-    """The value that `filled` was given.
+    """Build a value from the data that `dump_fields` returned.
 
     Raises:
         ValueError: the data has another form.
@@ -73,7 +73,7 @@ def load_fields(kind: Callable[..., Any], spec: Spec, data: object) -> Any:
 
 
 def sql_real(value: object) -> float | None:
-    """A number for an SQL column: NaN, infinities and integers beyond every float are unknown.
+    """Convert a number for an SQL column; NaN, infinities and integers that no float can hold become None.
 
     >>> sql_real(1), sql_real(float("nan")), sql_real(10**400)
     (1.0, None, None)
@@ -82,12 +82,12 @@ def sql_real(value: object) -> float | None:
         number = float(value) if isinstance(value, (int, float)) else math.nan
     except OverflowError:
         return None
-    # Columns know no -0.0, and what is read has to be what was written.
+    # SQL columns do not keep -0.0; without this, a value would differ after it is read back.
     return number + 0.0 if math.isfinite(number) else None
 
 
 def sql_text(text: str) -> str | bytes:
-    r"""A text as a database can keep it: as it is, or as bytes where it holds lone surrogates.
+    r"""Convert a text for an SQL column: unchanged, or bytes where it holds lone surrogates.
 
     >>> sql_text("a\x00b"), sql_text("\ud800")
     ('a\x00b', b'\xed\xa0\x80')
@@ -100,7 +100,7 @@ def sql_text(text: str) -> str | bytes:
 
 
 def like_pattern(text: str) -> str | bytes:
-    """A pattern for the text as it is.
+    """Return an SQL LIKE pattern, escaped with `!`, for texts that contain `text`.
 
     >>> like_pattern("50%")
     '%50!%%'
@@ -111,7 +111,7 @@ def like_pattern(text: str) -> str | bytes:
 
 
 def like_pattern_in_json(text: str) -> str | bytes:
-    r"""A pattern for the text as the store's JSON has it, which is all ASCII.
+    r"""Return an SQL LIKE pattern for ASCII JSON that contains `text`.
 
     >>> print(like_pattern_in_json('a "b" ☺'))
     %a \"b\" \u263a%
@@ -120,7 +120,7 @@ def like_pattern_in_json(text: str) -> str | bytes:
 
 
 def from_sql(value: object) -> str:
-    """The text that `sql_text` was given."""
+    """Decode the value that `sql_text` returned."""
     text: str = value.decode(errors="surrogatepass") if isinstance(value, bytes) else read_text(value)
     return text
 
@@ -191,7 +191,7 @@ def of_type(kind: type | tuple[type, ...], what: str) -> Callable[[Any], Any]:
         return value
 
     exact = kind if isinstance(kind, tuple) else (kind,)
-    numbers = kind not in (bool, str, dict, list)  # Python takes a truth value for a number
+    numbers = kind not in (bool, str, dict, list)  # bool is a subclass of int
     return check
 
 
@@ -217,7 +217,7 @@ def read_optional_count(value: Any) -> Any:
 
 
 def _a_logprob(value: Any) -> float:
-    """A number, or the name of one that JSON has no word for."""
+    """Read a number, or `-inf`, `inf` or `nan`, which JSON cannot express."""
     return float(value if value in ("-inf", "inf", "nan") else read_number(value))
 
 

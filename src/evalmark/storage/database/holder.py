@@ -1,4 +1,4 @@
-"""Who writes a run: a process that is told apart from later ones with the same number."""
+"""Identifies the process that writes a run, so that a later process with the same id is not taken for it."""
 
 import json
 import os
@@ -13,28 +13,28 @@ from pathlib import Path
 from .connection import Connection
 
 UNKNOWN = "unknown"
-"""The start of a process that is there, but whose start this system does not tell."""
+"""The start time of a process on a system that does not report it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
-    """A process, and since when it holds a run."""
+    """A process that writes a run."""
 
     host: str
     boot: str
-    """Changes with every start of the machine; empty where the system does not tell."""
+    """Changes with every boot of the machine; empty where the system does not report it."""
     pid: int
     started: str
-    """When the process started, in the system's own words."""
+    """When the process started, as the system reports it."""
     since: str
 
     def same_process(self, other: "Holder") -> bool:
-        """Whether both are one process, whatever they hold."""
+        """Return whether both are the same process."""
         return (self.host, self.boot, self.pid, self.started) == (other.host, other.boot, other.pid, other.started)
 
 
 def this_process() -> Holder:
-    """The holder that this process is from now on."""
+    """Return a holder for the current process."""
     return Holder(
         host=socket.gethostname(),
         boot=_boot(),
@@ -45,7 +45,7 @@ def this_process() -> Holder:
 
 
 def process_has_ended(holder: Holder, here: Holder, started_of: Callable[[int], str | None]) -> bool:
-    """Whether the holder's process has certainly ended; of another machine nothing is certain."""
+    """Return whether the process has certainly ended; False for processes of other machines."""
     if holder.host != here.host:
         return False
     if holder.boot != here.boot:
@@ -55,14 +55,17 @@ def process_has_ended(holder: Holder, here: Holder, started_of: Callable[[int], 
 
 
 def writer_has_ended(db: Connection, run: int, pass_: int, holder: Holder, here: Holder) -> bool:
-    """Whether the one who wrote a pass of a run has certainly ended: a server knows, of a file the process tells."""
+    """Return whether the writer of a pass has certainly ended.
+
+    A server knows by its locks; for a file, the process is checked.
+    """
     held = db.is_locked(run, pass_)
     return process_has_ended(holder, here, process_start) if held is None else not held
 
 
 def process_start(pid: int) -> str | None:
-    """When a process started; None when there is none with this number, or only its remains."""
-    if sys.platform == "win32":  # asking with a signal would end it
+    """Return when a process started; None when it does not exist or is a zombie."""
+    if sys.platform == "win32":  # os.kill would end the process on Windows
         return UNKNOWN
     if not _exists(pid):
         return None
@@ -85,7 +88,7 @@ def _exists(pid: int) -> bool:
 
 
 def _asked(pid: int) -> str:
-    """What `ps` says, for systems without /proc."""
+    """Return the start time that `ps` reports, for systems without /proc."""
     command = ["ps", "-o", "lstart=", "-p", str(pid)]
     environment = {**os.environ, "LC_ALL": "C", "TZ": "UTC"}
     try:
@@ -103,12 +106,12 @@ def _boot() -> str:
 
 
 def to_text(holder: Holder) -> str:
-    """The holder as JSON."""
+    """Encode a holder as JSON."""
     return json.dumps(asdict(holder))
 
 
 def from_text(text: str | None) -> Holder | None:
-    """The holder that `to_text` was given; None when nobody holds the run.
+    """Decode a holder; None when no process holds the run.
 
     Raises:
         ValueError: the text is something else.

@@ -1,4 +1,4 @@
-"""A connection to a store, wherever it is."""
+"""Opens a store in a file or on a server."""
 
 import os
 from contextlib import suppress
@@ -14,11 +14,11 @@ from .schema import STEPS
 from .sqlite import Notes, make_folder, open_read_only_file, open_writable_file
 
 LOCAL_FOLDER = ".evalmark"
-"""The folder for what stands beside a store on a server."""
+"""The folder for local files of a store on a server."""
 
 
 def parse_store_location(where: str | os.PathLike[str], folder: Path | None = None) -> StoreLocation:
-    """The place that somebody names: an address of a server, else a file, within `folder` or the working directory.
+    """Parse the location of a store: an address of a server, or a file within `folder` or the working directory.
 
     Raises:
         ConfigError: the address makes no sense.
@@ -30,7 +30,7 @@ def parse_store_location(where: str | os.PathLike[str], folder: Path | None = No
 
 
 def open_read_only(place: StoreLocation, notes: Notes = lambda _: None) -> Connection:
-    """A connection that changes nothing.
+    """Open a store for reading.
 
     Raises:
         StoreError: there is no store, it is damaged, or it has another version.
@@ -42,7 +42,7 @@ def open_read_only(place: StoreLocation, notes: Notes = lambda _: None) -> Conne
 
 
 def recheck_version(db: Connection) -> None:
-    """Make sure that a connection which was kept for the next look still fits the store.
+    """Check that the schema version has not changed since a kept connection was last used.
 
     Raises:
         StoreError: the store has another version by now, or cannot be reached.
@@ -51,12 +51,12 @@ def recheck_version(db: Connection) -> None:
 
 
 def postgres_stores() -> Any:
-    """What opens stores on servers; it asks for the extra `postgres` when it is used."""
+    """Return the module for PostgreSQL stores; raises an error if the extra `postgres` is not installed."""
     return need("evalmark.storage.postgres.open")
 
 
 def open_writable(place: StoreLocation, notes: Notes, max_pages: int | None = None) -> Connection:
-    """A connection that may write; a missing store is made, an older one is brought up to date.
+    """Open a store for writing; create it if it is missing, and migrate an older one.
 
     Raises:
         StoreError: the store cannot be made or written, is none, is damaged, or is a newer one.

@@ -1,4 +1,4 @@
-"""Connections to read with: a file is opened for each look; to a server, some stay open for the next one."""
+"""Connections for reading. A file is opened for each read; connections to a server are reused."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,11 +10,11 @@ from .open import open_read_only, recheck_version
 from .sqlite import Notes
 
 MAX_IDLE = 4
-"""Connections to a server that wait for the next look."""
+"""The largest number of idle connections to a server."""
 
 
 class ReadPool:
-    """Lends connections to any thread."""
+    """Lends connections for reading to any thread."""
 
     def __init__(self, path: StoreLocation, notes: Notes) -> None:
         self._path, self._notes = path, notes
@@ -23,12 +23,12 @@ class ReadPool:
         self._closed = False
 
     def connect(self) -> Connection:
-        """A connection for whoever closes it."""
+        """Open a connection that the caller closes."""
         return open_read_only(self._path, self._notes)
 
     @contextmanager
     def borrow(self) -> Iterator[Connection]:
-        """A connection for one look."""
+        """Lend a connection for one read."""
         db = self._waiting() or self.connect()
         try:
             yield db
@@ -37,7 +37,7 @@ class ReadPool:
                 db.close()
 
     def close(self) -> None:
-        """Let go of all that wait; those that are lent are closed when they come back."""
+        """Close all idle connections; borrowed ones are closed when they are returned."""
         with self._lock:
             self._closed = True
             idle, self._idle = self._idle, []

@@ -1,4 +1,4 @@
-"""The tables, as numbered steps that are appended and never edited."""
+"""The tables of a store, as numbered migration steps. Steps are appended and never edited."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -13,7 +13,7 @@ from evalmark.core.errors import StoreError
 from .connection import Connection, FileConnection
 
 APPLICATION = 0x65766D6B
-"""`application_id` of every store: "evmk"."""
+"""SQLite's `application_id` of every store: "evmk"."""
 
 Step = Callable[[Connection], None]
 
@@ -61,7 +61,7 @@ def s1_runs_results_vectors(db: Connection) -> None:
 
 
 def s2_calls_and_modes(db: Connection) -> None:
-    """Calls of chat models, what a run has spent on them, and the mode of a trial."""
+    """Calls of chat models, what each run spent on them, and the mode of a trial."""
     db.execute("""
         create table call (
             number integer primary key,
@@ -111,7 +111,7 @@ def s2_calls_and_modes(db: Connection) -> None:
 
 
 def s3_tools(db: Connection) -> None:
-    """What tools gave, for those who called them."""
+    """Recorded calls of tools."""
     db.execute("""
         create table tool_call (
             number integer primary key,
@@ -130,7 +130,7 @@ def s3_tools(db: Connection) -> None:
 
 
 def s4_sessions_and_labels(db: Connection) -> None:
-    """What apps did for their users, and what people say of outputs."""
+    """Recorded sessions and spans of applications, and labels."""
     db.execute("""
         create table session (
             number integer primary key autoincrement,  -- orders sessions; a clock may jump
@@ -166,7 +166,7 @@ def s4_sessions_and_labels(db: Connection) -> None:
 
 
 def s5_sorted_results(db: Connection) -> None:
-    """Results in the orders in which they are looked through, so that a page of a large run reads only its own rows."""
+    """Indexes for each sort order of results, so that one page of a large run reads only its own rows."""
     db.execute("""
         drop index result_order;
         create index result_order on result(run, source, dataset, position, repeat, target, mode, verdict)
@@ -183,7 +183,7 @@ def s5_sorted_results(db: Connection) -> None:
         ) strict, without rowid;
     """)
     runs: list[Any] = db.execute("select number from run").fetchall()
-    for run in runs:  # one at a time, since their scores are sorted in memory
+    for run in runs:  # one run at a time, because its scores are sorted in memory
         db.execute(_SCORED, run)
 
 
@@ -211,7 +211,7 @@ STEPS: tuple[Step, ...] = (
 
 @contextmanager
 def transaction(db: Connection) -> Iterator[None]:
-    """Everything or nothing; takes the write lock at once, so that it never has to give up later."""
+    """Run the block in one transaction. It takes the write lock at once, so it cannot fail later for want of it."""
     db.execute("begin immediate")
     try:
         yield
@@ -223,12 +223,12 @@ def transaction(db: Connection) -> Iterator[None]:
 
 
 def version(db: FileConnection) -> int:
-    """How many steps the file has behind it."""
+    """Return the number of migration steps that were applied."""
     return int(db.pragma("user_version"))
 
 
 def migrate(db: FileConnection, path: Path, steps: Sequence[Step] = STEPS) -> None:
-    """Bring a store up to date in one transaction, with a copy of the older one kept beside it.
+    """Apply the missing migration steps in one transaction, after a backup of the older store.
 
     Raises:
         StoreError: a newer evalmark wrote it.
@@ -237,7 +237,7 @@ def migrate(db: FileConnection, path: Path, steps: Sequence[Step] = STEPS) -> No
     if version(db) == len(steps):
         return
     with transaction(db):
-        done = version(db)  # another process may have been faster
+        done = version(db)  # another process may have migrated the store meanwhile
         if 0 < done < len(steps):
             copy(path, path.with_name(f"{path.name}.v{done}.bak"))
         for step in steps[done:]:
@@ -247,7 +247,7 @@ def migrate(db: FileConnection, path: Path, steps: Sequence[Step] = STEPS) -> No
 
 
 def refuse_newer(db: FileConnection, path: Path, steps: Sequence[Step] = STEPS) -> None:
-    """Raises StoreError when a newer evalmark wrote the file."""
+    """Raise StoreError if a newer evalmark wrote the file."""
     if version(db) > len(steps):
         raise StoreError(
             f"{path}: a newer evalmark wrote this store (store version {version(db)}, this one knows {len(steps)}); "
@@ -256,7 +256,7 @@ def refuse_newer(db: FileConnection, path: Path, steps: Sequence[Step] = STEPS) 
 
 
 def copy(path: Path, to: Path) -> None:
-    """Copy what is committed to another file, whole or not at all."""
+    """Copy the committed data to another file, completely or not at all."""
     partial = to.with_name(f"{to.name}.part")
     partial.unlink(missing_ok=True)
     os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
@@ -265,5 +265,5 @@ def copy(path: Path, to: Path) -> None:
         with target.backup("main", source, "main") as backup:
             while not backup.done:
                 backup.step(1_000)
-        target.pragma("journal_mode", "delete")  # one file, complete in itself
+        target.pragma("journal_mode", "delete")  # so that the copy is a single file
     os.replace(partial, to)  # noqa: PTH105  replaces on every system

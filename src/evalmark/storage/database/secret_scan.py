@@ -1,4 +1,4 @@
-"""Whether a value that is about to be stored may hold a secret, told from all its texts with one look."""
+"""Checks quickly whether a value may hold a secret, before the exact and slower masking."""
 
 from collections.abc import Callable, Iterable
 from operator import attrgetter
@@ -26,13 +26,13 @@ _TEXTS: dict[type, Callable[[Any], Iterable[Any]]] = {
     ToolCall: attrgetter("name", "arguments", "result", "error", "id"),
     Turn: attrgetter("content", "role"),
 }
-"""Where texts stand that others wrote."""
+"""The fields of each type that hold texts from outside."""
 _HOLDERS = frozenset((dict, list, tuple))
 _PLAIN = frozenset((type(None), bool, int, float))
 
 
 def may_hold_secrets(*values: Any) -> bool:
-    """Whether any text of these values would be masked, or was; what really is masked is found text by text."""
+    """Return whether any text in these values would be masked, or was masked before."""
     texts: list[str] = []
     _gather(values, texts, 0)
     together = "\n".join(texts)
@@ -40,7 +40,7 @@ def may_hold_secrets(*values: Any) -> bool:
 
 
 def _gather(values: Iterable[Any], texts: list[str], depth: int) -> None:
-    """All texts of some values, whatever a target or a scorer has put into them."""
+    """Append all texts in these values, whatever users' code has put into them."""
     for value in values:
         kind = type(value)
         if kind is str:

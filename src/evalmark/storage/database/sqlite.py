@@ -1,4 +1,4 @@
-"""Opening the file: made whole or not at all, recognised before it is used, patient with others."""
+"""Opens SQLite files: creates them atomically, checks that they are stores, and waits for locks."""
 
 import contextlib
 import os
@@ -26,14 +26,14 @@ _NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "virtiofs", 
 
 
 class LockTimeout:
-    """Waits while another process writes; says so once it takes longer than two seconds."""
+    """SQLite's busy handler: waits for a lock, and reports the wait after two seconds."""
 
     def __init__(self, path: Path, notes: Notes, longest: float = _LONGEST_WAIT) -> None:
         self.path, self.notes, self.longest = path, notes, longest
         self._since, self._said = 0.0, False
 
     def __call__(self, tries: int) -> bool:
-        """SQLite's busy handler: True means try again."""
+        """Sleep, then return whether SQLite should try again."""
         now = time.monotonic()
         if tries == 0:
             self._since, self._said = now, False
@@ -48,7 +48,7 @@ class LockTimeout:
 def open_writable_file(
     path: Path, notes: Notes, max_pages: int | None = None, steps: Sequence[Step] = STEPS
 ) -> FileConnection:
-    """A connection that may write; a missing store is made, an older one is brought up to date.
+    """Open a file for writing; create it if it is missing, and migrate an older one.
 
     Raises:
         StoreError: the file cannot be made, is no store, is damaged, or is a newer one.
@@ -68,7 +68,7 @@ def open_writable_file(
 
 
 def open_read_only_file(path: Path, notes: Notes = lambda _: None) -> FileConnection:
-    """A connection that changes nothing; also for a store in a folder that nobody may write to.
+    """Open a file for reading, also in a folder that is not writable.
 
     Raises:
         StoreError: there is no store, it is damaged, or it has another version.
@@ -108,7 +108,7 @@ _HABITS = """
 
 def _connect_read_only(path: Path, notes: Notes) -> FileConnection:
     if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
-        db = _connect(path, notes)  # may tidy up after a crash, and leaves no files of its own behind
+        db = _connect(path, notes)  # may recover after a crash; leaves no files behind
         db.pragma("query_only", True)
         return db
     try:
@@ -118,7 +118,7 @@ def _connect_read_only(path: Path, notes: Notes) -> FileConnection:
         log = path.with_name(f"{path.name}-wal")
         if log.exists() and log.stat().st_size:
             raise
-        # Nobody can be writing here, and nothing waits to be written: the file is all there is.
+        # Nothing can write here and the log is empty, so the file is complete.
         db = _connect(path, notes, apsw.SQLITE_OPEN_READONLY, "?immutable=1")
     return db
 
@@ -129,7 +129,7 @@ def _refuse_folder(path: Path) -> None:
 
 
 def _refuse_empty(path: Path) -> None:
-    # Never open the file to look inside: closing it again would drop SQLite's locks in this process.
+    # Do not open the file to look inside: closing it would drop SQLite's locks in this process.
     if path.stat().st_size == 0:
         raise StoreError(
             f"{path}: the store is empty (0 bytes), so something has cut it off. Nothing was changed: look for a copy, "
@@ -160,7 +160,7 @@ def _refuse_older(db: FileConnection, path: Path) -> None:
 
 
 def _create(path: Path, notes: Notes, steps: Sequence[Step]) -> None:
-    """Make a store under another name and give it its own once it is whole."""
+    """Create a store under a temporary name and rename it when it is complete."""
     make_folder(path.parent)
     _remove_strays(path)
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.new")
@@ -176,7 +176,7 @@ def _create(path: Path, notes: Notes, steps: Sequence[Step]) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder that only its owner may look into, with those above it; one of ours is not for version control."""
+    """Create a folder and its parents for their owner only; add a .gitignore to `.evalmark`."""
     missing = [f for f in (folder, *folder.parents) if not f.exists()]
     for made in reversed(missing):
         made.mkdir(mode=0o700, exist_ok=True)
@@ -185,7 +185,7 @@ def make_folder(folder: Path) -> None:
 
 
 def _remove_strays(path: Path) -> None:
-    """Drafts of stores whose making was killed."""
+    """Delete temporary files of stores whose creation was killed."""
     for stray in path.parent.glob(f".{path.name}.*.new*"):
         with contextlib.suppress(OSError):
             if time.time() - stray.stat().st_mtime > _STRAY:
@@ -193,15 +193,15 @@ def _remove_strays(path: Path) -> None:
 
 
 def _publish(draft: Path, path: Path) -> None:
-    """Give the draft its name, unless another process was faster."""
+    """Rename the temporary file, unless another process has created the store meanwhile."""
     try:
         os.link(draft, path)
     except FileExistsError:
         return
-    except OSError:  # a file system without links
+    except OSError:  # a file system without hard links
         if not path.exists():
             draft.rename(path)
-    with contextlib.suppress(OSError):  # not every system syncs folders
+    with contextlib.suppress(OSError):  # some systems cannot sync folders
         handle = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(handle)
@@ -210,7 +210,7 @@ def _publish(draft: Path, path: Path) -> None:
 
 
 def _settle_journal(path: Path, notes: Notes, steps: Sequence[Step]) -> None:
-    """A write-ahead log, or a rollback journal where the file system is no place for shared memory."""
+    """Switch to a write-ahead log, or to a rollback journal on file systems without shared memory."""
     kind = network_file_system(path, _mounts())
     wanted = "wal" if kind is None else "delete"
     try:
@@ -221,7 +221,7 @@ def _settle_journal(path: Path, notes: Notes, steps: Sequence[Step]) -> None:
             found = db.pragma("journal_mode")
             if found != wanted:
                 found = _patiently(lambda: db.pragma("journal_mode", wanted), LockTimeout(path, notes))
-                version(db)  # a log that does not work shows at the next access only
+                version(db)  # a log that does not work fails only at the next access
     except apsw.IOError:
         found = _leave_log(path)
     if kind is not None:
@@ -231,14 +231,14 @@ def _settle_journal(path: Path, notes: Notes, steps: Sequence[Step]) -> None:
 
 
 def _leave_log(path: Path) -> Any:
-    """Go back to a rollback journal without the shared memory that a log needs."""
+    """Switch to a rollback journal without the shared memory that a log needs."""
     with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as db:
-        db.pragma("locking_mode", "exclusive")  # before anything is read
+        db.pragma("locking_mode", "exclusive")  # has to be set before the first read
         return db.pragma("journal_mode", "delete")
 
 
 def _patiently(act: Callable[[], Any], again: Callable[[int], bool]) -> Any:
-    """Changing the journal does not ask SQLite's busy handler; this does."""
+    """Retry while the database is busy: changing the journal mode does not call SQLite's busy handler."""
     tries = 0
     while True:
         try:
@@ -250,7 +250,7 @@ def _patiently(act: Callable[[], Any], again: Callable[[int], bool]) -> Any:
 
 
 def network_file_system(path: Path, mounts: str) -> str | None:
-    r"""The network file system that a path lies on, by the lines of /proc/mounts; None for a local one.
+    r"""Return the type of the network file system that holds a path, from the text of /proc/mounts; None for a local one.
 
     >>> network_kind(Path("/home/ann/x.db"), "/dev/sda / ext4 rw 0 0\nserver:/home /home nfs4 rw 0 0")
     'nfs4'

@@ -1,4 +1,4 @@
-"""The address of a store on a PostgreSQL server: read, and shown without user, password and options."""
+"""Parses the address of a store on a PostgreSQL server, and formats it without user, password and options."""
 
 import re
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from evalmark.core.errors import ConfigError
 
 SCHEMES = ("postgresql", "postgres")
 SCHEMA = "evalmark"
-"""Where the tables are unless the address says otherwise."""
+"""The schema of the tables unless the address names another one."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 _ADDRESS = re.compile(
     r"""
@@ -22,42 +22,42 @@ _ADDRESS = re.compile(
     """,
     re.VERBOSE,
 )
-"""What cannot be taken apart in two ways: a piece of a password is never taken for a host, and shown."""
+"""Accepts only addresses with one possible reading, so that part of a password is never shown as a host."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerLocation:
-    """A place for a store on a server."""
+    """The location of a store on a server."""
 
     url: str = field(repr=False)
-    """As the user wrote it, without the schema; it may hold a password."""
+    """As the user wrote it, without the schema; may hold a password."""
     schema: str
     folder: Path
-    """Where this machine keeps what stands beside a store: notes of requests under way."""
+    """The local folder for notes of requests in flight."""
 
     def __str__(self) -> str:
-        """The address without user, password and options."""
+        """Return the address without user, password and options."""
         parts = urlsplit(self.url)
         named = f"?schema={self.schema}" if self.schema != SCHEMA else ""
         return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}{named}"
 
     @property
     def name(self) -> str:
-        """A name for files that belong to this store, and for titles."""
+        """The base name of local files of this store, and its title."""
         return re.sub(r"[^A-Za-z0-9.-]+", "-", str(self))
 
     @property
     def parent(self) -> Path:
-        """The folder of these files."""
+        """The local folder of these files."""
         return self.folder
 
     def with_name(self, name: str) -> Path:
-        """A file beside the store, on this machine."""
+        """Return the path of a local file of this store."""
         return self.folder / name
 
 
 def is_address(place: str) -> bool:
-    """Whether a place for a store is an address of something, and no file.
+    """Return whether a location is an address and not a file.
 
     >>> is_address("postgresql://db/evals"), is_address(".evalmark/evalmark.db")
     (True, False)
@@ -66,7 +66,7 @@ def is_address(place: str) -> bool:
 
 
 def without_password(text: str) -> str:
-    """A text in which addresses have no password.
+    """Remove passwords from the addresses in a text.
 
     >>> without_password("--store=postgresql://ann:secret@db/evals?schema=a&password=secret")
     '--store=postgresql://ann@db/evals?schema=a'
@@ -76,7 +76,7 @@ def without_password(text: str) -> str:
 
 
 def parse_server_address(address: str, folder: Path) -> ServerLocation:
-    """The place that an address names.
+    """Parse the address of a server.
 
     Raises:
         ConfigError: it is none of a PostgreSQL server, cannot be taken apart, or the schema in it is no name.

@@ -1,4 +1,4 @@
-"""A connection to a store on a PostgreSQL server, as those who read and write a store know it."""
+"""A connection to a store on a PostgreSQL server."""
 
 import hashlib
 import os
@@ -27,18 +27,18 @@ _HABITS = {
     "lock_timeout": _LONGEST_WAIT,
     "client_min_messages": "warning",
     "standard_conforming_strings": "on",
-    "extra_float_digits": 1,  # numbers come back as they were
-    "idle_in_transaction_session_timeout": _LONGEST_WAIT,  # a process that hangs must not keep all others from writing
-    "tcp_keepalives_idle": 30,  # nor a machine that is gone
+    "extra_float_digits": 1,  # so that numbers keep their exact value
+    "idle_in_transaction_session_timeout": _LONGEST_WAIT,  # so that a hanging process does not block all other writers
+    "tcp_keepalives_idle": 30,  # detect machines that are gone
     "tcp_keepalives_interval": 10,
     "tcp_keepalives_count": 3,
 }
 _AGAIN = ("begin", "select", "with")
-"""Statements that have changed nothing when a connection is found broken."""
+"""Statements that can be retried on a new connection, because they have changed nothing."""
 
 
 class ServerCursor:
-    """What a statement has found."""
+    """The result of a statement."""
 
     def __init__(self, cursor: "psycopg.RawCursor[Any]") -> None:
         self._cursor = cursor
@@ -47,7 +47,7 @@ class ServerCursor:
 
     @property
     def last(self) -> "ServerCursor":
-        """What the last of several statements has found."""
+        """The result of the last of several statements."""
         while self._cursor.nextset():
             pass
         return ServerCursor(self._cursor)
@@ -56,25 +56,25 @@ class ServerCursor:
         return iter(self._cursor if self._has_rows else ())
 
     def fetchone(self) -> tuple[Any, ...] | None:
-        """The next row, or None."""
+        """Return the next row, or None."""
         return self._cursor.fetchone() if self._has_rows else None
 
     def fetchall(self) -> list[tuple[Any, ...]]:
-        """All rows that are left."""
+        """Return all remaining rows."""
         return self._cursor.fetchall() if self._has_rows else []
 
     @property
     def get(self) -> Any:
-        """The one value of the first row; a row of several values whole; None without a row."""
+        """The first value of the first row; the whole row if it has several values; None without a row."""
         row = self.fetchone()
         return row[0] if row is not None and len(row) == 1 else row
 
 
 class ServerConnection:
-    """A connection to a store on a server, with what the store needs of one to a file.
+    """A connection to a store on a server, with the interface of one to a file.
 
-    One that was cut while nothing was under way is made anew: a server may be started again between two statements, and
-    what stands between it and us ends what is idle. Where it is cut within a transaction, that one fails.
+    An idle connection that was cut is opened again, because servers restart and proxies end idle connections. A
+    transaction on a connection that is cut fails.
     """
 
     def __init__(self, place: ServerLocation, *, read_only: bool, notes: Callable[[str], None]) -> None:
@@ -82,15 +82,15 @@ class ServerConnection:
         self._process = os.getpid()
         self._lock = threading.RLock()
         self._held: dict[int, bool] = {}
-        """Locks that this connection is to have, and whether it has them."""
+        """Advisory locks that this connection should have, and whether it has them."""
         self._changed = 0
         self.version: int | None = None
-        """What the store has to be at for this connection to write it; None: whatever it is."""
+        """The schema version that the store must have for this connection to write; None: any."""
         with server_errors(place):
             self._db = _connected(place, read_only=read_only)
 
     def execute(self, sql: str, given: Sequence[Any] = ()) -> ServerCursor:
-        """Run a statement, written for SQLite."""
+        """Run a statement that is written for SQLite."""
         with self._lock, server_errors(self.place):
             rows = self._begun() if sql == "begin immediate" else self._run(for_server(sql), given)
             self._changed = max(0, rows.changed)
@@ -104,47 +104,49 @@ class ServerConnection:
                 _cursor(self._db).executemany(for_server(sql), rows)
 
     def changes(self) -> int:
-        """Rows that the last statement has changed."""
+        """Return how many rows the last statement has changed."""
         return self._changed
 
     @property
     def in_transaction(self) -> bool:
-        """Whether a transaction is under way, also one that has failed."""
+        """Whether a transaction is open or has failed."""
         return self._db.info.transaction_status.name in ("INTRANS", "INERROR")
 
     @property
     def is_reusable(self) -> bool:
-        """Whether it can be kept for the next look: it is open, and nothing is under way."""
+        """Whether the connection is open and idle."""
         return not self._db.closed and self._db.info.transaction_status.name == "IDLE"
 
     def acquire_lock(self, *whose: int) -> None:
-        """Hold something of this store until it is let go, or the connection ends: the server itself tells others."""
+        """Take an advisory lock, which the server shows to all clients until it is released or the connection ends."""
         with self._lock, server_errors(self.place):
             self._held[self._key(*whose)] = False
             self._take()
 
     def release_lock(self, *whose: int) -> None:
-        """Hold it no longer."""
-        with suppress(StoreError), self._lock, server_errors(self.place):  # a connection that has ended holds nothing
+        """Release an advisory lock."""
+        with suppress(StoreError), self._lock, server_errors(self.place):  # a connection that has ended holds no locks
             if self._held.pop(key := self._key(*whose), False):
                 self._run("select pg_advisory_unlock($1)", (key,))
 
     def is_locked(self, *whose: int) -> bool:
-        """Whether any connection holds it."""
+        """Return whether any connection holds the lock."""
         key = self._key(*whose) % 2**64
         return bool(self.execute(_IS_HELD, (key >> 32, key % 2**32)).get)
 
     @property
     def server(self) -> tuple[int, str]:
-        """The version of the server, as 150004, and the encoding of the database."""
+        """The version of the server, for example 150004, and the encoding of the database."""
         return self._db.info.server_version, self._db.info.parameter_status("server_encoding") or ""
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._db.close()
 
     def __del__(self) -> None:
-        if hasattr(self, "_db") and os.getpid() == self._process:  # else it is the one of a parent
+        if (
+            hasattr(self, "_db") and os.getpid() == self._process
+        ):  # in a child process the connection belongs to the parent
             self._db.close()
 
     def __enter__(self) -> "ServerConnection":
@@ -172,7 +174,7 @@ class ServerConnection:
         return ServerCursor(_cursor(self._db).execute(sql, tuple(given) or None))
 
     def _begun(self) -> ServerCursor:
-        """Begin a transaction that writes; as in a file, one does so at a time, so none has to give up for another."""
+        """Begin a write transaction. As with a file, only one runs at a time."""
         busy = need("psycopg", "postgres").errors.LockNotAvailable
         try:
             rows = self._locked(_QUIET_WAIT)
@@ -203,12 +205,12 @@ class ServerConnection:
             )
 
     def _take(self) -> None:
-        """Take what is to be held; a lock that a broken connection still has is free as soon as the server notices."""
+        """Take the locks that this connection should have; the server frees those of a broken connection once it notices."""
         for key in [key for key, has in self._held.items() if not has]:
             self._held[key] = bool(self._run("select pg_try_advisory_lock($1)", (key,)).get)
 
     def _key(self, *whose: int) -> int:
-        """The number of a lock: of the store, or of something in it."""
+        """Return the number of an advisory lock: of the store, or of something in it."""
         name = "/".join(map(str, ("evalmark", self.place.schema, *whose)))
         return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big", signed=True)
 
@@ -230,7 +232,7 @@ def _cursor(db: "psycopg.Connection[Any]") -> "psycopg.RawCursor[Any]":
 def _connected(place: ServerLocation, *, read_only: bool) -> "psycopg.Connection[Any]":
     psycopg = need("psycopg", "postgres")
     asked: dict[str, Any] | None = None
-    with suppress(psycopg.ProgrammingError):  # its words may repeat a password
+    with suppress(psycopg.ProgrammingError):  # the error message may repeat a password
         asked = psycopg.conninfo.conninfo_to_dict(place.url)
     if asked is None:
         raise StoreError(

@@ -1,4 +1,4 @@
-"""The SQL of this package as PostgreSQL has it: written once, for SQLite, and put into other words here."""
+"""Translates the SQL of `storage`, which is written for SQLite, to PostgreSQL."""
 
 import re
 from functools import lru_cache
@@ -10,19 +10,19 @@ _TYPES = {
     r"\binteger\b": "bigint",
     r"\breal\b": "double precision",
     r"\bblob\b": "bytea",
-    # Texts sort by their code points, as they do in SQLite, and not by the habits of a country.
+    # Sort texts by code points, as SQLite does, and not by a locale.
     r"\b(any|text)\b": 'text collate "C"',
     r"\)\s*(strict|without rowid)(\s*,\s*(strict|without rowid))*": ")",
 }
 _WORDS = {
     r"\bbegin immediate\b": "begin",
-    r"\blike\b": "ilike",  # SQLite's does not tell the capitals of the Latin alphabet from small letters
+    r"\blike\b": "ilike",  # SQLite's LIKE ignores the case of ASCII letters
 }
 
 
 @lru_cache(maxsize=512)
 def for_server(sql: str) -> str:
-    """A statement in PostgreSQL's words, its parameters numbered.
+    """Translate a statement to PostgreSQL and number its parameters.
 
     >>> for_server("select 1 from run where id like ? and name = ?")
     'select 1 from run where id ilike $1 and name = $2'
@@ -40,7 +40,7 @@ def for_server(sql: str) -> str:
         number = int(found[1]) if found[1] else number + 1
         return f"${number}"
 
-    for index in range(0, len(parts), 2):  # between the quoted ones
+    for index in range(0, len(parts), 2):  # the parts outside of quotes
         text = parts[index]
         for word, other in words.items():
             text = re.sub(word, other, text)
@@ -76,6 +76,7 @@ create or replace function instr(told text, part text) returns integer language 
 create or replace function max(a bigint, b bigint, c bigint) returns bigint language sql immutable parallel safe
     return greatest(a, b, c);
 """
-"""What SQLite offers, the store asks for, and PostgreSQL calls otherwise. The texts of the store are pure ASCII JSON with
-small letters in its escapes; PostgreSQL takes no NUL and no half of a pair out of them, so both are read as the sign for what
-cannot be shown. A server keeps texts as they were, so that JSON of ours stays JSON."""
+"""SQLite functions that the store uses and PostgreSQL lacks. Stored JSON is pure ASCII with lower-case escapes.
+PostgreSQL's JSON functions accept neither NUL nor lone surrogates, so both are read as U+FFFD; the stored text keeps
+them.
+"""

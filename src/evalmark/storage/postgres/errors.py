@@ -1,4 +1,4 @@
-"""What a PostgreSQL server and the way to it report, as one sentence for the person at the keyboard."""
+"""Turns errors of a PostgreSQL server into messages that say what to do."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ from .addresses import ServerLocation, without_password
 
 @contextmanager
 def server_errors(place: ServerLocation) -> Iterator[None]:
-    """Turn any error of the server into a StoreError that says what to do next.
+    """Turn errors of the server within a `with` block into a StoreError that says what to do.
 
     Raises:
         StoreError: in the place of any error of the server or of the way to it.
@@ -28,7 +28,7 @@ def server_errors(place: ServerLocation) -> Iterator[None]:
 
 
 def _sentences(psycopg: Any) -> list[tuple[Any, type[StoreError], str]]:
-    """What is said of each kind of error; the first that fits is said. `{}` stands for the server's own words."""
+    """Return the message for each kind of error; the first match counts. `{}` stands for the server's own message."""
     errors = psycopg.errors
     return [
         (
@@ -63,5 +63,5 @@ def _sentences(psycopg: Any) -> list[tuple[Any, type[StoreError], str]]:
 
 
 def _first(error: BaseException) -> str:
-    """The first line of a message, without a password that the library might repeat."""
+    """Return the first line of a message, without passwords."""
     return without_password((str(error).strip().splitlines() or [type(error).__name__])[0])

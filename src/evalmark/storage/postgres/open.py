@@ -1,6 +1,6 @@
-"""Opening a store on a server: its tables are made, or brought up to date, under a lock, by whoever may.
+"""Opens a store on a server, and creates or migrates its tables under a lock.
 
-What the tables are is not known here: they are made by numbered steps, of which a store has so many behind it.
+The caller passes the migration steps; the table `store_version` holds how many were applied.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ _OLDEST = 140_000
 
 
 def open_writable(place: ServerLocation, notes: Callable[[str], None], steps: Sequence[Step]) -> ServerConnection:
-    """A connection that may write; missing tables are made, those of an older store brought up to date.
+    """Open a store for writing; create missing tables and migrate older ones.
 
     Raises:
         StoreError: the server cannot be reached, the user may not do that, or a newer evalmark wrote the store.
@@ -34,7 +34,7 @@ def open_writable(place: ServerLocation, notes: Callable[[str], None], steps: Se
 
 
 def open_read_only(place: ServerLocation, notes: Callable[[str], None], steps: Sequence[Step]) -> ServerConnection:
-    """A connection that changes nothing.
+    """Open a store for reading.
 
     Raises:
         StoreError: the server cannot be reached, there is no store, or it has another version.
@@ -47,24 +47,24 @@ def open_read_only(place: ServerLocation, notes: Callable[[str], None], steps: S
 
 
 def recheck_version(db: ServerConnection, steps: Sequence[Step]) -> None:
-    """Raises StoreError where the store has got another version since a connection was made; one that was cut is made anew."""
+    """Raise StoreError if the schema version has changed since the connection was opened."""
     _refuse_other(db.place, int(db.execute(_VERSION).get or 0), steps)
 
 
 def store_exists(place: ServerLocation) -> bool:
-    """Whether the server has a store at this place."""
+    """Return whether the server has a store at this location."""
     with closing(ServerConnection(place, read_only=True, notes=lambda _: None)) as db:
         return version_at(db) > 0
 
 
 def is_writable(place: ServerLocation) -> bool:
-    """Whether the server has a store at this place that this user may write as people who label do."""
+    """Return whether the server has a store at this location to which the user may add labels."""
     with closing(ServerConnection(place, read_only=True, notes=lambda _: None)) as db:
         return version_at(db) > 0 and bool(db.execute("select has_table_privilege('label', 'insert')").get)
 
 
 def version_at(db: ServerConnection) -> int:
-    """How many steps the store has behind it; 0 where there is none."""
+    """Return the number of applied migration steps; 0 without a store."""
     there = db.execute("select to_regclass(?) is not null", (f"{db.place.schema}.store_version",)).get
     return int(db.execute(_VERSION).get or 0) if there else 0
 
@@ -73,7 +73,7 @@ def _migrate(db: ServerConnection, place: ServerLocation, steps: Sequence[Step])
     _refuse_newer(place, version_at(db), steps)
     _refuse_unfit(db, place)
     with ExitStack() as transaction:
-        db.execute("begin immediate")  # its lock has others wait who would do the same
+        db.execute("begin immediate")  # takes a lock, so that concurrent migrations wait
         transaction.push(db)
         if db.execute("select to_regnamespace(?)", (place.schema,)).get is None:
             db.execute(f"create schema {place.schema}")

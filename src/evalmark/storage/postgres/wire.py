@@ -1,4 +1,4 @@
-"""How texts and numbers go to a PostgreSQL server and come back: all as SQLite has them."""
+"""Converts texts and numbers for a PostgreSQL server so that they are read back as SQLite would return them."""
 
 from functools import lru_cache
 from typing import Any
@@ -6,18 +6,18 @@ from typing import Any
 from evalmark.core.lazy import need
 
 _ODD = "\ufdd0"
-"""Stands before a text that the server could not keep; no text has it, since it is no character."""
+"""Marks a text that the server cannot store. It is a noncharacter, so no other text begins with it."""
 
 
 class SurrogateText(bytes):
-    """A text that is no UTF-8, in the place of one; told from bytes that are meant."""
+    """The bytes of a text that is not valid UTF-8, as opposed to binary data."""
 
     __slots__ = ()
 
 
 @lru_cache(maxsize=1)
 def adapters() -> Any:
-    """What a connection is to know of types."""
+    """Return the type adapters of a connection."""
     psycopg = need("psycopg", "postgres")
     strings = need("psycopg.types.string", "postgres")
     made = psycopg.adapt.AdaptersMap(psycopg.adapters)
@@ -47,14 +47,14 @@ def adapters() -> Any:
 
 
 def encode_text(text: str) -> bytes:
-    """A text as the server can keep it: as it is, but for NUL and what begins as a text that was changed for it."""
+    """Encode a text for the server; texts with NUL, or that begin with the mark, are converted to hexadecimal."""
     if "\x00" in text or text.startswith(_ODD):
         return f"{_ODD}{text.encode().hex()}!".encode()
     return text.encode()
 
 
 def decode_text(data: bytes) -> str | bytes:
-    """The text that `sent` was given, or bytes that stood in the place of one."""
+    """Decode the text that `encode_text` received, or the bytes in its place."""
     text = data.decode()
     if not text.startswith(_ODD):
         return text
