@@ -1,4 +1,4 @@
-"""Writes what many tasks hand in at the same time: whatever has gathered goes into one transaction."""
+"""Saves the entries of many tasks in common transactions."""
 
 import asyncio
 import contextlib
@@ -15,16 +15,16 @@ R = TypeVar("R")
 
 
 class Submit(Protocol):
-    """Has something done in the one thread that writes, after all that was submitted before."""
+    """Submits a function to the writer thread, after all earlier ones."""
 
     def __call__(self, act: Callable[[], R], /) -> "Future[R]": ...
 
 
 class GroupCommit(Generic[T]):
-    """Saves entries in groups: while one group is on its way to the disk, the next one gathers.
+    """Saves entries in groups: while one group is being written, the next one gathers.
 
-    A task pays for no thread of its own and no sync of its own: one submission to the writer's
-    thread takes all that is there, and one call wakes all who wait.
+    One submission to the writer thread takes all waiting entries, and one call wakes all waiting tasks, so a task
+    costs neither a thread nor a sync of its own.
     """
 
     def __init__(self, submit: Submit, save: Callable[[Sequence[T]], None]) -> None:
@@ -32,14 +32,16 @@ class GroupCommit(Generic[T]):
         self._lock = threading.Lock()
         self._gathered: list[tuple[T, asyncio.Future[None]]] = []
         self._followers: list[asyncio.Future[None]] = []
-        """Of those who hand nothing in, and wait for what is gathered, or else for the group that is on its way."""
+        """Futures of tasks that have no entry and wait for all entries before them."""
         self._going = False
-        """Whether a submission is under way, which will see to what gathers meanwhile."""
+        """Whether a submission is running; it also starts the one for entries that gather meanwhile."""
 
     async def write(self, entry: T) -> None:
-        """Save an entry; when this returns it is saved. One who is cancelled meanwhile has it saved all the same.
+        """Save an entry and return once it is saved.
 
-        Raises what `save` raises for the group that the entry is part of.
+        If the task is cancelled meanwhile, the entry is saved nevertheless.
+
+        Raises what `save` raises for the group of the entry.
         """
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         with self._lock:
@@ -50,9 +52,9 @@ class GroupCommit(Generic[T]):
         await done
 
     async def wait_saved(self) -> None:
-        """Wait until all that was handed in before is saved.
+        """Wait until all earlier entries are saved.
 
-        Raises what `save` raises for the last of it.
+        Raises what `save` raises for the last group.
         """
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         with self._lock:
@@ -62,7 +64,7 @@ class GroupCommit(Generic[T]):
         await done
 
     def drain(self) -> None:
-        """Wait, with the thread, until all that was handed in is saved or refused. Not for the writer's thread."""
+        """Block until every entry is saved or refused. Must not be called in the writer thread."""
         while self._going:
             self._submit(_nothing).result()
 
@@ -80,7 +82,7 @@ class GroupCommit(Generic[T]):
             self._save([entry for entry, _ in group])
 
     def _end(self, waiting: list["asyncio.Future[None]"], saved: "Future[None]") -> None:
-        """Wake those who wait, and see to what has gathered; others who write have their turn first."""
+        """Wake the waiting tasks, and submit the next group after other writers had their turn."""
         with self._lock:
             if not self._gathered:
                 waiting += self._followers
@@ -89,7 +91,7 @@ class GroupCommit(Generic[T]):
         for done in waiting:
             loops.setdefault(done.get_loop(), []).append(done)
         for loop, those in loops.items():
-            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            with contextlib.suppress(RuntimeError):  # the loop is closed, so no task waits
                 loop.call_soon_threadsafe(_wake, those, saved.exception())
         with self._lock:
             self._going = bool(self._gathered or self._followers)
@@ -105,11 +107,11 @@ def _wake(waiting: Iterable["asyncio.Future[None]"], fault: BaseException | None
             done.set_result(None)
         else:
             done.set_exception(_same(fault))
-            done.exception()  # one who was cancelled in this very moment never asks, and that is no mistake
+            done.exception()  # a task that was cancelled just now never retrieves the error
 
 
 def _same(fault: BaseException) -> BaseException:
-    """The error for one of many who wait: each raises its own, with a traceback of its own."""
+    """Return a copy of the error for one of several tasks, so that each raises its own traceback."""
     if not isinstance(fault, StoreError):
         return fault
     own = type(fault)(*fault.args)
@@ -118,4 +120,4 @@ def _same(fault: BaseException) -> BaseException:
 
 
 def _nothing() -> None:
-    """Done when all before it is."""
+    """Do nothing; used to wait for the functions submitted before."""

@@ -1,4 +1,4 @@
-"""What is kept of a call: the same, with a mark in the place of each secret."""
+"""Masks secrets in a call before it is stored."""
 
 from dataclasses import replace
 
@@ -11,10 +11,10 @@ from evalmark.storage.database.secret_scan import may_hold_secrets
 
 
 def masked_call(call: Call) -> Call:
-    """The call without secrets; itself where it holds none.
+    """Return the call without secrets, or the call itself if it holds none.
 
-    Where the reply holds one, what is kept of it is not what the model said, and the call is marked as `masked`; where the
-    request does, it is `altered`, and still found by its key.
+    A call with a secret in its reply is marked `masked`, because the stored reply differs from the model's. A
+    call with a secret in its request is marked `altered`; its key still finds it.
     """
     error = call.error and masked(call.error)
     call = call if error == call.error else replace(call, error=error)
@@ -33,13 +33,13 @@ def _request_masked(call: Call) -> Call:
 
 
 def _reply_masked(call: Call, *, is_marked: bool) -> Call:
-    """The call without secrets in its reply; `is_marked` says that what was taken out of it before counts, too."""
+    """Return the call without secrets in its reply. With `is_marked`, secrets that were masked earlier count as well."""
     if call.reply is None:
         return call
     told = dump_fields(call.reply, REPLY)
     left = masked_data(told)
     if left is told and not (is_marked and MASK in str(told)):
         return call
-    left = {name: part for name, part in left.items() if name != "tokens"}  # they spell it piece by piece
+    left = {name: part for name, part in left.items() if name != "tokens"}  # the tokens spell the secret piece by piece
     reply: Reply = load_fields(Reply, REPLY, left)
     return replace(call, reply=reply, masked=True)

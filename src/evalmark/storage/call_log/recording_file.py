@@ -1,4 +1,4 @@
-"""Recordings as a file that a team keeps beside its suites: one call of a model or a tool a line, by their keys."""
+"""Reads and writes files of recorded calls, which a team keeps beside its suites: one call a line, with its key."""
 
 import contextlib
 import os
@@ -34,21 +34,21 @@ _CHANGED = (
 _TOOL_KEY = re.compile(r"tool-[0-9a-f]{32}")
 NO_ADDRESSES: Mapping[str, str] = {}
 _MOST_COST = 1_000_000
-"""US dollars; what says that it cost more would make every sum it is part of worthless."""
+"""US dollars. A higher cost in a file is refused, since it would spoil every sum."""
 PUBLIC_HEADERS = frozenset({"apim-request-id", "date", "request-id", "x-request-id"})
-"""What a file may tell of a response's headers: enough to ask the provider about it."""
+"""Response headers that a file contains: those that a provider needs to find a request."""
 
 
 class ImportedCalls(NamedTuple):
-    """What an import found."""
+    """How many calls an import added."""
 
     added: int
     known: int
-    """Calls that were recorded before, and stay as they were."""
+    """Calls that were recorded before; they stay unchanged."""
 
 
 def _lines(calls: Iterable[Call | ToolRecording]) -> Iterator[str]:
-    """The file's lines; `calls` come in the order of their keys, so that two exports differ where the calls do."""
+    """Return the lines of the file. `calls` are sorted by key, so that two exports differ only where their calls differ."""
     yield _line({"format": FORMAT, "version": VERSION})
     for call in calls:
         if isinstance(call, ToolRecording):
@@ -63,13 +63,13 @@ def _line(data: dict[str, Any]) -> str:
 
 
 def _public(reply: Reply) -> Reply:
-    """The reply without what is nobody else's: failed attempts with their bodies, headers, and what it was to us."""
+    """Return the reply without failed attempts, private headers and replay state."""
     headers = {name: value for name, value in reply.headers.items() if name.lower() in PUBLIC_HEADERS}
     return replace(reply, attempts=(), headers=headers, key="", replayed=False)
 
 
 def write_calls(path: Path, calls: Iterable[Call | ToolRecording]) -> int:
-    """Write a file of calls by way of a neighbour that takes its place once it is on the disk; gives how many.
+    """Write calls to a temporary file, then rename it to `path`; return how many calls were written.
 
     Raises:
         StoreError: there is no call, it cannot be written, or something else than recordings stands there; an older
@@ -83,11 +83,11 @@ def write_calls(path: Path, calls: Iterable[Call | ToolRecording]) -> int:
                 count = sum(stream.write(line) > 0 for line in _lines(calls))
                 stream.flush()
                 os.fsync(stream.fileno())
-            if count == 1:  # a team whose recordings are gone would pay for all of them again
+            if count == 1:  # replacing a file by an empty one would make the team pay for all calls again
                 raise StoreError(f"{path}: no recorded call fits what was asked for, so nothing is written there.")
             draft.replace(path)
         finally:
-            with contextlib.suppress(OSError):  # it is gone when all went well
+            with contextlib.suppress(OSError):  # already renamed if all went well
                 draft.unlink()
     except OSError as error:
         raise _unwritten(path, error) from error
@@ -102,7 +102,7 @@ def _unwritten(path: Path, error: OSError) -> StoreError:
 
 
 def _refuse_other(path: Path) -> None:
-    """Recordings take the place of recordings alone: never that of a suite, a device, or the very store.
+    """Refuse to replace a file that holds anything but recordings.
 
     Raises:
         StoreError: something else stands there.
@@ -113,7 +113,7 @@ def _refuse_other(path: Path) -> None:
             raise StoreError(f"{path}: this is a folder; name a file in it.")
         if not path.exists():
             return
-        if path.is_file():  # a pipe is not opened: nobody may be at its other end
+        if path.is_file():  # do not open a pipe, which could block
             with path.open("rb") as stream:
                 if stream.read(len(start)) in (b"", start):
                     return
@@ -123,9 +123,9 @@ def _refuse_other(path: Path) -> None:
 
 
 def read_calls(path: Path, addresses: Mapping[str, str] = NO_ADDRESSES) -> list[CallRow | ToolRow]:
-    """The calls of a file, each checked: its form, and that its key is that of what it says was asked.
+    """Read the calls of a file; check the form of each line, and that its key matches its request.
 
-    A call of an endpoint at one of the `addresses` is read as one of the address that stands there for it.
+    Each call of an endpoint in `addresses` is read as a call of the address that it maps to.
 
     Raises:
         DataError: it is no such file, one of its lines may not be used, or no call is of one of the addresses; the
@@ -150,13 +150,13 @@ def read_calls(path: Path, addresses: Mapping[str, str] = NO_ADDRESSES) -> list[
 
 
 class _Moved(NamedTuple):
-    """Which addresses stand for which, and those that were met."""
+    """Replaces addresses of endpoints, and records which of them occurred."""
 
     addresses: Mapping[str, str]
     met: dict[str, None]
 
     def __call__(self, call: Call) -> Call:
-        """The call as one of the other address; its name too, where that holds the address."""
+        """Return the call with its address replaced, also within the name of the model."""
         model, _, address = call.identity.rpartition("@")
         self.met.setdefault(address)
         if (new := self.addresses.get(address)) is None:
@@ -170,7 +170,7 @@ def _check_first(path: Path, number: int, line: str) -> None:
     place = f"{path}:{number}"
     try:
         head = parse_json(line, str(path), number) if line.strip() else None
-    except PlacedError:  # a line of some other file; only what `export` has written is known to be JSON
+    except PlacedError:  # not JSON, so not a file of `evalmark cache export`
         head = None
     if not isinstance(head, dict) or head.get("format") != FORMAT:
         raise PlacedError(
@@ -187,7 +187,7 @@ def _check_first(path: Path, number: int, line: str) -> None:
 
 
 def _call(line: str, path: Path, number: int, moved: _Moved) -> tuple[str, CallRow | ToolRow]:
-    """The call in one line, with the key that stands there."""
+    """Parse one line; return the key in the file and the row to store."""
     place = f"{path}:{number}"
     if len(line) > MAX_ROW:
         raise PlacedError(place, f"the line is longer than {MAX_ROW >> 20} MiB.")
@@ -210,7 +210,7 @@ def _call(line: str, path: Path, number: int, moved: _Moved) -> tuple[str, CallR
 
 
 def _tool_call(data: dict[str, Any], place: str) -> tuple[str, ToolRow]:
-    """The call of a tool in one line, with its key."""
+    """Parse a tool call; return its key and row."""
     try:
         recording: ToolRecording = load_fields(ToolRecording, TOOL_RECORDING, data)
         row = encode_tool(recording)
@@ -224,7 +224,7 @@ def _tool_call(data: dict[str, Any], place: str) -> tuple[str, ToolRow]:
 
 
 def add_calls(db: Connection, rows: Sequence[CallRow | ToolRow]) -> ImportedCalls:
-    """Add calls, all or none; one that is recorded and may be replayed stays as it is."""
+    """Add all calls in one transaction; a replayable call that is already recorded stays unchanged."""
     columns = ", ".join(CallRow._fields)
     added = 0
     with transaction(db):

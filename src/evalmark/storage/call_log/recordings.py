@@ -1,4 +1,4 @@
-"""What is recorded, for people: by model, call by call, and what of it is to be forgotten."""
+"""Lists, exports and deletes recorded calls of chat models."""
 
 import json
 import re
@@ -18,11 +18,11 @@ from evalmark.storage.database.schema import transaction
 from .rows import COLUMNS, CallRow, decode_call
 
 LONGEST = 80
-"""Characters of a request that a list shows."""
+"""Characters of a request in a list."""
 _COMPARED = 1_000
-"""Calls whose words are held against each other."""
+"""The largest number of calls whose texts are compared with each other."""
 _MARK = re.compile("[0-9a-f]{16,}")
-"""Marks that differ from call to call and tell a reader nothing."""
+"""Ids that differ from call to call and tell a reader nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,13 +33,13 @@ class ModelCallSummary:
     """As the user named it."""
     calls: int
     replayable: int
-    """Those whose reply may stand for the truth; the others are errors and replies that were cut off or refused."""
+    """Calls whose reply can be replayed; the others are errors, and replies that were cut off or refused."""
     input_tokens: int
     output_tokens: int
     unknown_usage: int
-    """Replies whose tokens are not known; the sums leave them out."""
+    """Replies with unknown token counts; the sums leave them out."""
     cost: float | None
-    """US dollars of the replies whose price is known; None when none is."""
+    """US dollars of the replies with a known price; None if there are none."""
     unknown_cost: int
     newest: str
     """ISO 8601 in UTC."""
@@ -47,11 +47,11 @@ class ModelCallSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recording:
-    """A recorded call as a list shows it."""
+    """A recorded call in a list."""
 
     key: str
     model: str
-    """As the user named it; of a tool, that it is one."""
+    """As the user named it; for a tool, its name and `(a tool)`."""
     created: str
     """ISO 8601 in UTC."""
     input_tokens: int | None
@@ -59,14 +59,15 @@ class Recording:
     cost: float | None
     """US dollars; None when it is not known."""
     words: str
-    """Of the message that was sent last, the first words of those lines that the fewest of the listed calls share; of a
-    tool, the first of its arguments."""
+    """The start of the last message, without lines that most listed calls share; for a tool, the start of its
+    arguments.
+    """
     replayable: bool
     error: str | None = None
 
 
 def by_model(db: Connection) -> list[ModelCallSummary]:
-    """How much is recorded of each model, by its name."""
+    """Summarize the recorded calls by model."""
     rows = db.execute("""
         select model, count(*), sum(ok),
         coalesce(sum(input_tokens + 0 * output_tokens), 0), coalesce(sum(output_tokens + 0 * input_tokens), 0),
@@ -83,9 +84,9 @@ def _made(found: dict[str, Any]) -> ModelCallSummary:
 
 
 def list_calls(db: Connection, match: str = "", limit: int | None = None) -> list[Recording]:
-    """The newest calls first.
+    """List calls, the newest first.
 
-    With `match`, those whose model has this text in its name, whose key starts with it, or that asked for it.
+    `match` selects calls whose model name or request contains the text, or whose key starts with it.
     """
     found = islice(_matching(db, match), limit)
     first = list(islice(found, _COMPARED))
@@ -94,7 +95,7 @@ def list_calls(db: Connection, match: str = "", limit: int | None = None) -> lis
 
 
 def _own_words(text: str, shared: Mapping[str, int]) -> str:
-    """What tells a message from others: calls of one judge begin alike, and end alike."""
+    """Return the lines of a message that the fewest other calls share: prompts of one judge begin and end alike."""
     lines = _lines(text)
     counts = [shared.get(_unmarked(line), 0) for line in lines]
     own = [line for line, number in zip(lines, counts, strict=True) if number == min(counts)]
@@ -110,7 +111,7 @@ def _unmarked(line: str) -> str:
 
 
 def _matching(db: Connection, match: str) -> Iterator[tuple[Recording, str]]:
-    """Recordings without words, each with the message that was sent last."""
+    """Yield recordings without an excerpt, each with its last message."""
     wanted = sql_text(match)
     rows = db.execute(
         "select key, model, created, input_tokens, output_tokens, cost, request, ok, error from call "
@@ -138,7 +139,7 @@ def _matching(db: Connection, match: str) -> Iterator[tuple[Recording, str]]:
 
 
 def _said(request: str) -> list[str]:
-    """The texts of a request's messages; none where it is damaged."""
+    """Return the texts of a request's messages; an empty list if the request is damaged."""
     try:
         contents = [message["content"] for message in json.loads(request)["messages"]]
     except (ValueError, TypeError, LookupError):
@@ -147,7 +148,7 @@ def _said(request: str) -> list[str]:
 
 
 def find_call(db: Connection, path: StoreLocation, key: str) -> Call | None:
-    """The call with a key, also one that cannot be replayed.
+    """Return the call with a key, also one that cannot be replayed.
 
     Raises:
         StoreError: it is damaged.
@@ -160,7 +161,7 @@ def find_call(db: Connection, path: StoreLocation, key: str) -> Call | None:
 def replayable_calls(
     db: Connection, path: StoreLocation, run: int | None = None, model: str | None = None, used: Collection[str] = ()
 ) -> Iterator[Call]:
-    """Every call whose reply may stand for the truth, by key; of a run: those that it has paid for or `used`.
+    """Yield all replayable calls by key; with `run`, only those that it paid for, and those in `used`.
 
     Raises:
         StoreError: one of them is damaged.
@@ -173,9 +174,9 @@ def replayable_calls(
 def conditions(
     *wanted: tuple[str, str | None], of: tuple[int | None, Collection[str]] = (None, ())
 ) -> tuple[str, list[Any]]:
-    """Further conditions of a query, and what they are given: columns with their texts, those of None left out.
+    """Return SQL conditions and their parameters; a column whose text is None gets no condition.
 
-    `of` is a run with keys: of it are calls that it has paid for, and those with one of the keys.
+    `of` is a run and a list of keys; it selects calls that the run paid for, and calls with one of the keys.
     """
     run, keys = of
     parts: list[str] = []
@@ -207,9 +208,11 @@ def clear(
     older_than: datetime | None = None,
     failed_only: bool = False,
 ) -> int:
-    """Forget the calls that all conditions hold for; gives how many. One without a date is never too old.
+    """Delete the calls that match every condition, and return how many.
 
-    No call of a tool has failed, and none is of a model.
+    A call without a date does not match `older_than`.
+
+    `failed_only` and `model` never match tool calls.
     """
     moment = None if older_than is None else older_than.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
     old = "" if moment is None else " and created <> '' and created < ?"

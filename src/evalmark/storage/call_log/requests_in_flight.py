@@ -1,9 +1,9 @@
-"""Requests under way: each is noted before it goes out, and no longer counted once its call is kept.
+"""Tracks requests in flight: each is noted before it is sent, and counts as in flight until its call is stored.
 
-A note is one write at the end of a file beside the store. What a process has written so outlives it, whatever ends it,
-and no task waits for the disk or for the thread that writes the store. The transaction that keeps calls says in the
-table `sent` how far it knows the file, and which requests noted up to there are under way; whatever was noted after that
-is under way too. So the count is exact at every moment, and calls and notes never contradict each other.
+A note is one append to a file beside the store. It survives the process, and needs neither a sync nor the writer
+thread. The transaction that stores calls writes to the table `sent` how much of the file it has processed, and which
+of the notes so far are still in flight. Notes after that position are in flight, too. So the count is exact at every
+moment.
 """
 
 import contextlib
@@ -23,35 +23,35 @@ from evalmark.storage.database.errors import store_errors
 from evalmark.storage.database.fields import read_int, read_list, read_object, read_text, to_json
 
 LostRequests = dict[str, list[int]]
-"""By key: the passes that sent a request and never heard of it."""
+"""For each key, the passes that sent a request and never received its reply."""
 UNKNOWN_HERE = ""
-"""In the place of a key: the passes whose notes are on another machine, so that nobody here knows what they sent."""
+"""As a key: the passes whose notes are on another machine, so that their requests are unknown here."""
 
 
 class RunPass(NamedTuple):
-    """A run while one process writes it, from its start or from one of its resumes."""
+    """One pass of a run: from its start, or from a resume, until the process stops writing it."""
 
     run: int
-    """The run's number in the store."""
+    """The number of the run in the store."""
     number: int
-    """1 at first, one more with every resume."""
+    """1 for the start, one more for each resume."""
 
 
 class RequestState(NamedTuple):
-    """What the store says of a run's requests."""
+    """What the store knows about the requests of a run."""
 
     number: int = 0
-    """The pass that said so last."""
+    """The pass that wrote the state."""
     known: int = 0
-    """How many bytes of that pass's notes it takes into account."""
+    """How many bytes of this pass's notes are processed."""
     under_way: Collection[str] = ()
-    """The keys noted in these bytes whose calls are not kept."""
+    """The keys in these bytes whose calls are not stored."""
     lost: Mapping[str, list[int]] = {}
-    """What earlier passes have lost, and no later one has kept."""
+    """Requests that earlier passes lost, and that no later pass has repeated."""
 
 
 class RequestsInFlight:
-    """The requests of one pass of a run, from right before they go out until their calls are kept."""
+    """The requests of one pass, from just before they are sent until their calls are stored."""
 
     def __init__(self, store: StoreLocation, of: RunPass, lost: Mapping[str, list[int]]) -> None:
         self.of = of
@@ -61,19 +61,21 @@ class RequestsInFlight:
         self._over = False
         self._size = 0
         self._under_way: dict[str, int] = {}
-        """By key: where its last note ends."""
-        if not isinstance(store, Path):  # where there is no file, the notes are on another machine
+        """For each key, the end of its last note in the file."""
+        if not isinstance(store, Path):  # a store on a server: the notes are in a local file
             with store_errors(store, what="the notes of requests"):
                 self._file = _new(notes_path(store, of))
 
     def note(self, key: str) -> None:
-        """Note that a request is about to go out; when this returns, the note outlives this process.
+        """Note that a request is about to be sent. The note survives this process once the method returns.
 
         Raises:
             StoreFullError: there is no room for the note.
             StoreError: it cannot be written.
         """
-        note = f"\n{to_json(key)}".encode("ascii")  # the line ends with the text, so one that is cut off shows
+        note = f"\n{to_json(key)}".encode(
+            "ascii"
+        )  # each note starts with a newline and ends with a quote, so a note that was cut off is detected
         with store_errors(self._store, needed=len(note), what="the note of a request"), self._lock:
             if self._over:
                 raise StoreError(f"{self._store}: the run is not being written here any more; resume it first.")
@@ -86,15 +88,15 @@ class RequestsInFlight:
             self._under_way[key] = self._size
 
     def last_note(self, key: str) -> int:
-        """Which note a call with this key answers that is kept now; 0 when there is none."""
+        """Return the position of the note that a call with this key answers; 0 if there is none."""
         return self._under_way.get(key, 0)
 
     def repeats(self, key: str) -> int:
-        """How many earlier passes have sent this request in vain."""
+        """Return how many earlier passes sent this request without receiving a reply."""
         return len(self._lost.get(key, ()))
 
     def save(self, db: Connection, answered: Mapping[str, int]) -> None:
-        """Save what is under way but for notes that are answered; part of the transaction that keeps the calls."""
+        """Save the requests in flight, without the answered notes, in the transaction that stores the calls."""
         if not self._size and not self._lost:
             return
         with self._lock:
@@ -104,20 +106,20 @@ class RequestsInFlight:
         _save(db, self.of.run, RequestState(self.of.number, size, under_way, lost))
 
     def mark_answered(self, answered: Mapping[str, int]) -> None:
-        """These notes are answered, and that is on the disk."""
+        """Remove notes whose answers are stored."""
         with self._lock:
             for key, note in answered.items():
-                if self._under_way.get(key) == note:  # else it went out once more
+                if self._under_way.get(key) == note:  # otherwise the request was sent once more
                     del self._under_way[key]
                 self._lost.pop(key, None)
 
     def mark_complete(self, db: Connection) -> None:
-        """The run is complete: nothing of it is under way."""
+        """Record that the run is complete and nothing is in flight."""
         if self._size or self._lost:
             _save(db, self.of.run, RequestState(self.of.number, self._size))
 
     def close(self) -> None:
-        """Let go of the file: what is noted stays noted, and nothing more is."""
+        """Close the file; later calls of `note` fail."""
         with self._lock:
             self._over = True
             if self._file is not None:
@@ -125,13 +127,13 @@ class RequestsInFlight:
                 self._file = None
 
     def remove(self) -> None:
-        """The store knows all that was noted: the file is not needed any more."""
+        """Delete the file once the store has processed all notes."""
         self.close()
         remove_notes(self._store, self.of)
 
 
 def interrupted(db: Connection, store: StoreLocation, of: RunPass) -> int | None:
-    """Requests that were under way when a pass of a run broke off; None where its notes are on another machine."""
+    """Return how many requests were in flight when a pass was interrupted; None if its notes are on another machine."""
     state = _state(db, of.run)
     if of.number < state.number:
         return lost_by(state.lost, of.number)
@@ -139,12 +141,12 @@ def interrupted(db: Connection, store: StoreLocation, of: RunPass) -> int | None
 
 
 def lost_by(lost: Mapping[str, Sequence[int]], number: int) -> int | None:
-    """How many requests a pass has lost; None where nobody here knows."""
+    """Return how many requests a pass has lost; None if that is not known here."""
     return None if number in lost.get(UNKNOWN_HERE, ()) else sum(number in passes for passes in lost.values())
 
 
 def _is_told(db: Connection, store: StoreLocation, of: RunPass) -> bool:
-    """Whether all that a pass has sent is known here: it has ended itself, or its notes are here."""
+    """Return whether all requests of a pass are known here: it has ended regularly, or its notes are on this machine."""
     if isinstance(store, Path) or notes_path(store, of).exists():
         return True
     row = db.execute("select 1 from run where number = ? and pass = ? and status = 'running'", of).fetchone()
@@ -152,7 +154,7 @@ def _is_told(db: Connection, store: StoreLocation, of: RunPass) -> bool:
 
 
 def take_over(db: Connection, store: StoreLocation, of: RunPass) -> LostRequests:
-    """What a new pass of a run knows to be lost; part of the transaction that starts the pass, before the run says so."""
+    """Return the requests that earlier passes lost, in the transaction that starts a new pass."""
     state, before = _state(db, of.run), RunPass(of.run, of.number - 1)
     lost = {key: [*passes] for key, passes in state.lost.items()}
     for key in _under_way(state, store, before):
@@ -165,7 +167,7 @@ def take_over(db: Connection, store: StoreLocation, of: RunPass) -> LostRequests
 
 
 def forget(db: Connection, run: int) -> None:
-    """Forget what a run has sent."""
+    """Delete the request state of a run."""
     db.execute("delete from sent where run = ?", (run,))
 
 
@@ -175,7 +177,7 @@ def _under_way(state: RequestState, store: StoreLocation, of: RunPass) -> set[st
 
 
 def _save(db: Connection, run: int, state: RequestState) -> None:
-    """One who slept while another process took the run over changes nothing any more."""
+    """Save the state, unless a later pass has taken the run over."""
     db.execute(
         "insert into sent (run, pass, known, under_way, lost) values (?, ?, ?, ?, ?) on conflict (run) do update set "
         "pass = excluded.pass, known = excluded.known, under_way = excluded.under_way, lost = excluded.lost "
@@ -185,7 +187,7 @@ def _save(db: Connection, run: int, state: RequestState) -> None:
 
 
 def _state(db: Connection, run: int) -> RequestState:
-    """What is saved of a run; where that is damaged, nothing is known, and the run can be resumed all the same."""
+    """Read the state of a run. A damaged state reads as empty, so that the run can be resumed."""
     row = db.execute("select pass, known, under_way, lost from sent where run = ?", (run,)).fetchone()
     if row is None:
         return RequestState()
@@ -201,23 +203,23 @@ def _state(db: Connection, run: int) -> RequestState:
         return RequestState()
 
 
-# The files.
+# The files of notes.
 
 
 def notes_path(store: StoreLocation, of: RunPass) -> Path:
-    """The file in which a pass of a run notes its requests; each has its own, so that no two processes share one."""
+    """Return the file of notes of a pass; each pass has its own, so no two processes share one."""
     return store.with_name(f"{store.name}-sent-{of.run}-{of.number}")
 
 
 def _new(path: Path) -> int:
-    """A file for notes that only its owner may read; an older one with its name is of a store that is gone."""
+    """Create a file of notes for its owner only; replace one left by a deleted store."""
     with contextlib.suppress(FileNotFoundError):
         path.unlink()
     return os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o600)
 
 
 def _noted(path: Path, known: int) -> Iterator[str]:
-    """The keys that are noted after so many bytes; of a note that was cut off, the request never went out."""
+    """Yield the keys that are noted after `known` bytes. A note that was cut off is skipped: its request was not sent."""
     try:
         with path.open("rb") as file:
             file.seek(known)
@@ -230,13 +232,13 @@ def _noted(path: Path, known: int) -> Iterator[str]:
 
 
 def remove_notes(store: StoreLocation, of: RunPass) -> None:
-    """Remove the file of a pass; one that stays for some reason does no harm."""
+    """Delete the file of a pass; a file that cannot be deleted does no harm."""
     with contextlib.suppress(OSError):
         notes_path(store, of).unlink()
 
 
 def remove_stale_notes(db: Connection, store: StoreLocation) -> None:
-    """Remove the notes of passes that are over, which a kill has left behind."""
+    """Delete the notes of complete passes that a killed process has left."""
     for of in _passes(store):
         query = "select 1 from run where number = ? and pass = ? and status <> 'complete'"
         if db.execute(query, of).fetchone() is None:
@@ -244,7 +246,7 @@ def remove_stale_notes(db: Connection, store: StoreLocation) -> None:
 
 
 def copy_notes(store: StoreLocation, to: Path) -> None:
-    """Copy the notes of a store whose copy has just been made: all that was noted since counts as under way there."""
+    """Copy the notes of a store after its copy was made. Later notes count as in flight in the copy."""
     for of in _passes(to):
         remove_notes(to, of)
     for of in _passes(store):
@@ -257,7 +259,7 @@ def copy_notes(store: StoreLocation, to: Path) -> None:
 
 
 def _passes(store: StoreLocation) -> list[RunPass]:
-    """The passes that have a file beside the store."""
+    """Return the passes that have a file of notes beside the store."""
     form = re.compile(re.escape(f"{store.name}-sent-") + r"([0-9]{1,18})-([0-9]{1,18})")
     found = (form.fullmatch(name) for name in os.listdir(store.parent))  # noqa: PTH208  names are enough
     return [RunPass(int(match[1]), int(match[2])) for match in found if match is not None]

@@ -1,4 +1,4 @@
-"""A call as one row of the store, and back."""
+"""Converts calls of chat models to rows of the store and back."""
 
 import json
 import zlib
@@ -19,17 +19,17 @@ from evalmark.storage.database.fields import (
 )
 
 _LARGEST = 1 << 63
-"""From here on SQLite has no whole numbers."""
+"""SQLite has no integers from here on."""
 _MOST_TOKENS = 1 << 40
-"""No reply has so many, and SQLite adds up eight million such numbers."""
+"""More than any reply has; SQLite can add eight million such numbers."""
 
 
 class CallRow(NamedTuple):
-    """The columns of a call but for its run: what is searched first, the large texts last."""
+    """The columns of a call, without its run; large texts come last."""
 
     key: str | bytes
     ok: int
-    """1: the reply may be replayed."""
+    """1 if the reply can be replayed."""
     model: str | bytes
     created: str | bytes
     input_tokens: int | None
@@ -42,11 +42,11 @@ class CallRow(NamedTuple):
     request: str
     reply: str | None
     checksum: int = 0
-    """Of all other columns."""
+    """Checksum of all other columns."""
 
     @property
     def size(self) -> int:
-        """About how many bytes it takes."""
+        """The approximate number of bytes."""
         return len(self.request) + len(self.reply or "")
 
 
@@ -54,7 +54,7 @@ COLUMNS = ", ".join(CallRow._fields)
 
 
 def encode_call(call: Call) -> CallRow:
-    """The row of a call.
+    """Encode a call.
 
     Raises:
         ValueError: its repeat or use is no number that can be kept.
@@ -81,7 +81,7 @@ def encode_call(call: Call) -> CallRow:
 
 
 def decode_call(row: CallRow) -> Call:
-    """The call of a row.
+    """Decode a call.
 
     Raises:
         ValueError: the row does not hold what `encode_call` writes.
@@ -103,21 +103,21 @@ def decode_call(row: CallRow) -> Call:
 
 
 def is_sound(row: CallRow) -> bool:
-    """Whether a row holds what was written."""
+    """Return whether the checksum of a row matches."""
     try:
         return row.checksum == _checksum(row)
-    except ValueError:  # damaged texts may be bytes
+    except ValueError:  # a damaged text may be bytes
         return False
 
 
 def decode_replayed_reply(row: CallRow) -> Reply:
-    """The reply of a row that has one, as one that is replayed; what was asked is not read.
+    """Decode the reply of a row and mark it as replayed; the request is not decoded.
 
     Raises:
         ValueError: the row does not hold what `encode_call` writes.
     """
     _refuse_damaged(row)
-    # One that came in a file does not know under which key it is kept.
+    # a reply from an imported file does not hold its key
     told = {**read_object(json.loads(read_text(row.reply))), "key": from_sql(row.key), "replayed": True}
     reply: Reply = load_fields(Reply, REPLY, told)
     return reply
@@ -129,21 +129,21 @@ def _refuse_damaged(row: CallRow) -> None:
 
 
 def _written(request: Request) -> str:
-    """The request as JSON, put together from the texts that its key was made of."""
+    """Return the request as JSON, built from the texts that its key is computed from."""
     messages, schema, settings, logprobs = request.texts
     wanted = "" if request.schema is None else f'"schema":{schema},'
     return f'{{"messages":{messages},{wanted}"settings":{settings},"logprobs":{logprobs}}}'
 
 
 def _checksum(row: CallRow) -> int:
-    """Requests and replies are ASCII; the rest is short."""
+    """Return the checksum of a row. Requests and replies are ASCII."""
     total = zlib.crc32(repr(row[:-3]).encode(errors="surrogatepass"))
     total = zlib.crc32(read_text(row.request).encode(), total)
     return total if row.reply is None else zlib.crc32(read_text(row.reply).encode(), total)
 
 
 def token_count(value: object) -> int | None:
-    """A number of tokens that columns and sums can hold; what cannot be one is unknown.
+    """Return a token count that SQL columns and sums can hold; None for anything else.
 
     >>> token_count(12), token_count(-1), token_count(2**60), token_count(1.5)
     (12, None, None, None)

@@ -1,4 +1,4 @@
-"""What the calls of a run came to, added up as they are kept: no call is forgotten, and none counts twice."""
+"""Adds up what the calls of each run cost, in the transaction that stores the calls."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -23,7 +23,7 @@ _NAMES = (
     "cost",
     "unknown_cost",
 )
-"""What the table holds; a replayed call is not kept anew, so nothing tells how many there were."""
+"""Columns of the table `spent`. Replayed calls are not stored again, so their number is unknown here."""
 _MORE = ", ".join(f"{name} = spent.{name} + excluded.{name}" for name in _NAMES if name != "cost")
 _ADD = f"""
     insert into spent (run, model, {", ".join(_NAMES)}) values ({", ".join("?" * (2 + len(_NAMES)))})
@@ -33,7 +33,7 @@ _ADD = f"""
 
 
 def spent_by(call: Call) -> Spending:
-    """What one call adds; a number that no column can hold is unknown."""
+    """Return what one call adds; a number that no column can hold is unknown."""
     reply = call.reply
     if reply is None:
         return Spending(model=call.model, failed=1)
@@ -44,20 +44,20 @@ def spent_by(call: Call) -> Spending:
 
 
 def add_spent(db: Connection, spent: Mapping[tuple[int, str | bytes], Sequence[Spending]]) -> None:
-    """Add up what runs have spent on models; part of the transaction that keeps the calls."""
+    """Add the spending of runs to their totals, in the transaction that stores the calls."""
     sums = {whose: total_spending(each) for whose, each in spent.items()}
     db.executemany(_ADD, [(*whose, *(getattr(total, name) for name in _NAMES)) for whose, total in sums.items()])
 
 
 def spending(db: Connection, run: int) -> tuple[Spending, ...]:
-    """What a run has spent in all its passes so far, one entry a model; what it replayed is not known here."""
+    """Return what a run has spent in all its passes, one entry for each model, without replayed calls."""
     query = f"select model, {', '.join(_NAMES)} from spent where run = ? order by model"  # noqa: S608  columns
     rows: list[tuple[Any, ...]] = db.execute(query, (run,)).fetchall()
     return tuple(Spending(model=from_sql(model), **dict(zip(_NAMES, sums, strict=True))) for model, *sums in rows)
 
 
 def forget(db: Connection, run: int) -> None:
-    """Forget what a run has spent; its calls stay as recordings."""
+    """Delete the spending of a run; its calls stay recorded."""
     db.execute("delete from spent where run = ?", (run,))
     db.execute("update call set run = null where run = ?", (run,))
     db.execute("update tool_call set run = null where run = ?", (run,))

@@ -1,4 +1,4 @@
-"""The journal of one run: what was asked before, and what came back."""
+"""The call log of chat models: stores the calls of a run and finds earlier replies."""
 
 import threading
 from collections import defaultdict
@@ -20,15 +20,15 @@ from .spending import add_spent, spent_by
 
 
 class LogEntry(NamedTuple):
-    """A call that a task hands in."""
+    """A call to be stored."""
 
     key: str
     row: CallRow
     spent: Spending
     sent: RequestsInFlight | None
-    """The requests of the run that pays for it; None outside of runs."""
+    """The requests in flight of the run that pays for the call; None outside of runs."""
     note: int
-    """Which note of its key it answers."""
+    """The position of the note that the call answers."""
 
 
 _KEPT = ("run", *CallRow._fields)
@@ -42,7 +42,7 @@ _FIND = f"select {COLUMNS} from call where key = ? and ok = 1"  # noqa: S608  co
 
 
 def save_calls(db: Connection, entries: Sequence[LogEntry]) -> None:
-    """Save calls in one transaction, in the writer's thread; when this returns, they are on the disk."""
+    """Save calls in one transaction in the writer thread. They are durable when this returns."""
     answers = _answers(entries)
     with transaction(db):
         _keep(db, entries)
@@ -58,7 +58,7 @@ def _keep(db: Connection, entries: Sequence[LogEntry]) -> None:
 
 
 def _answers(entries: Sequence[LogEntry]) -> Mapping[RequestsInFlight, Mapping[str, LogEntry]]:
-    """The calls that runs have waited for, by key."""
+    """Group the calls by the run whose requests they answer, and by key."""
     found: defaultdict[RequestsInFlight, dict[str, LogEntry]] = defaultdict(dict)
     for entry in entries:
         if entry.sent is not None:
@@ -69,7 +69,7 @@ def _answers(entries: Sequence[LogEntry]) -> Mapping[RequestsInFlight, Mapping[s
 def _spent(
     entries: Sequence[LogEntry], answers: Mapping[RequestsInFlight, Mapping[str, LogEntry]]
 ) -> Mapping[tuple[int, str | bytes], Sequence[Spending]]:
-    """What these calls add to the totals of their runs, by run and model."""
+    """Return what the calls add to the totals, by run and model."""
     spent: defaultdict[tuple[int, str | bytes], list[Spending]] = defaultdict(list)
     for entry in entries:
         if entry.sent is not None:
@@ -82,7 +82,7 @@ def _spent(
 
 
 class RowLookup:
-    """Looks rows up on a connection of its own, straight from the caller's thread: a thread hop would cost more."""
+    """Finds rows on its own connection in the caller's thread, which is faster than another thread."""
 
     def __init__(self, path: StoreLocation, usable: Callable[[], None], connect: Callable[[], Connection]) -> None:
         self._path, self._usable, self._connect = path, usable, connect
@@ -90,7 +90,7 @@ class RowLookup:
         self._db: Connection | None = None
 
     def __call__(self, query: str, key: str) -> tuple[Any, ...] | None:
-        """The one row that a query finds for a key; None when there is none.
+        """Return the row that a query finds for a key; None if there is none.
 
         Raises:
             StoreError: the store cannot be read.
@@ -103,19 +103,19 @@ class RowLookup:
         return row
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the connection."""
         if self._db is not None:
             self._db.close()
 
 
 class ReplyFinder:
-    """Looks replies up."""
+    """Finds replies by key."""
 
     def __init__(self, path: StoreLocation, lookups: RowLookup, notes: Callable[[str], None]) -> None:
         self._path, self._lookups, self._notes = path, lookups, notes
 
     def __call__(self, key: str) -> Reply | None:
-        """The reply under a key that may stand for the truth; of a call that is damaged, only a note is given."""
+        """Return the replayable reply with this key. For a damaged call, report a note and return None."""
         row = self._lookups(_FIND, key)
         if row is None:
             return None
@@ -126,7 +126,7 @@ class ReplyFinder:
             return None
 
     def identities(self) -> list[str]:
-        """The models, each at its address, of which there are such replies."""
+        """Return the models, each with its address, that have replayable replies."""
         found: list[str] = []
         while (row := self._lookups(_NEXT, found[-1] if found else "")) is not None and row[0] is not None:
             found.append(from_sql(row[0]))
@@ -134,7 +134,7 @@ class ReplyFinder:
 
 
 class StoredCallLog:
-    """Keeps the calls of one run, or of none."""
+    """Stores the calls of one run, or calls outside of runs."""
 
     def __init__(
         self,
@@ -146,7 +146,7 @@ class StoredCallLog:
         self._find, self._writable, self._log, self._sent = find, writable, log, sent
 
     async def find(self, key: str) -> Reply | None:
-        """The reply that is kept under this key, as one that is replayed; None where none may stand for the truth.
+        """Return the replayable reply with this key, marked as replayed; None if there is none.
 
         Raises:
             StoreError: the store cannot be read.
@@ -154,7 +154,7 @@ class StoredCallLog:
         return self._find(key)
 
     async def identities(self) -> list[str]:
-        """The models, each at its address, of which replies are kept that may stand for the truth.
+        """Return the models, each with its address, that have replayable replies.
 
         Raises:
             StoreError: the store cannot be read.
@@ -162,7 +162,7 @@ class StoredCallLog:
         return self._find.identities()
 
     async def sending(self, key: str) -> None:
-        """Note that a request is about to go out; outside of runs nobody would ask for the note.
+        """Note that a request is about to be sent; does nothing outside of runs.
 
         Raises:
             StoreFullError: the disk is full.
@@ -170,16 +170,16 @@ class StoredCallLog:
         """
         self._writable()
         if self._sent is not None:
-            # The request may have the place of a call that is still being kept. Were it to go out before, a kill
-            # would cost more calls than may be under way at a time.
+            # Wait until finished calls are stored: otherwise a kill could lose more calls than are allowed to be in
+            # flight.
             await self._log.wait_saved()
             self._sent.note(key)
 
     async def keep(self, call: Call) -> Call | None:
-        """Make a call durable, without secrets: when this returns, it is on the disk; gives it where its reply is masked.
+        """Store a call without secrets. It is durable when this returns. Returns the call if its reply was masked.
 
-        It takes the place of an earlier one with its key, unless only the earlier one can be replayed.
-        A task that is cancelled meanwhile has its call kept all the same.
+        It replaces an earlier call with its key, unless only the earlier one can be replayed. If the task is
+        cancelled meanwhile, the call is stored nevertheless.
 
         Raises:
             StoreFullError: the disk is full; the call is not kept, all that were acknowledged are.

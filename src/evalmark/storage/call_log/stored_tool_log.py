@@ -1,4 +1,4 @@
-"""The journal of tools: what they gave before, found and kept from any thread."""
+"""The call log of tools: stores and finds recorded results, from any thread."""
 
 from typing import TypeVar
 
@@ -22,13 +22,13 @@ _KEEP = f"""
 
 
 class StoredToolLog:
-    """Keeps what tools gave in one run, or outside of runs."""
+    """Stores tool calls of one run, or outside of runs."""
 
     def __init__(self, path: StoreLocation, lookups: RowLookup, write: WriteCallback, run: int | None) -> None:
         self._path, self._lookups, self._write, self._run = path, lookups, write, run
 
     def find(self, key: str) -> ToolRecording | None:
-        """The recording with this key.
+        """Return the recording with this key; None if there is none.
 
         Raises:
             DamagedRecordingError: there is one, and it cannot be read.
@@ -41,10 +41,11 @@ class StoredToolLog:
             raise DamagedRecordingError(f"{self._path}: the recorded tool call {key} is damaged ({error}).") from error
 
     def keep(self, recording: ToolRecording, *, anew: bool = False) -> ToolRecording:
-        """Make a recording durable, and give the one that stands under its key from now on.
+        """Store a recording and return the one that is valid for its key from now on.
 
-        An earlier one stays, unless it is damaged or `anew` is wanted. Arguments that go by the name of a secret are
-        not kept, and secrets are taken out of the others; a recording whose result holds one is not kept at all.
+        An earlier recording stays, unless it is damaged or `anew` is true. Arguments with the name of a
+        secret are not stored, and secrets in other arguments are masked. A recording with a secret in its
+        result is not stored.
 
         Raises:
             ToolError: it is too long to be kept.
@@ -58,13 +59,13 @@ class StoredToolLog:
 
 
 def keep(db: Connection, run: int | None, row: ToolRow, anew: bool = False) -> ToolRow:
-    """Keep a row, in the writer's thread, and give the one that stands there from now on; it is on the disk."""
+    """Store a row in the writer thread and return the row that is valid from now on; it is durable."""
     with transaction(db):
         return put(db, run, row, anew)
 
 
 def put(db: Connection, run: int | None, row: ToolRow, anew: bool = False) -> ToolRow:
-    """Put a row in its place, as part of a transaction; gives itself, or the sound one that stays."""
+    """Store a row within a transaction; return it, or the sound row that stays."""
     there = None if anew else db.execute(_FIND, (row.key,)).fetchone()
     if there is not None and _is_sound(ToolRow._make(there)):
         return ToolRow._make(there)

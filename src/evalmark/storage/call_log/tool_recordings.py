@@ -1,4 +1,4 @@
-"""What is recorded of tools, for people: by tool, among the calls of models, and one in full."""
+"""Lists, exports and prices recorded calls of tools."""
 
 import heapq
 from collections.abc import Collection, Iterator
@@ -16,7 +16,7 @@ from .recordings import list_calls as listed_calls
 from .tool_rows import TOOL_COLUMNS, ToolRow, decode_tool
 
 _AT_ONCE = 500
-"""As many keys are looked for in one query."""
+"""Keys in one query."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,14 +25,14 @@ class ToolCallSummary:
 
     tool: str
     version: str
-    """Empty where the user gave none."""
+    """Empty if the user gave none."""
     calls: int
     newest: str
     """ISO 8601 in UTC."""
 
 
 def by_tool(db: Connection) -> list[ToolCallSummary]:
-    """How much is recorded of each tool and version, by their names."""
+    """Summarize the recorded calls by tool and version."""
     rows = db.execute(
         "select tool, version, count(*), max(created) from tool_call group by tool, version order by tool, version"
     )
@@ -43,9 +43,9 @@ def by_tool(db: Connection) -> list[ToolCallSummary]:
 
 
 def list_all_calls(db: Connection, match: str = "", limit: int | None = None) -> list[Recording]:
-    """The newest calls of models and tools first.
+    """List calls of models and tools, the newest first.
 
-    With `match`, those whose model or tool has this text in its name, whose key starts with it, or that asked for it.
+    `match` selects calls whose model, tool or request contains the text, or whose key starts with it.
     """
     both = heapq.merge(listed_calls(db, match, limit), _tools(db, match), key=lambda one: one.created, reverse=True)
     return list(islice(both, limit))
@@ -74,7 +74,7 @@ def _tools(db: Connection, match: str) -> Iterator[Recording]:
 
 
 def find_tool_call(db: Connection, path: StoreLocation, key: str) -> ToolRecording | None:
-    """The recording with a key.
+    """Return the recording with a key; None if there is none.
 
     Raises:
         StoreError: it is damaged.
@@ -86,19 +86,19 @@ def find_tool_call(db: Connection, path: StoreLocation, key: str) -> ToolRecordi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordingFilter:
-    """Which calls a file is to hold; each condition leaves out what it does not hold for."""
+    """Selects calls for a file; all conditions have to hold."""
 
     run: int | None = None
-    """Of a run: those that it has paid for, and those that its results have `used`."""
+    """A run: calls that it paid for, and those in `used`."""
     used: Collection[str] = ()
     model: str | None = None
     tool: str | None = None
 
 
 def prices(db: Connection, keys: Collection[str]) -> dict[str, tuple[str, float | None]]:
-    """The model and the US dollars of each of these calls; calls of tools are left out, they have no price.
+    """Return the model and the cost in US dollars of each call; tool calls are left out, they have no price.
 
-    The price is None where it is not known, and the model is empty where the call is no longer recorded.
+    The cost is None if it is unknown; the model is empty if the call is no longer recorded.
     """
     wanted = [sql_text(key) for key in keys]
     found: dict[str, tuple[str, float | None]] = {}
@@ -113,7 +113,7 @@ def prices(db: Connection, keys: Collection[str]) -> dict[str, tuple[str, float 
 
 
 def exported_calls(db: Connection, path: StoreLocation, wanted: RecordingFilter) -> Iterator[Call | ToolRecording]:
-    """Every call that can be replayed, those of models first, by their keys.
+    """Yield all replayable calls by key, those of models first.
 
     Raises:
         StoreError: one of them is damaged.

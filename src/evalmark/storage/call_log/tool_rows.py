@@ -1,4 +1,4 @@
-"""What a tool gave as one row of the store, and back."""
+"""Converts recorded tool calls to rows of the store and back."""
 
 import json
 import zlib
@@ -14,7 +14,7 @@ from evalmark.storage.database.fields import from_sql, read_int, read_text, sql_
 
 
 class ToolRow(NamedTuple):
-    """The columns of a recording but for its run: what is searched first, the large texts last."""
+    """The columns of a recording, without its run; large texts come last."""
 
     key: str
     tool: str | bytes
@@ -25,11 +25,11 @@ class ToolRow(NamedTuple):
     input: str
     result: str
     checksum: int = 0
-    """Of all other columns."""
+    """Checksum of all other columns."""
 
     @property
     def size(self) -> int:
-        """About how many bytes it takes."""
+        """The approximate number of bytes."""
         return len(self.arguments) + len(self.input) + len(self.result)
 
 
@@ -37,7 +37,7 @@ TOOL_COLUMNS = ", ".join(ToolRow._fields)
 
 
 def encode_tool(recording: ToolRecording) -> ToolRow:
-    """The row of a recording, without the arguments that go by the name of a secret, and without secrets in others.
+    """Encode a recording, without arguments that have the name of a secret, and with other secrets masked.
 
     Raises:
         ToolError: it is longer than a line of a file may be.
@@ -64,7 +64,7 @@ def encode_tool(recording: ToolRecording) -> ToolRow:
 
 
 def decode_tool(row: ToolRow) -> ToolRecording:
-    """The recording of a row.
+    """Decode a recording.
 
     Raises:
         ValueError: the row does not hold what `encode_tool` writes.
@@ -84,7 +84,7 @@ def decode_tool(row: ToolRow) -> ToolRecording:
 
 
 def _checksum(row: ToolRow) -> int:
-    """The large texts are ASCII; the rest is short."""
+    """Return the checksum of a row. The large texts are ASCII."""
     total = zlib.crc32(repr(row[:5]).encode(errors="surrogatepass"))
     for text in row[5:-1]:
         total = zlib.crc32(f"{len(read_text(text))}:{text}".encode(errors="surrogatepass"), total)

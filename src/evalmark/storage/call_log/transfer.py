@@ -1,4 +1,4 @@
-"""Recorded calls of a run, carried from one store to another as they stand there."""
+"""Copies recorded calls of a run to another store, unchanged."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
@@ -23,22 +23,22 @@ _INTO = f"""
 
 
 class CallTransfer:
-    """Carries calls that one store has to another one; those that are there and can be replayed stay as they are."""
+    """Copies calls to another store. Replayable calls that are already there stay unchanged."""
 
     def __init__(self, look: SelectRows, db: Connection, run: int) -> None:
         self._look, self._db, self._run = look, db, run
         self.damaged: set[str | bytes] = set()
-        """The keys of calls that could not be read, and are left behind."""
+        """The keys of calls that could not be read and were not copied."""
 
     def paid_for(self, run: int) -> None:
-        """Carry the calls that a run there has paid for."""
+        """Copy the calls that a run has paid for."""
         for rows in _pages(self._look, "call", COLUMNS, run):
             self._put_calls(rows)
         for rows in _pages(self._look, "tool_call", TOOL_COLUMNS, run):
             self._put_tools(rows)
 
     def named(self, keys: Collection[str]) -> None:
-        """Carry the calls with these keys, whoever has paid for them."""
+        """Copy the calls with these keys, whichever run has paid for them."""
         wanted = [sql_text(key) for key in keys]
         for first in range(0, len(wanted), AT_ONCE):
             part = wanted[first : first + AT_ONCE]
@@ -67,7 +67,7 @@ class CallTransfer:
 
 
 def add_run_spending(db: Connection, run: int, spent: Iterable[Spending]) -> None:
-    """Note what a run has spent that was paid for elsewhere; part of the transaction that keeps it."""
+    """Add the spending of a merged run, in the transaction that stores the run."""
     add_spent(db, {(run, sql_text(one.model)): [one] for one in spent})
 
 
@@ -76,7 +76,7 @@ def _found(look: SelectRows, table: str, columns: str, keys: Sequence[str | byte
 
 
 def _pages(look: SelectRows, table: str, columns: str, run: int) -> Iterator[list[Any]]:
-    """The rows of a run, a page at a time and without their numbers."""
+    """Yield the rows of a run, a page at a time and without their numbers."""
     page = f"select number, {columns} from {table} where run = ? and number > ? order by number limit ?"  # noqa: S608  names of ours
     last = 0
     while rows := look(page, (run, last, AT_ONCE)):

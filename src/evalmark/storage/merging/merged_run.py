@@ -1,4 +1,4 @@
-"""Several runs as one: the parts of an evaluation that ran side by side, on several machines of a CI."""
+"""Joins runs that were executed side by side, for example on several CI machines."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -14,15 +14,14 @@ from evalmark.core.values.words import count
 from .missing import missing_shards, own_notes
 
 Key = tuple[str, str, str]
-"""A case of a run: its dataset, its id and its fingerprint."""
+"""A case of a run: its dataset, id and fingerprint."""
 
 
 def merge_runs(runs: Sequence[Run]) -> Run:
-    """One run out of several: datasets, metrics and spending united, results one after the other.
+    """Join several runs: unite datasets, metrics and spending, and append the results.
 
-    A trial that several runs hold counts once, as the first of them has it, and a note says so. The whole is complete
-    when every part is. Results stay where they are and are read when they are asked for; only which cases there are is
-    found out at once.
+    A trial that several runs contain counts once, from the first of them, and a note says so. The merged run is
+    complete if every part is. Results are not copied; they are read when needed.
     """
     if len(runs) == 1:
         return runs[0]
@@ -51,47 +50,47 @@ def merge_runs(runs: Sequence[Run]) -> Run:
 
 
 def _status_of_all(runs: Sequence[Run], lost: Collection[str]) -> RunStatus:
-    """Complete where every run is, and no shard is lost."""
+    """Return `complete` if every run is complete and no shard is missing."""
     broken = next((status for run in runs if (status := _status(run)) != "complete"), None)
     return broken or ("interrupted" if lost else "complete")
 
 
 def _status(run: Run) -> RunStatus:
-    """A run that stopped once its own gate was decided is no whole part of another one."""
+    """Return the status of a part. A run that stopped early because its own gate was decided counts as interrupted."""
     return "interrupted" if run.until_decided is not None and run.until_decided.outcome else run.status
 
 
 @dataclass(slots=True)
 class _Cases:
-    """Which cases several runs share, and where each stands; datasets that only one run has are left as they are."""
+    """The cases that several runs share, and the position of each. Datasets of a single run are not changed."""
 
     orders: list[list[str]]
     """The datasets of each run, in the order of its results."""
     size: int = 0
-    """Results of all runs, each trial counted once."""
+    """The number of results of all runs; each trial counts once."""
     shared: frozenset[str] = frozenset()
-    """Datasets of which several runs hold results."""
+    """Datasets with results in several runs."""
     positions: dict[Key, int] = field(default_factory=dict)
     taken: dict[str, set[int]] = field(default_factory=dict)
-    """The positions of each shared dataset that are in use."""
+    """The positions in use, for each shared dataset."""
     ends: dict[str, int] = field(default_factory=dict)
-    """The first position of each shared dataset behind all that are in use."""
+    """The first free position after all used ones, for each shared dataset."""
     ways: dict[tuple[str, str, int], int] = field(default_factory=dict)
-    """A number for each target, mode and repeat."""
+    """A number for each combination of target, mode and repeat."""
     held: dict[tuple[int, str, int], int] = field(default_factory=dict)
-    """The first run that holds a trial: its position, dataset and way."""
+    """The first run that contains a trial; a trial is its position, dataset and number in `ways`."""
     again: int = 0
-    """Trials that an earlier run holds already."""
+    """Trials that an earlier run contains already."""
 
     def meet(self, number: int, run: Run) -> None:
-        """Note the trials of one run."""
+        """Register the trials of one run."""
         for trial in (result.trial for result in run.results):
             if trial.dataset in self.shared:
                 self._place(_key(trial), trial.position)
                 self.again += self.held.setdefault(self._name(trial), number) != number
 
     def _place(self, key: Key, wanted: int) -> None:
-        """A case keeps its position, unless another one of its dataset has it already."""
+        """Assign a position to a case: its own, unless another case of the dataset already has it."""
         if key not in self.positions:
             taken = self.taken.setdefault(key[0], set())
             place = wanted if wanted not in taken else self.ends[key[0]]
@@ -104,7 +103,7 @@ class _Cases:
         return self.positions[_key(trial)], trial.dataset, way
 
     def of(self, number: int, results: Iterable[Result]) -> Iterator[Result]:
-        """The results of one run that none before it holds, each where its case stands among all."""
+        """Yield the results of one run that no earlier run contains, with their positions in the merged run."""
         for result in results:
             trial = result.trial
             if trial.dataset not in self.shared:
@@ -115,7 +114,7 @@ class _Cases:
 
 
 def _met(runs: Sequence[Run]) -> _Cases:
-    """The cases of all runs, found in a pass over the results, and in another where runs share a dataset."""
+    """Read the cases of all runs in one pass over the results, or two where runs share a dataset."""
     orders, size = [], 0
     for run in runs:
         order: list[str] = []
@@ -134,7 +133,7 @@ def _met(runs: Sequence[Run]) -> _Cases:
 
 
 class _Results(Collection[Result]):
-    """The results of all runs, those of one dataset together."""
+    """The results of all runs, grouped by dataset."""
 
     def __init__(self, runs: Sequence[Run], found: _Cases) -> None:
         self._runs = runs
@@ -149,7 +148,7 @@ class _Results(Collection[Result]):
 
     def __iter__(self) -> Iterator[Result]:
         parts = [self._found.of(number, run.results) for number, run in enumerate(self._runs)]
-        if self._order is None:  # runs that met the datasets in different orders have to be read as a whole first
+        if self._order is None:  # the runs have different dataset orders, so sort all results
             datasets = list(dict.fromkeys(chain(*self._found.orders)))
             yield from sorted(chain(*parts), key=lambda result: datasets.index(result.trial.dataset))
             return
@@ -164,7 +163,7 @@ class _Results(Collection[Result]):
 
 
 def _one_order(orders: Sequence[Sequence[str]]) -> list[str] | None:
-    """An order of the datasets that agrees with that of every run, or None where there is none.
+    """Return an order of the datasets that agrees with every run; None if there is none.
 
     >>> _one_order([["a", "c"], ["a", "b", "c"]]), _one_order([["a", "b"], ["b", "a"]]), _one_order([["a", "b", "a"]])
     (['a', 'b', 'c'], None, None)
@@ -194,7 +193,7 @@ def _joined(texts: Iterable[str]) -> str:
 
 
 def common_value(runs: Sequence[Run], of: Callable[[Run], str]) -> str:
-    """What all runs have alike; empty where they differ."""
+    """Return a value that all runs share; empty if they differ."""
     return of(runs[0]) if len({of(run) for run in runs}) == 1 else ""
 
 
@@ -204,7 +203,7 @@ def _latest(runs: Sequence[Run]) -> str | None:
 
 
 def _datasets(runs: Sequence[Run], found: _Cases, *, complete: bool) -> tuple[DatasetInfo, ...]:
-    """Every dataset once. How many rows one has that several runs share is known once all of them are complete."""
+    """Return every dataset once. The rows of a shared dataset are known only once all runs are complete."""
     infos: dict[str, DatasetInfo] = {}
     alike = len({(run.repeat, run.target) for run in runs}) == 1
     for info in (info for run in runs for info in run.datasets):
@@ -218,9 +217,9 @@ def _datasets(runs: Sequence[Run], found: _Cases, *, complete: bool) -> tuple[Da
 
 
 def _metrics(runs: Sequence[Run], found: _Cases) -> tuple[tuple[Metric, ...], list[str]]:
-    """Every metric once, and the names of those that the runs describe differently for one dataset.
+    """Return every metric once, and the names of metrics that the runs define differently for the same dataset.
 
-    Where metrics of one name differ, each dataset has its own, which for a dataset of several runs is that of the first.
+    Where metrics with one name differ, each dataset keeps its own; a shared dataset keeps that of the first run.
     """
     held: dict[str, dict[str, Metric]] = {}
     differing: dict[str, None] = {}
@@ -239,7 +238,7 @@ def _metrics(runs: Sequence[Run], found: _Cases) -> tuple[tuple[Metric, ...], li
 
 
 def merged_versions(runs: Sequence[Run]) -> Mapping[str, str]:
-    """What the runs were made with."""
+    """Return the software versions of all runs."""
     names = dict.fromkeys(name for run in runs for name in run.versions)
     return {name: _joined(run.versions.get(name, "") for run in runs) for name in names}
 

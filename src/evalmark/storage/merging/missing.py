@@ -1,4 +1,4 @@
-"""What it takes to have every shard of an evaluation."""
+"""Reports missing shards of an evaluation."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -6,13 +6,13 @@ from dataclasses import replace
 from evalmark.core.values.run import Run, RunStatus
 
 MISSING_PREFIX = "Missing: "
-"""How the notes begin that say what of a merged run was not there; a run that goes on drops them."""
+"""The prefix of notes about missing shards; a run that is resumed drops these notes."""
 _NAMED = 10
-"""Groups of lost shards that a note names."""
+"""The largest number of shard ranges in a note."""
 
 
 def missing_shards(runs: Sequence[Run]) -> tuple[str, ...]:
-    """What it takes to have every shard, one sentence each; nothing where not all of the runs are shards."""
+    """Return one sentence for each problem of an incomplete set of shards; empty unless all runs are shards."""
     shards = [run.shard for run in runs if run.shard is not None]
     if len(shards) < len(runs) or not shards:
         return ()
@@ -24,7 +24,7 @@ def missing_shards(runs: Sequence[Run]) -> tuple[str, ...]:
 
 
 def lone_shard(run: Run) -> Run:
-    """A shard as all that is left of an evaluation: without the others the whole is not complete."""
+    """Return a single shard as the only available part of an evaluation, which is then incomplete."""
     lost = missing_shards([run])
     if not lost:
         return replace(run, shard=None)
@@ -34,12 +34,12 @@ def lone_shard(run: Run) -> Run:
 
 
 def own_notes(runs: Sequence[Run]) -> Iterator[str]:
-    """What runs say, but for what shards say of being shards."""
+    """Yield the notes of the runs, without notes that say that a run is a shard."""
     yield from (note for run in runs for note in run.notes if run.shard is None or note != run.shard.note)
 
 
 def _listed(numbers: Sequence[int]) -> str:
-    """Numbers of shards in words, those that follow on each other together.
+    """Format numbers of shards, consecutive ones as ranges.
 
     >>> _listed([3]), _listed([1, 2, 3, 7])
     ('shard 3', 'shards 1 to 3, 7')

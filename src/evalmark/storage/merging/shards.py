@@ -1,4 +1,4 @@
-"""The shards of one evaluation: whether they are, what of it is lost, and the header of the run that they make."""
+"""Checks that runs are shards of one evaluation, and builds the header of the merged run."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -11,13 +11,13 @@ from .merged_run import common_value, merged_versions
 from .missing import missing_shards, own_notes
 
 MERGED_PREFIX = "Merged from shards: "
-"""How the note begins that says what a run was merged from."""
+"""The prefix of the note that says which runs a run was merged from."""
 
 
 def merged_header(shards: Sequence[Run], run_id: str) -> Run:
-    """The header of the run that shards make: the one that a single machine would have written, and where it comes from.
+    """Build the header of the merged run, as a single machine would have written it, and note its shards.
 
-    It is complete when every shard is there and complete; notes say what is missing.
+    It is complete if every shard exists and is complete; notes say what is missing.
 
     Raises:
         ConfigError: some of them are no shards of the same run; all faults are named.
@@ -46,17 +46,17 @@ def merged_header(shards: Sequence[Run], run_id: str) -> Run:
 
 
 def merge_note(shards: Sequence[Run]) -> str:
-    """The note that says what a run was merged from."""
+    """Return the note that says which runs a run was merged from."""
     return f"{MERGED_PREFIX}{', '.join(run.id for run in sorted(shards, key=lambda run: _shard(run).number))}."
 
 
 def is_merged(run: Run) -> bool:
-    """Whether a run was made of shards."""
+    """Return whether a run was merged from shards."""
     return run.shard is None and any(note.startswith(MERGED_PREFIX) for note in run.notes)
 
 
 def shard_faults(runs: Sequence[Run]) -> list[str]:
-    """Why runs are not the shards of one evaluation, a sentence each; nothing where they are."""
+    """Return why runs are not shards of one evaluation, one sentence for each problem; empty if they are."""
     others = [_no_shard(run) for run in runs if run.shard is None]
     if others or not runs:
         return others
@@ -76,7 +76,7 @@ def _parts(run: Run) -> str:
 
 
 def _twice(runs: Sequence[Run]) -> Iterator[str]:
-    """Shards that are named more than once."""
+    """Yield a fault for each shard that is named twice."""
     met: dict[str, Run] = {}
     for run in runs:
         earlier = met.setdefault(str(run.shard), run)
@@ -87,7 +87,7 @@ def _twice(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def _apart(runs: Sequence[Run]) -> Iterator[str]:
-    """Shards that are not of the same run as the first one."""
+    """Yield a fault for each shard that belongs to another run than the first one."""
     first = runs[0]
     for run in runs[1:]:
         found = [what for what, of in _ALIKE.items() if of(run) != of(first)]
@@ -110,13 +110,15 @@ _ALIKE: Mapping[str, Callable[[Run], object]] = {
     "--limit": lambda run: _shard(run).limit,
     "--filter": lambda run: _shard(run).only,
 }
-"""What the shards of one run have in common."""
+"""The properties that all shards of one run share."""
 
 
 def _other_rows(run: Run, first: Run) -> list[str]:
-    """The datasets that held other rows for one shard than for another; known where both came to their end."""
+    """Return datasets with different rows in two shards; known only if both shards are complete."""
     here, there = _shard(run).dealt, _shard(first).dealt
-    if any(metric.mode == "conversation" for metric in run.metrics):  # each has read its own datasets only
+    if any(
+        metric.mode == "conversation" for metric in run.metrics
+    ):  # with conversations, each shard reads only its own datasets
         return [name for name in here if name in there and here[name] != there[name]]
     ended = run.status == first.status == "complete"
     return [name for name in dict.fromkeys((*here, *there)) if ended and here.get(name) != there.get(name)]
@@ -129,7 +131,7 @@ def _shard(run: Run) -> Shard:
 
 
 def _in_all(infos: Sequence[DatasetInfo], *, known: bool) -> DatasetInfo:
-    """A dataset as the whole run met it; how many rows it has is known once all shards are complete."""
+    """Return a dataset of the merged run; its rows are known once all shards are complete."""
     return replace(infos[0], rows=sum(info.rows or 0 for info in infos) if known else None)
 
 

@@ -1,4 +1,4 @@
-"""What is kept of a result: the same, with a mark in the place of each secret."""
+"""Masks secrets in a result before it is stored."""
 
 from dataclasses import replace
 from typing import Any
@@ -15,9 +15,9 @@ from evalmark.storage.database.secret_scan import may_hold_secrets
 
 
 def masked_result(result: Result) -> Result:
-    """The result without secrets; itself where it holds none.
+    """Return the result without secrets, or the result itself if it holds none.
 
-    The output is then marked, since no scorer can judge it anew, and the case keeps the fingerprint that it had.
+    A masked output is marked, because no scorer can score it again. The case keeps its original fingerprint.
     """
     case, output, scores = result.trial.case, result.output, result.scores
     if not may_hold_secrets(case, output, scores):
@@ -42,7 +42,7 @@ def masked_result(result: Result) -> Result:
 
 
 def _raised(data: dict[str, Any]) -> dict[str, Any]:
-    """The fields of an output or a score, without whatever may be a secret in the text of an exception: nobody judges that."""
+    """Mask everything in the text of an exception that may be a secret: no scorer reads such texts."""
     name, beside = ("reason", "detail") if data.get("status") == "error" else ("error", "metadata")
     left = {**data, **({name: masked(data[name])} if name in data else {})}
     if "traceback" in left.get(beside, ()):
@@ -51,7 +51,7 @@ def _raised(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def masked_id(text: str) -> str:
-    """The id of a case as it is kept: two that differ in nothing but a secret are still told apart.
+    """Return the id of a case as it is stored. Two ids that differ only in a secret stay different.
 
     >>> masked_id("case-1"), masked_id("https://ann:pa55word@host/")[:-6]
     ('case-1', 'https://ann:(not kept)@host/-')
@@ -61,7 +61,7 @@ def masked_id(text: str) -> str:
 
 
 def masked_results_note(results: int) -> tuple[str, ...]:
-    """What a reader of the run should know of so many results that hold a secret."""
+    """Return the note of a run with this many results that contain a secret."""
     whom = "it" if results == 1 else "them"
     said = (
         f"{count(results, 'result')} {'contains' if results == 1 else 'contain'} a secret, which is masked as {MASK!r}; "
@@ -78,5 +78,5 @@ def _case(case: Case, told: dict[str, Any], left: dict[str, Any]) -> Case:
 
 
 def _is_marked(told: dict[str, Any]) -> bool:
-    """Whether a key was taken out of the answer before the target had it: its server had sent it back."""
+    """Return whether a secret was masked in the output before the target received it."""
     return MASK in str(told["output"].get("value", "")) and MASK not in str(told["case"])

@@ -1,4 +1,4 @@
-"""A result as one row of the store, and back; the same for the header of a run."""
+"""Converts results and headers of runs to rows of the store and back."""
 
 import json
 import zlib
@@ -25,7 +25,7 @@ from evalmark.storage.database.fields import (
 
 
 class ResultRow(NamedTuple):
-    """The columns of a result: what is searched or sorted first, the large texts last."""
+    """The columns of a result; large texts come last."""
 
     dataset: str | bytes
     position: int
@@ -41,12 +41,12 @@ class ResultRow(NamedTuple):
     content: str
     """The fields of the case, without its id and place."""
     checksum: int = 0
-    """Of all columns but position and place, which change when a case moves."""
+    """Checksum of all columns but position and place, which change when a case moves."""
     mode: str = "single"
 
 
 def encode_result(result: Result) -> ResultRow:
-    """The row of a result, whatever a target or a scorer has put into it."""
+    """Encode a result, whatever a target or a scorer has put into it."""
     trial, case = result.trial, result.trial.case
     content = dump_fields(case, CASE)
     del content["id"]
@@ -69,7 +69,7 @@ def encode_result(result: Result) -> ResultRow:
 
 
 def decode_result(row: ResultRow) -> Result:
-    """The result of a row.
+    """Decode a result.
 
     Raises:
         ValueError: the row does not hold what `encode_result` writes.
@@ -93,11 +93,11 @@ def decode_result(row: ResultRow) -> Result:
 def _checksum(row: ResultRow) -> int:
     named: tuple[Any, ...] = (
         *(row.dataset, row.repeat, row.target, row.case_id, row.fingerprint, row.verdict, row.seconds),
-        *(() if row.mode == "single" else (row.mode,)),  # as it was before there were modes
+        *(() if row.mode == "single" else (row.mode,)),  # unchanged from the time before modes existed
     )
     total = zlib.crc32(repr(named).encode(errors="surrogatepass"))
     for text in (row.scores, row.output, row.content):
-        total = zlib.crc32(read_text(text).encode(), total)  # of a damaged row, it may be bytes
+        total = zlib.crc32(read_text(text).encode(), total)  # a damaged text may be bytes
     return total
 
 
@@ -110,12 +110,12 @@ def _case(content: Any, case_id: str, place: str) -> Case:
 
 
 def encode_run(run: Run) -> str:
-    """The header of a run as JSON, without secrets; its results are rows of their own."""
+    """Encode the header of a run as JSON, without secrets and without results."""
     return to_json(masked_data(dump_fields(run, RUN)))
 
 
 def decode_run(text: str) -> Run:
-    """The header of a run, without results.
+    """Decode the header of a run, without results.
 
     Raises:
         ValueError: the text is not what `encode_run` writes.
@@ -125,16 +125,16 @@ def decode_run(text: str) -> Run:
 
 
 PackedRun = tuple[str, list[tuple[Any, ...]]]
-"""A run as texts, bytes and numbers, for another process."""
+"""A run as plain data, to be sent to another process."""
 
 
 def pack_run(run: Run) -> PackedRun:
-    """The header and the results of a run as plain data."""
+    """Convert the header and the results of a run to plain data."""
     return encode_run(run), [tuple(encode_result(result)) for result in run.results]
 
 
 def unpack_run(data: PackedRun) -> Run:
-    """The run that `packed` was given, its results in the same order.
+    """Convert the data of `pack_run` to a run, with its results in the same order.
 
     Raises:
         ValueError: the data is not what `packed` gives.

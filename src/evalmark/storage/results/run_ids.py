@@ -1,4 +1,4 @@
-"""The names of runs: made so that they sort by time, found by what people type."""
+"""Creates ids of runs, and resolves references such as `last~1`."""
 
 import difflib
 import secrets
@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 from random import Random
 
 _FURTHEST = 10**18
-"""More runs than a store holds, and no more than SQLite can count."""
-_LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"  # none that is mistaken for another
+"""More runs than a store can hold; SQLite can still count it."""
+_LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"  # without letters and digits that look alike
 
 
 def new_run_id(now: datetime | None = None, random: Random | None = None) -> str:
-    """An id that sorts by time and can be read aloud.
+    """Return a new id, which sorts by time and can be read aloud.
 
     >>> new_run_id(datetime(2026, 11, 21, 14, 32, 5, tzinfo=UTC), Random(1))
     '20261121-143205-6mwu'
@@ -36,6 +36,6 @@ def runs_back(reference: str) -> int | None:
 
 
 def similar_ids(reference: str, ids: list[str]) -> str:
-    """The ids somebody may have meant, or else the newest ones; `ids` come newest first."""
+    """Return similar ids as text, or the newest ones; `ids` are sorted newest first."""
     found = difflib.get_close_matches(reference, ids, n=3, cutoff=0.5) or ids[:3]
     return ", ".join(found)

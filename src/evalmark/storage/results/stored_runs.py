@@ -1,4 +1,4 @@
-"""Reading: headers of runs, and results one at a time, straight from the file."""
+"""Reads headers of runs and their results from the store."""
 
 import itertools
 from collections.abc import Collection, Iterator
@@ -29,18 +29,18 @@ _PAGE = f"""
     order by {", ".join(_ORDER)} limit ?
 """  # noqa: S608  columns, not data
 _FIRST_PAGE, _LARGEST_PAGE = 8, 500
-"""Results that are read at once."""
+"""Results in one query."""
 _PAGE_TEXT = 1 << 20
-"""Characters of a page, about."""
+"""The approximate number of characters in one page."""
 _HEADER = "select number, pass, status, holder, header from run"
 
 
 @dataclass(frozen=True, slots=True)
 class StoredResults(Collection[Result]):
-    """The results of a run in the order dataset, position, repeat; a page at a time in memory.
+    """The results of a run, ordered by dataset, position and repeat; one page at a time is in memory.
 
-    Each iteration opens the file for itself, so it works in any thread and process, and after
-    the store was closed.
+    Each iteration opens its own connection, so it works in any thread and process, and after the store was
+    closed.
     """
 
     path: StoreLocation
@@ -60,7 +60,7 @@ class StoredResults(Collection[Result]):
 
 
 def stored_result(db: Connection, path: StoreLocation, run: int, key: int) -> Result | None:
-    """The result in a row of a run; None when the row is gone.
+    """Return the result with a row number; None if the row was deleted.
 
     Raises:
         StoreError: it is damaged.
@@ -87,7 +87,7 @@ def _advice(path: StoreLocation) -> str:
 
 
 def _rows(db: Connection, number: int) -> Iterator[ResultRow]:
-    """The results of a run in order, a page at a time: no read lock is held in between."""
+    """Yield the results of a run in order, a page at a time, without a read lock between pages."""
     last: tuple[Any, ...] = (-1, "", 0, 0, "", "", 0)
     size = _FIRST_PAGE
     while found := db.execute(_PAGE, (number, *last, size)).fetchall():
@@ -101,9 +101,9 @@ def _rows(db: Connection, number: int) -> Iterator[ResultRow]:
 def list_runs(
     db: Connection, path: StoreLocation, here: Holder, limit: int | None = None, offset: int = 0, *, before: str = ""
 ) -> list[Run]:
-    """The newest runs first, in the order in which they were started; without the first `offset`, at most `limit`.
+    """Return runs, the newest first: at most `limit`, after the first `offset`.
 
-    With `before`, the id of a run, only those that were started before it; none, where it is not there any more.
+    With `before`, the id of a run, only runs that were started earlier; none if that run no longer exists.
     """
     header = f"{_HEADER} where number < (select number from run where id = ?)" if before else _HEADER  # noqa: S608  texts of ours
     given = *([before] if before else ()), NO_LIMIT if limit is None else limit, offset
@@ -112,7 +112,7 @@ def list_runs(
 
 
 def current_pass(db: Connection, path: StoreLocation, here: Holder, run_id: str) -> tuple[int, int, bool]:
-    """The number of a run, its latest pass, and whether a process is writing it.
+    """Return the number of a run, its latest pass, and whether a process is writing it.
 
     Raises:
         NotFoundError: there is no run with this id.
@@ -126,7 +126,7 @@ def current_pass(db: Connection, path: StoreLocation, here: Holder, run_id: str)
 
 
 def find_run(db: Connection, path: StoreLocation, here: Holder, reference: str) -> Run:
-    """The run with an id, with the only id that starts so, or so many before the `last` one.
+    """Return the run with an id, with a unique prefix of an id, or with a reference such as `last~1`.
 
     Raises:
         NotFoundError: there is no such run, or there are several.
@@ -135,7 +135,7 @@ def find_run(db: Connection, path: StoreLocation, here: Holder, reference: str) 
 
 
 def find_number(db: Connection, path: StoreLocation, reference: str) -> int:
-    """The number of the run that `find_run` finds. Raises what it raises."""
+    """Return the row number of the run that `find_run` returns; raises the same errors."""
     return int(_find(db, path, reference)[0])
 
 
@@ -174,7 +174,7 @@ _OPEN = """
 def unfinished_run(
     db: Connection, path: StoreLocation, here: Holder, same: tuple[str, str], shard: Shard | None, *, errors: bool
 ) -> Run | None:
-    """The newest run of the same plan, suite and shard that is not complete, or, with `errors`, that has some."""
+    """Return the newest incomplete run of the same plan, suite and shard; with `errors`, also a complete one with errors."""
     for back in itertools.count():
         row = db.execute(f"{_HEADER} {_OPEN}", (*map(sql_text, same), errors, back)).fetchone()
         run = None if row is None else _run(db, path, here, *row)
@@ -184,7 +184,7 @@ def unfinished_run(
 
 
 class PassRow(NamedTuple):
-    """What a row says of the one who wrote a run last."""
+    """The columns that say which process wrote a run last."""
 
     run: int
     number: int
@@ -193,7 +193,7 @@ class PassRow(NamedTuple):
 
 
 def current_status(db: Connection, of: PassRow, here: Holder) -> RunStatus:
-    """The status of a run as a reader should see it: one whose process is gone was interrupted.
+    """Return the status of a run; a running one whose process has ended is `interrupted`.
 
     Raises:
         ValueError: it is no status, or the holder is damaged.
