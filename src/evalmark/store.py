@@ -1,4 +1,4 @@
-"""Runs and the vectors of texts, in one SQLite file or on a PostgreSQL server."""
+"""The store of runs, results, recorded calls, sessions and labels: one SQLite file or a PostgreSQL schema."""
 
 from typing import TYPE_CHECKING
 

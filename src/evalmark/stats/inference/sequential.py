@@ -195,7 +195,7 @@ def reaches_threshold(interval: Interval, bar: float) -> bool | None:
     """Whether the mean reaches the bar: True when all of the interval does, False when none of it does, None before.
 
     >>> seen = BettingSequence().interval
-    >>> decided(seen, 0.9) is None
+    >>> reaches_threshold(seen, 0.9) is None
     True
     """
     if interval.low is not None and interval.low >= bar:

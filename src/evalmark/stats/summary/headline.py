@@ -41,7 +41,7 @@ def left_out(case: Case) -> LeftOut | None:
 def describe_left_out(counts: Mapping[LeftOut, int]) -> str:
     """How many trials are left out, and why.
 
-    >>> told({"invalid": 3, "baseline": 1_000})
+    >>> describe_left_out({"invalid": 3, "baseline": 1_000})
     '1,000 baseline, 3 not valid'
     """
     return ", ".join(f"{counts[why]:,} {said}" for why, said in REASONS.items() if counts.get(why))

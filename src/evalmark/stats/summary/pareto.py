@@ -111,7 +111,7 @@ def pareto_optimal(points: Sequence[tuple[float, float]], *, lower: bool = False
 
     With `lower`, less quality is better.
 
-    >>> unbeaten([(1, 0.7), (2, 0.9), (3, 0.8), (1, 0.7)])
+    >>> pareto_optimal([(1, 0.7), (2, 0.9), (3, 0.8), (1, 0.7)])
     [True, True, False, True]
     """
     sign = -1 if lower else 1

@@ -19,7 +19,7 @@ def random_order(places: Iterable[CasePosition], seed: int) -> list[CasePosition
     The order of two of them does not depend on which others there are: rows that are added to a dataset stand between
     those that were there, which keep theirs.
 
-    >>> drawn([("a", 0), ("a", 1), ("a", 2), ("a", 3)], seed=7)
+    >>> random_order([("a", 0), ("a", 1), ("a", 2), ("a", 3)], seed=7)
     [('a', 1), ('a', 2), ('a', 0), ('a', 3)]
     """
     return sorted(places, key=lambda place: (_lot(place, seed), place))

@@ -120,7 +120,7 @@ def _free(path: StoreLocation) -> int:
 def format_size(count: int) -> str:
     """Format a number of bytes.
 
-    >>> size(0), size(2_048), size(5_300_000)
+    >>> format_size(0), format_size(2_048), format_size(5_300_000)
     ('0 B', '2 kB', '5.3 MB')
     """
     for unit, scale in (("GB", 10**9), ("MB", 10**6)):

@@ -252,7 +252,7 @@ def _patiently(act: Callable[[], Any], again: Callable[[int], bool]) -> Any:
 def network_file_system(path: Path, mounts: str) -> str | None:
     r"""Return the type of the network file system that holds a path, from the text of /proc/mounts; None for a local one.
 
-    >>> network_kind(Path("/home/ann/x.db"), "/dev/sda / ext4 rw 0 0\nserver:/home /home nfs4 rw 0 0")
+    >>> network_file_system(Path("/home/ann/x.db"), "/dev/sda / ext4 rw 0 0\nserver:/home /home nfs4 rw 0 0")
     'nfs4'
     """
     found, longest = None, -1

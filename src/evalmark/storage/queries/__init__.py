@@ -1,1 +1,5 @@
-"""Runs and their results as somebody looks through them: a page at a time, in any order, however many there are."""
+"""Reads runs and results for the viewer and for lists, a page at a time and in any order.
+
+`filter` selects results and `sorting` orders them; `search` and `pagination` find the rows of a page within the
+limits of `budget`. `progress`, `verdict_counts` and `overlap` count results without reading them.
+"""

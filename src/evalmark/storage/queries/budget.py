@@ -1,26 +1,26 @@
-"""How much of a large run is looked at for one page, and for how long."""
+"""Limits how much of a large run is read for one page, and how long that may take."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanBudget:
-    """Bounds for a look through results that no index tells apart."""
+    """Limits for a scan of results that no index can narrow down."""
 
     few: int = 5_000
-    """Results that are all looked at, and sorted; what is wanted of more is found along an index."""
+    """Up to this many results are all read and sorted; in more, matches are found along an index."""
     least: int = 200
-    """Results that are looked at whatever the clock says."""
+    """Results that are read regardless of the time."""
     patience: float = 0.12
-    """Seconds; beyond them the page shows what was found so far."""
+    """Seconds, after which the page shows what was found so far."""
     first: int = 25
-    """Results that the first statement looks at."""
+    """Results that the first statement reads."""
     most: int = 5_000
-    """Results that one statement looks at."""
+    """Results that one statement reads at most."""
     step: float = 0.02
-    """Seconds that one statement should take, so that the clock is looked at often enough."""
+    """Seconds that one statement should take, so that the time is checked often."""
     counted: int = 200_000
-    """Trials that an index counts while a page waits."""
+    """Trials that an index may count while a page waits."""
 
 
 DEFAULT_BUDGET = ScanBudget()

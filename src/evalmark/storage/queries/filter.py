@@ -1,4 +1,4 @@
-"""Which results of a run somebody wants to see, and the SQL that finds them: conditions are parameters, never text."""
+"""Selects results of a run, by SQL conditions whose values are always parameters."""
 
 import json
 from collections.abc import Iterator
@@ -19,38 +19,38 @@ _LEAST, _MOST = -1e308, 1e308
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultFilter:
-    """Which results of a run, and in which order; every condition has to hold."""
+    """Selects results of a run and sorts them; every condition has to hold."""
 
     verdicts: tuple[Verdict, ...] = ()
-    """Empty: all of them."""
+    """Empty: all verdicts."""
     tag: str = ""
     text: str = ""
-    """Stands in the id, the input, an answer or a reason; capitals of the Latin alphabet count as small letters."""
+    """Occurs in the id, the input, an output or a reason; case is ignored for ASCII letters."""
     metric: str = ""
-    """The metric that `low` and `high` are about; empty: any."""
+    """The metric that `low` and `high` refer to; empty: any metric."""
     low: float | None = None
     high: float | None = None
-    """Both ends belong to the range."""
+    """The range includes both ends."""
     numbers: frozenset[int] | None = None
-    """Only results with these numbers, found in another way; None: all of them, empty: none."""
+    """Only results with these row numbers; None: all, empty: none."""
     without: frozenset[int] = frozenset()
-    """None of the results with these numbers."""
+    """Exclude results with these row numbers."""
     order: Order = "position"
     sorted_metric: str = ""
-    """By whose values the order `score` sorts."""
+    """The metric whose values the order `score` sorts by."""
     descending: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class SqlCondition:
-    """Text of SQL, and the parameters in it."""
+    """An SQL condition and its parameters."""
 
     conditions: str
     given: tuple[Any, ...]
 
 
 def filter_condition(run: int, wanted: ResultFilter) -> SqlCondition:
-    """The conditions on rows `r` of the table `result`."""
+    """Return the condition on rows `r` of the table `result`."""
     found = [("r.run = ? and r.pass > 0", (run,)), *_conditions(wanted)]
     return SqlCondition(
         conditions=" and ".join(text for text, _ in found),
@@ -59,7 +59,7 @@ def filter_condition(run: int, wanted: ResultFilter) -> SqlCondition:
 
 
 def sort_value(wanted: ResultFilter) -> SqlCondition:
-    """The value by which the order `score` sorts a row `r`; null without one."""
+    """Return the SQL expression by which the order `score` sorts a row `r`; null without a value."""
     worst = "max" if wanted.descending else "min"
     value = f"{worst}(cast(json_extract(j.value, '$.value') as double precision))"
     return SqlCondition(
@@ -75,7 +75,7 @@ def _conditions(wanted: ResultFilter) -> Iterator[tuple[str, tuple[Any, ...]]]:
         is_tagged = "exists (select 1 from json_each(r.content, '$.tags') t where t.value = ?)"
         yield f"(r.content like ? escape '!' and {is_tagged})", (like_pattern_in_json(wanted.tag), sql_text(wanted.tag))
     if wanted.text:
-        # The JSON is looked at as a text first, which is fast, and then field by field: names of fields do not count.
+        # Search the JSON as a text first, which is fast, then its fields: names of fields do not count.
         held = "(r.{0} like ? escape '!' and exists (select 1 from json_tree(r.{0}) t where t.atom like ? escape '!'))"
         anywhere = " or ".join(held.format(column) for column in ("content", "output", "scores"))
         inside, bare = like_pattern_in_json(wanted.text), like_pattern(wanted.text)
@@ -91,5 +91,5 @@ def _conditions(wanted: ResultFilter) -> Iterator[tuple[str, tuple[Any, ...]]]:
 
 
 def score_bounds(wanted: ResultFilter) -> tuple[float, float]:
-    """The range of scores that is wanted."""
+    """Return the range of scores."""
     return (_LEAST if wanted.low is None else wanted.low), (_MOST if wanted.high is None else wanted.high)

@@ -1,4 +1,4 @@
-"""What two runs share, counted in the store: how many of the same trials pass, without a result being read."""
+"""Counts the trials that two runs share and that pass in each, without reading results."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ from .verdict_counts import COUNTED_SQL
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedTrials:
-    """The trials that passed or failed in two runs, the same case with the same content in both."""
+    """The trials that passed or failed in two runs, matched by case, content and repeat."""
 
     n: int
     before: int
@@ -20,14 +20,14 @@ class SharedTrials:
 
     @property
     def points(self) -> float | None:
-        """By how many percentage points more of them pass now; None where there are none."""
+        """The change of the pass rate in percentage points; None without common trials."""
         return 100 * (self.now - self.before) / self.n if self.n else None
 
 
 def count_shared_trials(db: Connection, run: Run, baseline: Run, *, beside: bool) -> SharedTrials:
-    """Count what two runs share; with `beside`, some are tests that stand beside the headline figure, which do not count.
+    """Count the trials that two runs share. With `beside`, tests that do not count for the headline figure are left out.
 
-    Runs with one target each are compared whatever that is called, others target by target.
+    If both runs have a single target, its name does not matter; otherwise targets are matched by name.
     """
     one_each = run.target != baseline.target and ", " not in run.target + baseline.target
     sql = f"""

@@ -1,4 +1,4 @@
-"""The results of a run a page at a time, in any order, whatever their number: a page costs no more than it shows."""
+"""Reads the results of a run a page at a time, in any order. The cost of a page does not depend on the size of the run."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,70 +23,71 @@ from .sorting import ResultQuery, build_query
 from .trial_numbers import TrialNumbers, read_trial_numbers
 
 _LARGE = 64_000
-"""Characters of JSON in a column; of results with more, a page shows the beginning as it is stored."""
+"""Characters of JSON in a column; of larger results, a page shows the beginning of the stored text."""
 _BEGINNING = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberedResult:
-    """A result and the number of its row, by which it is found again."""
+    """A result with its row number."""
 
     number: int
     verdict: Verdict
     result: Result
     is_cut: bool = False
-    """Whether it is too large for a page: `result` then has the first words of input and answer as they are stored, and
-    no scores."""
+    """Whether the result is too large for a page. `result` then holds only the beginning of input and output, and no
+    scores.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseRow:
-    """A case for the n-th time, and what every target gave for it."""
+    """One repeat of a case, with the results of all targets."""
 
     leader: int
-    """The first of its results that is wanted."""
+    """The row number of the first matching result."""
     results: tuple[NumberedResult, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PagePosition:
-    """Where a page begins or ends: with the row after a result, or before one; with neither, at the beginning."""
+    """The position of a page: after a result, before a result, or, with neither, at the start."""
 
     after: int | None = None
     before: int | None = None
     stretch: int | None = None
-    """Where it has another place than its own, because time was up there: in which stretch of the order."""
+    """The number of the index range where a scan stopped; None for the position of the result itself."""
     place: int = 0
-    """Rows that stand before the page; only where they are few, and are counted anyway."""
+    """How many rows come before the page; known only for few rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultPage:
-    """One page of what is wanted."""
+    """One page of matching rows."""
 
     rows: tuple[CaseRow, ...]
     total: int | None = None
-    """Rows on all pages; None where that is not known."""
+    """The rows of all pages; None if unknown."""
     place: int | None = None
-    """Of the first row among all of them, counted from 0; None where that is not known."""
+    """The position of the first row, from 0; None if unknown."""
     is_first: bool = True
-    """Whether nothing stands before these rows."""
+    """Whether no rows come before."""
     is_last: bool = True
-    """Whether nothing stands after them."""
+    """Whether no rows come after."""
     reached: PagePosition | None = None
-    """Where to go on, where time was up before the page was full."""
+    """Where to continue a scan that ran out of time."""
     looked: int = 0
-    """Results that were looked at one by one."""
+    """How many results were read one by one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowNeighbours:
-    """The rows before and after one, by their leaders."""
+    """The rows before and after a row, by their leaders."""
 
     before: int | None = None
     after: int | None = None
     is_first: bool = True
-    """Where there is none before: whether that is sure; else time was up before one was found."""
+    """Whether there is certainly no row before; False if the scan ran out of time."""
     is_last: bool = True
 
 
@@ -94,7 +95,7 @@ FIRST_PAGE = PagePosition()
 
 
 class TargetCase(NamedTuple):
-    """A case of one target, asked in one way."""
+    """A case on one target, in one mode."""
 
     dataset: str
     case: str
@@ -103,7 +104,7 @@ class TargetCase(NamedTuple):
 
 
 class ResultBrowser:
-    """Reads one run of a store, for any thread. Made by `Store.browse`; close it after use."""
+    """Reads the results of one run, from any thread. `Store.browse` creates it; close it after use."""
 
     def __init__(self, db: Connection, path: StoreLocation, run: int, pace: ScanBudget = DEFAULT_BUDGET) -> None:
         self._db, self._path, self._run, self._pace = db, path, run, pace
@@ -113,19 +114,19 @@ class ResultBrowser:
         self._trials: tuple[tuple[int, str], TrialNumbers] | None = None
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the connection."""
         with self._lock:
             self._db.close()
 
     def verdicts(self) -> Mapping[Verdict, int]:
-        """How many trials ended how."""
+        """Return the number of trials with each verdict."""
         with self._reading():
             return self._verdicts(self._pass())
 
     def page(
         self, wanted: ResultFilter, at: PagePosition = FIRST_PAGE, limit: int = 50, known: SearchHits | None = None
     ) -> ResultPage:
-        """At most `limit` rows; `known` is what `Store.search` has found for the same."""
+        """Return a page of at most `limit` rows; `known` is the result of `Store.search` with the same filter."""
         asked = build_query(self._run, wanted)
         with self._reading():
             several = find_candidates(self._db, self._run, wanted, self._pace, known)
@@ -136,12 +137,12 @@ class ResultBrowser:
             return replace(found, total=total)
 
     def is_long(self, wanted: ResultFilter) -> bool:
-        """Whether there may be too many results to look at all of them while a page waits."""
+        """Return whether the run may have too many results to read all of them for one page."""
         with self._reading():
             return find_candidates(self._db, self._run, wanted, self._pace) is None
 
     def neighbours(self, wanted: ResultFilter, number: int, known: SearchHits | None = None) -> RowNeighbours:
-        """The rows before and after the row of a result, which itself need not be wanted."""
+        """Return the rows before and after the row of a result, which need not match the filter."""
         asked = build_query(self._run, wanted)
         with self._reading():
             several = find_candidates(self._db, self._run, wanted, self._pace, known)
@@ -158,7 +159,7 @@ class ResultBrowser:
             )
 
     def result(self, number: int) -> Result | None:
-        """A result in full; None where this run has none with this number, or no longer."""
+        """Return a complete result; None if the run has no result with this number."""
         with self._reading():
             sql = "select 1 from result where number = ? and run = ? and pass > 0"
             if self._db.execute(sql, (number, self._run)).fetchone() is None:
@@ -166,7 +167,7 @@ class ResultBrowser:
             return stored_result(self._db, self._path, self._run, number)
 
     def results_of_same_case(self, number: int) -> list[NumberedResult]:
-        """All results of the case of a result, that one among them: of other targets, modes and repeats."""
+        """Return all results of the same case: other targets, modes and repeats, and the result itself."""
         sql = """
             select o.number from result r join result o
             on o.run = r.run and o.dataset = r.dataset and o.case_id = r.case_id and o.pass > 0
@@ -177,7 +178,7 @@ class ResultBrowser:
             return [self._kept(found) for (found,) in rows]
 
     def trials(self) -> TrialNumbers:
-        """Every result by the id of its trial; some may have left the run, and no page shows them."""
+        """Return the numbers of all results by trial id, including results that no longer belong to the run."""
         with self._reading():
             at = self._pass()
             if self._trials is None or not _is_settled(at) or self._trials[0] != at:
@@ -185,9 +186,9 @@ class ResultBrowser:
             return self._trials[1]
 
     def numbers_with_output(self, wanted: ResultFilter) -> list[int]:
-        """The numbers of all results wanted that have an output, in no order; those that ended in an error have none."""
+        """Return the numbers of all matching results that have an output."""
         query = filter_condition(self._run, wanted)
-        # Most results are no errors, and those that are stand in an index: of these alone the output is looked at.
+        # An index lists the results with errors, so only their outputs are read.
         broken = "r.run = ? and r.pass > 0 and r.verdict = 'error' and json_extract(r.output, '$.error') is not null"
         with self._reading():
             every = self._db.execute(f"select r.number from result r where {query.conditions}", query.given)  # noqa: S608
@@ -195,18 +196,18 @@ class ResultBrowser:
             return list({int(number) for (number,) in every} - {int(number) for (number,) in gone})
 
     def numbers(self, cases: Iterable[TargetCase]) -> list[tuple[int, ...]]:
-        """The numbers of the results of each case, by repeat; none of one that is not there."""
+        """Return the row numbers of each case's results, by repeat."""
         with self._reading():
             return [self._numbers_of(case) for case in cases]
 
     def results_of_cases(self, cases: Iterable[TargetCase]) -> list[tuple[NumberedResult, ...]]:
-        """The results of each case, by repeat."""
+        """Return the results of each case, by repeat."""
         with self._reading():
             return [tuple(self._kept(number) for number in self._numbers_of(case)) for case in cases]
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        with self._lock, store_errors(self._path), self._db:  # all that a page shows is of one moment
+        with self._lock, store_errors(self._path), self._db:  # a transaction, so that a page shows one state
             yield
 
     def _pass(self) -> tuple[int, str]:
@@ -214,7 +215,7 @@ class ResultBrowser:
         return row or (0, "gone")
 
     def _listed(self, asked: ResultQuery, several: Candidates, at: PagePosition, limit: int) -> ResultPage:
-        """A page of rows that are few."""
+        """Return a page of few rows, which are sorted in memory."""
         start = at.before if at.after is None else at.after
         every, place, is_among_them = sort_rows(self._db, asked, several.numbers, start)
         first = max(0, min(at.place, (len(every) - 1) // limit * limit))
@@ -242,8 +243,8 @@ class ResultBrowser:
         )
 
     def _walked(self, asked: ResultQuery, at: PagePosition, limit: int) -> ResultPage:
-        """A page of rows that may be many; one row more than it shows tells whether there are others."""
-        if at.before is not None:  # where the beginning is nearer than a page, that is the page
+        """Return a page of many rows, found along an index. One row more than shown tells whether there are others."""
+        if at.before is not None:  # close to the start, show the first page
             spot = ScanPosition(at.before, at.stretch)
             back = scan_rows(self._db, asked, spot, limit + 1, self._pace, backwards=True)
             if len(back.leaders) > limit or back.reached is not None:
@@ -269,7 +270,7 @@ class ResultBrowser:
         )
 
     def _total(self, wanted: ResultFilter) -> int | None:
-        """How many rows there are, where an index tells it soon; of a run at its end, counted once."""
+        """Return the number of rows if an index can count them quickly; cached for a finished run."""
         every = ResultFilter(verdicts=wanted.verdicts)
         if replace(wanted, verdicts=(), order="position", sorted_metric="", descending=False) != ResultFilter():
             return None
@@ -318,7 +319,7 @@ class ResultBrowser:
         return NumberedResult(number=number, verdict=verdict, result=whole)
 
     def _beginning(self, number: int) -> Result:
-        """Of a large result, what a table shows: who, and the first words of what is stored."""
+        """Return the beginning of a large result, for a table."""
         sql = f"""
             select dataset, position, repeat, target, mode, case_id, seconds, json_extract(output, '$.error'),
             substr(content, 1, {_BEGINNING}), substr(output, 1, {_BEGINNING}) from result where number = ?
@@ -339,5 +340,5 @@ class ResultBrowser:
 
 
 def _is_settled(at: tuple[int, str]) -> bool:
-    """Whether a run is at its end, so that what was found of it stays so."""
+    """Return whether the run is finished, so that counts stay valid."""
     return at[1] not in ("running", "gone")

@@ -1,7 +1,7 @@
-"""Rows of a run, found from one of them on: by walking along an index, or, of few results, by sorting them all.
+"""Finds rows of a run from a given position on: along an index, or, among few results, by sorting them.
 
-A row is a case for the n-th time, with what each target gave for it. It stands where the first of its results does that is
-wanted, its leader, and is known by the number of that one.
+A row is one repeat of a case with the results of all targets. Its leader is its first matching result, which gives
+the row its position and its number.
 """
 
 import time
@@ -15,22 +15,22 @@ from .sorting import IndexRange, ResultQuery
 
 
 class ScanPosition(NamedTuple):
-    """A result as the place where a way begins or was broken off."""
+    """The position of a result, at which a scan starts or has stopped."""
 
     number: int
     stretch: int | None = None
-    """In which stretch of the order, counted from 0; None: the one where it belongs."""
+    """The number of the index range, from 0; None: the range that the result belongs to."""
 
 
 class ScanResult(NamedTuple):
-    """What was found on the way."""
+    """The result of a scan."""
 
     leaders: list[int]
-    """In the order of the way."""
+    """The leaders found, in the order of the scan."""
     reached: ScanPosition | None
-    """The result that was looked at last, where there was no time to go on."""
+    """The result at which the scan ran out of time; None if it was completed."""
     looked: int
-    """How many results were looked at."""
+    """How many results were read."""
 
 
 def scan_rows(
@@ -42,9 +42,10 @@ def scan_rows(
     *,
     backwards: bool = False,
 ) -> ScanResult:
-    """Rows after the row or result at a spot, or before it: the next ones, until time is up.
+    """Return the next rows after a position, or before it, until the time is up.
 
-    `start` None is the beginning, or, backwards, the end; a result that has no place there finds nothing.
+    Without `start`, the scan begins at the first row, or backwards at the last one. A result that does not belong
+    to the order finds nothing.
     """
     found: list[int] = []
     looked, end = 0, time.monotonic() + pace.patience
@@ -65,14 +66,14 @@ def scan_rows(
 
 
 def can_resume(db: Connection, asked: ResultQuery, spot: ScanPosition) -> bool:
-    """Whether one can go on from there."""
+    """Return whether a scan can continue from this position."""
     return next(_ways(db, asked, spot, backwards=False), None) is not None
 
 
 def _ways(
     db: Connection, asked: ResultQuery, start: ScanPosition | None, *, backwards: bool
 ) -> Iterator[tuple[int, tuple[Any, ...] | None]]:
-    """The stretches to go along, the first one from the key of the start on."""
+    """Yield the index ranges to scan, and the key to start from in the first one."""
     has_begun = start is None
     indices = range(len(asked.stretches))
     for index in reversed(indices) if backwards else indices:
@@ -83,7 +84,7 @@ def _ways(
 
 
 def _key(db: Connection, asked: ResultQuery, index: int, spot: ScanPosition) -> tuple[Any, ...] | None:
-    """Where a result stands in a stretch; None where it does not."""
+    """Return the key of a result in an index range; None if it is not in it."""
     if spot.stretch not in (None, index):
         return None
     stretch = asked.stretches[index]
@@ -100,7 +101,7 @@ def _key(db: Connection, asked: ResultQuery, index: int, spot: ScanPosition) -> 
 
 
 _Candidate = tuple[int, Any, Any]
-"""A result, the first column of its key, and whether it is wanted."""
+"""A result's row number, the first column of its key, and whether it matches."""
 
 
 def _candidates(
@@ -112,7 +113,7 @@ def _candidates(
     *,
     backwards: bool,
 ) -> Iterator[list[_Candidate]]:
-    """All results of a stretch, some at a time, so that no statement takes long."""
+    """Yield all results of an index range in batches, so that each statement is short."""
     descends = asked.descending != backwards
     columns = ", ".join(stretch.key)
     besides = f" and {stretch.besides}" if stretch.besides else ""
@@ -137,13 +138,13 @@ def _candidates(
 
 
 def _leads(db: Connection, asked: ResultQuery, stretch: IndexRange, number: int, value: Any) -> bool:
-    """Whether a result is the leader of its row, in a stretch that may hold what it had before."""
+    """Return whether a result leads its row; a range by score may hold outdated values."""
     found = find_leader(db, asked, number)
     return found is not None and found[0] == number and (stretch.place is None or found[1] == value)
 
 
 def _stands(db: Connection, stretch: IndexRange, number: int, value: Any, _is_hit: Any) -> bool:
-    """Whether a result still is where it was found, so that one can go on from there."""
+    """Return whether a result is still at the position where it was found."""
     if stretch.place is None:
         return True
     sql = f"select {stretch.place.conditions} from result r where r.number = ?"  # noqa: S608  texts of ours
@@ -151,7 +152,7 @@ def _stands(db: Connection, stretch: IndexRange, number: int, value: Any, _is_hi
 
 
 def find_leader(db: Connection, asked: ResultQuery, number: int) -> tuple[int, float | None] | None:
-    """The leader of the row of a result, and its score where rows are sorted by one; None where none is wanted."""
+    """Return the leader of a result's row, and its score if rows are sorted by score; None if no result matches."""
     value, value_given = _value(asked)
     sql = f"""
         with r as materialized (
@@ -166,21 +167,21 @@ def find_leader(db: Connection, asked: ResultQuery, number: int) -> tuple[int, f
 
 
 class SortedRows(NamedTuple):
-    """All rows that are wanted, where they are few."""
+    """All matching rows, if they are few."""
 
     leaders: list[int]
     place: int | None
-    """How many of them stand before the row that was asked for; None where there is no such row."""
+    """How many rows come before the given row; None if it does not exist."""
     is_among_them: bool
-    """Whether that row is one of them."""
+    """Whether the given row matches."""
 
 
 def sort_rows(db: Connection, asked: ResultQuery, numbers: list[int] | None, of: int | None) -> SortedRows:
-    """All rows that are wanted among results with some numbers, or in a run without many; and where one of them stands."""
+    """Return all matching rows among some results, or in a small run, and the position of one row."""
     value, value_given = _value(asked)
     given = (*asked.query.given, *value_given, asked.run)
     part = "r.run = ? and r.pass > 0"
-    if numbers is not None:  # found by their numbers, and not by the run
+    if numbers is not None:  # found by row numbers, not by the index of runs
         part = f"+r.run = ? and +r.pass > 0 and r.number in ({', '.join('?' * (len(numbers) + 1))})"
         given = (*given, *numbers, of or 0)
     sql = f"""
@@ -209,7 +210,7 @@ _COLUMNS = """
 
 
 def _value(asked: ResultQuery) -> tuple[str, tuple[Any, ...]]:
-    """The score that rows are sorted by."""
+    """Return the SQL expression for the score that rows are sorted by."""
     return ("null", ()) if asked.value is None else (asked.value.conditions, asked.value.given)
 
 

@@ -1,4 +1,4 @@
-"""How far runs have come, found without a result being read: cheap enough to be asked again and again."""
+"""Reports the progress of runs without reading results, so that the viewer can ask often."""
 
 import hashlib
 from collections.abc import Iterator, Mapping
@@ -14,40 +14,40 @@ from evalmark.storage.results.stored_runs import PassRow, current_status
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunProgress:
-    """A run at one moment."""
+    """The state of a run."""
 
     run: str
     status: RunStatus
-    """`interrupted` where its process is gone."""
+    """`interrupted` if its process has ended."""
     passes: int
-    """Counts its start and every resume."""
+    """1 for the start, one more for each resume."""
     kept: Mapping[str, tuple[int, int]]
-    """How many results there are of each verdict, and the number of the newest."""
+    """For each verdict, the number of results and the row number of the newest."""
 
     @property
     def mark(self) -> str:
-        """A short text that is another one as soon as there is something new to see."""
+        """A short text that changes whenever there is something new to show."""
         return _mark(self.run, self.status, self.passes, sorted(self.kept.items()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreProgress:
-    """All runs of a store at one moment."""
+    """The state of all runs of a store."""
 
     runs: int
     newest: int
-    """Grows with every run that is started."""
+    """Grows with each new run."""
     under_way: tuple[RunProgress, ...]
-    """The runs that a living process writes."""
+    """Runs that a living process writes."""
 
     @property
     def mark(self) -> str:
-        """A short text that is another one as soon as there is something new to see."""
+        """A short text that changes whenever there is something new to show."""
         return _mark(self.runs, self.newest, [standing.mark for standing in self.under_way])
 
 
 def run_progress(db: Connection, path: StoreLocation, here: Holder, number: int) -> RunProgress:
-    """How far the run with a number has come.
+    """Return the state of the run with a row number.
 
     Raises:
         StoreError: its header is damaged.
@@ -56,7 +56,7 @@ def run_progress(db: Connection, path: StoreLocation, here: Holder, number: int)
 
 
 def store_progress(db: Connection, path: StoreLocation, here: Holder) -> StoreProgress:
-    """How far all runs have come.
+    """Return the state of all runs.
 
     Raises:
         StoreError: the header of one that is under way is damaged.

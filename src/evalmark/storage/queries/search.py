@@ -1,4 +1,4 @@
-"""Where what is wanted of a run is among a few of its results, which ones: found in an index alone."""
+"""Finds a small set of results that contains all matches, using indexes only."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -12,25 +12,25 @@ from .sorting import build_query
 
 
 class Candidates(NamedTuple):
-    """A few results, with all that is wanted among them."""
+    """A few results that contain all matches."""
 
     numbers: list[int] | None
-    """None: all of the run."""
+    """None: all results of the run."""
 
 
 class SearchHits(NamedTuple):
-    """What a search through all of a run has found."""
+    """The result of a search through the whole run."""
 
     rows: int | None
-    """How many rows there are; None where the results are few, and tell it themselves."""
+    """The number of matching rows; None if `numbers` are known."""
     numbers: tuple[int, ...] | None
-    """The results; None where they are many."""
+    """The row numbers of the matching results; None if there are too many."""
 
 
 def find_candidates(
     db: Connection, run: int, wanted: ResultFilter, pace: ScanBudget, known: SearchHits | None = None
 ) -> Candidates | None:
-    """A few results with all that is wanted among them; None where there may be many."""
+    """Return a few results that contain all matches; None if there may be many."""
     if known is not None and known.numbers is not None:
         return Candidates(list(known.numbers))
     if _up_to(db, "select number from result where run = ? and pass > 0", (run,), pace.few) is not None:
@@ -53,7 +53,7 @@ def _ways(db: Connection, run: int, wanted: ResultFilter, most: int) -> Iterator
 
 
 def _scored(db: Connection, run: int, wanted: ResultFilter, most: int) -> list[int] | None:
-    """The results with a score in the range that is wanted, and perhaps some that had one before."""
+    """Return the results with a score in the range; some may be outdated."""
     found: set[int] = set()
     for metric in [sql_text(wanted.metric)] if wanted.metric else _metrics(db, run):
         sql = "select result from scored where run = ? and metric = ? and value between ? and ?"
@@ -64,7 +64,7 @@ def _scored(db: Connection, run: int, wanted: ResultFilter, most: int) -> list[i
 
 
 def _metrics(db: Connection, run: int) -> Iterator[Any]:
-    """The names of all metrics of a run, each found by the one before it."""
+    """Yield the names of all metrics of a run, each found by an index."""
     sql = "select metric from scored where run = ? order by metric limit 1"
     given: tuple[Any, ...] = (run,)
     while (row := db.execute(sql, given).fetchone()) is not None:
@@ -74,27 +74,27 @@ def _metrics(db: Connection, run: int) -> Iterator[Any]:
 
 
 def _up_to(db: Connection, sql: str, given: tuple[Any, ...], most: int) -> list[int] | None:
-    """The numbers that a statement finds; None where there are many."""
+    """Return the numbers that a statement finds; None if there are more than `most`."""
     rows = db.execute(f"{sql} limit {most + 1}", given).fetchall()
     return [number for (number,) in rows] if len(rows) <= most else None
 
 
 def search_all(db: Connection, run: int, wanted: ResultFilter, pace: ScanBudget = DEFAULT_BUDGET) -> SearchHits:
-    """What is wanted, found by a look at every result: of a large run, that takes seconds."""
+    """Find all matches by reading every result; takes seconds for a large run."""
     query = build_query(run, wanted).query
     numbers = _up_to(db, f"select r.number from result r where {query.conditions}", query.given, pace.few)  # noqa: S608
     return SearchHits(count_rows(db, run, wanted), None) if numbers is None else SearchHits(None, tuple(numbers))
 
 
 def has_more_than(db: Connection, run: int, wanted: ResultFilter, most: int) -> bool:
-    """Whether more results than so many are wanted."""
+    """Return whether more than `most` results match."""
     query = build_query(run, wanted).query
     sql = f"select count(*) from (select 1 from result r where {query.conditions} limit ?) found"  # noqa: S608  parameters
     return int(db.execute(sql, (*query.given, most + 1)).get) > most
 
 
 def count_rows(db: Connection, run: int, wanted: ResultFilter) -> int:
-    """How many rows there are."""
+    """Return the number of matching rows."""
     query = build_query(run, wanted).query
     row = "r.source, r.dataset, r.position, r.repeat"
     sql = f"select count(*) from (select 1 from result r where {query.conditions} group by {row}) found"  # noqa: S608  parameters

@@ -1,6 +1,6 @@
-"""The orders in which results are looked through: each as stretches of an index, and as one sorting of a few of them.
+"""The sort orders of results, each as a list of index ranges and as SQL for sorting a few results.
 
-Both give the same order. What has no score or no time comes last, whichever way the others stand.
+Both give the same order. Results without a score or a time come last in either direction.
 """
 
 from dataclasses import dataclass, replace
@@ -20,42 +20,42 @@ _BY_CASE = ("r.dataset", "r.case_id", "r.target", "r.repeat", "r.mode", "r.finge
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexRange:
-    """Results that stand one after the other in an index."""
+    """Results that are consecutive in an index."""
 
     tables: str = "result r"
     held: str = "r.run = ? and r.pass > 0"
     given: tuple[Any, ...]
     key: tuple[str, ...]
-    """The columns by which they stand so; no two results have the same."""
+    """The columns of the order; no two results have the same key."""
     belongs: str = ""
-    """What holds for a result that has its place here; all that are wanted and have it are found here."""
+    """The condition for results that belong to this range."""
     belongs_given: tuple[Any, ...] = ()
     place: SqlCondition | None = None
-    """What a result has in the place of the first column of the key, where that is another table's."""
+    """The current value of the first key column, if that column is in another table."""
     besides: str = ""
-    """A condition that is looked at one by one."""
+    """A condition that the index cannot check."""
     besides_given: tuple[Any, ...] = ()
     is_wanted: bool = True
-    """Whether any of them may be wanted; one that is not still has its place here."""
+    """Whether results of the range can match; others only mark positions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultQuery:
-    """What is wanted of a run, as SQL."""
+    """The SQL of a filter and its order."""
 
     run: int
     query: SqlCondition
     value: SqlCondition | None
-    """By what the order `score` sorts."""
+    """The expression by which the order `score` sorts."""
     descending: bool
     sorting: tuple[str, ...]
-    """Columns that put a few results into order, all of them in one direction but those that say `is null`."""
+    """The columns to sort a few results by, all in one direction, except those with `is null`."""
     stretches: tuple[IndexRange, ...]
-    """The same order, one stretch after the other."""
+    """The same order as index ranges, one after the other."""
 
 
 def build_query(run: int, wanted: ResultFilter) -> ResultQuery:
-    """What is wanted of the run with a number."""
+    """Build the query for a run."""
     sorting, stretches = _ORDERS[wanted.order](run, wanted)
     return ResultQuery(
         run=run,
@@ -107,7 +107,7 @@ def _by_seconds(run: int, wanted: ResultFilter) -> _Order:
 def _by_score(run: int, wanted: ResultFilter) -> _Order:
     value = sort_value(wanted)
     known = IndexRange(
-        # Only the first table has a condition by which it can be searched, so that it leads.
+        # only the first table has a condition for its index, so the database reads it first
         tables="scored c, result r",
         held="c.run = ? and c.metric = ? and r.number = c.result and r.pass > 0",
         given=(run, sql_text(wanted.sorted_metric)),

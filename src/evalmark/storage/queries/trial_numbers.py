@@ -1,4 +1,4 @@
-"""The trials of a run by their ids, which labels name and no column holds."""
+"""Maps ids of trials, which labels refer to and no column holds, to row numbers."""
 
 from array import array
 from collections.abc import Collection, Iterator
@@ -14,14 +14,14 @@ _HEX = 12
 
 @dataclass(frozen=True, slots=True)
 class TrialNumbers:
-    """The number of each result of a run beside the id of its trial, in 16 bytes a result."""
+    """The row number and trial id of each result, in 16 bytes a result."""
 
     numbers: "array[int]" = field(default_factory=lambda: array("q"))
     ids: "array[int]" = field(default_factory=lambda: array("Q"))
-    """As numbers; in a label they are 12 hex digits."""
+    """As integers; labels have 12 hex digits."""
 
     def numbered(self, ids: Collection[str]) -> Iterator[tuple[int, str]]:
-        """The results of some trials: the number of each, and the id of its trial."""
+        """Yield the row number and the trial id of each result with one of these ids."""
         wanted = {int(one, 16): one for one in ids if _is_id(one)}
         if wanted:
             for number, one in zip(self.numbers, self.ids, strict=True):
@@ -29,20 +29,20 @@ class TrialNumbers:
                     yield number, wanted[one]
 
     def among(self, numbers: Collection[int]) -> Iterator[tuple[int, int]]:
-        """The same of results with some numbers, the id as a number too: see `trial_name`."""
+        """Yield the row number and the trial id, as an integer, of each result with one of these row numbers."""
         wanted = frozenset(numbers)
         return (pair for pair in zip(self.numbers, self.ids, strict=True) if pair[0] in wanted)
 
 
 def format_trial_id(one: int) -> str:
-    """The id of a trial as labels have it, of the number that `Trials` holds."""
+    """Format a trial id of `TrialNumbers` as labels have it."""
     return f"{one:0{_HEX}x}"
 
 
 def read_trial_numbers(db: Connection, run: int) -> TrialNumbers:
-    """The trials of a run, those among them that are no longer part of it."""
+    """Read the trial ids of a run, including results that no longer belong to it."""
     found = TrialNumbers()
-    # These columns stand in an index, so that no row has to be read.
+    # an index holds these columns, so no row is read
     sql = "select number, dataset, target, repeat, mode, case_id from result where run = ?"
     ids = {}
     number: Any

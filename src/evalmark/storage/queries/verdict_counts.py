@@ -1,4 +1,4 @@
-"""How the trials of a run ended, counted in the file for a list of runs."""
+"""Counts the verdicts of runs, for a list of runs."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -11,29 +11,29 @@ from evalmark.storage.database.connection import Connection
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerdictCounts:
-    """How the trials of a run ended, for a list of runs."""
+    """The number of trials with each verdict."""
 
     verdicts: Mapping[Verdict, int]
     counted: Mapping[Verdict, int] | None = None
-    """The same without tests of a prompt that stand beside the headline figure; None where there are too many to look."""
+    """Without prompt tests that do not count for the headline figure; None if there are too many to read."""
     by_case: tuple[tuple[int, int], ...] = ()
-    """Where cases have several trials: how often each case passed, and how often it passed or failed; of those counted."""
+    """For cases with several trials: how often each passed, and how often it passed or failed."""
 
 
 def count_verdicts(db: Connection, run_id: str, datasets: int) -> VerdictCounts:
-    """How the trials of a run with so many datasets ended; nothing for a run that is not there."""
+    """Count the verdicts of a run with this many datasets; empty if the run does not exist."""
     number: int = db.execute("select number from run where id = ?", (run_id,)).get or 0
-    part = "r.run = ? and r.pass > 0"  # indices have all that is counted
+    part = "r.run = ? and r.pass > 0"  # indexes hold all counted columns
     verdicts = _verdicts(db, part, number)
     first = f"select {_OF_A_RULE}, target, mode from result r where {part} and source = ? limit 1"  # noqa: S608
-    # Every test of a prompt says what it is, so one of each dataset is enough; those that no header names come last.
+    # All tests of a prompt are marked, so one of each dataset tells; results of unknown datasets come last.
     found: list[Any] = [db.execute(first, (number, source)).fetchone() for source in range(datasets + 1)]
     firsts = [row for row in found if row is not None]
     are_of_rules = any(of_a_rule for of_a_rule, *_ in firsts)
     if not firsts or (are_of_rules and sum(verdicts.values()) > _MANY_TESTS):
         return VerdictCounts(verdicts=verdicts, counted=None if firsts else verdicts)
     counted = f"{part} and {COUNTED_SQL}" if are_of_rules else part
-    # Of the indices, only the one that begins with the source has all that is asked for here.
+    # only the index that begins with the source holds all columns of this query
     other = "source >= 0 and (repeat > 0 or target <> ? or mode <> ?)"
     several = f"select 1 from result r where {part} and {other} limit 1"  # noqa: S608  texts of ours
     by_case = f"""
@@ -50,7 +50,7 @@ def count_verdicts(db: Connection, run_id: str, datasets: int) -> VerdictCounts:
 
 
 _MANY_TESTS = 20_000
-"""Tests of a prompt that are looked at one by one; more would take longer than a page may."""
+"""The largest number of prompt tests that are read one by one."""
 _OF_A_RULE = """
     (json_type(r.content, '$.metadata.rule') is not null or json_type(r.content, '$.metadata.ruleid') is not null)
 """
@@ -61,7 +61,9 @@ _BESIDE = """
     or exists (select 1 from json_each(r.content, '$.tags') t where t.value = 'baseline')
 """
 COUNTED_SQL = f"not ({_OF_A_RULE} and ({_BESIDE}))"
-"""Whether a result `r` counts: what `stats.left_out` says of its case; a test holds the two to each other."""
+"""The condition that a result `r` counts for the headline figure, like `left_out` in `stats.summary.headline`; a test
+compares both.
+"""
 
 
 def _verdicts(db: Connection, conditions: str, number: int) -> Mapping[Verdict, int]:

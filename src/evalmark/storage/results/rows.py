@@ -137,7 +137,7 @@ def unpack_run(data: PackedRun) -> Run:
     """Convert the data of `pack_run` to a run, with its results in the same order.
 
     Raises:
-        ValueError: the data is not what `packed` gives.
+        ValueError: the data is not what `pack_run` returns.
     """
     header, rows = data
     return replace(decode_run(header), results=tuple(decode_result(ResultRow(*row)) for row in rows))

@@ -24,7 +24,7 @@ def new_run_id(now: datetime | None = None, random: Random | None = None) -> str
 def runs_back(reference: str) -> int | None:
     """How many runs before the newest one is meant; None for any other reference.
 
-    >>> back_from_last("last"), back_from_last("last~2"), back_from_last("last~"), back_from_last("2026")
+    >>> runs_back("last"), runs_back("last~2"), runs_back("last~"), runs_back("2026")
     (0, 2, None, None)
     """
     word, tilde, count = reference.partition("~")

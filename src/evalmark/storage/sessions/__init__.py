@@ -1,1 +1,5 @@
-"""What apps did for their users and what people say of it, as the store keeps it, and the test cases it makes."""
+"""Stores recorded sessions, spans and labels, and builds test cases from labelled answers.
+
+`store` has the operations, `rows` converts values to rows, `filter` and `pages` list sessions, `trees` arranges
+spans, `examples` builds cases, and `transfer` copies labels to another store.
+"""

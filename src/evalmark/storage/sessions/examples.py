@@ -1,4 +1,4 @@
-"""Recorded answers that people have labelled, as test cases."""
+"""Builds test cases from recorded answers and their labels."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -13,7 +13,7 @@ from evalmark.core.values.session import Span
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledAnswer:
-    """A recorded answer and what people say of it in the end."""
+    """A recorded answer, and whether people like it."""
 
     span: Span
     liked: bool
@@ -21,14 +21,14 @@ class LabelledAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledAnswers:
-    """What the labels of a project come to."""
+    """The labelled answers of a project or a prompt."""
 
     cases: tuple[Case, ...]
-    """One for each input, in the order in which it was first seen; its examples are the answers people labelled."""
+    """One case for each input, in the order of recording; its examples are the labelled answers."""
     said: tuple[LabelledAnswer, ...]
-    """Every answer that people agree on, in the order of recording."""
+    """The answers with a clear majority of thumbs, in the order of recording."""
     contested: int
-    """Answers that as many people like as dislike; they are left out."""
+    """Answers with as many thumbs up as down; they are left out."""
     unlabelled: int
     """Answers without a thumb."""
     failed: int
@@ -36,10 +36,10 @@ class LabelledAnswers:
 
 
 def label_answers(answers: Iterable[Span], labels: Iterable[Label]) -> LabelledAnswers:
-    """Test cases out of recorded answers and the labels on them.
+    """Build test cases from recorded answers and their labels.
 
-    Answers to the same input make one case. An answer that several people judged counts for what more of them say; the
-    same text liked here and disliked there is an example of both kinds, as people meant it.
+    Answers to the same input form one case. The majority of the people decides about an answer. A text that is
+    liked on one answer and disliked on another becomes an example of both kinds.
     """
     by_span: defaultdict[str, list[Label]] = defaultdict(list)
     for label in labels:
@@ -87,5 +87,5 @@ def _case(group: Sequence[LabelledAnswer]) -> Case:
 
 
 def case_id(given: Any) -> str:
-    """The id of the case that a recorded input makes: 12 hex digits."""
+    """Return the id of the case for a recorded input: 12 hex digits."""
     return fingerprint("recorded-1", given)[:12]

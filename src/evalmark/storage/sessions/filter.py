@@ -1,4 +1,4 @@
-"""Which sessions somebody wants to see, and the SQL that finds them: conditions are parameters, never text."""
+"""Selects sessions, by SQL conditions whose values are always parameters."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,10 +8,10 @@ from evalmark.storage.database.connection import Connection
 from evalmark.storage.database.fields import like_pattern, like_pattern_in_json, sql_text
 
 LabelState = Literal["up", "down", "disputed", "not"]
-"""What people say of an answer: what more of them say, that as many say the contrary, or that nobody gave a thumb."""
+"""The majority of thumbs on an answer: up, down, as many of both, or no thumb."""
 LABEL_STATES: tuple[LabelState, ...] = get_args(LabelState)
 _FEW = 5_000
-"""So many spans are looked up one by one; where more filled a prompt, the newest sessions have some soon."""
+"""Up to this many spans of a prompt are looked up one by one; with more, some of the newest sessions match soon."""
 
 _THUMBS = """
     select about, sum(case when liked = 'up' then 1 else 0 end) as ups, sum(case when liked = 'down' then 1 else 0 end) as downs
@@ -25,9 +25,10 @@ _THUMBS = """
         ) said where liked is not null or beside = 0
     ) words where place = 1 group by about
 """
-"""`values.in_force` and `values.settled` for all recorded answers at once: a label without thumb, score and comment takes
-back, one without a thumb alone stands beside. Within JSON a quote in a text has a backslash before it, so no comment is
-taken for a field."""
+"""`current_labels` and `majority_vote` for all recorded answers at once. A label without thumb, score and comment
+withdraws the earlier one; a label with only a score or a comment leaves the thumb in force. Quotes within JSON texts
+are escaped, so no comment is taken for a field.
+"""
 _ANSWERS = "select p.session from span p"
 _SAID = {
     "up": f"{_ANSWERS} join ({_THUMBS}) t on p.id = substr(t.about, 6) where p.parent = '' and t.ups > t.downs",
@@ -36,36 +37,36 @@ _SAID = {
     "where p.parent = '' and t.ups = t.downs and t.ups > 0",
 }
 _FAILED = "p.content like '%\"error\":%' and json_extract(p.content, '$.error') is not null"
-"""The text is looked at first, which is much faster."""
+"""The search in the text comes first, because it is much faster."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionFilter:
-    """Which sessions; every condition has to hold."""
+    """Selects sessions; every condition has to hold."""
 
     project: str = ""
-    """Empty: of any."""
+    """Empty: any project."""
     text: str = ""
-    """Stands in a question or an answer, or in why there is none; capitals of the Latin alphabet count as small letters."""
+    """Occurs in an input, an output or an error; case is ignored for ASCII letters."""
     labelled: LabelState | None = None
-    """Holds of at least one answer."""
+    """Has to hold for at least one answer."""
     failed: bool = False
     """At least one answer ended in an error."""
     template: str = ""
-    """A step or an answer filled the prompt of this name."""
+    """The name of a prompt that a step or an answer used."""
 
     @property
     def is_all(self) -> bool:
-        """Whether nothing is asked for but sessions."""
+        """Whether every session matches."""
         return self == SessionFilter()
 
 
 Condition = tuple[str, tuple[Any, ...]]
-"""SQL over a row `s` of the table `session`, and the parameters in it."""
+"""An SQL condition on a row `s` of the table `session`, and its parameters."""
 
 
 def conditions(db: Connection, wanted: SessionFilter) -> Iterator[Condition]:
-    """What has to hold of a session, in the way that is fast for what the store holds."""
+    """Yield the SQL conditions, in the form that is fastest for the content of the store."""
     if wanted.project:
         yield "s.project = ?", (sql_text(wanted.project),)
     if wanted.template:
@@ -86,7 +87,7 @@ def _some_answer(holds: str) -> str:
 
 
 def _filling(db: Connection, template: str) -> Condition:
-    """Few spans are found by themselves; of many, the newest sessions have one soon."""
+    """Return the condition on the prompt: a few spans are looked up directly, many by session."""
     name = sql_text(template)
     few = "select count(*) from (select 1 from span where template = ? and template != '' limit ?) found"
     if int(db.execute(few, (name, _FEW)).get) < _FEW:
@@ -95,7 +96,7 @@ def _filling(db: Connection, template: str) -> Condition:
 
 
 def _holding(text: str) -> Condition:
-    """A text, or a text within JSON, in what was asked, what was answered and what went wrong."""
+    """Return the condition on a text in the input, the output or the error, plain or as JSON."""
     inside, bare = like_pattern_in_json(text), like_pattern(text)
     fields = ("input", "output", "error")
     one = " or ".join(

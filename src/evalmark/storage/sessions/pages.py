@@ -1,4 +1,4 @@
-"""Sessions a page at a time, and the spans of one: a page costs no more than it shows, however much is recorded."""
+"""Lists sessions and the spans of one session, a page at a time. The cost does not depend on the size of the store."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -15,16 +15,16 @@ from .filter import SessionFilter, conditions
 from .trees import SpanSpending, total_spending
 
 MOST_SPANS = 500
-"""Spans of a session that are shown at a time."""
+"""Spans on one page."""
 _MOST_TEXT = 4_000_000
-"""Characters of JSON that are shown at a time, or one span."""
+"""Characters of JSON on one page, unless a single span is longer."""
 _MOST_COUNTED = 1_000
-"""Spans of a session that a list looks into."""
+"""Spans of a session that the list of sessions reads."""
 _ASKED = 1_000
-"""Characters of a question that a list may show."""
+"""Characters of an input in the list of sessions."""
 _LARGE = 64_000
 _HIGHEST = 4
-"""Levels of spans above those shown that are looked for."""
+"""Levels of parents that are read for the spans of a page."""
 _FIRST_NAMES = 200
 
 Unsealed = Callable[[Any], Span]
@@ -33,35 +33,35 @@ Opened = Callable[[Any], Session]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionLine:
-    """A session as a page lists it."""
+    """A session in a list."""
 
     number: int
     """In the order of recording, from 1."""
     session: Session
     """Without its spans."""
     asked: Any
-    """The first question, or the beginning of a long one; None where no answer has ended yet."""
+    """The first input, or its beginning if it is long; None before the first answer has ended."""
     answers: tuple[str, ...]
-    """The ids of its answers, of as many spans as were looked into."""
+    """The ids of its answers, among the spans that were read."""
     failed: int
-    """Answers that ended in an error, of these."""
+    """Those of these answers that ended in an error."""
     failed_steps: int
     spans: int
-    """All there are."""
+    """All spans."""
     is_counted: bool
-    """Whether all spans were looked into; of a very long session the first ones are."""
+    """Whether all spans were read; of a very long session, only the first ones are."""
     seconds: float | None
-    """What its answers took in all; None where nobody measured it."""
+    """The sum over its answers; None if it was not measured."""
     spent: SpanSpending
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionPage:
-    """Some of the sessions that are wanted, the newest first."""
+    """A page of matching sessions, the newest first."""
 
     lines: tuple[SessionLine, ...]
     newer: bool
-    """Whether there are newer ones that are wanted."""
+    """Whether newer sessions match."""
     older: bool
 
 
@@ -70,42 +70,45 @@ class SessionPart:
     """A session with some of its spans."""
 
     session: Session
-    """Its spans are those shown: in the order of recording, and what they are steps of."""
+    """Its spans are those of the page and their parents, in the order of recording."""
     number: int | None
-    """None where spans are all that is kept of it."""
+    """None if only spans of the session are stored."""
     before: int
-    """Spans that come before those shown."""
+    """Spans before those of the page."""
     shown: int
-    """Spans that are shown, without what they are steps of."""
+    """Spans of the page, without their parents."""
     total: int
     after: int | None
-    """The number of the last span shown; None where there are no more."""
+    """The number of the last span of the page; None if there are no more."""
     elsewhere: frozenset[str]
-    """Ids of spans that are kept and not shown, though steps of theirs are."""
+    """Ids of parents that are stored, but not part of the page."""
 
 
 def session_page(
     db: Connection, opened: Opened, wanted: SessionFilter, *, below: int | None, above: int | None, limit: int
 ) -> SessionPage:
-    """Sessions older than number `below`, or else newer than `above`, or else the newest; nearest to it first."""
+    """Return sessions older than number `below`, or newer than `above`, or the newest ones."""
     is_upward = below is None and above is not None
     rows = _found(db, wanted, "header", below=below, above=above, limit=limit + 1)
     is_more, at_edge = len(rows) > limit, below is not None or above is not None
     kept = rows[:limit][::-1] if is_upward else rows[:limit]
     lines = tuple(_line(db, int(number), opened(header)) for number, header in kept)
-    # Whoever came from newer sessions can go back to them.
+    # after a jump to older sessions there are newer ones
     return SessionPage(lines=lines, newer=is_more if is_upward else at_edge and bool(rows), older=is_upward or is_more)
 
 
 def neighbours(db: Connection, wanted: SessionFilter, number: int) -> tuple[str | None, str | None]:
-    """The ids of the next newer and the next older session that are wanted."""
+    """Return the ids of the next newer and the next older matching session."""
     newer = _found(db, wanted, "s.id", above=number, limit=1)
     older = _found(db, wanted, "s.id", below=number, limit=1)
     return (str(newer[0][1]) if newer else None), (str(older[0][1]) if older else None)
 
 
 def names(db: Connection, table: str, column: str) -> list[str]:
-    """The first names in a column, empty ones left out; each is looked up by itself, so it does not matter how many rows there are."""
+    """Return the first names in a column, without empty ones.
+
+    Each is found by an index, so the number of rows does not matter.
+    """
     least = f"select min({column}) from {table} where {column} != ''"  # noqa: S608  names of ours
     sql = f"""
         with recursive found(name) as (
@@ -117,7 +120,7 @@ def names(db: Connection, table: str, column: str) -> list[str]:
 
 
 def session_part(db: Connection, unsealed: Unsealed, opened: Opened, identity: str, after: int) -> SessionPart | None:
-    """A session with the spans recorded behind number `after`; None where nothing is kept under this id."""
+    """Return a session with the spans after number `after`; None if nothing is stored under this id."""
     header = db.execute("select number, header from session where id = ?", (sql_text(identity),)).fetchone()
     total = int(db.execute("select count(*) from span where session = ?", (sql_text(identity),)).get)
     if header is None and not total:
@@ -146,7 +149,7 @@ def session_part(db: Connection, unsealed: Unsealed, opened: Opened, identity: s
 
 
 def span_position(db: Connection, span: str) -> tuple[str, int] | None:
-    """The session of a span, and behind which number a part begins that has it in its middle, or is the first one."""
+    """Return the session of a span, and the `after` of a page that shows the span near its middle."""
     found = db.execute("select session, number from span where id = ?", (sql_text(span),)).fetchone()
     if found is None:
         return None
@@ -158,7 +161,7 @@ def span_position(db: Connection, span: str) -> tuple[str, int] | None:
 
 
 def _of_spans(identity: str, spans: Sequence[Span]) -> Session:
-    """What spans say of a session that has nothing but them."""
+    """Build a session of which only spans are stored."""
     return Session(
         id=identity,
         project=spans[0].project if spans else "",
@@ -167,7 +170,7 @@ def _of_spans(identity: str, spans: Sequence[Span]) -> Session:
 
 
 def _above(db: Connection, unsealed: Unsealed, spans: Sequence[Span], room: int) -> tuple[list[Span], frozenset[str]]:
-    """What some spans are steps of, where that was recorded and there is room for it; and the ids of those left out."""
+    """Return stored parents of the spans, as far as there is room, and the ids of those left out."""
     found: list[Span] = []
     known, elsewhere = {span.id for span in spans}, set[str]()
     layer = spans
@@ -197,7 +200,7 @@ def _found(
     above: int | None = None,
     limit: int,
 ) -> list[Any]:
-    """Numbers with a column of the sessions wanted, from a number on: older ones downward, newer ones upward."""
+    """Return the numbers and one column of matching sessions, from a number downward or upward."""
     held = list(conditions(db, wanted))
     if below is not None:
         held.append(("s.number < ?", (below,)))
@@ -210,7 +213,7 @@ def _found(
 
 
 class _Light(NamedTuple):
-    """Of a span, what is counted."""
+    """The counted fields of a span."""
 
     number: int
     id: str
@@ -273,7 +276,7 @@ def _number(said: Any) -> float | None:
 
 
 def first_asked(db: Connection, number: int) -> Any:
-    """What the span with this number was asked; of a long one its beginning, as text."""
+    """Return the input of a span; of a long one, its beginning as text."""
     sql = f"""
         select octet_length(content), case when octet_length(content) <= {_LARGE} then content
             else substr(content, instr(content, '"input":') + 8, {_ASKED}) end from span where number = ?
@@ -285,7 +288,7 @@ def first_asked(db: Connection, number: int) -> Any:
 
 
 def _beginning(text: str) -> str:
-    r"""The text that a JSON text begins with that is cut off somewhere; of other JSON, its beginning as it stands.
+    r"""Decode the beginning of a JSON text that was cut off; other JSON is returned unchanged.
 
     >>> _beginning('"A question with a \\u26')
     'A question with a '

@@ -1,4 +1,4 @@
-"""Sessions, spans and labels as rows of the store, and back."""
+"""Converts sessions, spans and labels to rows of the store and back."""
 
 import json
 import zlib
@@ -16,7 +16,7 @@ from evalmark.storage.database.fields import Spec, dump_fields, load_fields, rea
 
 
 class ChecksummedJson(NamedTuple):
-    """A value as JSON, and what tells whether a disk has forgotten some of it."""
+    """A value as JSON with a checksum."""
 
     content: str
     checksum: int
@@ -24,7 +24,7 @@ class ChecksummedJson(NamedTuple):
 
 
 def encode_span(span: Span) -> ChecksummedJson:
-    """A span for the store, without what goes by the name of a secret.
+    """Encode a span, without values that have the name of a secret.
 
     Raises:
         DataError: it is longer than a line of a file may be.
@@ -39,40 +39,40 @@ def encode_span(span: Span) -> ChecksummedJson:
 
 
 def encode_label(label: Label) -> ChecksummedJson:
-    """A label for the store."""
+    """Encode a label."""
     return _sealed(dump_fields(label, LABEL))
 
 
 def encode_session(session: Session) -> str:
-    """All of a session but its spans, without what goes by the name of a secret."""
+    """Encode a session without its spans and without values that have the name of a secret."""
     return to_json(masked_data(without_secrets(dump_fields(session, SESSION))))
 
 
 def decode_span(row: ChecksummedJson) -> Span:
-    """The span of a row.
+    """Decode a span.
 
     Raises:
-        ValueError: the row does not hold what `sealed_span` gives.
+        ValueError: the row does not hold what `encode_span` returns.
     """
     found: Span = _opened(Span, SPAN, row)
     return found
 
 
 def decode_label(row: ChecksummedJson) -> Label:
-    """The label of a row.
+    """Decode a label.
 
     Raises:
-        ValueError: the row does not hold what `sealed_label` gives.
+        ValueError: the row does not hold what `encode_label` returns.
     """
     found: Label = _opened(Label, LABEL, row)
     return found
 
 
 def decode_session(header: str) -> Session:
-    """The session of a header, without spans.
+    """Decode a session, without spans.
 
     Raises:
-        ValueError: the text is not what `session_header` gives.
+        ValueError: the text is not what `encode_session` returns.
     """
     found: Session = load_fields(Session, SESSION, json.loads(header))
     return found

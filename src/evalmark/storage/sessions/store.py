@@ -1,4 +1,4 @@
-"""Sessions, spans and labels in the store."""
+"""Stores and finds sessions, spans and labels."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -23,12 +23,12 @@ _LABELS = "select content, checksum from label"
 _HEX = frozenset("0123456789abcdef")
 _AT_ONCE = 100
 MOST_TERMS = 500
-"""As many values are looked for in one query."""
+"""The largest number of values in one query."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionSummary:
-    """A session as a list shows it."""
+    """A session in a list."""
 
     session: Session
     """Without its spans."""
@@ -37,20 +37,20 @@ class SessionSummary:
     failed: int
     """Answers that ended in an error."""
     labels: int
-    """Of its answers and their steps, all that were ever given."""
+    """All labels ever given to its answers and their steps."""
     asked: Any = None
-    """What the first answer that was kept was asked; of a long question its beginning."""
+    """The input of the first answer; of a long input its beginning."""
 
 
 class RecordedId(NamedTuple):
-    """Something that is recorded, by its id."""
+    """The kind and id of a recorded session or span."""
 
     kind: Literal["session", "span"]
     id: str
 
 
 class SessionStore:
-    """What apps did for their users, and what people say of outputs. Made by the store."""
+    """The recorded sessions and the labels of a store; `Store.sessions` returns it."""
 
     def __init__(self, path: StoreLocation, reading: ReadCallback, writing: WriteCallback) -> None:
         self._path, self._read, self._write = path, reading, writing
@@ -58,10 +58,10 @@ class SessionStore:
     # Recording.
 
     def add(self, sessions: Sequence[Session], spans: Sequence[Span]) -> None:
-        """Make spans durable, with the headers of the sessions they are part of; all of them, or none.
+        """Store spans, and the headers of their sessions, in one transaction.
 
-        A session that is there already goes on: it began when it began, what was dropped is added to what was dropped
-        before, and its metadata is what was last said of each key.
+        A session that exists already is extended: it keeps its start time, dropped spans are added up, and
+        the newest value of each metadata key counts.
 
         Raises:
             DataError: a span is too long to be kept.
@@ -84,13 +84,13 @@ class SessionStore:
         self._write(write, "the recorded session", sum(len(row.content) for _, row in rows))
 
     def projects(self) -> list[str]:
-        """The projects of which something is recorded, by name."""
+        """Return the names of all recorded projects, sorted."""
         return self._read(
             lambda db: [from_sql(p) for (p,) in db.execute("select distinct project from session order by 1")]
         )
 
     def summaries(self, project: str | None = None, limit: int | None = None) -> list[SessionSummary]:
-        """Sessions, the newest first."""
+        """Return sessions, the newest first."""
         of = "" if project is None else "where project = ?"
         query = f"""
             select header,
@@ -122,23 +122,23 @@ class SessionStore:
     def browse(
         self, wanted: SessionFilter, *, below: int | None = None, above: int | None = None, limit: int = 50
     ) -> SessionPage:
-        """The newest sessions that are wanted; those older than number `below`, or else newer than `above`, nearest first."""
+        """Return matching sessions: the newest, those older than number `below`, or those newer than `above`."""
         return self._read(lambda db: session_page(db, self._session, wanted, below=below, above=above, limit=limit))
 
     def neighbours(self, wanted: SessionFilter, number: int) -> tuple[str | None, str | None]:
-        """The ids of the next newer and the next older session that are wanted; None at the ends."""
+        """Return the ids of the next newer and the next older matching session; None at the ends."""
         return self._read(lambda db: neighbours(db, wanted, number))
 
     def part(self, identity: str, after: int = 0) -> SessionPart | None:
-        """A session with the first spans behind number `after`, as many as fit a page; None where nothing is recorded."""
+        """Return a session with a page of its spans, after number `after`; None if nothing is recorded."""
         return self._read(lambda db: session_part(db, self._span, self._session, identity, after))
 
     def span_position(self, span: str) -> tuple[str, int] | None:
-        """The session of a span, and behind which number its `part` begins that shows it; None where there is no such span."""
+        """Return the session of a span, and the `after` of the page that shows it; None if there is no such span."""
         return self._read(lambda db: span_position(db, span))
 
     def iter_spans(self, identity: str) -> Iterator[Span]:
-        """All spans of a session in the order of recording, however many there are."""
+        """Yield all spans of a session in the order of recording."""
         query = "select number, content, checksum from span where session = ? and number > ? order by number limit ?"
         last = 0
         while rows := self._read(lambda db: db.execute(query, (sql_text(identity), last, _AT_ONCE)).fetchall()):  # noqa: B023  read at once
@@ -146,15 +146,15 @@ class SessionStore:
             last = int(rows[-1][0])
 
     def count(self) -> int:
-        """How many sessions there are."""
+        """Return the number of sessions."""
         return self._read(lambda db: int(db.execute("select count(*) from session").get))
 
     def names(self) -> tuple[list[str], list[str]]:
-        """The first 200 names of projects, and of prompts that were filled."""
+        """Return the first 200 names of projects, and of prompts."""
         return self._read(lambda db: (names(db, "session", "project"), names(db, "span", "template")))
 
     def session(self, reference: str) -> Session:
-        """The session with an id, or with the only id that starts so, or `last`; with its spans.
+        """Return the session with an id, a unique prefix of an id, or `last`, with its spans.
 
         Raises:
             NotFoundError: there is no such session, or there are several.
@@ -169,7 +169,7 @@ class SessionStore:
         return self._read(read)
 
     def span(self, reference: str) -> Span:
-        """The span with an id, or with the only id that starts so.
+        """Return the span with an id or a unique prefix of an id.
 
         Raises:
             NotFoundError: there is no such span, or there are several.
@@ -177,15 +177,15 @@ class SessionStore:
         return self._read(lambda db: self._span(self._one(db, "span", reference, "content, checksum")))
 
     def spans(self, ids: Iterable[str]) -> list[Span]:
-        """The spans with these ids, whole ones, in the order of recording; those that are not there are left out."""
+        """Return the spans with these ids, in the order of recording; missing ones are left out."""
         rows = self._read(lambda db: _numbered(db, "select number, content, checksum from span", "id", list(ids)))
         return [self._span(row) for row in rows]
 
     def with_prefix(self, reference: str, most: int = 4) -> list[RecordedId]:
-        """What is recorded under ids that start so: sessions, then spans; `most` of each."""
+        """Return the sessions and spans whose ids start with a text, at most `most` of each."""
         if not reference or not set(reference) <= _HEX:
             return []
-        ends = (reference, reference + "g", most)  # `g` sorts after every digit of an id
+        ends = (reference, reference + "g", most)  # `g` sorts after every hex digit
 
         def read(db: Connection) -> list[RecordedId]:
             kinds: tuple[Literal["session", "span"], ...] = ("session", "span")
@@ -198,34 +198,34 @@ class SessionStore:
         return self._read(read)
 
     def answers(self, project: str) -> list[Span]:
-        """The answers of a project, in the order of recording; none where nothing is recorded of it."""
+        """Return the answers of a project, in the order of recording."""
         where = f"{_SPANS} where project = ? and parent = '' order by number"
         return self._read(lambda db: [self._span(row) for row in db.execute(where, (sql_text(project),))])
 
     def answers_without_error(self, project: str) -> list[str]:
-        """The ids of the answers of a project that did not end in an error, in the order of recording."""
+        """Return the ids of a project's answers that did not end in an error, in the order of recording."""
         sql = "select id from span where project = ? and parent = '' and json_extract(content, '$.error') is null order by number"
         return self._read(lambda db: [str(i) for (i,) in db.execute(sql, (sql_text(project),))])
 
     def template_spans(self, template: str) -> list[Span]:
-        """The spans that filled a prompt, in the order of recording."""
+        """Return the spans that used a prompt, in the order of recording."""
         where = f"{_SPANS} where template = ? order by number"
         return self._read(lambda db: [self._span(row) for row in db.execute(where, (sql_text(template),))])
 
     def labelled_answers(self, project: str) -> LabelledAnswers:
-        """What people say of the answers of a project, and the test cases it makes."""
+        """Return the labelled answers of a project, and the test cases that they form."""
         return self._with_labels(self.answers(project))
 
     def labelled_template_outputs(self, template: str) -> LabelledAnswers:
-        """What people say of the outputs of a prompt, and the test cases it makes."""
+        """Return the labelled outputs of a prompt, and the test cases that they form."""
         return self._with_labels(self.template_spans(template))
 
     # Labels.
 
     def add_labels(self, labels: Sequence[Label]) -> frozenset[str]:
-        """Make labels durable, all of them or none; earlier ones stay.
+        """Store labels in one transaction; earlier ones stay.
 
-        One whose id is there already, and says the same, is not written again; gives the ids of those.
+        A label that is stored already with the same id and content is skipped; returns the ids of those.
 
         Raises:
             StoreFullError: the disk is full.
@@ -246,26 +246,26 @@ class SessionStore:
         return self._write(write, "the label", sum(len(row[2]) for row in rows.values()))
 
     def labels(self, about: Iterable[str]) -> list[Label]:
-        """Everything ever said about some things, in the order in which it was said."""
+        """Return all labels on some subjects, in the order of recording."""
         return self._found("about", [sql_text(item) for item in about])
 
     def labels_by_content(self, contents: Iterable[str]) -> list[Label]:
-        """Everything ever said of outputs, wherever these stood; each content is a fingerprint of `content_of`."""
+        """Return all labels on outputs with these contents, wherever they occur; a content is a fingerprint of `content_of`."""
         return self._found("fingerprint", list(contents))
 
     def labels_of_run(self, run: str) -> list[Label]:
-        """Everything ever said of the outputs of a run, in the order in which it was said; not of their scores."""
+        """Return all labels on the outputs of a run, in the order of recording, without labels on its scores."""
         begin = about_output(run)
-        ends = sql_text(begin), sql_text(f"{begin[:-1]}0")  # `0` comes right after the slash
+        ends = sql_text(begin), sql_text(f"{begin[:-1]}0")  # `0` sorts right after the slash
         where = f"{_LABELS} where about >= ? and about < ? order by number"
         return self._read(lambda db: [self._label(row) for row in db.execute(where, ends)])
 
     def last_label_number(self) -> int:
-        """A number that grows with every label."""
+        """Return a number that grows with each label."""
         return self._read(lambda db: int(db.execute("select coalesce(max(number), 0) from label").get))
 
     def all_labels(self) -> list[Label]:
-        """Everything ever said, in the order in which it was said."""
+        """Return all labels in the order of recording."""
         return self._read(lambda db: [self._label(row) for row in db.execute(f"{_LABELS} order by number")])
 
     # Inside.
@@ -309,7 +309,7 @@ class SessionStore:
         return self._sound(decode_span, ChecksummedJson(*row), "span")
 
     def _by_id(self, db: Connection, about: Iterable[str | bytes]) -> dict[str, Label]:
-        """The last label with each id, of those on some things."""
+        """Return the last label with each id, among labels on some subjects."""
         rows = _numbered(db, "select number, content, checksum from label", "about", list(about))
         return {label.id: label for row in rows if (label := self._label(row)).id}
 
@@ -329,12 +329,12 @@ class SessionStore:
 
 
 def _same(one: Label, other: Label) -> bool:
-    """Whether two labels say the same of the same thing."""
+    """Return whether two labels have the same subject and content."""
     return replace(one, created=other.created, content=other.content) == other
 
 
 def _numbered(db: Connection, query: str, column: str, wanted: Sequence[str | bytes]) -> list[Any]:
-    """The rows in which a column has one of some values, in the order of their numbers, without these."""
+    """Return the rows in which a column has one of the values, sorted by number."""
     found: dict[int, Any] = {}
     for start in range(0, len(wanted), MOST_TERMS):
         part = wanted[start : start + MOST_TERMS]

@@ -1,4 +1,4 @@
-"""What people say of the outputs of a run, carried from one store to another, where the run has another id."""
+"""Copies labels on the outputs of a run to another store, where the run has another id."""
 
 from dataclasses import replace
 
@@ -9,13 +9,13 @@ from evalmark.storage.database.fields import sql_text
 from .rows import ChecksummedJson, decode_label, encode_label
 
 _OF = ("output", "score")
-"""How what a label of a run is about can begin."""
+"""The kinds of subjects of labels on a run."""
 
 
 def copy_labels(look: SelectRows, db: Connection, run: str, to: str) -> int:
-    """Carry every label on outputs and scores of a run, as part of a transaction; they are about the run `to` then.
+    """Copy all labels on outputs and scores of a run within a transaction; they then refer to the run `to`.
 
-    Those that were carried before are not carried again; gives how many were.
+    Labels that were copied before are skipped. Returns how many were copied.
 
     Raises:
         ValueError: a label is damaged.
@@ -23,7 +23,7 @@ def copy_labels(look: SelectRows, db: Connection, run: str, to: str) -> int:
     carried = 0
     for kind in _OF:
         begin = f"{kind}:{about_output(run).partition(':')[2]}"
-        ends = sql_text(begin), sql_text(f"{begin[:-1]}0")  # `0` comes right after the slash
+        ends = sql_text(begin), sql_text(f"{begin[:-1]}0")  # `0` sorts right after the slash
         for row in look("select content, checksum from label where about >= ? and about < ? order by number", ends):
             label = decode_label(ChecksummedJson(*row))
             moved = replace(label, about=f"{kind}:{to}/{label.about[len(begin) :]}")

@@ -1,4 +1,4 @@
-"""Answers and their steps as trees, what they took, and all of them as JSON."""
+"""Arranges answers and their steps as trees, sums up their usage, and writes them as JSON."""
 
 import json
 from collections import defaultdict
@@ -13,7 +13,7 @@ from evalmark.core.values.usage import Usage
 
 
 class CountedSpan(Protocol):
-    """What is counted of a span."""
+    """The fields of a span that are counted."""
 
     @property
     def id(self) -> str: ...
@@ -32,25 +32,25 @@ C = TypeVar("C", bound=CountedSpan)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpanSpending:
-    """Tokens and money of some spans, so far as they are recorded."""
+    """Tokens and cost of spans, as far as they are recorded."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
     cost: float | None = None
-    """In US dollars."""
+    """US dollars."""
     uncounted: int = 0
-    """Calls of models whose tokens nobody counted."""
+    """Model calls without token counts."""
 
     @property
     def usage(self) -> Usage | None:
-        """The tokens; None where nobody counted any."""
+        """The tokens; None if no span has any."""
         if self.input_tokens is None and self.output_tokens is None:
             return None
         return Usage(input_tokens=self.input_tokens, output_tokens=self.output_tokens)
 
 
 def in_order(spans: Iterable[Span]) -> Iterator[tuple[Span, int]]:
-    """Each answer followed by its steps, with how deep each stands; a step of something that is not there stands outermost."""
+    """Yield each answer followed by its steps, with their depth. A step without a recorded parent has depth 0."""
     spans = tuple(spans)
     known = {span.id for span in spans}
     below: defaultdict[str, list[Span]] = defaultdict(list)
@@ -58,7 +58,7 @@ def in_order(spans: Iterable[Span]) -> Iterator[tuple[Span, int]]:
         below[span.parent if span.parent in known else ""].append(span)
     below.setdefault("", [])
     while below:
-        # Steps of each other, which no recording makes, are below nothing: they come last.
+        # spans that are parents of each other come last
         first = "" if "" in below else next(iter(below))
         waiting = [(span, 0) for span in reversed(below.pop(first))]
         while waiting:
@@ -68,7 +68,7 @@ def in_order(spans: Iterable[Span]) -> Iterator[tuple[Span, int]]:
 
 
 def by_answer(spans: Sequence[Span]) -> list[tuple[Span | None, list[tuple[Span, int]]]]:
-    """Each answer with its steps and how deep these stand; steps of something that is not here without an answer."""
+    """Return each answer with its steps and their depth; steps without a recorded parent come with None."""
     found: list[tuple[Span | None, list[tuple[Span, int]]]] = []
     without: dict[str, list[tuple[Span, int]]] = {}
     steps: list[tuple[Span, int]] = []
@@ -87,7 +87,7 @@ def by_answer(spans: Sequence[Span]) -> list[tuple[Span | None, list[tuple[Span,
 
 
 def share_of_time(step: Span, answer: Span) -> tuple[float, float] | None:
-    """Where in the time of its answer a step began and ended, from 0 to 1; None where a clock or a text says something impossible."""
+    """Return when a step began and ended as shares of its answer's time; None if the times are impossible."""
     begin = seconds_between(answer.started, step.started)
     if begin is None or not answer.seconds or step.seconds is None:
         return None
@@ -95,11 +95,11 @@ def share_of_time(step: Span, answer: Span) -> tuple[float, float] | None:
 
 
 def total_spending(spans: Sequence[CountedSpan]) -> SpanSpending:
-    """What spans took in all: where a span and its steps both say it, what its steps say.
+    """Sum up the usage of spans. Where a span and its steps both report usage, the steps count.
 
     >>> def said(id, parent, n):
     ...     return Span(id=id, parent=parent, session="1", project="p", started="", usage=Usage(input_tokens=n))
-    >>> spent([said("a", "", 9), said("b", "a", 4), said("c", "a", 3)]).input_tokens
+    >>> total_spending([said("a", "", 9), said("b", "a", 4), said("c", "a", 3)]).input_tokens
     7
     """
     parents = {span.id: span.parent for span in spans}
@@ -116,7 +116,7 @@ def total_spending(spans: Sequence[CountedSpan]) -> SpanSpending:
 
 
 def _innermost(spans: Sequence[C], parents: Mapping[str, str], says: Callable[[C], bool]) -> list[C]:
-    """Those that say something and have no step that does."""
+    """Return the spans for which `says` holds, without those above another one."""
     found = [span for span in spans if says(span)]
     above: set[str] = set()
     for span in found:
@@ -136,7 +136,7 @@ def _sum(numbers: Iterable[N | None]) -> N | None:
 
 
 def as_json(session: Session, spans: Iterator[Span]) -> Iterator[str]:
-    """A session as JSON, piece by piece, with all its spans in the order of recording."""
+    """Yield a session with all its spans as JSON, piece by piece."""
     header = {field.name: plain(getattr(session, field.name)) for field in fields(session) if field.name != "spans"}
     yield f'{json.dumps(header, indent=2)[:-2]},\n  "spans": ['
     for number, span in enumerate(spans):

@@ -1,4 +1,4 @@
-"""The ways to the file of a store: connections to read with, and the one thread that writes."""
+"""Owns the connections of a store: a pool for reading, and one thread that writes."""
 
 import asyncio
 import os
@@ -18,12 +18,12 @@ Act = Callable[[Connection], T]
 
 
 class StoreAccess:
-    """Reads and writes one file, for the process that has opened it and until it is closed."""
+    """Reads and writes one store, in the process that opened it, until it is closed."""
 
     def __init__(self, path: StoreLocation, db: Connection | None, notes: Notes) -> None:
         self.path, self.notes = path, notes
         self._db = db
-        """What is written with; None: for reading only."""
+        """The connection for writing; None if the store is read-only."""
         self._readers = ReadPool(path, notes)
         self._process = os.getpid()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="evalmark-store")
@@ -31,43 +31,43 @@ class StoreAccess:
 
     @property
     def is_open(self) -> bool:
-        """Whether there is anything to close: not for a child of the process, and not twice."""
+        """Whether there is something to close; False in a child process."""
         return not self._closed and os.getpid() == self._process
 
     @property
     def is_writable(self) -> bool:
-        """Whether anything can be written."""
+        """Whether the store can be written."""
         return self._db is not None
 
     def connect(self) -> Connection:
-        """A further connection to read with."""
+        """Open a further connection for reading."""
         return self._readers.connect()
 
     def read(self, act: Act[T]) -> T:
-        """Do something on a connection that nobody else uses meanwhile."""
+        """Run a function with a connection for reading."""
         self.check_usable()
         with store_errors(self.path), self._readers.borrow() as db:
             return act(db)
 
     def write(self, act: Act[T], what: str, needed: int = 0) -> T:
-        """Have something done in the thread that writes, and wait for it; `needed` bytes, about, go to the disk."""
+        """Run a function in the writer thread and wait; it writes about `needed` bytes."""
         return self.submit(self._accepted(act, what, needed)).result()
 
     async def write_async(self, act: Act[T], what: str, needed: int = 0) -> T:
-        """The same for a task, while others go on."""
+        """Run a function in the writer thread, without blocking the event loop."""
         return await asyncio.get_running_loop().run_in_executor(self._writer, self._accepted(act, what, needed))
 
     def submit(self, act: Callable[[], T]) -> "Future[T]":
-        """Have something done in the thread that writes, after all that was submitted before."""
+        """Submit a function to the writer thread, after all earlier ones."""
         return self._writer.submit(act)
 
     def write_now(self, act: Act[T], what: str, needed: int = 0) -> T:
-        """Do something from within the thread that writes, also what was submitted just before `refuse`."""
+        """Run a function within the writer thread; also works for functions submitted before `stop_accepting`."""
         with store_errors(self.path, needed=needed, what=what):
             return act(self._connection())
 
     def check_usable(self) -> None:
-        """Raises StoreError in a child of the process that has opened the store, and once it is closed."""
+        """Raise StoreError if the store is closed, or was opened by a parent process."""
         if os.getpid() != self._process:
             raise StoreError(
                 f"{self.path}: this store was opened by process {self._process} and cannot be used by its child "
@@ -77,16 +77,16 @@ class StoreAccess:
             raise StoreError(f"{self.path}: this store is closed; open it again.")
 
     def check_writable(self) -> Connection:
-        """What is written with, in the thread that writes; raises StoreError where there is none."""
+        """Return the connection for writing, in the writer thread; raise StoreError if the store is read-only."""
         self.check_usable()
         return self._connection()
 
     def stop_accepting(self) -> None:
-        """Take nothing more; what was submitted is still done."""
+        """Accept no more work; submitted work is still done."""
         self._closed = True
 
     def close(self) -> None:
-        """Let go of the file when all that was submitted is done."""
+        """Close the store after all submitted work is done."""
         self.stop_accepting()
         self._writer.shutdown()
         self._readers.close()

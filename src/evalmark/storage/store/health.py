@@ -1,4 +1,4 @@
-"""What `doctor` says of a store."""
+"""Checks a store, for `evalmark doctor`."""
 
 from contextlib import closing
 from dataclasses import dataclass
@@ -18,20 +18,20 @@ _SAFE_SQLITE = (3, 51, 3)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
-    """The state of a store."""
+    """The state of a store, as `Store.check` finds it."""
 
     path: str
     problems: tuple[str, ...] = ()
-    """What is damaged; empty when the store is sound."""
+    """What is damaged; empty if the store is sound."""
     warnings: tuple[str, ...] = ()
-    """What may go wrong some day."""
+    """Risks that are not damage."""
     version: int = 0
-    """Of the tables; counts the steps the store has behind it."""
+    """The schema version: the number of applied migration steps."""
     sqlite: str = ""
     journal_mode: str = ""
-    """`wal`, or another word where the file system allows no write-ahead log."""
+    """SQLite's journal mode: `wal`, or another one where the file system does not support it."""
     size: int = 0
-    """Bytes on disk, the write-ahead log included."""
+    """Bytes on disk, including the write-ahead log."""
     runs: int = 0
     results: int = 0
     vectors: int = 0
@@ -47,7 +47,7 @@ class Health:
 
 
 def examine(path: Path, notes: Notes) -> Health:
-    """Read the whole store and say what was found; damage is a finding, not an error."""
+    """Read the whole store and report problems; damage is reported, not raised."""
     version = apsw.sqlite_lib_version()
     try:
         with store_errors(path), closing(open_read_only_file(path, notes)) as db:
@@ -72,7 +72,7 @@ def _examined(path: Path, db: FileConnection, version: str) -> Health:
 
 
 def examine_server(db: Connection, place: StoreLocation) -> Health:
-    """What is in a store on a server; whether its files are sound is for the server to say."""
+    """Count what a store on a server holds; the server itself checks its files."""
     return Health(path=str(place), version=len(STEPS), **_counts(db))
 
 
@@ -88,7 +88,7 @@ def _counts(db: Connection) -> dict[str, Any]:
 
 
 def old_sqlite(version: str) -> tuple[str, ...]:
-    """A warning where SQLite is older than its mend of a rare corruption.
+    """Return a warning if SQLite is older than its fix of a rare corruption.
 
     >>> old_sqlite("3.51.3"), old_sqlite("3.54.1")
     ((), ())

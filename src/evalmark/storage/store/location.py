@@ -1,4 +1,4 @@
-"""What can be said of a place for a store before it is opened."""
+"""Answers questions about the location of a store before it is opened."""
 
 import os
 from pathlib import Path
@@ -8,9 +8,9 @@ from evalmark.storage.postgres.addresses import is_address
 
 
 def display_location(where: str | os.PathLike[str]) -> str:
-    """A place as it may be shown: without user, password and options.
+    """Format a location without user, password and options.
 
-    >>> told_place("evals.db"), told_place("postgresql://ann:secret@db/evals")
+    >>> display_location("evals.db"), display_location("postgresql://ann:secret@db/evals")
     ('evals.db', 'postgresql://db/evals')
     """
     named = os.fspath(where)
@@ -18,9 +18,9 @@ def display_location(where: str | os.PathLike[str]) -> str:
 
 
 def parse_run_address(reference: str) -> tuple[str, str] | None:
-    """The address and the run in `ADDRESS@RUN`, the newest run where none is named; None where it is no address.
+    """Split `ADDRESS@RUN` into the address and the run, by default `last`; None if it is not an address.
 
-    >>> run_at("postgresql://ann@db/evals@last~1"), run_at("postgresql://ann@db/evals"), run_at("evals.db@last")
+    >>> parse_run_address("postgresql://ann@db/evals@last~1"), parse_run_address("postgresql://ann@db/evals"), parse_run_address("evals.db@last")
     (('postgresql://ann@db/evals', 'last~1'), ('postgresql://ann@db/evals', 'last'), None)
     """
     if not is_address(reference):
@@ -32,7 +32,7 @@ def parse_run_address(reference: str) -> tuple[str, str] | None:
 
 
 def store_exists(where: str | os.PathLike[str]) -> bool:
-    """Whether there is a store already.
+    """Return whether a store exists at this location.
 
     Raises:
         StoreError: a server cannot be asked.
@@ -42,7 +42,7 @@ def store_exists(where: str | os.PathLike[str]) -> bool:
 
 
 def store_is_writable(where: str | os.PathLike[str]) -> bool:
-    """Whether there is a store already, and this user may write it.
+    """Return whether a store exists at this location and the user may write it.
 
     Raises:
         StoreError: a server cannot be asked.

@@ -1,4 +1,4 @@
-"""A run whose shares stand in several stores, put into one of them or into another: all of it, or nothing."""
+"""Merges shards from several stores into one store, in one transaction."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -23,46 +23,46 @@ AT_ONCE = 500
 """Results in memory at a time."""
 
 ResultListener = Callable[[Sequence[Result]], None]
-"""Told of results that are on their way, in the thread that writes."""
+"""Called with results as they are copied, in the writer thread."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeSource:
-    """A run that is a share of another one, and the store that has it."""
+    """A shard and the store that holds it."""
 
     run: Run
     path: StoreLocation
     connect: Callable[[], Connection]
-    """A connection to read with."""
+    """Opens a connection for reading."""
 
 
 class MergeTarget(NamedTuple):
-    """Where a share goes."""
+    """The merged run."""
 
     whole: Run
     number: int
-    """Of the whole in its store."""
+    """The number of the run in its store."""
     watch: ResultListener | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeResult:
-    """What came of joining."""
+    """The result of a merge."""
 
     is_new: bool
-    """Whether the run was not there before."""
+    """Whether the merged run did not exist before."""
     damaged: int = 0
-    """Recorded calls that could not be read and are left out."""
+    """Recorded calls that could not be read and were left out."""
     labels: int = 0
-    """Labels of the shares that a run which was there before did not have."""
+    """New labels that were copied to a run that existed already."""
 
 
 def merge_shards(
     db: Connection, path: StoreLocation, whole: Run, shares: Sequence[MergeSource], watch: ResultListener | None
 ) -> MergeResult:
-    """Write a run with all that its shares hold, in one transaction in the writer's thread; `watch` is told of results.
+    """Write the merged run with everything that its shards hold, in one transaction; `watch` is called with the results.
 
-    Where the run is there already, with the same notes, only labels are written that its shares have been given since.
+    If the run exists already with the same notes, only new labels of its shards are copied.
 
     Raises:
         StoreError: a share is damaged or cannot be read; or there is another run with this id.
@@ -86,7 +86,7 @@ def merge_shards(
 
 @contextmanager
 def _opened(share: MergeSource) -> Iterator[SelectRows]:
-    """What looks into the store of a share; its faults are those of this store, not of the one that is written."""
+    """Open a shard's store; its errors name that store and not the one that is written."""
     with store_errors(share.path):
         there = share.connect()
 
@@ -99,7 +99,7 @@ def _opened(share: MergeSource) -> Iterator[SelectRows]:
 
 
 def _carry(look: SelectRows, db: Connection, share: MergeSource, into: MergeTarget) -> int:
-    """Carry one share; gives how many of its calls could not be read."""
+    """Copy one shard and return how many of its calls could not be read."""
     whole, number, watch = into
     carrier = CallTransfer(look, db, number)
     for (there,) in look("select number from run where id = ?", (share.run.id,)):
@@ -114,7 +114,7 @@ def _carry(look: SelectRows, db: Connection, share: MergeSource, into: MergeTarg
 
 
 def _labels_since(share: MergeSource, db: Connection, to: str) -> int:
-    """Carry what was said of a share after it was joined; gives how many labels that were."""
+    """Copy labels that a shard received after the merge, and return their number."""
     with _opened(share) as look:
         return _carry_labels(look, db, share, to)
 
@@ -132,7 +132,7 @@ def _batches(results: Iterator[Result]) -> Iterator[list[Result]]:
 
 
 def _refuse_other(db: Connection, path: StoreLocation, whole: Run) -> None:
-    """Raises StoreError where the run of this id was not made of the same shares, which the last note names."""
+    """Raise StoreError if the run with this id was merged from other shards, which its last note names."""
     there = decode_run(db.execute("select header from run where id = ?", (whole.id,)).get)
     if whole.notes[-1] not in there.notes:
         raise StoreError(f"{path}: there already is another run {whole.id!r}; name another store with -o.")

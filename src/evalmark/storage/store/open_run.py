@@ -1,4 +1,4 @@
-"""A run that this process writes: where its results go, and which of its trials are stored already."""
+"""The state of a run that this process writes: where results go, and which trials are stored already."""
 
 import contextlib
 from collections import deque
@@ -23,7 +23,7 @@ _MANY_SEEN = 5_000
 
 
 class OpenRun:
-    """A run that this process writes, and what it has seen of earlier results but not yet saved."""
+    """A run that this process writes, with earlier results that were confirmed but not yet saved."""
 
     def __init__(
         self, writing: HeldRun, path: StoreLocation, usable: Callable[[], None], connect: Callable[[], Connection]
@@ -36,7 +36,7 @@ class OpenRun:
         self.sent = RequestsInFlight(path, RunPass(writing.number, writing.pass_), writing.lost)
 
     def save(self, db: Connection, results: Sequence[Result]) -> None:
-        """Save results and what was seen, in the writer's thread."""
+        """Save results and confirmed earlier ones, in the writer thread."""
         kept = [(encode_result(result), result) for result in results]
         with self.taken() as seen:
             needed = sum(200 + len(row.scores) + len(row.output) + len(row.content) for row, _ in kept)
@@ -45,7 +45,7 @@ class OpenRun:
 
     @contextlib.contextmanager
     def taken(self) -> Iterator[list[ConfirmedResult]]:
-        """What was seen and is not saved yet; it stays so when saving fails."""
+        """Take the confirmed results that are not saved yet; restore them if the block raises."""
         seen = [self.seen.popleft() for _ in range(len(self.seen))]
         try:
             yield seen
@@ -55,7 +55,7 @@ class OpenRun:
 
     @contextlib.contextmanager
     def lookups(self) -> Iterator[Connection]:
-        """A connection to look single results up with, kept as long as the run is held."""
+        """Lend the connection for lookups, which stays open as long as the run."""
         self._usable()
         with store_errors(self._path):
             if self._lookups is None:
@@ -63,7 +63,7 @@ class OpenRun:
             yield self._lookups
 
     def result(self, number: int) -> Result | None:
-        """The stored result in a row.
+        """Return a stored result by its row number.
 
         Raises:
             StoreError: it is damaged.
@@ -72,20 +72,20 @@ class OpenRun:
             return stored_result(db, self._path, self.writing.number, number)
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files of the run."""
         self.sent.close()
         if self._lookups is not None:
             self._lookups.close()
 
 
 class RunSink:
-    """Takes the results of one run."""
+    """Stores the results of one run."""
 
     def __init__(self, held: OpenRun, write: Callable[[Act, str], Awaitable[None]]) -> None:
         self._held, self._write = held, write
 
     async def write(self, results: Sequence[Result]) -> None:
-        """Save results; when this returns they are on the disk.
+        """Save results. They are durable when this returns.
 
         Raises:
             StoreFullError: the disk is full; none of these results is saved, all earlier ones are.
@@ -97,7 +97,7 @@ class RunSink:
 
 
 class RecordedTrials:
-    """Looks trials up among the results that earlier passes have stored of one run."""
+    """Finds trials among the results that earlier passes of the run have stored."""
 
     def __init__(self, held: OpenRun, write: Callable[[Act, str], None], *, retry_errors: bool) -> None:
         self._held, self._write, self._retry_errors = held, write, retry_errors
@@ -108,14 +108,14 @@ class RecordedTrials:
         if found is None:
             return False
         number, verdict = found
-        # An error that is not run again after all, since it is beyond a limit, stays part of the run.
+        # An error that is not retried, because of a limit, stays part of the run.
         held.seen.append(ConfirmedResult(number, trial.position, sql_text(masked(trial.case.place, careful=True))))
         if len(held.seen) >= _MANY_SEEN:
             self._write(lambda db: held.save(db, ()), "the results")
         return not (self._retry_errors and verdict == "error")
 
     def output(self, trial: Trial) -> Output | None:
-        """What the target gave for a recorded trial; None where there is none.
+        """Return the stored output of a trial; None if there is none.
 
         Raises:
             StoreError: the stored result is damaged.

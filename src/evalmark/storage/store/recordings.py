@@ -1,4 +1,4 @@
-"""What is recorded of the calls of chat models and tools: listed, shown, forgotten, handed on as a file."""
+"""The recorded calls of a store: list, show, delete, export and import them."""
 
 import os
 from collections.abc import Collection, Mapping
@@ -19,33 +19,33 @@ from .access import StoreAccess
 
 
 class Recordings:
-    """The recorded calls of a store; `Store.recordings` offers them."""
+    """The recorded calls of a store; `Store.recordings` returns it."""
 
     def __init__(self, access: StoreAccess) -> None:
         self._access = access
 
     def by_model(self) -> list[ModelCallSummary]:
-        """How much is recorded of each model."""
+        """Summarize the recorded calls by model."""
         return self._access.read(recordings.by_model)
 
     def by_tool(self) -> list[ToolCallSummary]:
-        """How much is recorded of each tool."""
+        """Summarize the recorded calls by tool."""
         return self._access.read(tool_recordings.by_tool)
 
     def newest(self, match: str = "", limit: int | None = None) -> list[Recording]:
-        """The recorded calls, newest first; with `match`, this is in the name or what was asked, or starts the key."""
+        """Return recorded calls, the newest first; `match` is part of a name or a request, or the start of a key."""
         return self._access.read(lambda db: tool_recordings.list_all_calls(db, match, limit))
 
     def call(self, key: str) -> Call | None:
-        """The call of a chat model with a key, also one that cannot be replayed."""
+        """Return the call of a chat model with a key, also one that cannot be replayed."""
         return self._access.read(lambda db: recordings.find_call(db, self._access.path, key))
 
     def tool_call(self, key: str) -> ToolRecording | None:
-        """The call of a tool with a key."""
+        """Return the call of a tool with a key."""
         return self._access.read(lambda db: tool_recordings.find_tool_call(db, self._access.path, key))
 
     def prices(self, keys: Collection[str]) -> Mapping[str, tuple[str, float | None]]:
-        """The model and the US dollars of each of these calls, None where the price is not known; tools are left out."""
+        """Return the model and the cost in US dollars of each call; the cost is None if unknown, and tools are left out."""
         return self._access.read(lambda db: tool_recordings.prices(db, keys))
 
     def clear(
@@ -56,17 +56,17 @@ class Recordings:
         failed_only: bool = False,
         tool: str | None = None,
     ) -> int:
-        """Forget recorded calls: all, or those that every condition holds for. Gives how many."""
+        """Delete the recorded calls that match every condition, by default all; return how many."""
         forget = partial(recordings.clear, model=model, older_than=older_than, failed_only=failed_only, tool=tool)
         return self._access.write(forget, "the change")
 
     def export(
         self, path: str | os.PathLike[str], run: str | None = None, model: str | None = None, tool: str | None = None
     ) -> int:
-        """Write recordings to a file that a team can share, one call a line; gives how many.
+        """Write recordings to a file that a team can share, one call a line; return how many.
 
-        Only replies that may be replayed, without headers and failed attempts; of a `run`, those
-        that it has paid for and those that its results name, which others may have paid for.
+        The file holds only replayable replies, without headers and failed attempts. With `run`, it holds
+        calls that the run has paid for and calls that its results used.
 
         Raises:
             StoreError: no call is left, or the file cannot be written, and an older one is as it was; or a recording
@@ -85,9 +85,9 @@ class Recordings:
     def add(
         self, path: str | os.PathLike[str], addresses: Mapping[str, str] = recording_file.NO_ADDRESSES
     ) -> ImportedCalls:
-        """Add the recordings of a file, all or none; gives how many are new, and how many were known.
+        """Add all recordings of a file in one transaction; return how many are new and how many were known.
 
-        Calls of models at one of the `addresses` are added as calls of the address that stands there for it.
+        Calls of an endpoint in `addresses` are added as calls of the address that it maps to.
 
         Raises:
             DataError: a line may not be used: its form is wrong, or its key is not that of what was asked; or no call is

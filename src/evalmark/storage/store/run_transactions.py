@@ -1,4 +1,4 @@
-"""Everything that changes a run; each function is one transaction in the writer's thread."""
+"""Changes runs; each function is one transaction in the writer thread."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,7 +18,7 @@ from evalmark.storage.results.masking import masked_id, masked_result
 from evalmark.storage.results.rows import ResultRow, decode_run, encode_result, encode_run
 
 IDENTITY = ("dataset", "case_id", "target", "repeat", "mode", "fingerprint")
-"""Columns that no two results of a run share."""
+"""Columns that identify a result within its run."""
 _KEEP = f"""
     insert into scored (run, metric, value, result)
     select r.run, ?, cast(? as double precision), r.number from result r
@@ -37,32 +37,32 @@ _REPLACE_EDITED = """
     and fingerprint <> ? and pass < ?
 """
 _BATCH = 1_000
-"""Results of a whole run that are in memory at a time."""
+"""Results in memory at a time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldRun:
-    """A run that this process holds."""
+    """A run that this process writes."""
 
     run_id: str
     number: int
     pass_: int
-    """1 for a new run, one more with every resume; results carry the pass that confirmed them."""
+    """1 for the start, one more for each resume; results store the pass that confirmed them last."""
     sources: tuple[str, ...]
-    """The names of the run's datasets; their order is the order of the results."""
+    """The names of the run's datasets, in the order of its results."""
     holder: Holder
     lost: requests_in_flight.LostRequests = field(default_factory=dict)
-    """Requests that earlier passes have sent, and whose calls are not kept."""
+    """Requests of earlier passes whose calls were never stored."""
 
     @property
     def interrupted(self) -> int | None:
-        """Requests that were under way when the pass before this one broke off; None where nobody here knows."""
+        """Requests that were in flight when the previous pass was interrupted; None if that is not known here."""
         return requests_in_flight.lost_by(self.lost, self.pass_ - 1)
 
 
 @dataclass(frozen=True, slots=True)
 class ConfirmedResult:
-    """A stored result that still belongs to the run, and where its case stands now."""
+    """An earlier result that still belongs to the run, and the present position of its case."""
 
     number: int
     position: int
@@ -89,7 +89,7 @@ def start(db: Connection, path: StoreLocation, run: Run, holder: Holder) -> Held
 
 
 def add(db: Connection, path: StoreLocation, runs: Iterable[Run]) -> None:
-    """Write runs that are over, with all their results: all of them or nothing.
+    """Write finished runs with all their results, in one transaction.
 
     Raises:
         StoreError: there is a run with the id of one of them.
@@ -109,7 +109,7 @@ def add(db: Connection, path: StoreLocation, runs: Iterable[Run]) -> None:
 
 
 def resume(db: Connection, path: StoreLocation, run_id: str, holder: Holder, *, force: bool) -> HeldRun:
-    """Take a run over from a process that is gone, or from any with `force`.
+    """Continue a run of a process that has ended, or, with `force`, of any process.
 
     Raises:
         StoreBusyError: a living process writes the run.
@@ -135,7 +135,7 @@ def resume(db: Connection, path: StoreLocation, run_id: str, holder: Holder, *, 
 
 
 def amend(db: Connection, path: StoreLocation, writing: HeldRun, run: Run) -> HeldRun:
-    """Write the header anew of a run that has met further datasets or metrics; those it has keep their places."""
+    """Update the header of a run with further datasets or metrics; existing ones keep their positions."""
     with transaction(db):
         _confirm_held(db, path, writing)
         db.execute("update run set header = ? where number = ?", (encode_run(run), writing.number))
@@ -153,12 +153,12 @@ def _refuse_held(db: Connection, run: tuple[str, int, int], held: Holder | None,
 
 
 def names_of(run: Run) -> tuple[str, ...]:
-    """The names of a run's datasets, in their order."""
+    """Return the names of a run's datasets, in order."""
     return tuple(dataset.name for dataset in run.datasets)
 
 
 def _confirm_held(db: Connection, path: StoreLocation, writing: HeldRun) -> None:
-    """A process that slept while another one took its run over must not write into it."""
+    """Raise an error if another process has taken the run over meanwhile."""
     row = db.execute("select holder, pass from run where number = ?", (writing.number,)).fetchone()
     if row is None:
         raise StoreError(f"{path}: run {writing.run_id} has been deleted while it was written.")
@@ -175,7 +175,7 @@ def write(
     kept: Sequence[tuple[ResultRow, Result]],
     seen: Sequence[ConfirmedResult],
 ) -> None:
-    """Save results, and what was seen of earlier ones; when this returns, both are on the disk."""
+    """Save results and confirmed earlier ones. They are durable when this returns."""
     with transaction(db):
         _confirm_held(db, path, writing)
         _confirm(db, writing, seen)
@@ -190,14 +190,14 @@ def write(
 def put(
     db: Connection, head: tuple[int, int], sources: Sequence[str], kept: Sequence[tuple[ResultRow, Result]]
 ) -> None:
-    """Put results into a run, as part of a transaction; `head` is its number and the pass that found them."""
+    """Store results within a transaction; `head` is the run's number and the pass."""
     order = {sql_text(name): number for number, name in enumerate(sources)}
     db.executemany(_INSERT, ((*head, order.get(row.dataset, len(order)), *row) for row, _ in kept))
     index_scores(db, head[0], kept)
 
 
 def _confirm(db: Connection, writing: HeldRun, seen: Sequence[ConfirmedResult]) -> None:
-    """Results that were found again belong to this pass, at the place where their case stands now."""
+    """Assign confirmed results to this pass, at the present position of their cases."""
     db.executemany("update result set pass = ? where number = ?", ((writing.pass_, found.number) for found in seen))
     db.executemany(
         "update result set position = ?, place = ? where number = ? and (position <> ? or place <> ?)",
@@ -206,7 +206,7 @@ def _confirm(db: Connection, writing: HeldRun, seen: Sequence[ConfirmedResult]) 
 
 
 def look_up(db: Connection, writing: HeldRun, trial: Trial) -> tuple[int, str] | None:
-    """The row of the result that an earlier pass has stored for a trial, edited cases apart, and its verdict."""
+    """Return the row number and the verdict of a trial's earlier result, if its case is unchanged."""
     row = db.execute(
         "select number, verdict from result where run = ? and dataset = ? and case_id = ? and target = ? "
         "and repeat = ? and mode = ? and fingerprint = ? and pass < ?",
@@ -232,7 +232,7 @@ def finish(
     seen: Sequence[ConfirmedResult],
     asked: RequestsInFlight,
 ) -> None:
-    """Write the final header and let the run go; a complete run leaves out rows that were not met again."""
+    """Write the final header and release the run. In a complete run, results that were not confirmed are dropped."""
     with transaction(db):
         _confirm_held(db, path, writing)
         _confirm(db, writing, seen)
@@ -251,7 +251,7 @@ def finish(
 
 
 def release(db: Connection, writing: HeldRun) -> None:
-    """Let a run go that was never finished; it can be resumed."""
+    """Release a run that was not finished; it can be resumed."""
     with transaction(db):
         db.execute("update run set holder = null where number = ? and pass = ?", (writing.number, writing.pass_))
     db.release_lock(writing.number, writing.pass_)
@@ -278,14 +278,14 @@ def forget(db: Connection, path: StoreLocation, run_id: str, here: Holder) -> No
 
 
 def result_identity(row: ResultRow) -> tuple[Any, ...]:
-    """What tells a result from the others of its run."""
+    """Return the columns that identify a result within its run."""
     return row.dataset, row.case_id, row.target, row.repeat, row.mode, row.fingerprint
 
 
 def index_scores(db: Connection, run: int, kept: Iterable[tuple[ResultRow, Result]]) -> None:
-    """Have results that are in the store found by their scores.
+    """Index stored results by their scores.
 
-    What a result had before it was written anew stays: whoever reads compares it with the result.
+    Outdated entries stay in the index; readers compare them with the result.
     """
     given: list[tuple[Any, ...]] = []
     for row, result in kept:

@@ -1,4 +1,4 @@
-"""Saving what can still be read of a damaged store."""
+"""Rescues the readable data of a damaged store."""
 
 import contextlib
 import os
@@ -30,24 +30,34 @@ from .run_transactions import index_scores
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SalvageReport:
-    """What could be saved."""
+    """What `salvage` has rescued."""
 
     runs: int
     results: int
     calls: int
-    """Recorded calls of chat models and of tools."""
+    """Recorded calls of chat models and tools."""
     lost: int
-    """Rows that are there and cannot be read; what the damage hides completely is not counted."""
+    """Rows that exist and cannot be read; rows that the damage hides are not counted."""
 
 
 def salvage(path: str | os.PathLike[str], to: str | os.PathLike[str]) -> SalvageReport:
-    """Copy all runs, results and calls that can be read to a new store; the damaged file stays as it is.
+    """Copy all readable runs, results and calls to a new store; the damaged file stays unchanged.
 
-    A result whose run cannot be read gets a run that says so. Vectors are left out: they can
-    be computed again. What was spent is known of finished runs only, whose header says it.
+    A result whose run cannot be read gets a placeholder run. Vectors are left out, because they can be computed
+    again. The spending of unfinished runs is lost, because only the header of a finished run holds it.
+
+    Args:
+        path: The damaged file.
+        to: The new file, which must not exist.
+
+    Returns:
+        How many rows were rescued, and how many were lost.
 
     Raises:
-        StoreError: `to` exists already, or nothing in `path` can be read, or it is on a server.
+        StoreError: `to` exists already, nothing in `path` can be read, or it is on a server.
+
+    Example:
+        `evalmark.store.salvage(".evalmark/evalmark.db", "rescued.db")`
     """
     if is_address(os.fspath(path)):
         raise StoreError(
@@ -58,7 +68,9 @@ def salvage(path: str | os.PathLike[str], to: str | os.PathLike[str]) -> Salvage
         raise StoreError(f"{target}: there is a file with this name already; name a new one.")
     with store_errors(source):
         damaged = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY)
-        damaged.execute("select count(*) from sqlite_schema").fetchall()  # without this page nothing can be read
+        damaged.execute(
+            "select count(*) from sqlite_schema"
+        ).fetchall()  # fails if the page with the schema cannot be read
     with (
         closing(damaged),
         store_errors(target, what="what was saved"),
@@ -74,7 +86,7 @@ def salvage(path: str | os.PathLike[str], to: str | os.PathLike[str]) -> Salvage
 
 
 class _Rescue:
-    """Carries rows from a damaged store to a sound one, and counts."""
+    """Copies readable rows from a damaged store to a new one, and counts them."""
 
     def __init__(self, damaged: apsw.Connection, db: FileConnection) -> None:
         self.damaged, self.db = damaged, db
@@ -82,7 +94,7 @@ class _Rescue:
         self.saved = self.recorded = self.lost = 0
 
     def runs(self) -> None:
-        """Every run whose header can be read."""
+        """Copy every run whose header can be read."""
         for number, status, pass_, header in self._rows("run", "status, pass, header"):
             try:
                 run = decode_run(header)
@@ -92,7 +104,7 @@ class _Rescue:
             self._insert_run(number, run, str(status), pass_ if isinstance(pass_, int) else 1)
 
     def results(self) -> None:
-        """Every result that can be read, with a stand-in for a run that cannot."""
+        """Copy every readable result, with a placeholder for an unreadable run."""
         named = [name if self._has("result", name) else "'single'" for name in ResultRow._fields]
         for _, run, pass_, source, *columns in self._rows("result", f"run, pass, source, {', '.join(named)}"):
             try:
@@ -109,7 +121,7 @@ class _Rescue:
             self.saved += 1
 
     def calls(self) -> None:
-        """Every recorded call, where the store is of a version that has some."""
+        """Copy every readable call, if the store's version has calls."""
         if not self._has("call", "key"):
             return
         for _, run, *columns in self._rows("call", f"run, {COLUMNS}"):
@@ -122,7 +134,7 @@ class _Rescue:
             self.recorded += self.db.changes()
 
     def tool_calls(self) -> None:
-        """Every recorded call of a tool, where the store is of a version that has some."""
+        """Copy every readable tool call, if the store's version has them."""
         if not self._has("tool_call", "key"):
             return
         for _, run, *columns in self._rows("tool_call", f"run, {TOOL_COLUMNS}"):
@@ -135,7 +147,7 @@ class _Rescue:
             self.recorded += put(self.db, run if isinstance(run, int) else None, row) is row
 
     def _has(self, table: str, column: str) -> bool:
-        """Whether a table of the damaged store has a column; older versions have fewer."""
+        """Return whether a table of the damaged store has a column; older versions have fewer."""
         with contextlib.suppress(apsw.Error):
             self.damaged.execute(f"select {column} from {table} limit 0").fetchall()  # noqa: S608  columns, not data
             return True
@@ -150,7 +162,7 @@ class _Rescue:
         self.known.add(number)
 
     def _rows(self, table: str, columns: str) -> Iterator[tuple[Any, ...]]:
-        """All rows of a table that can be read, each asked for by its number: damage hides only itself."""
+        """Yield all readable rows of a table, each read by its own number, so that damage affects single rows only."""
         query = f"select number, {columns} from {table} where number = ?"  # noqa: S608  columns, not data
         for number in self._numbers(table):
             try:
@@ -162,17 +174,17 @@ class _Rescue:
                 yield row
 
     def _numbers(self, table: str) -> list[int]:
-        """The row numbers that the table or an index shows, and all that may be between them."""
+        """Return the row numbers that the table and its indexes show, and all numbers up to the largest."""
         found: set[int] = set()
         for query in _NUMBERS[table]:
-            with contextlib.suppress(apsw.Error):  # what was seen before the damage counts
+            with contextlib.suppress(apsw.Error):  # keep the numbers that were read before the damage
                 found.update(row[0] for row in self.damaged.execute(query) if isinstance(row[0], int))
-        possible = self.damaged.pragma("page_count") * _MOST_ROWS  # a damaged number may be anything
+        possible = self.damaged.pragma("page_count") * _MOST_ROWS  # a damaged number can be anything
         return sorted(found.union(range(1, min(max(found, default=0), possible) + 1)))
 
 
 _MOST_ROWS = 100
-"""More than a page can hold."""
+"""More rows than a page can hold."""
 _NUMBERS = {
     "run": ("select number from run order by number", "select number from run order by number desc"),
     "result": (

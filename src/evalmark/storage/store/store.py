@@ -1,4 +1,4 @@
-"""The store: runs and vectors in one SQLite file, written by one thread."""
+"""The public class `Store`, and `open_store`."""
 
 import asyncio
 import contextlib
@@ -61,16 +61,27 @@ else:
 def open_store(
     path: str | os.PathLike[str], *, read_only: bool = False, notes: Notes | None = None, max_pages: int | None = None
 ) -> "Store":
-    """Open the store in a file, or at an address that begins with `postgresql://`; unless `read_only`, a missing one is made.
+    """Open the store in a file or on a PostgreSQL server; unless `read_only`, a missing one is created.
 
-    `notes` is told, in one sentence each and possibly from another thread, what a user should
-    know: a wait for another process, a file system that is no good place. `max_pages` limits
-    the size of a file, in pages of 4,096 bytes.
+    Args:
+        path: A file, or an address that begins with `postgresql://`.
+        read_only: Open for reading; the store has to exist.
+        notes: Called with one sentence at a time that a user should know, possibly from another thread: a
+            wait for another process, or a file system that is unsuitable.
+        max_pages: The largest size of a file, in pages of 4,096 bytes; by default unlimited.
+
+    Returns:
+        The store, which should be closed after use; it is a context manager.
 
     Raises:
-        ConfigError: an address names a schema that is no name.
-        DependencyError: for an address, the extra `postgres` is missing.
-        StoreError: the store cannot be used; the message says why and what to do.
+        ConfigError: The schema in an address is not a valid name.
+        DependencyError: The extra `postgres`, which an address needs, is not installed.
+        StoreError: The store cannot be used; the message says why and what to do.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, open_store(f"{folder}/evals.db") as store:
+    ...     store.runs()
+    []
     """
     place = parse_store_location(path)
     tell = notes or (lambda _: None)
@@ -81,7 +92,7 @@ def open_store(
 
 
 class Store:
-    """Runs, their results, and the vectors of texts. Made by `open_store`."""
+    """Runs with their results, recorded calls, sessions, labels and vectors. `open_store` creates it."""
 
     def __init__(self, access: StoreAccess) -> None:
         self.path = access.path
@@ -98,18 +109,18 @@ class Store:
 
     @cached_property
     def sessions(self) -> "SessionStore":
-        """What apps did for their users, and what people say of outputs."""
+        """The recorded sessions of applications, and all labels."""
         return store.SessionStore(self.path, self._access.read, self._access.write)
 
     @property
     def is_writable(self) -> bool:
-        """Whether it was opened to be written as well."""
+        """Whether the store can be written."""
         return self._access.is_writable
 
     # Writing a run.
 
     def start(self, run: Run) -> None:
-        """Write the header of a new run and hold the run for this process.
+        """Write the header of a new run, and reserve the run for this process.
 
         Raises:
             StoreError: there is a run with this id, or the store cannot be written.
@@ -118,10 +129,10 @@ class Store:
         self._held[run.id] = self._hold(held)
 
     def resume(self, run_id: str, *, force: bool = False, retry_errors: bool = False) -> Run:
-        """Take up a run, also one that is complete; its results so far count as recorded.
+        """Continue a run, also a complete one; its stored results count as recorded.
 
-        `force` takes it even from a process that seems to be alive, on another machine say.
-        With `retry_errors`, here or in `recorded`, trials that ended in an error do not count.
+        With `force`, the run is taken over even from a process that seems to be alive, for example on another
+        machine. With `retry_errors`, here or in `recorded`, trials that ended in an error are run again.
 
         Raises:
             StoreBusyError: another process writes the run.
@@ -137,22 +148,21 @@ class Store:
         return self.run(run_id)
 
     def recorded(self, run_id: str, *, retry_errors: bool = False) -> CompletedTrials:
-        """Tells which trials are stored already, by the case's id and content, not by its position.
+        """Return a function that tells which trials are stored already, by the id and content of their cases.
 
-        A trial that it finds is part of the run at its present position; when a resumed run
-        ends complete, results that were not asked for are no longer part of it. With
-        `retry_errors` a trial that ended in an error is not recorded, and a new result takes
-        the place of the error; until then the error stays.
+        A trial that it finds belongs to the run, at its present position. When a resumed run ends complete,
+        earlier results that were not looked up are dropped. With `retry_errors`, a trial that ended in an
+        error is not found, and its new result replaces the error.
         """
         held = self._holding(run_id)
         return RecordedTrials(held, self._access.write, retry_errors=retry_errors or held.retry_errors)
 
     def sink(self, run_id: str) -> Sink:
-        """Where the results of a run go."""
+        """Return the sink for the results of a run."""
         return RunSink(self._holding(run_id), self._access.write_async)
 
     def amend(self, run: Run) -> None:
-        """Write the header anew of a run that goes on with further datasets, after those it has, or with further metrics.
+        """Update the header of a run that continues with further datasets or metrics.
 
         Raises:
             StoreError: the store cannot be written.
@@ -163,7 +173,7 @@ class Store:
         )
 
     def finish(self, run: Run) -> None:
-        """Write the final header of a run and let the run go.
+        """Write the final header of a run and release it.
 
         Raises:
             StoreError: the store cannot be written.
@@ -180,7 +190,7 @@ class Store:
         del self._held[run.id]
 
     def add(self, runs: Sequence[Run]) -> None:
-        """Write whole runs that were found elsewhere: all of them with all their results, or nothing.
+        """Write finished runs with all their results, in one transaction.
 
         Raises:
             StoreError: there is a run with the id of one of them, or the store cannot be written.
@@ -188,7 +198,7 @@ class Store:
         self._access.write(lambda db: run_transactions.add(db, self.path, runs), "the runs")
 
     def forget(self, run_id: str) -> None:
-        """Delete a run and its results for good.
+        """Delete a run and its results permanently.
 
         Raises:
             StoreError: there is no such run, or a living process writes it.
@@ -198,10 +208,11 @@ class Store:
     def merge(
         self, whole: Run, shares: Sequence[tuple["Store", Run]], watch: ResultListener | None = None
     ) -> MergeResult:
-        """Write a run with all that its shares hold, each of which stands in the store beside it: all of it, or nothing.
+        """Merge shards, each given with the store that holds it, into a new run, in one transaction.
 
-        Results, recorded calls and labels are carried over; those calls that are here stay as they are. Where the run is
-        here already, only labels are that its shares have been given since. `watch` is told of results on their way, in another thread.
+        Results, recorded calls and labels are copied; calls that are already here stay unchanged. If the
+        merged run exists already, only new labels are copied. `watch` is called with the copied results, in
+        another thread.
 
         Raises:
             StoreError: a share is damaged, or there is another run with this id, or the store cannot be written.
@@ -212,18 +223,20 @@ class Store:
     # Reading.
 
     def runs(self, limit: int | None = None, offset: int = 0, *, before: str = "") -> list[Run]:
-        """The runs, the newest first: all, or at most `limit` behind the first `offset`; results are read when asked for.
+        """Return runs, the newest first: at most `limit`, after the first `offset`.
 
-        With `before`, the id of a run, those that were started before it.
+        Results are read when they are iterated.
+
+        With `before`, the id of a run, only runs that were started earlier are returned.
         """
         return self._access.read(lambda db: list_runs(db, self.path, self._here, limit, offset, before=before))
 
     def progress(self) -> "StoreProgress":
-        """How many runs there are, and how far those have come that are under way."""
+        """Return the number of runs, and the progress of those that are being written."""
         return self._access.read(lambda db: browsing_moment(db, self.path, self._here))
 
     def run_progress(self, reference: str) -> "RunProgress":
-        """How far the run has come that a reference names.
+        """Return the progress of a run.
 
         Raises:
             StoreError: there is no such run, or there are several.
@@ -233,7 +246,7 @@ class Store:
         )
 
     def run(self, reference: str) -> Run:
-        """The run with an id, with the only id that starts so, or `last` or `last~1`.
+        """Return the run with an id, a unique prefix of an id, `last`, or `last~N`.
 
         Raises:
             StoreError: there is no such run, or there are several.
@@ -243,13 +256,15 @@ class Store:
     def unfinished(
         self, plan: str, suite: str, shard: Shard | None = None, *, retry_errors: bool = False
     ) -> Run | None:
-        """The newest run of this plan, suite and shard that is not complete; with `retry_errors` also one that has errors."""
+        """Return the newest incomplete run of this plan, suite and shard; with `retry_errors`, also a complete one with errors."""
         return self._access.read(
             lambda db: unfinished_run(db, self.path, self._here, (plan, suite), shard, errors=retry_errors)
         )
 
     def browse(self, run_id: str) -> "ResultBrowser":
-        """Pages of a run's results, in any order; for any thread, until it is closed.
+        """Return a reader for pages of a run's results, in any order.
+
+        It can be used from any thread, and has to be closed.
 
         Raises:
             StoreError: there is no such run.
@@ -258,7 +273,7 @@ class Store:
         return pages.ResultBrowser(self._access.connect(), self.path, number)
 
     def search(self, run_id: str, wanted: "ResultFilter") -> "SearchHits":
-        """What is wanted of a run, found by a look at every result; of a large run, that takes seconds.
+        """Find all matching results of a run by reading every result; takes seconds for a large run.
 
         Raises:
             StoreError: there is no such run.
@@ -266,29 +281,30 @@ class Store:
         return self._access.read(lambda db: search.search_all(db, find_number(db, self.path, run_id), wanted))
 
     def verdict_counts(self, run: Run) -> "VerdictCounts":
-        """How the trials of a run ended, counted in the file."""
+        """Count the verdicts of a run's trials."""
         return self.all_verdict_counts([run])[0]
 
     def all_verdict_counts(self, runs: Sequence[Run]) -> "list[VerdictCounts]":
-        """The same for each of several runs, with one look into the file."""
+        """Count the verdicts of several runs, in one read."""
         return self._access.read(lambda db: [count_verdicts(db, run.id, len(run.datasets)) for run in runs])
 
     def shared_trials(self, run: Run, baseline: Run, *, beside: bool = False) -> "SharedTrials":
-        """How many trials of a run were in an earlier one too, and how many of them passed in each.
+        """Count the trials that a run shares with an earlier one, and how many of them passed in each.
 
-        `beside` says that some are tests of a prompt that stand beside the headline figure: those are left out.
+        `beside` says that some are prompt tests that do not count for the headline figure; these are left
+        out.
         """
         return self._access.read(lambda db: count_shared_trials(db, run, baseline, beside=beside))
 
     def check(self) -> Health:
-        """Whether the file is sound, and what is in it."""
+        """Check the store, and count what it holds."""
         self._access.check_usable()
         if isinstance(self.path, Path):
             return examine(self.path, self._access.notes)
         return self._access.read(lambda db: examine_server(db, self.path))
 
     def copy(self, to: str | os.PathLike[str]) -> None:
-        """Copy the whole store to a new file, also while runs are being written.
+        """Copy the whole store to a new file; runs may be written meanwhile.
 
         Raises:
             StoreError: there is such a file already, or it cannot be written; or the store is on a server.
@@ -306,24 +322,24 @@ class Store:
     # The calls of a run.
 
     def call_log(self, run_id: str | None = None) -> CallLog:
-        """The journal of a run that is written here, or one for calls outside of runs.
+        """Return the call log of a run that is written here, or the one for calls outside of runs.
 
-        What its `keep` has returned from is on the disk. A store that was opened for reading finds
-        calls and keeps none.
+        A call is durable once its `keep` has returned. The call log of a read-only store finds calls and
+        stores none.
         """
         of = None if run_id is None else self._holding(run_id).sent
         return StoredCallLog(self._finder, self._access.check_writable, self._log, of)
 
     def tool_log(self, run_id: str | None = None) -> ToolLog:
-        """Where the calls of tools are kept, for a run that is written here or outside of runs; for any thread."""
+        """Return the log of tool calls, for a run that is written here or outside of runs; for any thread."""
         number = None if run_id is None else self._holding(run_id).writing.number
         return StoredToolLog(self.path, self._lookups, self._access.write, number)
 
     def interrupted_calls(self, run_id: str) -> int | None:
-        """Requests that were under way when a run broke off, and that nobody knows the reply of.
+        """Return how many requests were in flight when a run was interrupted.
 
-        Of a run that was resumed here: when its earlier pass broke off. None where that was another machine, which alone
-        has the notes of it: a store on a server only.
+        For a run that was resumed here, that is its previous pass. None if the notes of requests are on
+        another machine, which can happen only with a store on a server.
         """
         if run_id in self._held:
             return self._held[run_id].writing.interrupted
@@ -335,19 +351,19 @@ class Store:
         return self._access.read(count)
 
     def spending(self, run_id: str) -> tuple[Spending, ...]:
-        """What the calls of a run came to in all its passes so far, one entry a model; without what was replayed."""
+        """Return what a run has spent in all its passes, one entry for each model, without replayed calls."""
         self._log.drain()
         return self._access.read(lambda db: spending.spending(db, current_pass(db, self.path, self._here, run_id)[0]))
 
     # Vectors.
 
     async def get(self, fingerprint: str, texts: Sequence[str]) -> "Mapping[str, Vectors]":
-        """The known vectors of some texts by the model with this fingerprint."""
+        """Return the stored vectors of texts, computed by the model with this fingerprint."""
         self._access.check_usable()
         return await asyncio.get_running_loop().run_in_executor(self._reader, self._get, fingerprint, tuple(texts))
 
     async def put(self, fingerprint: str, vectors_of: "Mapping[str, Vectors]") -> None:
-        """Keep vectors.
+        """Store vectors.
 
         Raises:
             StoreFullError: the disk is full.
@@ -364,11 +380,11 @@ class Store:
     # Closing.
 
     def close(self) -> None:
-        """Let go of everything; runs that were not finished can be resumed."""
+        """Close the store; unfinished runs can be resumed."""
         if not self._access.is_open:
             return
         for held in self._held.values():
-            with contextlib.suppress(StoreError):  # the process ends anyway, and with it its hold
+            with contextlib.suppress(StoreError):  # the process ends anyway, which releases the run
                 self._access.write(partial(run_transactions.release, writing=held.writing), "the change")
         self._access.stop_accepting()
         self._log.drain()
@@ -389,7 +405,7 @@ class Store:
         self.close()
 
     def _save_calls(self, entries: Sequence[LogEntry]) -> None:
-        """Save what the log has gathered, in the thread that writes."""
+        """Save the calls of a group, in the writer thread."""
         needed = sum(300 + entry.row.size for entry in entries)
         self._access.write_now(lambda db: save_calls(db, entries), f"saving {count(len(entries), 'call')}", needed)
 

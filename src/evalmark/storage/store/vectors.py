@@ -1,4 +1,4 @@
-"""Vectors by model and text, so that no text is embedded twice."""
+"""Stores vectors by model and text, so that no text is embedded twice."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -17,11 +17,11 @@ _SIZE = 4
 
 
 def get(db: Connection, fingerprint: str, texts: Sequence[str]) -> "dict[str, Vectors]":
-    """The known ones of some texts; a damaged vector counts as unknown."""
-    numpy = need("numpy")  # most runs keep no vectors, and open the store all the same
+    """Return the stored vectors of some texts; a damaged vector counts as missing."""
+    numpy = need("numpy")  # loaded here, because most runs use no vectors
     known: dict[str, Vectors] = {}
     of_model = _model(fingerprint)
-    with db:  # one read transaction: twice as fast as one for each text
+    with db:  # one read transaction for all texts is twice as fast as one for each
         for text in texts:
             blob = db.execute("select numbers from vector where key = ?", (_key(of_model, text),)).get
             if isinstance(blob, bytes) and len(blob) % _SIZE == 0:
@@ -30,7 +30,7 @@ def get(db: Connection, fingerprint: str, texts: Sequence[str]) -> "dict[str, Ve
 
 
 def put(db: Connection, fingerprint: str, vectors: "Mapping[str, Vectors]") -> None:
-    """Keep vectors."""
+    """Store vectors."""
     numpy = need("numpy")
     of_model = _model(fingerprint)
     with transaction(db):
