@@ -16,7 +16,8 @@ from pathlib import Path
 from rows import Tell, add_json, telling
 
 from evalmark.core.settings import Settings
-from evalmark.runs.execution.execute import RunOptions, execute
+from evalmark.runs.execution.execute import execute
+from evalmark.runs.execution.options import RunOptions
 from evalmark.runs.planning.overrides import Overrides
 from evalmark.runs.planning.suite import plan_suite
 from evalmark.store import open_store
@@ -47,7 +48,7 @@ def measure(folder: Path) -> dict[str, float]:
     with open_store(settings.store) as store:
         plan = plan_suite(folder / "suite.json", settings, Overrides())
         watch = lambda results: first or first.append(time.perf_counter() - started)  # noqa: E731
-        run = asyncio.run(execute(plan, RunOptions(ledger=store, settings=settings, watch=watch)))
+        run = asyncio.run(execute(plan, RunOptions(store=store, settings=settings, on_results=watch)))
         seconds, cpu = time.perf_counter() - started, time.process_time() - worked
         rows = len(run.results)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1_024

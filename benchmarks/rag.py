@@ -24,7 +24,8 @@ from embedding import MODEL, is_prose, local, prose
 from rows import Tell, add_json, telling
 
 from evalmark.core.settings import Settings
-from evalmark.runs.execution.execute import RunOptions, execute
+from evalmark.runs.execution.execute import execute
+from evalmark.runs.execution.options import RunOptions
 from evalmark.runs.execution.rag import RagJob, plan_rag
 from evalmark.store import open_store
 
@@ -100,7 +101,7 @@ def one_batch(path: Path, store: Path, mode: str = "exact") -> Took:
     began = time.perf_counter(), time.process_time()
     with open_store(store) as ledger:
         plan = plan_rag(RagJob(dataset=path, model=MODEL), settings)
-        asyncio.run(execute(plan, RunOptions(ledger=ledger, settings=settings)))
+        asyncio.run(execute(plan, RunOptions(store=ledger, settings=settings)))
     return Took.since(*began)
 
 

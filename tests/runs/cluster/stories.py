@@ -182,8 +182,8 @@ class World:
 
     def work(self, door, tools, items=(), die=None, model=None):
         made = self.story.work(door(model or self.model), die)
-        lend = ModelProvider(self.models, lambda: door, asyncio.get_running_loop())
-        return Work(trials=items, sink=self.sink, tools=tools, lend=lend, **made)
+        provider = ModelProvider(self.models, lambda: door, asyncio.get_running_loop())
+        return Work(trials=items, sink=self.sink, tools=tools, get_model=provider, **made)
 
     async def here(self):
         """Have it done by the engine."""

@@ -10,7 +10,8 @@ from evalmark.core.settings import Settings
 from evalmark.core.values.run import DatasetInfo, Shard
 from evalmark.judges import Criteria
 from evalmark.runs.dry_run.estimate import estimate
-from evalmark.runs.execution.execute import RunOptions, execute
+from evalmark.runs.execution.execute import execute
+from evalmark.runs.execution.options import RunOptions
 from evalmark.runs.execution.run_store import MemoryRunStore
 from evalmark.runs.planning.plan import DatasetSource, Plan, ScorerSpec
 from evalmark.runs.targets.function import as_target
@@ -53,7 +54,7 @@ LONG = Criteria(criteria="It says why.")
 )
 def test_a_reply_counts_as_long_as_usual_and_no_longer_than_its_limit(scorers, calls, tokens):
     judge = ScriptedModel([])
-    found = forecast(planned(judge, *scorers), ledger=MemoryRunStore())
+    found = forecast(planned(judge, *scorers), store=MemoryRunStore())
     assert (found.calls, found.output_tokens) == (calls, tokens)
     assert judge.asked == [], "nothing is sent"
 
@@ -67,11 +68,11 @@ def test_what_is_recorded_counts_as_the_run_would_use_it(world, replay, calls, c
     judge = ScriptedModel(lambda request: {"reason": "It does.", "answer": "A"})
     plan = planned(judge, LONG, inputs=["one", "two", "one"])
     with open_store(world / "s.db") as store:
-        asyncio.run(execute(plan, RunOptions(ledger=store)))
-        found = forecast(plan, ledger=store, settings=settings)
+        asyncio.run(execute(plan, RunOptions(store=store)))
+        found = forecast(plan, store=store, settings=settings)
         assert (found.calls, found.cached) == (calls, cached)
         asked = len(judge.asked)
-        asyncio.run(execute(plan, RunOptions(ledger=store, settings=settings)))
+        asyncio.run(execute(plan, RunOptions(store=store, settings=settings)))
     assert len(judge.asked) - asked == calls - cached, "as foreseen"
 
 
@@ -82,7 +83,7 @@ def test_a_judge_is_counted_for_each_of_several_targets_whose_answers_nobody_kno
     plan = replace(
         planned(ScriptedModel([]), LONG, inputs=["a", "b", "a"]), targets=(as_target(answer), as_target(other))
     )
-    assert forecast(plan, ledger=MemoryRunStore()).calls == 4, (
+    assert forecast(plan, store=MemoryRunStore()).calls == 4, (
         "two questions, the third being one of them, to two targets"
     )
 
@@ -91,6 +92,6 @@ def test_shards_are_foreseen_by_what_falls_to_each():
     plan = planned(ScriptedModel([]), LONG, SHORT)
     wanted = replace(plan, sources=plan.sources + planned(None, inputs="abcde").sources)
     found = [
-        forecast(wanted, ledger=MemoryRunStore(), shard=Shard(number=number, of=4)).calls for number in (1, 2, 3, 4)
+        forecast(wanted, store=MemoryRunStore(), shard=Shard(number=number, of=4)).calls for number in (1, 2, 3, 4)
     ]
     assert found == [8, 8, 8, 6], "15 cases, two judges"

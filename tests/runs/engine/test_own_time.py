@@ -135,7 +135,7 @@ def output_of(target, **limits) -> Output:
 @pytest.mark.parametrize("kind", kinds(None))
 @pytest.mark.parametrize("timeout", [None, 60.0])
 def test_seconds_are_those_inside_the_function(kind, timeout, time, monkeypatch):
-    monkeypatch.setattr("evalmark.runs.targets.function.Threads", lambda: Queue(time))
+    monkeypatch.setattr("evalmark.runs.targets.function.DaemonThreads", lambda: Queue(time))
     target = as_target(kinds(time)[kind])
     if hasattr(target, "threads"):
         target = replace(target, threads=Queue(time))

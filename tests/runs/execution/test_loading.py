@@ -12,7 +12,8 @@ from evalmark.testing.scripted import ScriptedServer
 PROGRAM = """
 import asyncio, sys
 from pathlib import Path
-from evalmark.runs.execution.execute import RunOptions, execute
+from evalmark.runs.execution.execute import execute
+from evalmark.runs.execution.options import RunOptions
 from evalmark.runs.planning.suite import plan_suite
 from evalmark.core.settings import Settings
 from evalmark.store import open_store
@@ -20,7 +21,7 @@ from evalmark.store import open_store
 settings = Settings(store="evalmark.db")
 with open_store(settings.store) as store:
     plan = plan_suite(Path("suite.json"), settings)
-    run = asyncio.run(execute(plan, RunOptions(ledger=store, settings=settings)))
+    run = asyncio.run(execute(plan, RunOptions(store=store, settings=settings)))
     assert len(run.results) == 1 and plan.embedder is None
 heavy = {"aiohttp", "jsonschema", "numpy", "onnxruntime", "pydantic", "regex", "rich", "scipy", "tokenizers", "yaml"}
 assert not heavy & sys.modules.keys(), heavy & sys.modules.keys()

@@ -10,7 +10,8 @@ from evalmark import Case, evaluate
 from evalmark.core.settings import Settings
 from evalmark.core.values.run import DatasetInfo, Shard
 from evalmark.errors import ConfigError
-from evalmark.runs.execution.execute import RunOptions, execute
+from evalmark.runs.execution.execute import execute
+from evalmark.runs.execution.options import RunOptions
 from evalmark.runs.execution.rescore import RescoreRequest, plan_rescore
 from evalmark.runs.planning.plan import DatasetSource, Plan, ScorerSpec
 from evalmark.runs.targets.function import as_target
@@ -43,7 +44,7 @@ PLAN = Plan(
 
 def carried_out(plan, store, **how):
     """The run, and what was said before each of its turns."""
-    run = asyncio.run(execute(plan, RunOptions(ledger=store, **how)))
+    run = asyncio.run(execute(plan, RunOptions(store=store, **how)))
     return run, {result.trial.case.id: result.scores[0].raw for result in run.results}
 
 

@@ -9,7 +9,8 @@ from evalmark import Case
 from evalmark.core.values.run import DatasetInfo, Shard
 from evalmark.errors import ConfigError, RunStoppedError
 from evalmark.judges import ClosedQA
-from evalmark.runs.execution.execute import RunOptions, execute
+from evalmark.runs.execution.execute import execute
+from evalmark.runs.execution.options import RunOptions
 from evalmark.runs.planning.models import ConfiguredModel, Models
 from evalmark.runs.planning.plan import DatasetSource, Plan, ScorerSpec
 from evalmark.runs.targets.function import as_target
@@ -34,9 +35,9 @@ def plan(replies, **settings):
 
 def test_a_call_that_was_under_way_when_the_run_broke_off_is_counted_as_sent_again(world):
     with open_store(world / "s.db") as store:
-        broken = asyncio.run(execute(plan([RunStoppedError("the line was cut")]), RunOptions(ledger=store)))
+        broken = asyncio.run(execute(plan([RunStoppedError("the line was cut")]), RunOptions(store=store)))
         assert broken.status == "stopped"
-        done = asyncio.run(execute(plan([{"pass": True}]), RunOptions(ledger=store, resume=broken.id)))
+        done = asyncio.run(execute(plan([{"pass": True}]), RunOptions(store=store, resume=broken.id)))
         (spent,) = done.spending
         assert (done.status, spent.calls, spent.repeated) == ("complete", 1, 1)
         assert "1 model call was under way when the run broke off, and sent again." in done.notes
@@ -45,12 +46,12 @@ def test_a_call_that_was_under_way_when_the_run_broke_off_is_counted_as_sent_aga
 def test_a_run_is_not_taken_up_by_a_judge_with_other_settings(world):
     with open_store(world / "s.db") as store:
         broken = asyncio.run(
-            execute(plan([RunStoppedError("the line was cut")], temperature=0), RunOptions(ledger=store))
+            execute(plan([RunStoppedError("the line was cut")], temperature=0), RunOptions(store=store))
         )
         with pytest.raises(ConfigError, match="was made by another target, other scorers or another model"):
-            asyncio.run(execute(plan([], temperature=1), RunOptions(ledger=store, resume=broken.id)))
+            asyncio.run(execute(plan([], temperature=1), RunOptions(store=store, resume=broken.id)))
         again = plan([{"pass": True}], temperature=0)
-        assert asyncio.run(execute(again, RunOptions(ledger=store, resume=broken.id))).status == "complete"
+        assert asyncio.run(execute(again, RunOptions(store=store, resume=broken.id))).status == "complete"
 
 
 def letters(name="letters", suite="suite.yaml", rows="abc", repeat=1):
@@ -83,9 +84,9 @@ class Short:
 )  # fmt: skip
 def test_a_run_is_not_taken_up_where_some_of_it_would_vanish(world, begun, wanted, says):
     with open_store(world / "s.db") as store:
-        run = asyncio.run(execute(begun, RunOptions(ledger=store)))
+        run = asyncio.run(execute(begun, RunOptions(store=store)))
         with pytest.raises(ConfigError) as refused:
-            asyncio.run(execute(wanted, RunOptions(ledger=store, resume=run.id)))
+            asyncio.run(execute(wanted, RunOptions(store=store, resume=run.id)))
         assert str(refused.value).startswith(f"run {run.id} ")
         assert says in str(refused.value)
         assert store.run(run.id) == run
@@ -108,8 +109,8 @@ def test_a_run_is_not_taken_up_where_some_of_it_would_vanish(world, begun, wante
 )
 def test_a_run_goes_on_after_its_suite_was_edited(world, begun, wanted, results):
     with open_store(world / "s.db") as store:
-        run = asyncio.run(execute(begun, RunOptions(ledger=store)))
-        again = asyncio.run(execute(wanted, RunOptions(ledger=store, resume=run.id)))
+        run = asyncio.run(execute(begun, RunOptions(store=store)))
+        again = asyncio.run(execute(wanted, RunOptions(store=store, resume=run.id)))
         assert (again.id, again.status, len(again.results)) == (run.id, "complete", results)
 
 
@@ -125,9 +126,9 @@ def test_a_run_goes_on_after_its_suite_was_edited(world, begun, wanted, results)
 )  # fmt: skip
 def test_a_run_is_not_made_complete_by_asking_less(world, begun, wanted, says):
     with open_store(world / "s.db") as store:
-        run = asyncio.run(execute(letters(), RunOptions(ledger=store, **begun)))
+        run = asyncio.run(execute(letters(), RunOptions(store=store, **begun)))
         with pytest.raises(ConfigError) as refused:
-            asyncio.run(execute(letters(), RunOptions(ledger=store, resume=run.id, **wanted)))
+            asyncio.run(execute(letters(), RunOptions(store=store, resume=run.id, **wanted)))
         assert f"was to ask something else than is wanted now ({says}); go on with the flags" in str(refused.value)
         assert store.run(run.id) == run
 
@@ -164,8 +165,8 @@ def test_an_object_that_remembers_hears_again_what_was_said_before_the_break(wor
         repeat=2,
     )
     with open_store(world / "s.db") as store:
-        part = asyncio.run(execute(talk, RunOptions(ledger=store, only=lambda case, dataset: int(case.id) < done)))
-        whole = asyncio.run(execute(talk, RunOptions(ledger=store, resume=part.id)))
+        part = asyncio.run(execute(talk, RunOptions(store=store, only=lambda case, dataset: int(case.id) < done)))
+        whole = asyncio.run(execute(talk, RunOptions(store=store, resume=part.id)))
         said = {(r.trial.repeat, r.trial.position): (r.output.value, r.scores[0].raw) for r in whole.results}
     expected = ["q0", "q0 q1", "q0 q1 q2", "q0 q1 q2 q3"]
     assert said == {(repeat, n): (text, 2 * n) for repeat in range(2) for n, text in enumerate(expected)}
@@ -178,5 +179,5 @@ def test_a_run_is_whole_when_connections_cannot_be_closed(world):
 
     with open_store(world / "s.db") as store:
         with pytest.raises(OSError, match="own library"):
-            asyncio.run(execute(replace(plan([{"pass": True}]), models=Stubborn()), RunOptions(ledger=store)))
+            asyncio.run(execute(replace(plan([{"pass": True}]), models=Stubborn()), RunOptions(store=store)))
         assert store.run("last").status == "complete"

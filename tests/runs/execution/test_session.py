@@ -1,4 +1,4 @@
-"""One process's sitting: what it asks shares limits, models and the embedding model; what it spends is told apart."""
+"""A run session: its trials share limits, models and the embedding model; what each spends is counted apart."""
 
 import asyncio
 import threading
@@ -14,75 +14,72 @@ from evalmark.harness.evals.definition import Eval
 from evalmark.harness.evals.eval_plan import prepare_eval
 from evalmark.runs.engine.pipeline import AnsweredTrial
 from evalmark.runs.execution.run_store import MemoryRunStore
-from evalmark.runs.execution.session import RunSession
+from evalmark.runs.execution.session import ResultList, RunSession
 from evalmark.testing.chat import ScriptedModel
 
 CASES = [Case(id=str(n), input=f"q{n}", expected="yes") for n in range(5)]
 
 
-def sitting(**settings):
+def session(**settings):
     memory = MemoryRunStore()
-    return RunSession(Settings(**settings), lambda: memory, memory.call_log)
+    return RunSession(Settings(**settings), lambda: memory)
 
 
-def seat(of, task=lambda q: "yes", scorers=("equals",), **more):
+def prepare(of, task=lambda q: "yes", scorers=("equals",), **more):
     return prepare_eval(Eval(name="e", data=(), task=task, scorers=tuple(scorers), **more), CASES, of)
 
 
-def ask(of, seated, items, **more):
-    found = []
+def ask(of, prepared, items, **more):
+    found = ResultList()
 
     async def run():
-        async def hand(results):
-            found.extend(results)
-
-        reason = await of.ask(seated, items, hand, **more)
+        reason = await of.run(prepared, items, found, **more)
         await of.close()
         return reason
 
-    return asyncio.run(run()), found
+    return asyncio.run(run()), found.results
 
 
-def trials(seated):
-    target = seated.bound.target.name
+def trials(prepared):
+    target = prepared.bound.target.name
     return [Trial(case=case, dataset="e", target=target, position=n) for n, case in enumerate(CASES)]
 
 
 def test_trials_are_answered_and_judged_and_handed_over():
-    mine = sitting()
-    seated = seat(mine)
-    reason, found = ask(mine, seated, trials(seated))
+    mine = session()
+    prepared = prepare(mine)
+    reason, found = ask(mine, prepared, trials(prepared))
     assert (reason, sorted(r.trial.case.id for r in found)) == ("", list("01234"))
     assert {r.verdict for r in found} == {"pass"}
 
 
 def test_an_output_that_is_there_is_only_judged():
-    mine = sitting()
+    mine = session()
     called = []
-    seated = seat(mine, task=called.append)
-    item = AnsweredTrial(trial=trials(seated)[0], output=Output(value="no"))
-    _, (found,) = ask(mine, seated, [item])
+    prepared = prepare(mine, task=called.append)
+    item = AnsweredTrial(trial=trials(prepared)[0], output=Output(value="no"))
+    _, (found,) = ask(mine, prepared, [item])
     assert (found.verdict, found.output.value, called) == ("fail", "no", [])
 
 
 def test_a_stop_leaves_out_what_has_not_begun():
-    mine = sitting()
+    mine = session()
 
     async def stops(question):
         mine.stop.set()
         return "yes"
 
-    seated = seat(mine, task=stops)
-    _, found = ask(mine, seated, trials(seated), jobs=1)
+    prepared = prepare(mine, task=stops)
+    _, found = ask(mine, prepared, trials(prepared), jobs=1)
     assert [r.trial.case.id for r in found] == ["0"]
 
 
 def test_a_judge_costs_what_it_costs_and_only_since_then():
-    mine = sitting()
+    mine = session()
     model = ScriptedModel(['{"reason": "r", "choice": "C"}'] * 9)
-    seated = seat(mine, scorers=["factuality"], judge=model)
+    prepared = prepare(mine, scorers=["factuality"], judge=model)
     before = mine.spending()
-    _, found = ask(mine, seated, trials(seated)[:2])
+    _, found = ask(mine, prepared, trials(prepared)[:2])
     assert len(found) == 2
     (spent,) = mine.spent_since(before)
     assert spent.calls == len(model.asked) >= 2
@@ -96,9 +93,9 @@ def test_a_conversation_judge_has_no_place_here():
         def __call__(self, case, output):
             return 1.0
 
-    mine = sitting()
+    mine = session()
     with pytest.raises(ConfigError, match="talk judges conversations"):
-        seat(mine, scorers=[Talk()])
+        prepare(mine, scorers=[Talk()])
 
 
 def test_a_loop_runs_in_a_thread_of_its_own_and_ends_what_is_left():

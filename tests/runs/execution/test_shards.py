@@ -10,8 +10,9 @@ from evalmark import Case, evaluate
 from evalmark.core.settings import Settings
 from evalmark.core.values.run import DatasetInfo, Shard
 from evalmark.errors import ConfigError
-from evalmark.runs.execution.execute import RunOptions, execute
+from evalmark.runs.execution.execute import execute
 from evalmark.runs.execution.merge import merge_shards
+from evalmark.runs.execution.options import RunOptions
 from evalmark.runs.planning.plan import DatasetSource, Plan, ScorerSpec
 from evalmark.runs.targets.function import as_target
 from evalmark.scorers import Equals
@@ -63,7 +64,7 @@ def plan(*scorers, repeat=1, **sizes):
 
 def ran(store, shard, wanted=None, **how):
     number, of = map(int, shard.split("/"))
-    return asyncio.run(execute(wanted or plan(), RunOptions(ledger=store, shard=Shard(number=number, of=of), **how)))
+    return asyncio.run(execute(wanted or plan(), RunOptions(store=store, shard=Shard(number=number, of=of), **how)))
 
 
 def trials(run):
@@ -83,7 +84,7 @@ def trials(run):
 )
 def test_every_trial_of_the_whole_is_in_exactly_one_shard_at_its_place(world, wanted, how):
     with open_store("s.db") as store:
-        whole = asyncio.run(execute(wanted, RunOptions(ledger=store, **how)))
+        whole = asyncio.run(execute(wanted, RunOptions(store=store, **how)))
         shards = [ran(store, f"{number}/3", wanted, **how) for number in (1, 2, 3)]
         assert all(not trials(one) & trials(other) for one, other in combinations(shards, 2))
         together = {(r.trial.case.id, r.trial.repeat, r.trial.mode): r.trial for run in shards for r in run.results}
@@ -106,7 +107,7 @@ def test_the_rows_of_a_conversation_stay_together(world):
 
 def test_a_conversation_that_is_repeated_has_its_rows_once(world):
     with open_store("s.db") as store:
-        run = asyncio.run(execute(plan(Talk(), repeat=3, a=4), RunOptions(ledger=store)))
+        run = asyncio.run(execute(plan(Talk(), repeat=3, a=4), RunOptions(store=store)))
     assert (run.datasets[0].rows, len(run.results)) == (4, 12)
 
 
@@ -154,9 +155,9 @@ def test_a_run_that_stops_once_decided_cannot_be_divided(world):
 def test_a_run_goes_on_as_the_same_share_only(world, begun, wanted, says):
     shard = {text: text and Shard(number=int(text[0]), of=int(text[2])) for text in (begun, wanted)}
     with open_store("s.db") as store:
-        run = asyncio.run(execute(plan(), RunOptions(ledger=store, shard=shard[begun])))
+        run = asyncio.run(execute(plan(), RunOptions(store=store, shard=shard[begun])))
         with pytest.raises(ConfigError) as fault:
-            asyncio.run(execute(plan(), RunOptions(ledger=store, shard=shard[wanted], resume=run.id)))
+            asyncio.run(execute(plan(), RunOptions(store=store, shard=shard[wanted], resume=run.id)))
         assert says in str(fault.value)
         assert store.run(run.id) == run
 
@@ -165,7 +166,7 @@ def test_a_shard_that_broke_off_goes_on_with_its_own_cases(world):
     with open_store("s.db") as store:
         wanted = plan(a=900)
         stop = asyncio.Event()
-        broken = ran(store, "2/3", wanted, stop=stop, watch=lambda results: stop.set(), settings=Settings(jobs=1))
+        broken = ran(store, "2/3", wanted, stop=stop, on_results=lambda results: stop.set(), settings=Settings(jobs=1))
         assert (broken.status, broken.shard.dealt) == ("interrupted", {})
         assert 0 < len(broken.results) < 300
         found = store.unfinished(wanted.fingerprint, "", broken.shard)

@@ -6,7 +6,8 @@ import pytest
 
 from evalmark import Case
 from evalmark.core.values.run import DatasetInfo
-from evalmark.runs.execution.execute import RunOptions, execute
+from evalmark.runs.execution.execute import execute
+from evalmark.runs.execution.options import RunOptions
 from evalmark.runs.planning.plan import DatasetSource, Plan, ScorerSpec
 from evalmark.runs.targets.function import as_target
 from evalmark.scorers import Equals
@@ -30,7 +31,7 @@ def seen_under_way(folder, rows: int, **how) -> list[int | None]:
         asked=(ScorerSpec(scorer=Equals()),),
     )
     with open_store(folder / "s.db") as store:
-        asyncio.run(execute(plan, RunOptions(ledger=store, **how)))
+        asyncio.run(execute(plan, RunOptions(store=store, **how)))
     return seen
 
 

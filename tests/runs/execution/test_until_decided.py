@@ -12,7 +12,8 @@ from evalmark.core.values.run import DatasetInfo, UntilDecided
 from evalmark.errors import ConfigError, RunStoppedError
 from evalmark.judges import ClosedQA
 from evalmark.reports.files.run_json import as_json
-from evalmark.runs.execution.execute import RunOptions, execute
+from evalmark.runs.execution.execute import execute
+from evalmark.runs.execution.options import RunOptions
 from evalmark.runs.execution.sequential_stop import order_of
 from evalmark.runs.planning.models import ConfiguredModel
 from evalmark.runs.planning.plan import DatasetSource, Plan, ScorerSpec
@@ -82,7 +83,7 @@ def _pace():
 def ran(store, wanted, **fields):
     settings = fields.pop("settings", Settings(jobs=1))
     PACE.recorded, PACE.more = len(PACE.asked), asyncio.Event()  # an event is of one loop
-    return asyncio.run(execute(wanted, RunOptions(ledger=store, watch=PACE.saw, settings=settings, **fields)))
+    return asyncio.run(execute(wanted, RunOptions(store=store, on_results=PACE.saw, settings=settings, **fields)))
 
 
 @pytest.fixture

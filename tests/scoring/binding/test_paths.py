@@ -77,7 +77,7 @@ def hook(event, arguments):
         if path.startswith(os.path.dirname(here)) and not path.startswith(here) or path.startswith("/dev/z"):
             opened.append(path)
 from evalmark import ConfigError
-from evalmark.cli.commands.validation import validate
+from evalmark.cli.commands.file_checks import validate
 from evalmark.core.settings import Settings
 from evalmark import Case, Output
 from evalmark.interop.shared.assertions import Assertions

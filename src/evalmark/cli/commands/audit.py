@@ -14,7 +14,7 @@ from evalmark.reports.terminal.audit import audit_screen, canary_screen
 from evalmark.runs.calibration import audit as audits
 from evalmark.runs.calibration.audit import AuditRequest, plan_canaries
 from evalmark.runs.dry_run.estimate import estimate
-from evalmark.runs.execution.execute import RunOptions
+from evalmark.runs.execution.options import RunOptions
 from evalmark.runs.planning.overrides import Overrides
 from evalmark.storage.store.store import open_store
 
@@ -84,7 +84,7 @@ def audit(  # noqa: PLR0913  each is a flag of the command line
         if canaries:
             with Progress() as progress:
                 plan, metrics = plan_canaries(wanted, settings, progress.loading, cases)
-            conduct = RunOptions(ledger=ledger, settings=settings)
+            conduct = RunOptions(store=ledger, settings=settings)
             print_text(forecast.forecast_screen(need("asyncio").run(estimate(plan, conduct)), output_look()))
             answered = run_judges(plan, settings, ledger, quiet=False)
             print_text(canary_screen(audits.canaries(answered, metrics, wanted), output_look()))

@@ -15,7 +15,8 @@ from evalmark.reports.files.calibration_html import calibration_as_html
 from evalmark.reports.terminal.calibration import calibration_screen
 from evalmark.runs.calibration.calibrate import CalibrateRequest, check_lock, learn_from, prepare, write_lock
 from evalmark.runs.calibration.unlisted import Unlisted
-from evalmark.runs.execution.execute import RunOptions, execute
+from evalmark.runs.execution.execute import execute
+from evalmark.runs.execution.options import RunOptions
 from evalmark.runs.planning.overrides import Overrides
 from evalmark.runs.planning.plan import Plan
 from evalmark.stats.calibration.threshold_calibration import FalsePassLimit
@@ -109,10 +110,10 @@ def run_judges(plan: "Plan", settings: "Settings", ledger: "Store", *, quiet: bo
     """
     with Progress(quiet=quiet) as progress:
         conduct = RunOptions(
-            ledger=Unlisted(ledger),
+            store=Unlisted(ledger),
             settings=settings,
-            begun=lambda run, checked: progress.begin(plan.name, sum(checked.rows.values())),
-            watch=progress.recorded,
+            on_start=lambda run, checked: progress.begin(plan.name, sum(checked.rows.values())),
+            on_results=progress.recorded,
         )
         run: Run = need("asyncio").run(execute(plan, conduct))
     print_error("".join(f"{name}: {said}\n" for name, said in spent_lines(run)) if not quiet else "")

@@ -12,7 +12,7 @@ from evalmark.inputs.datasets.dealing import parse_shard
 from evalmark.inputs.datasets.filtering import parse_filter
 from evalmark.reports.terminal import forecast
 from evalmark.runs.dry_run.estimate import estimate
-from evalmark.runs.execution.execute import RunOptions
+from evalmark.runs.execution.options import RunOptions
 from evalmark.runs.execution.recorded_cases import recorded_cases
 from evalmark.runs.execution.run_store import MemoryRunStore, RunStore
 from evalmark.runs.planning.overrides import Overrides
@@ -63,7 +63,7 @@ def plan(  # noqa: PLR0913  each is a flag of the command line
     only = parse_filter(conditions) if conditions else None
     share = None if shard is None else parse_shard(shard)
     with _ledger(settings.store) as ledger:
-        conduct = RunOptions(ledger=ledger, settings=settings, limit=limit, only=only, shard=share)
+        conduct = RunOptions(store=ledger, settings=settings, limit=limit, only=only, shard=share)
         for path in files:
             wanted = plan_suite(path, settings, overrides, _no_weights, recorded_cases)
             print_text(forecast.forecast_screen(need("asyncio").run(estimate(wanted, conduct)), output_look()))

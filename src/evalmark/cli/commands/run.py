@@ -14,10 +14,11 @@ from evalmark.cli.terminal.supervised import send_paths
 from evalmark.core.errors import ConfigError
 from evalmark.inputs.datasets.dealing import parse_shard
 from evalmark.runs.execution.baseline import LAST_GREEN, NO_BASELINE
-from evalmark.runs.execution.execute import check_usable
 from evalmark.runs.execution.recorded_cases import recorded_cases
+from evalmark.runs.execution.session import check_plan
 from evalmark.runs.execution.shards import shard_faults
 from evalmark.runs.planning.check import raise_faults
+from evalmark.runs.planning.models import Models
 from evalmark.runs.planning.overrides import Overrides
 from evalmark.runs.planning.plan import Plan
 from evalmark.runs.planning.suite import plan_suite
@@ -115,7 +116,7 @@ def _make_plans(
         wanted = [plan_suite(path, settings, overrides, progress.loading, recorded_cases) for path in files]
     raise_faults([fault for plan in wanted for fault in shard_faults(plan, share)])
     for plan in wanted if len(wanted) > 1 else ():
-        check_usable(plan, settings)
+        check_plan(plan, plan.models or Models(settings=settings))
     return wanted
 
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from evalmark.reports.files import writers
     from evalmark.reports.terminal import comparison as compared_module
     from evalmark.runs.execution import execute as execution
+    from evalmark.runs.execution import options as run_options
     from evalmark.runs.planning.check import CheckResult
     from evalmark.runs.planning.plan import Plan
     from evalmark.stats.comparison import compare
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from evalmark.storage.store.store import Store
 else:
     execution = LazyModule("evalmark.runs.execution.execute")
+    run_options = LazyModule("evalmark.runs.execution.options")
     store = LazyModule("evalmark.storage.store.store")
     writers = LazyModule("evalmark.reports.files.writers")
     compared_module = LazyModule("evalmark.reports.terminal.comparison")
@@ -228,8 +230,8 @@ async def _run(plan: "Plan", settings: "Settings", ledger: "Store", show: RunDis
             progress.begin(plan.name, total)
 
         resume, taken_up = _resumed(plan, ledger, show)
-        conduct = execution.RunOptions(
-            ledger=ledger,
+        conduct = run_options.RunOptions(
+            store=ledger,
             settings=settings,
             resume=resume,
             retry_errors=show.retry_errors,
@@ -238,8 +240,8 @@ async def _run(plan: "Plan", settings: "Settings", ledger: "Store", show: RunDis
             shard=show.shard and replace(show.shard, limit=show.limit, only=tuple(show.only)),
             stop=stop,
             baseline=against,
-            begun=begun,
-            watch=progress.recorded,
+            on_start=begun,
+            on_results=progress.recorded,
         )
         with _interrupts(stop, show.again):
             return await execution.execute(plan, conduct)

@@ -17,12 +17,12 @@ GetModel = Callable[[str], Awaitable[ChatModel]]
 class TrialContext:
     """Counts, within one trial, how often each request has been made and how long calls waited before they went out."""
 
-    def __init__(self, repeat: int = 0, tools: TrialTools | None = None, lend: GetModel | None = None) -> None:
+    def __init__(self, repeat: int = 0, tools: TrialTools | None = None, get_model: GetModel | None = None) -> None:
         self.repeat = repeat
         """Which repeat of its case the trial is, from 0."""
         self.tools = tools
         """What the tools of the agent under test may do; None where they are just called."""
-        self.lend = lend
+        self.get_model = get_model
         """Where the agent under test gets its models; None outside of runs."""
         self._clock: Stopwatch | None = None
         self._made: dict[str, int] = {}

@@ -16,7 +16,6 @@ from evalmark.runs.planning.judges import ScorerLike
 
 from .definition import Eval, Judges
 from .eval_plan import prepare_eval
-from .expectation import run_once
 from .failure import EvalFailedError, failure_message
 from .session import EvalSession
 from .thresholds import Threshold
@@ -30,17 +29,17 @@ class EvalCase:
 
     def __init__(
         self,
-        host: EvalSession,
+        current: EvalSession,
         trial: Trial,
         threshold: Threshold,
         scorers: Sequence[ScorerLike] = (),
         judge: "Judges | None" = None,
     ) -> None:
-        self._host, self._trial, self._threshold = host, trial, threshold
+        self._session, self._trial, self._threshold = current, trial, threshold
         self._scorers, self._judges = tuple(scorers), judge
-        self.uses: TrialContext = host.sitting.uses(trial)
+        self.context: TrialContext = current.run_session.context(trial)
         """What the code under test meets while the test runs: its tools and models are those of the run."""
-        self._before = host.sitting.spending()
+        self._before = current.run_session.spending()
         self._output: Output | None = None
         self._scores: list[Score] = []
         self._metrics: dict[str, Metric] = {}
@@ -124,7 +123,7 @@ class EvalCase:
         """
         if error is None and self._scorers:
             self.judge(*self._scorers)
-        output = with_tool_calls(self._output or Output(), self.uses.tools)
+        output = with_tool_calls(self._output or Output(), self.context.tools)
         if isinstance(error, AssertionError) and not isinstance(error, EvalFailedError):
             self._add(Score(name=TEST, raw=False, value=0.0, passed=False, reason=describe_error(error)))
         elif error is not None and not isinstance(error, EvalFailedError):
@@ -133,7 +132,7 @@ class EvalCase:
             self._add(Score(name=TEST, raw=True, value=1.0, passed=True, reason="its asserts hold"))
         result = Result(trial=self._trial, output=output, scores=tuple(self._scores))
         metrics = tuple(self._metrics.values())
-        spending = self._host.sitting.spent_since(self._before)
+        spending = self._session.run_session.spent_since(self._before)
         part = replace(self.begun(), metrics=metrics, results=(result,), spending=spending)
         return part, failure_message(result, metrics)
 
@@ -147,19 +146,19 @@ class EvalCase:
             threshold=self._threshold,
             judge=self._judges,
         )
-        seat = prepare_eval(described, [self.case], self._host.sitting, name)
+        prepared = prepare_eval(described, [self.case], self._session.run_session, name)
         item = AnsweredTrial(trial=self._trial, output=self._output or Output())
-        result = self._host.loop.run(run_once(self._host.sitting, seat, item))
+        result = self._session.loop.run(self._session.run_session.run_one(prepared, item))
         for score in result.scores:
-            self._add(score, seat)
+            self._add(score, prepared)
         return result.scores
 
-    def _add(self, score: Score, seat: PreparedPlan | None = None) -> None:
+    def _add(self, score: Score, prepared: PreparedPlan | None = None) -> None:
         __tracebackhide__ = True
         if any(known.name == score.name for known in self._scores):
             raise ConfigError(f"{self.case.id}: there are two scores called {score.name!r}; give one another name.")
         self._scores.append(score)
-        known = {} if seat is None else {scorer.name: scorer.metric for scorer in seat.bound.scorers}
+        known = {} if prepared is None else {scorer.name: scorer.metric for scorer in prepared.bound.scorers}
         self._metrics[score.name] = known.get(score.name, Metric(name=score.name, direction=score.direction))
 
 

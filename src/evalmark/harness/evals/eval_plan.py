@@ -11,7 +11,6 @@ from evalmark.core.settings import Settings
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.run import DatasetInfo
 from evalmark.inputs.datasets.options import BadRow
-from evalmark.runs.execution.execute import check_usable
 from evalmark.runs.execution.session import PreparedPlan, RunSession
 from evalmark.runs.planning.judges import scorer_specs
 from evalmark.runs.planning.plan import DatasetSource, Loader, Plan, embedder_for
@@ -50,7 +49,7 @@ class OutputRequired:
 
 
 def plan_eval(
-    described: "Eval", rows: Sequence[Case | BadRow], sitting: RunSession, called: str = "", load: Loader | None = None
+    described: "Eval", rows: Sequence[Case | BadRow], session: RunSession, called: str = "", load: Loader | None = None
 ) -> Plan:
     """The eval as a plan over these rows; its only scorer may be `called` something.
 
@@ -60,7 +59,7 @@ def plan_eval(
     __tracebackhide__ = True
     here = _here(described)
     try:
-        asked = scorer_specs(described.scorers, described.judge, sitting.models, here)
+        asked = scorer_specs(described.scorers, described.judge, session.models, here)
         target = as_target(described.task, folders=here)
     except ConfigError as fault:
         raise ConfigError(f"{described.place}: {fault}") from None
@@ -74,7 +73,7 @@ def plan_eval(
             f"{described.place}: {', '.join(needing)} {verb} a judge; set EVALMARK_JUDGE=provider/model, or pass judge=."
         )
     kept = tuple(rows)
-    wanted = sitting.settings.embeddings if described.embeddings is None else described.embeddings
+    wanted = session.settings.embeddings if described.embeddings is None else described.embeddings
     return Plan(
         name=described.name,
         sources=(
@@ -82,22 +81,22 @@ def plan_eval(
         ),
         targets=(OutputRequired(target),),
         asked=asked,
-        models=sitting.models,
-        embedder=embedder_for(asked, wanted, sitting.models, here, load or sitting.load_embedder),
+        models=session.models,
+        embedder=embedder_for(asked, wanted, session.models, here, load or session.load_embedder),
         repeat=described.repeat,
         timeout=described.timeout,
     )
 
 
-def check_eval(described: "Eval", sitting: RunSession) -> str:
+def check_eval(described: "Eval", session: RunSession) -> str:
     """What the task of an eval is called; finds what is wrong without reading data, loading a model or opening a file.
 
     Raises:
         ConfigError: something of it cannot be used; the message begins with its place.
     """
-    plan = plan_eval(described, (), sitting, load=_nothing_loaded)
+    plan = plan_eval(described, (), session, load=_nothing_loaded)
     try:
-        check_usable(plan, sitting.settings)
+        session.check(plan)
     except ConfigError as fault:
         raise ConfigError(f"{described.place}: {fault}") from fault
     return as_target(described.task, folders=_here(described)).name
@@ -112,7 +111,7 @@ def _nothing_loaded(name: str, settings: Settings, folders: tuple[Path, ...]) ->
 
 
 def prepare_eval(
-    described: "Eval", rows: Sequence[Case | BadRow], sitting: RunSession, called: str = ""
+    described: "Eval", rows: Sequence[Case | BadRow], session: RunSession, called: str = ""
 ) -> PreparedPlan:
     """The eval, ready to be asked about those of its rows that are cases.
 
@@ -120,8 +119,8 @@ def prepare_eval(
         ConfigError: something of it cannot be used; the message begins with its place.
     """
     __tracebackhide__ = True
-    plan = plan_eval(described, [row for row in rows if isinstance(row, Case)], sitting, called)
+    plan = plan_eval(described, [row for row in rows if isinstance(row, Case)], session, called)
     try:
-        return sitting.seat(plan)
+        return session.prepare(plan)
     except ConfigError as fault:
         raise ConfigError(f"{described.place}: {fault}") from None

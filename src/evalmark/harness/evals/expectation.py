@@ -2,14 +2,14 @@
 
 import asyncio
 import sys
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from os import environ
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from evalmark.core.context.trial_context import current_tools
-from evalmark.core.errors import ConfigError, RunStoppedError
+from evalmark.core.errors import ConfigError
 from evalmark.core.settings import load_settings
 from evalmark.core.sync import run_sync
 from evalmark.core.values.case import Case
@@ -19,13 +19,13 @@ from evalmark.core.values.spending import Spending
 from evalmark.runs.engine.pipeline import AnsweredTrial
 from evalmark.runs.execution.session import PreparedPlan, RunSession
 from evalmark.runs.planning.judges import ScorerLike
-from evalmark.storage.store.store import open_store
+from evalmark.storage.store.store import Store, open_store
 
 from .definition import DEFAULT_TIMEOUT, Eval, Judges, short_path
 from .eval_plan import prepare_eval
 from .failure import EvalFailedError, failure_message
 from .session import EvalSession
-from .session import current_session as current_host
+from .session import current_session as current_session
 from .thresholds import UNSET, Threshold
 
 
@@ -64,14 +64,14 @@ class Expectation:
         """
         __tracebackhide__ = True
         described = _eval_of(expected, task, scorers, options)
-        host = _host()
-        if host is None:
-            return _require_pass(*run_sync(_run_standalone(described, self._case(expected), run_once)))
-        host.begin()
-        seat, trial = _ready(described, self._case(expected), host)
-        part = host.loop.run(_found(host.sitting, seat, trial))
-        host.keep(part)
-        return _require_pass(seat, next(iter(part.results)))
+        current = _current()
+        if current is None:
+            return _require_pass(*run_sync(_run_standalone(described, self._case(expected), RunSession.run_one)))
+        current.begin()
+        prepared, trial = _ready(described, self._case(expected), current)
+        part = current.loop.run(_part(current.run_session, prepared, trial))
+        current.keep(part)
+        return _require_pass(prepared, next(iter(part.results)))
 
     def to_eval_async(
         self, expected: Any, task: Any, *scorers: ScorerLike, **options: Unpack[ExpectOptions]
@@ -83,17 +83,19 @@ class Expectation:
 
     async def _awaited(self, expected: Any, described: Eval) -> Result:
         __tracebackhide__ = True
-        host = _host()
-        if host is None:
-            return _require_pass(*await _run_standalone(described, self._case(expected), _answered))
-        host.begin()
-        seat, trial = _ready(described, self._case(expected), host)
-        before = host.sitting.spending()
-        output = await host.sitting.answer(seat, trial)
-        judging = host.loop.start(_found(host.sitting, seat, AnsweredTrial(trial=trial, output=output), before))
+        current = _current()
+        if current is None:
+            return _require_pass(*await _run_standalone(described, self._case(expected), _run_here))
+        current.begin()
+        prepared, trial = _ready(described, self._case(expected), current)
+        before = current.run_session.spending()
+        output = await current.run_session.call_target(prepared, trial)
+        judging = current.loop.start(
+            _part(current.run_session, prepared, AnsweredTrial(trial=trial, output=output), before)
+        )
         part = await asyncio.wrap_future(judging)
-        host.keep(part)
-        return _require_pass(seat, next(iter(part.results)))
+        current.keep(part)
+        return _require_pass(prepared, next(iter(part.results)))
 
     def _case(self, expected: Any) -> Case:
         return Case(id="expect", input=self.input, expected=expected)
@@ -104,10 +106,10 @@ def expect(input: Any) -> Expectation:  # noqa: A002  what users call it
     return Expectation(input)
 
 
-def _host() -> EvalSession | None:
+def _current() -> EvalSession | None:
     """Who keeps what is found here; None outside of tests, and inside a trial of theirs, which is kept as a whole."""
-    host, tools = current_host(), current_tools()
-    return None if host is None or (tools is not None and tools is not host.tools) else host
+    current, tools = current_session(), current_tools()
+    return None if current is None or (tools is not None and tools is not current.tools) else current
 
 
 def _eval_of(expected: Any, task: Any, scorers: Sequence[ScorerLike], options: ExpectOptions) -> Eval:
@@ -134,72 +136,57 @@ def _eval_of(expected: Any, task: Any, scorers: Sequence[ScorerLike], options: E
     return Eval(name="expect", data=(), task=task, scorers=tuple(scorers), file=file, line=line, **given)
 
 
-def _ready(described: Eval, case: Case, host: EvalSession) -> tuple[PreparedPlan, Trial]:
+def _ready(described: Eval, case: Case, current: EvalSession) -> tuple[PreparedPlan, Trial]:
     """The expectation, ready to be asked, as part of the test that is running."""
     __tracebackhide__ = True
     if described.threshold is UNSET:
-        described = replace(described, threshold=host.threshold)
-    trial = host.trial(replace(case, place=described.place))
-    seat = prepare_eval(replace(described, name=trial.dataset), [trial.case], host.sitting)
-    return seat, replace(trial, target=seat.bound.target.name)
+        described = replace(described, threshold=current.threshold)
+    trial = current.trial(replace(case, place=described.place))
+    prepared = prepare_eval(replace(described, name=trial.dataset), [trial.case], current.run_session)
+    return prepared, replace(trial, target=prepared.bound.target.name)
 
 
-async def _found(
-    sitting: RunSession, seat: PreparedPlan, item: Trial | AnsweredTrial, before: Sequence[Spending] | None = None
+async def _part(
+    session: RunSession, prepared: PreparedPlan, item: Trial | AnsweredTrial, before: Sequence[Spending] | None = None
 ) -> Run:
-    """What is found for a trial, and what that took, as a part of the run; on the loop of the sitting."""
-    before = sitting.spending() if before is None else before
-    result = await run_once(sitting, seat, item)
-    return seat.part([result], sitting.spent_since(before))
+    """What is found for a trial, and what that took, as a part of the run; on the loop of the session."""
+    before = session.spending() if before is None else before
+    result = await session.run_one(prepared, item)
+    return prepared.part([result], session.spent_since(before))
 
 
-async def run_once(sitting: RunSession, seat: PreparedPlan, item: Trial | AnsweredTrial) -> Result:
-    """What is found for one trial.
-
-    Raises:
-        RunStoppedError: a budget is reached, or an endpoint takes no more requests.
-    """
-    found: list[Result] = []
-
-    async def hand(results: Sequence[Result]) -> None:
-        found.extend(results)
-
-    if reason := await sitting.ask(seat, [item], hand, jobs=1):
-        raise RunStoppedError(reason)
-    return found[0]
+async def _run_here(session: RunSession, prepared: PreparedPlan, trial: Trial) -> Result:
+    """Run a trial with the task on the caller's own loop and in its context."""
+    output = await session.call_target(prepared, trial)
+    return await session.run_one(prepared, AnsweredTrial(trial=trial, output=output))
 
 
-async def _answered(sitting: RunSession, seat: PreparedPlan, item: Trial | AnsweredTrial) -> Result:
-    """`asked_once`, with the task on this very loop and in this very context."""
-    if isinstance(item, Trial):
-        item = AnsweredTrial(trial=item, output=await sitting.answer(seat, item))
-    return await run_once(sitting, seat, item)
+async def _run_standalone(
+    described: Eval, case: Case, run: Callable[[RunSession, PreparedPlan, Trial], Awaitable[Result]]
+) -> tuple[PreparedPlan, Result]:
+    """Run an expectation outside of a test: its result is not stored, but its model calls are, so that none is paid twice."""
+    opened: list[Store] = []
 
-
-async def _run_standalone(described: Eval, case: Case, ask: Callable[..., Any]) -> tuple[PreparedPlan, Result]:
-    """The expectation by itself, kept nowhere; only the calls of models are, so that none is paid for twice."""
-    opened: list[Any] = []
-
-    def ledger() -> Any:
+    def store() -> Store:
         if not opened:
             opened.append(open_store(settings.store))
         return opened[0]
 
-    host = current_host()
-    settings = load_settings(environ, Path.cwd()) if host is None else host.sitting.settings
-    sitting = RunSession(settings, ledger, lambda: ledger().call_log())
+    current = current_session()
+    settings = load_settings(environ, Path.cwd()) if current is None else current.run_session.settings
+    session = RunSession(settings, store)
     try:
-        seat = prepare_eval(described, [case], sitting)
-        trial = Trial(case=case, dataset=described.name, target=seat.bound.target.name)
-        return seat, await ask(sitting, seat, trial)
+        prepared = prepare_eval(described, [case], session)
+        trial = Trial(case=case, dataset=described.name, target=prepared.bound.target.name)
+        return prepared, await run(session, prepared, trial)
     finally:
-        await sitting.close()
-        for store in opened:
-            store.close()
+        await session.close()
+        for one in opened:
+            one.close()
 
 
-def _require_pass(seat: PreparedPlan, result: Result) -> Result:
+def _require_pass(prepared: PreparedPlan, result: Result) -> Result:
     __tracebackhide__ = True
-    if (why := failure_message(result, [scorer.metric for scorer in seat.bound.scorers])) is not None:
+    if (why := failure_message(result, [scorer.metric for scorer in prepared.bound.scorers])) is not None:
         raise EvalFailedError(why, result)
     return result

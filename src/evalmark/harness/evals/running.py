@@ -10,7 +10,8 @@ from evalmark.core.settings import load_settings
 from evalmark.core.sync import run_sync
 from evalmark.core.values.run import Gate, Run
 from evalmark.core.values.score import Result
-from evalmark.runs.execution.execute import RunOptions, execute
+from evalmark.runs.execution.execute import execute
+from evalmark.runs.execution.options import RunOptions
 from evalmark.runs.execution.run_store import MemoryRunStore, with_results
 from evalmark.runs.execution.session import RunSession
 from evalmark.storage.store.store import open_store
@@ -39,9 +40,9 @@ def run_eval(described: "Eval", store: str | PathLike[str] | Literal["settings"]
         nullcontext(MemoryRunStore()) if store is None else open_store(settings.store if store == "settings" else store)
     )
     with opened as ledger:
-        sitting = RunSession(settings, lambda: ledger, ledger.call_log)
-        plan = replace(plan_eval(described, rows, sitting), gate=gate)
-        conduct = RunOptions(ledger=ledger, settings=settings, watch=found.extend)
+        session = RunSession(settings, lambda: ledger)
+        plan = replace(plan_eval(described, rows, session), gate=gate)
+        conduct = RunOptions(store=ledger, settings=settings, on_results=found.extend)
         run = run_sync(execute(plan, conduct))
     run = replace(run, notes=(*run.notes, SKIPPED)) if described.skip_if else run
     return with_results(run, found)

@@ -19,7 +19,7 @@ class EvalSession(Protocol):
     """What runs tests and keeps what they find; one for all tests of a process."""
 
     @property
-    def sitting(self) -> "RunSession":
+    def run_session(self) -> "RunSession":
         """Asks targets and scorers."""
         ...
 

@@ -29,19 +29,19 @@ CLOSED = pytest.StashKey[bool]()
 class Hooks:
     """Hears of every test, once there is an eval."""
 
-    def __init__(self, desk: "PluginState") -> None:
-        self._desk = desk
+    def __init__(self, state: "PluginState") -> None:
+        self._state = state
 
     def pytest_unconfigure(self) -> None:
         """The end of everything."""
-        self._desk.close()
+        self._state.close()
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: Any) -> None:
         """In a worker of xdist: say what the process that leads cannot know."""
-        output = getattr(self._desk.config, "workeroutput", None)
+        output = getattr(self._state.config, "workeroutput", None)
         if output is not None:
-            output["evalmark_notes"] = list(self._desk.notes())
+            output["evalmark_notes"] = list(self._state.notes())
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> None:
@@ -57,9 +57,9 @@ class Hooks:
             return (yield)
         tested = item.obj
         if inspect.iscoroutinefunction(tested):
-            item.obj = _counted(tested, case.uses)
+            item.obj = _counted(tested, case.context)
         try:
-            with trial_context(case.uses):
+            with trial_context(case.context):
                 return (yield)
         finally:
             item.obj = tested
@@ -99,7 +99,7 @@ class Hooks:
                 raise
             self._close(item, case, fault)
             raise
-        self._desk.keeper.take(part)
+        self._state.keeper.take(part)
         for result in part.results:
             record_scores(item, result)
             if why is not None and error is None:
@@ -117,8 +117,8 @@ class Hooks:
             _in_short(report, str(call.excinfo.value))
         if call.when == "call" and VERDICT in item.stash:
             report.evalmark_verdict = item.stash[VERDICT]
-        if isinstance(self._desk.keeper, WorkerResults):
-            self._desk.keeper.send(report, self._begun(item) if call.when == "setup" else None)
+        if isinstance(self._state.keeper, WorkerResults):
+            self._state.keeper.send(report, self._begun(item) if call.when == "setup" else None)
         return report
 
     def _begun(self, item: pytest.Item) -> Run | None:
@@ -137,13 +137,13 @@ def _in_short(report: Any, said: str) -> None:
 
 
 def _counted(
-    tested: Callable[..., Coroutine[Any, Any, Any]], uses: TrialContext
+    tested: Callable[..., Coroutine[Any, Any, Any]], context: TrialContext
 ) -> Callable[..., Coroutine[Any, Any, Any]]:
     """An async test that says itself whose calls are made: plugins run it in tasks that were begun before it."""
 
     @functools.wraps(tested)
     async def test(*args: Any, **kwargs: Any) -> Any:
-        with trial_context(uses):
+        with trial_context(context):
             return await tested(*args, **kwargs)
 
     return test

@@ -34,25 +34,25 @@ class EvalGroup:
     """What its tests are called."""
     target: str
     """What its task is called."""
-    desk: "PluginState"
+    state: "PluginState"
     rows: Sequence[Case | BadRow]
-    seated: PreparedPlan | EvalmarkError | None = None
+    prepared: PreparedPlan | EvalmarkError | None = None
 
-    def seat(self) -> PreparedPlan:
+    def prepare(self) -> PreparedPlan:
         """The eval, ready to be asked; made once, when the first test needs it.
 
         Raises:
             EvalmarkError: something of it cannot be used, a model that cannot be loaded say.
         """
-        if self.seated is None:
+        if self.prepared is None:
             try:
-                seat = prepare_eval(self.described, self.rows, self.desk.sitting)
-                self.seated = replace(seat, info=replace(seat.info, plan=seat.plan.fingerprint))
+                prepared = prepare_eval(self.described, self.rows, self.state.run_session)
+                self.prepared = replace(prepared, info=replace(prepared.info, plan=prepared.plan.fingerprint))
             except EvalmarkError as fault:
-                self.seated = fault
-        if isinstance(self.seated, EvalmarkError):
-            raise self.seated
-        return self.seated
+                self.prepared = fault
+        if isinstance(self.prepared, EvalmarkError):
+            raise self.prepared
+        return self.prepared
 
 
 class EvalItem(pytest.Function):
@@ -74,7 +74,7 @@ class EvalItem(pytest.Function):
 
     def runtest(self) -> None:
         """Answer and judge the case, unless that has happened while earlier tests were reported."""
-        self.result = self.group.desk.runner.run(self)
+        self.result = self.group.state.runner.run(self)
 
     def bad_result(self) -> Result:
         """The result of a row that is no case."""

@@ -23,13 +23,13 @@ class Prefetch:
 
     def __init__(
         self,
-        sitting: RunSession,
+        session: RunSession,
         keeper: "RunKeeper | WorkerResults",
-        seat: PreparedPlan,
+        prepared: PreparedPlan,
         trials: Sequence[Trial],
         loop: BackgroundLoop,
     ) -> None:
-        self._sitting, self._keeper, self._seat = sitting, keeper, seat
+        self._run_session, self._keeper, self._prepared = session, keeper, prepared
         self._results: dict[Key, Future[Result]] = {(t.position, t.repeat): Future() for t in trials}
         self._running = loop.start(self._run(trials))
 
@@ -54,17 +54,17 @@ class Prefetch:
             self._running.exception(seconds)
 
     async def _run(self, trials: Sequence[Trial]) -> None:
-        before = self._sitting.spending()
+        before = self._run_session.spending()
         try:
-            reason = await self._sitting.ask(self._seat, trials, self._hand)
+            reason = await self._run_session.run(self._prepared, trials, self)
         except BaseException as fault:
             self._settle(fault)
             raise
-        self._keeper.spent(self._seat.dataset, self._sitting.spent_since(before))
+        self._keeper.spent(self._prepared.dataset, self._run_session.spent_since(before))
         self._settle(RunStoppedError(reason or CUT_SHORT))
 
-    async def _hand(self, results: Sequence[Result]) -> None:
-        """Durable first; only then does a test hear of it."""
+    async def write(self, results: Sequence[Result]) -> None:
+        """Store results, and only then pass them to the tests that wait for them."""
         await self._keeper.write(results)
         for result in results:
             self._results[result.trial.position, result.trial.repeat].set_result(result)

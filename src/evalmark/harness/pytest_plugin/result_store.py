@@ -60,7 +60,7 @@ class RunKeeper:
         return open_store(self._place.store, notes=self._say)
 
     @cached_property
-    def book(self) -> RunWriter:
+    def writer(self) -> RunWriter:
         """The run; begun, or taken up again, at the first use."""
         _ = self.baseline  # found now, when `last` still is the one before this
         return start_run(self._store, NAME, self._place.gate, self._place.resume)
@@ -83,7 +83,7 @@ class RunKeeper:
     @property
     def is_used(self) -> bool:
         """Whether there is anything to keep."""
-        return "book" in self.__dict__
+        return "writer" in self.__dict__
 
     @property
     def is_broken(self) -> bool:
@@ -96,7 +96,7 @@ class RunKeeper:
 
     def call_log(self, store: str) -> CallLog:
         """For the calls of models, which are then those of the run."""
-        return self._store.call_log(self.book.run.id)
+        return self._store.call_log(self.writer.run.id)
 
     def ready(self) -> None:
         """Begin the run, if that is still to do: nothing is asked whose result could not be kept.
@@ -105,7 +105,7 @@ class RunKeeper:
             StoreError: the store cannot be used, or could not before.
         """
         with self._once():
-            _ = self.book
+            _ = self.writer
 
     def meet(self, part: Run) -> None:
         """Hear of a dataset and its metrics, before their first result.
@@ -114,12 +114,12 @@ class RunKeeper:
             StoreError: the store cannot be written, or could not before.
         """
         with self._once():
-            self.book.meet(part)
+            self.writer.meet(part)
 
     async def write(self, results: Sequence[Result]) -> None:
         """Keep results; when this returns they are durable."""
         with self._once():
-            await self.book.write(results)
+            await self.writer.write(results)
 
     def take(self, part: Run) -> None:
         """Keep a part of the run; when this returns it is durable."""
@@ -134,8 +134,8 @@ class RunKeeper:
     def finish(self, status: RunStatus, notes: Sequence[str]) -> Run:
         """Close the run, with all that its calls came to, and give it."""
         spending = tuple(spent for several in self.costs.values() for spent in several)
-        self.book.meet(Run(id="", name="", created="", spending=spending))
-        return self.book.finish(status, notes)
+        self.writer.meet(Run(id="", name="", created="", spending=spending))
+        return self.writer.finish(status, notes)
 
     @contextmanager
     def _once(self) -> Iterator[None]:

@@ -9,7 +9,6 @@ import pytest
 from evalmark.core.errors import RunStoppedError
 from evalmark.core.values.run import DatasetInfo, Metric, Run
 from evalmark.core.values.score import Result, Trial
-from evalmark.harness.evals.expectation import run_once
 from evalmark.harness.evals.failure import EvalFailedError, failure_message
 from evalmark.runs.execution.session import PreparedPlan
 
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
 class Runner:
     """Finds what a case of an eval is worth."""
 
-    def __init__(self, desk: "PluginState") -> None:
-        self._desk = desk
+    def __init__(self, state: "PluginState") -> None:
+        self._state = state
         self._aheads: dict[int, Prefetch | None] = {}
 
     def run(self, item: EvalItem) -> Result:
@@ -38,23 +37,23 @@ class Runner:
         """
         if item.bad is not None:
             part = bad_part(item)
-            self._desk.keeper.take(part)
+            self._state.keeper.take(part)
             return _checked(item, item.bad_result(), part.metrics)
-        seat = item.group.seat()
+        prepared = item.group.prepare()
         trial = item.trial
         result = self._answered_ahead(item, trial)
         if result is None:
             self.settle()
-            self._desk.keeper.ready()
-            before = self._desk.sitting.spending()
-            result = self._earlier(seat, trial) or self._desk.loop.run(self._alone(seat, trial))
-            part = seat.part([result], self._desk.sitting.spent_since(before))
-            self._desk.keeper.take(part)
-        return _checked(item, result, seat.metrics)
+            self._state.keeper.ready()
+            before = self._state.run_session.spending()
+            result = self._earlier(prepared, trial) or self._state.loop.run(self._alone(prepared, trial))
+            part = prepared.part([result], self._state.run_session.spent_since(before))
+            self._state.keeper.take(part)
+        return _checked(item, result, prepared.metrics)
 
-    async def _alone(self, seat: PreparedPlan, trial: Trial) -> Result:
+    async def _alone(self, prepared: PreparedPlan, trial: Trial) -> Result:
         try:
-            return await run_once(self._desk.sitting, seat, trial)
+            return await self._state.run_session.run_one(prepared, trial)
         except RunStoppedError as why:
             raise RunStoppedError(f"Not answered: {why}") from None
 
@@ -68,35 +67,37 @@ class Runner:
 
     def _may_hurry(self, item: EvalItem) -> bool:
         """Not where a fixture is set up around each test, where a failure ends the run, or where others take some tests."""
-        option = self._desk.config.getoption
+        option = self._state.config.getoption
         ends_early = option("maxfail") or option("stepwise", False)
-        return not (item.stands_alone or self._desk.worker is not None or ends_early)
+        return not (item.stands_alone or self._state.worker is not None or ends_early)
 
     def _ahead(self, item: EvalItem) -> Prefetch | None:
         self.settle()
         group = item.group
-        seat = group.seat()
+        prepared = group.prepare()
         others = [other for other in item.session.items if isinstance(other, EvalItem) and other.group is group]
         trials = [other.trial for other in others if other.bad is None and _will_run(other)]
-        wanted = [trial for trial in trials if trial_key(trial) not in self._recorded(seat)]
-        self._desk.keeper.meet(seat.part())
+        wanted = [trial for trial in trials if trial_key(trial) not in self._recorded(prepared)]
+        self._state.keeper.meet(prepared.part())
         return (
-            Prefetch(self._desk.sitting, self._desk.keeper, seat, wanted, self._desk.loop) if len(wanted) > 1 else None
+            Prefetch(self._state.run_session, self._state.keeper, prepared, wanted, self._state.loop)
+            if len(wanted) > 1
+            else None
         )
 
-    def _earlier(self, seat: PreparedPlan, trial: Trial) -> Result | None:
-        return self._recorded(seat).get(trial_key(trial))
+    def _earlier(self, prepared: PreparedPlan, trial: Trial) -> Result | None:
+        return self._recorded(prepared).get(trial_key(trial))
 
-    def _recorded(self, seat: PreparedPlan) -> dict[Key, Result]:
+    def _recorded(self, prepared: PreparedPlan) -> dict[Key, Result]:
         """What an interrupted run knows of an eval that has not changed since."""
-        resumed = self._desk.config.getoption("evalmark_resume")
+        resumed = self._state.config.getoption("evalmark_resume")
         if resumed is None:
             return {}
-        return self._kept.get(seat.info.plan, {})
+        return self._kept.get(prepared.info.plan, {})
 
     @cached_property
     def _kept(self) -> dict[str, dict[Key, Result]]:
-        return earlier_results(self._desk.settings.store, self._desk.config.getoption("evalmark_resume"))
+        return earlier_results(self._state.settings.store, self._state.config.getoption("evalmark_resume"))
 
     @property
     def is_busy(self) -> bool:

@@ -120,9 +120,9 @@ class PluginState:
         return BackgroundLoop()
 
     @cached_property
-    def sitting(self) -> RunSession:
+    def run_session(self) -> RunSession:
         """Asks targets and scorers."""
-        return RunSession(self.settings, self._ledger, self._journal, lambda: self.loop.events)
+        return RunSession(self.settings, self._ledger, self._journal, loop=lambda: self.loop.events)
 
     def _ledger(self) -> Any:
         return self.keeper.ledger(self.settings.store)
@@ -137,12 +137,12 @@ class PluginState:
             self.runner.stop(GRACE)
 
     async def _stopped(self) -> None:
-        self.sitting.stop.set()
+        self.run_session.stop.set()
 
     def close(self) -> None:
         """Let go of connections, of the store and of the loop."""
-        if "sitting" in self.__dict__ and "loop" in self.__dict__:
-            self.loop.run(self.sitting.close())
+        if "run_session" in self.__dict__ and "loop" in self.__dict__:
+            self.loop.run(self.run_session.close())
         if "keeper" in self.__dict__:
             self.keeper.close()
         if "loop" in self.__dict__:
@@ -150,7 +150,7 @@ class PluginState:
 
     def notes(self) -> tuple[str, ...]:
         """What a reader of the run should know of its models."""
-        return self.sitting.notes() if "sitting" in self.__dict__ else ()
+        return self.run_session.notes() if "run_session" in self.__dict__ else ()
 
     # Collecting.
 
@@ -171,11 +171,11 @@ class PluginState:
             yield skipped_item(collector, described, "skip_if is true")
             return
         named = replace(described, name=self._dataset(described))
-        target = check_eval(named, self.sitting)
+        target = check_eval(named, self.run_session)
         if isinstance(self.keeper, RunKeeper):
             _ = self.keeper.baseline  # a run that is not there is said before anything is asked
         rows = read_rows(described.data, described.place)
-        group = EvalGroup(described=named, title=node_name(described.name), target=target, desk=self, rows=rows)
+        group = EvalGroup(described=named, title=node_name(described.name), target=target, state=self, rows=rows)
         yield from items_of(collector, group)
 
     def _dataset(self, described: Eval) -> str:
@@ -223,7 +223,7 @@ class PluginState:
         """Those of the running test's case."""
         item = self._running()
         case = None if item is None else item.stash.get(CASE, None)
-        return None if case is None else case.uses.tools
+        return None if case is None else case.context.tools
 
     def begin(self) -> None:
         """Skip the running test when evals are not to run."""

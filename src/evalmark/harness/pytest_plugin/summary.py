@@ -30,8 +30,8 @@ WORDS = {"unscored": ("unscored", "u", "UNSCORED"), "error": ("eval errors", "e"
 class SessionSummary:
     """Hears of every report, and says at the end what the evals came to; in the process that leads."""
 
-    def __init__(self, desk: "PluginState") -> None:
-        self._desk = desk
+    def __init__(self, state: "PluginState") -> None:
+        self._state = state
         self._others_failed = 0
         """Tests that failed and are no evals, or failed beside their scores."""
         self._begun: dict[str, Run] = {}
@@ -70,7 +70,7 @@ class SessionSummary:
     def _keep(self, part: Run) -> None:
         """Keep what came from another process; pytest goes on where that cannot be, and the whole run fails."""
         try:
-            self._desk.keeper.take(part)
+            self._state.keeper.take(part)
         except EvalmarkError as fault:
             self._fault = str(fault)
 
@@ -97,8 +97,8 @@ class SessionSummary:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Close the run; with a gate, its verdict decides what the evals do to the exit code."""
-        desk = self._desk
-        if not desk.on:
+        state = self._state
+        if not state.on:
             return
         try:
             self._run = self._closed(session)
@@ -108,24 +108,24 @@ class SessionSummary:
             session.exitstatus = exitstatus or pytest.ExitCode.TESTS_FAILED
             return
         ended_by_tests = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
-        if desk.gate is not None and ended_by_tests and not session.config.option.collectonly:
-            holds = self._verdict(desk.gate).outcome == "pass" and not self._others_failed
+        if state.gate is not None and ended_by_tests and not session.config.option.collectonly:
+            holds = self._verdict(state.gate).outcome == "pass" and not self._others_failed
             session.exitstatus = pytest.ExitCode.OK if holds else pytest.ExitCode.TESTS_FAILED
 
     def _closed(self, session: pytest.Session) -> Run | None:
-        desk = self._desk
+        state = self._state
         with suppress(KeyboardInterrupt):
-            if self._interrupted and desk.runner.is_busy:
+            if self._interrupted and state.runner.is_busy:
                 print_line(
-                    desk.config, "waiting for cases under way, 10 s at the most; press Ctrl-C again to leave them out"
+                    state.config, "waiting for cases under way, 10 s at the most; press Ctrl-C again to leave them out"
                 )
-            desk.stop()
-        keeper = desk.keeper
+            state.stop()
+        keeper = state.keeper
         if not isinstance(keeper, RunKeeper) or not keeper.is_used:
             return None
         stopped = self._interrupted or keeper.is_broken or bool(session.shouldstop or session.shouldfail)
         status: RunStatus = "interrupted" if stopped else "complete"
-        return keeper.finish(status, [*desk.notes(), *self._notes])
+        return keeper.finish(status, [*state.notes(), *self._notes])
 
     def _verdict(self, gate: Gate) -> GateVerdict:
         run = self._run or Run(id="", name="pytest", created="")
@@ -133,15 +133,15 @@ class SessionSummary:
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """The table of evals, and what became of those that could not be judged."""
-        desk = self._desk
-        if desk.config.option.tbstyle != "no":
+        state = self._state
+        if state.config.option.tbstyle != "no":
             for _, nodeid, told in self._details:
                 terminalreporter.section(f"not judged: {clean(nodeid)}", sep="_", yellow=True, bold=True)
                 terminalreporter.write_line(clean(str(told)))
         if self._fault:
             terminalreporter.section("evals", red=True)
             terminalreporter.write_line(clean(self._fault))
-        is_gated = desk.on and desk.gate is not None and not desk.config.option.collectonly
+        is_gated = state.on and state.gate is not None and not state.config.option.collectonly
         if self._run is not None or is_gated:
             self._tell(terminalreporter)
         if "E" in terminalreporter.reportchars:
@@ -156,8 +156,8 @@ class SessionSummary:
             reporter.write_line(one_line(line, max(40, reporter._tw.fullwidth - 1)), yellow=True)
 
     def _tell(self, reporter: Any) -> None:
-        desk = self._desk
-        named = desk.config.getoption("evalmark_store")
+        state = self._state
+        named = state.config.getoption("evalmark_store")
         store = f" --store {display_location(named)}" if named else ""
         look = TerminalStyle(
             width=max(60, min(reporter._tw.fullwidth, 140)),
@@ -167,9 +167,9 @@ class SessionSummary:
         )
         reporter.section("evals")
         run = self._run or Run(id="", name="pytest", created="")
-        costs = desk.keeper.costs if isinstance(desk.keeper, RunKeeper) else {}
-        baseline = desk.keeper.baseline if isinstance(desk.keeper, RunKeeper) else None
-        verdict = None if desk.gate is None else self._verdict(desk.gate)
+        costs = state.keeper.costs if isinstance(state.keeper, RunKeeper) else {}
+        baseline = state.keeper.baseline if isinstance(state.keeper, RunKeeper) else None
+        verdict = None if state.gate is None else self._verdict(state.gate)
         reporter.write(without_commands(eval_screen(run, costs, look, verdict=verdict, baseline=baseline)))
         if run.id:
             reporter.write_line(f"Look again with: evalmark show {run.id}{store}")

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 class CaseUnderTest:
     """One test case while the test is about it; the next one comes when this has a result."""
 
-    def __init__(self, session: "UnitTestSession", desk: UnitTestRun, item: SelectedCase, position: int) -> None:
-        self._session, self._desk, self._item, self._position = session, desk, item, position
+    def __init__(self, session: "UnitTestSession", test_run: UnitTestRun, item: SelectedCase, position: int) -> None:
+        self._session, self._test_run, self._item, self._position = session, test_run, item, position
 
     @property
     def test_case(self) -> TestCase:
@@ -58,15 +58,15 @@ class CaseUnderTest:
         __tracebackhide__ = True
         self._session.claim(self)
         target = target_name(function)
-        uses = self._uses(target)
-        clock = uses.clock()
+        context = self._context(target)
+        clock = context.clock()
         try:
             call = bound_call(function, copy_value(self.inputs))
-            with trial_context(uses), clock:
+            with trial_context(context), clock:
                 returned = wait_for(call())
-            output = self._output(function, returned, uses)
+            output = self._output(function, returned, context)
         except Exception as error:
-            found = self._broken(error, target, uses)
+            found = self._broken(error, target, context)
             if not continue_on_error:
                 raise
             return found
@@ -77,16 +77,16 @@ class CaseUnderTest:
         __tracebackhide__ = True
         self._session.claim(self)
         target, threads = target_name(function), self._session.threads
-        uses = self._uses(target)
-        clock = uses.clock()
+        context = self._context(target)
+        clock = context.clock()
         try:
             call = bound_call(function, copy_value(self.inputs), is_async=True)
-            with trial_context(uses):
+            with trial_context(context):
                 is_async = inspect.iscoroutinefunction(function) or hasattr(type(function), "ainvoke")
                 returned = await run_and_time(call, clock, None if is_async else threads)
-            output = self._output(function, returned, uses)
+            output = self._output(function, returned, context)
         except Exception as error:
-            found = self._broken(error, target, uses)
+            found = self._broken(error, target, context)
             if not continue_on_error:
                 raise
             return found
@@ -114,7 +114,7 @@ class CaseUnderTest:
         """Give the case up as failed, and say why."""
         __tracebackhide__ = True
         self._session.claim(self)
-        return self._fail(str(error_description), self._desk.target)
+        return self._fail(str(error_description), self._test_run.target)
 
     def skip(self) -> None:
         """Leave the case out: it is not counted, and the next one may come."""
@@ -126,17 +126,17 @@ class CaseUnderTest:
 
     def give_up(self, why: str) -> None:
         """Fail the case, whoever holds it: the test is over."""
-        self._fail(why, self._desk.target)
+        self._fail(why, self._test_run.target)
 
-    def _uses(self, target: str) -> TrialContext:
-        return self._desk.sitting.uses(self._desk.trial(self._item, self._position, target))
+    def _context(self, target: str) -> TrialContext:
+        return self._test_run.run_session.context(self._test_run.trial(self._item, self._position, target))
 
-    def _output(self, function: Any, returned: Any, uses: TrialContext) -> Output:
-        output = output_of(function, returned, uses.active_seconds(), is_template=self._session.is_template)
-        return with_tool_calls(output, uses.tools)
+    def _output(self, function: Any, returned: Any, context: TrialContext) -> Output:
+        output = output_of(function, returned, context.active_seconds(), is_template=self._session.is_template)
+        return with_tool_calls(output, context.tools)
 
-    def _broken(self, error: Exception, target: str, uses: TrialContext) -> PendingResult:
-        found = self._fail(describe_error(error), target, uses.active_seconds(), error_details(error))
+    def _broken(self, error: Exception, target: str, context: TrialContext) -> PendingResult:
+        found = self._fail(describe_error(error), target, context.active_seconds(), error_details(error))
         add_hint(error)
         return found
 
@@ -144,31 +144,33 @@ class CaseUnderTest:
         self, why: str, target: str, seconds: float | None = None, details: Mapping[str, Any] | None = None
     ) -> PendingResult:
         output = Output(error=why or "no reason was given", seconds=seconds, metadata=details or {})
-        found = failed_result(self.test_case, self._desk.strategy.evaluation_method, output)
-        return self._keep(self._desk.said(found, self._desk.trial(self._item, self._position, target), output, None))
+        found = failed_result(self.test_case, self._test_run.strategy.evaluation_method, output)
+        return self._keep(
+            self._test_run.said(found, self._test_run.trial(self._item, self._position, target), output, None)
+        )
 
     def _judge(self, output: Output, target: str, *, go_on: bool = False) -> PendingResult:
         __tracebackhide__ = True
-        desk, trial = self._desk, self._desk.trial(self._item, self._position, target)
+        test_run, trial = self._test_run, self._test_run.trial(self._item, self._position, target)
         if output.error is not None:
             return self._fail(output.error, target, output.seconds, output.metadata)
-        if desk.rule is not None:
-            return self._keep(desk.judging(self._item, trial, output))
-        name = desk.strategy.evaluation_method
+        if test_run.rule is not None:
+            return self._keep(test_run.judging(self._item, trial, output))
+        name = test_run.strategy.evaluation_method
         try:
-            said: Any = wait_for(desk.strategy.evaluate(output.value, self.test_case))
+            said: Any = wait_for(test_run.strategy.evaluate(output.value, self.test_case))
             score = score_of(said, name, self.test_case)
         except Exception as error:
             why = describe_error(error)
             found = replace(failed_result(self.test_case, name, output), error_description=why)
             broken = Score(name=name, status="error", reason=why, detail=error_details(error))
-            judging = self._keep(desk.said(found, trial, output, broken))
+            judging = self._keep(test_run.said(found, trial, output, broken))
             if not go_on:
                 raise
             return judging
         given = said.generated_result if said.generated_result is not None else output.value
         said = replace(said, evaluation_method=said.evaluation_method or name, generated_result=given)
-        return self._keep(desk.said(validated_result(said, score), trial, output, score))
+        return self._keep(test_run.said(validated_result(said, score), trial, output, score))
 
     def _keep(self, future: "Future[JudgedCase]") -> PendingResult:
         self._session.answered(self)

@@ -69,9 +69,9 @@ class UnitTestRun:
         self._selected, self.strategy = selected, strategy
         self.loop = BackgroundLoop()
         try:
-            self.sitting = RunSession(settings, lambda: ledger, ledger.call_log, lambda: self.loop.events)
+            self.run_session = RunSession(settings, lambda: ledger, loop=lambda: self.loop.events)
             self.rule = self._rule(ledger)
-            self._book: RunWriter = start_run(ledger, name)
+            self._run_writer: RunWriter = start_run(ledger, name)
         except BaseException:
             self.loop.close()
             raise
@@ -112,7 +112,7 @@ class UnitTestRun:
         if target not in self._met:
             embedder = "" if self.rule is None else self.rule.embedder.fingerprint
             header = Run(id="", name="", created="", target=target, metrics=(self._metric,), embedder=embedder)
-            self._book.meet(replace(header, datasets=(self._selected.info,)))
+            self._run_writer.meet(replace(header, datasets=(self._selected.info,)))
             self._met[target] = None
 
     def settled(self) -> list[JudgedCase]:
@@ -130,16 +130,16 @@ class UnitTestRun:
         if self._fault is not None:
             raise self._fault
         self.meet(self.target)
-        spending = self.sitting.spending()
+        spending = self.run_session.spending()
         if spending:
-            self._book.meet(Run(id="", name="", created="", spending=spending))
+            self._run_writer.meet(Run(id="", name="", created="", spending=spending))
         said = () if self.rule is None else self.rule.embedder.notes()
-        return self._book.finish(status, (*self._selected.notes, *notes, *said, *self.sitting.notes()))
+        return self._run_writer.finish(status, (*self._selected.notes, *notes, *said, *self.run_session.notes()))
 
     def close(self) -> None:
         """Let go of the models and of the loop; what is under way is left."""
         with suppress(EvalmarkError):
-            self.loop.run(self.sitting.close())
+            self.loop.run(self.run_session.close())
         self.loop.close()
 
     # Inside.
@@ -148,7 +148,7 @@ class UnitTestRun:
         strategy = self.strategy
         if not isinstance(strategy, CosineScoreEvaluationStrategy) or not strategy.is_plain:
             return None
-        embedder = CachedEmbedder(embedder_of(strategy.embed_function, self.sitting.models), ledger)
+        embedder = CachedEmbedder(embedder_of(strategy.embed_function, self.run_session.models), ledger)
         return CosineJudge(strategy, strategy.scorer(embedder), embedder)
 
     def _described(self) -> Metric:
@@ -187,7 +187,7 @@ class UnitTestRun:
         try:
             while self._queue:
                 batch, self._queue = self._queue, []
-                await self._book.write(batch)
+                await self._run_writer.write(batch)
         except EvalmarkError as fault:
             self._fault = fault
         finally:

@@ -20,14 +20,14 @@ from .selection import Selection
 class UnitTestSession:
     """What `with UnitTest(…) as test` gives; made by it."""
 
-    def __init__(self, name: str, selected: Selection, desk: UnitTestRun) -> None:
+    def __init__(self, name: str, selected: Selection, test_run: UnitTestRun) -> None:
         self.test_name = name
         """What the test is called."""
         self.is_template = selected.is_template
         """Whether the outputs are those of a prompt, and so texts."""
         self.threads = DaemonThreads()
         """Where plain functions run that are tested on a loop."""
-        self._items, self._desk = selected.items, desk
+        self._items, self._test_run = selected.items, test_run
         self._next = self._skipped = 0
         self._pending: CaseUnderTest | None = None
         self._is_claimed = False
@@ -66,9 +66,9 @@ class UnitTestSession:
     @property
     def results(self) -> list[TestCaseResult]:
         """What was found so far, in the order of the cases; waits until all of it is judged."""
-        return [found for found, _ in self._desk.settled()]
+        return [found for found, _ in self._test_run.settled()]
 
-    # For the cases and the door.
+    # For the cases and the unit_test.
 
     def next_case(self) -> CaseUnderTest | None:
         """The next case, which the test is about from now on; None after the last one."""
@@ -82,7 +82,7 @@ class UnitTestSession:
                 return None
             item, position = self._items[self._next], self._next
             self._next += 1
-            self._pending = CaseUnderTest(self, self._desk, item, position)
+            self._pending = CaseUnderTest(self, self._test_run, item, position)
             return self._pending
 
     def claim(self, case: CaseUnderTest) -> None:

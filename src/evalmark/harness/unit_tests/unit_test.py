@@ -177,14 +177,16 @@ class UnitTest:
             MemoryRunStore() if self._store is None else open_store(_path(self._store, settings))
         )
         try:
-            desk = UnitTestRun(self.test_name, self.evaluation, selected, ledger, settings)
+            test_run = UnitTestRun(self.test_name, self.evaluation, selected, ledger, settings)
         except BaseException:
             _close(ledger)
             raise
-        session = UnitTestSession(self.test_name, selected, desk)
+        session = UnitTestSession(self.test_name, selected, test_run)
         kept_in = "" if self._store is None else display_location(_path(self._store, settings))
         flag = "" if kept_in in ("", display_location(settings.store)) else f" --store {shlex.quote(kept_in)}"
-        return _OpenTest(name=self.test_name, desk=desk, session=session, ledger=ledger, store=kept_in, flag=flag)
+        return _OpenTest(
+            name=self.test_name, test_run=test_run, session=session, ledger=ledger, store=kept_in, flag=flag
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,7 +194,7 @@ class _OpenTest:
     """A test that is under way."""
 
     name: str
-    desk: UnitTestRun
+    test_run: UnitTestRun
     session: UnitTestSession
     ledger: RunStore
     store: str
@@ -205,15 +207,15 @@ class _OpenTest:
         why = "it was given no result: the test ended before" if error is None else describe_error(error)
         self.session.give_up(why)
         is_whole = error is None and not self.session.is_cut_short
-        run = self.desk.finish("complete" if is_whole else "interrupted", self.session.notes())
+        run = self.test_run.finish("complete" if is_whole else "interrupted", self.session.notes())
         seconds = time.perf_counter() - self.started
         return UnitTestSummary(
-            name=self.name, run=run, found=self.desk.settled(), seconds=seconds, store=self.store, flag=self.flag
+            name=self.name, run=run, found=self.test_run.settled(), seconds=seconds, store=self.store, flag=self.flag
         )
 
     def close(self) -> None:
         """Let go of the loop and of the store."""
-        self.desk.close()
+        self.test_run.close()
         _close(self.ledger)
 
 

@@ -16,7 +16,7 @@ from evalmark.core.errors import EvalmarkError, ModelError
 from evalmark.core.protocols import Embedder
 from evalmark.models.embeddings.cached_embedder import CachedEmbedder
 from evalmark.runs.engine.pipeline import Work
-from evalmark.runs.planning.chat_models import ModelProvider
+from evalmark.runs.execution.session import RunSession
 from evalmark.runs.planning.check import raise_faults
 from evalmark.runs.planning.models import ModelGateway, Models
 
@@ -28,6 +28,7 @@ from .worker import Worker
 
 if TYPE_CHECKING:
     from evalmark.core.protocols import Vectors
+    from evalmark.runs.execution.run_store import RunStore
 
     from .payload import Payload
 
@@ -107,21 +108,19 @@ def _call_soon(loop: asyncio.AbstractEventLoop, call: Callable[[], object]) -> N
 
 
 def build_work(brief: JobSpec, models: Models, post: Channel, pool: Sequence[Any]) -> Work:
-    """The plan's targets and scorers, bound to what the desk has the say over."""
-    plan, door = brief.plan, RemoteGateway(models, post)
+    """Return the plan's targets and scorers as work for an engine; models, tools and vectors are asked of the coordinator."""
+    plan = brief.plan
     if brief.embeds:
         embedder: Embedder = EmbeddingPool(pool, brief.embeds) if brief.pooled else RemoteEmbedder(post, brief.embeds)
         plan = replace(plan, embedder=embedder)
-    bound = plan.bound(RemoteVectorCache(post) if brief.pooled else None, door)
-    return Work(
-        trials=(),
-        targets=bound.targets,
-        scorers=bound.single,
-        turn_scorers=bound.turns,
-        sink=_NoSink(),
-        tools=RemoteTools(post, models.settings.replay),
-        lend=ModelProvider(models, lambda: door, asyncio.get_running_loop()),
-    )
+    session = RunSession(models.settings, _no_store, models=models)
+    session.gateway, session.tools = RemoteGateway(models, post), RemoteTools(post, models.settings.replay)
+    prepared = session.bind(plan, lambda: RemoteVectorCache(post) if brief.pooled else None)
+    return session.work(prepared, (), _NoSink())
+
+
+def _no_store() -> "RunStore":
+    raise EvalmarkError("a worker has no store; the coordinator reads and writes it.")
 
 
 class _NoSink:

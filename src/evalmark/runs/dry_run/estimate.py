@@ -20,11 +20,13 @@ from evalmark.models.middleware.prices import Prices, read_prices
 from evalmark.models.middleware.token_estimate import output_limit
 from evalmark.runs.dry_run.forecast import Forecast, MetricForecast, ModelForecast
 from evalmark.runs.engine.pipeline import Limits, Work, run_trials
-from evalmark.runs.execution.execute import RunOptions
-from evalmark.runs.execution.shards import deal_of
-from evalmark.runs.execution.trial_source import TrialSource, trials
+from evalmark.runs.execution.options import RunOptions
+from evalmark.runs.execution.run_store import NothingRecorded
+from evalmark.runs.execution.session import RunSession
+from evalmark.runs.execution.shards import shard_deal
+from evalmark.runs.execution.trial_source import TrialSource
 from evalmark.runs.planning.check import check, raise_faults
-from evalmark.runs.planning.models import ConfiguredModel, Models
+from evalmark.runs.planning.models import ConfiguredModel
 from evalmark.runs.planning.plan import DatasetSource, Plan, ScorerSpec, model_of
 from evalmark.runs.targets.given_target import GivenTarget
 
@@ -41,18 +43,18 @@ KnownOutputs = Mapping[tuple[str, str, int], Output]
 """The outputs of an earlier run, by id and input of the case and by repeat."""
 
 
-async def estimate(plan: Plan, conduct: RunOptions) -> Forecast:
-    """What the plan would ask of its models, and what of it is recorded; no target is called and nothing is sent.
+async def estimate(plan: Plan, options: RunOptions) -> Forecast:
+    """Count what a plan would ask of its models, and which replies are cached; no target is called, nothing is sent.
 
     Raises:
         ConfigError: the plan has faults; all of them are named.
     """
     raise_faults((await asyncio.to_thread(check, plan)).faults)
-    seeing = _Estimator(plan, conduct)
+    estimator = _Estimator(plan, options)
     for source in plan.sources:
         for mode in plan.modes:
-            await seeing.see(source, mode)
-    return seeing.forecast()
+            await estimator.count(source, mode)
+    return estimator.forecast()
 
 
 @dataclass(slots=True)
@@ -136,58 +138,64 @@ class _CountingModel:
 
 
 class _Estimator:
-    """A plan on its way to a forecast."""
+    """Runs a plan up to the point of sending, one dataset at a time."""
 
-    def __init__(self, plan: Plan, conduct: RunOptions) -> None:
-        self.plan, self.conduct = plan, conduct
-        self.deal = deal_of(plan, conduct.shard)
-        self.call_log = conduct.ledger.call_log()
+    def __init__(self, plan: Plan, options: RunOptions) -> None:
+        self.plan, self.options = plan, options
+        self.session = RunSession(options.settings, lambda: options.store, models=plan.models)
+        self.deal = shard_deal(plan, options.shard)
+        self.call_log = options.store.call_log()
         self.earlier = self._earlier_runs()
         self.tallies: dict[str, _ModelTally] = {}
         self.seen: set[str] = set()
         self.metrics: list[MetricForecast] = []
         self.trials = 0
-        self.read: dict[str, None] = {}
-        """What is to be said of how the rows were understood."""
+        self.notes: dict[str, None] = {}
+        """Notes of the readers, each once."""
         self.guessed = 0
-        """Answers that nobody knows yet."""
+        """Outputs that are not known yet."""
 
-    async def see(self, source: DatasetSource, mode: Mode) -> None:
-        """Count what one dataset takes in one way of asking."""
-        asked = [one for one in self.plan.asked if one.mode == mode]
-        judges = {id(one): self._weighing(one.judge, _questions(one)) for one in asked if one.judge is not None}
-        bound = [one.bound(None, lambda _, one=one: judges[id(one)]) for one in asked if id(one) in judges]  # type: ignore[misc]
-        part = replace(self.plan, sources=(source,), asked=tuple(asked))
-        reading = TrialSource(plan=part, recorded=_Nothing(), conduct=self.conduct, said=self.read, deal=self.deal)
-        sink = _Counts()
+    async def count(self, source: DatasetSource, mode: Mode) -> None:
+        """Count what one dataset takes, by itself or as a conversation."""
+        specs = [spec for spec in self.plan.asked if spec.mode == mode]
+        judges = {id(spec): self._counting(spec.judge, _questions(spec)) for spec in specs if spec.judge is not None}
+        bound = [spec.bound(None, lambda _, spec=spec: judges[id(spec)]) for spec in specs if id(spec) in judges]  # type: ignore[misc]
+        part = replace(self.plan, sources=(source,), asked=tuple(specs))
+        trials = TrialSource(
+            plan=part, recorded=NothingRecorded(), options=self.options, notes=self.notes, deal=self.deal
+        )
+        sink = _Counter()
         work = Work(
-            trials=trials(reading), targets=self._targets(source, mode), scorers=bound, turn_scorers=bound, sink=sink
+            trials=trials.trials(),
+            targets=self._targets(source, mode),
+            scorers=bound,
+            turn_scorers=bound,
+            sink=sink,
         )
         await run_trials(work, Limits(jobs=1))
         self.trials += sink.trials
-        for one in asked:
-            weighing = judges.get(id(one))
+        for spec in specs:
+            counting = judges.get(id(spec))
             self.metrics.append(
                 MetricForecast(
                     dataset=source.info.name,
-                    metric=one.bound(self.plan.embedder).name,
+                    metric=spec.bound(self.plan.embedder).name,
                     trials=sink.trials,
-                    calls=0 if weighing is None else _asked_of(weighing),
-                    judge="" if one.judge is None else one.judge.name,
+                    calls=0 if counting is None else _calls_of(counting),
+                    judge="" if spec.judge is None else spec.judge.name,
                 )
             )
 
     def forecast(self) -> Forecast:
-        """All of it."""
-        models = self.plan.models or Models(settings=self.conduct.settings)
-        prices = Prices(read_prices(models.settings.models))
+        """Return everything that was counted."""
+        prices = Prices(read_prices(self.session.models.settings.models))
         return Forecast(
             name=self.plan.name,
             target=self.plan.target_name,
             trials=self.trials,
             metrics=tuple(self.metrics),
             models=tuple(tally.forecast(prices) for tally in self.tallies.values()),
-            notes=(*self.plan.notes, *self.read, *self._notes()),
+            notes=(*self.plan.notes, *self.notes, *self._notes()),
         )
 
     def _notes(self) -> Iterator[str]:
@@ -198,14 +206,14 @@ class _Estimator:
             yield f"The answers are those of {where}; where the target answers otherwise now, judges are asked anew."
         if self.guessed:
             yield f"Not known yet: {count(self.guessed, 'answer')}; judges of these are counted as asked anew."
-        if self.conduct.settings.replay == "strict":
+        if self.options.settings.replay == "strict":
             yield "With --replay strict nothing is sent: the calls to send would be errors."
 
-    def _weighing(self, model: ChatModel, questions: int = 1) -> ChatModel:
+    def _counting(self, model: ChatModel, questions: int = 1) -> ChatModel:
         inner = model.model if isinstance(model, ConfiguredModel) else model
-        tally = self.tallies.setdefault(inner.identity, _ModelTally(inner, self.conduct.settings.replay))
-        weighing = _CountingModel(inner, self.call_log, tally, self.seen, questions)
-        return replace(model, model=weighing) if isinstance(model, ConfiguredModel) else weighing
+        tally = self.tallies.setdefault(inner.identity, _ModelTally(inner, self.options.settings.replay))
+        counting = _CountingModel(inner, self.call_log, tally, self.seen, questions)
+        return replace(model, model=counting) if isinstance(model, ConfiguredModel) else counting
 
     def _targets(self, source: DatasetSource, mode: Mode) -> dict[str, Target]:
         return {target.name: self._target(target, source, mode) for target in self.plan.targets}
@@ -214,8 +222,8 @@ class _Estimator:
         if isinstance(target, GivenTarget) or self.plan.kept is not None:
             return target
         if (model := model_of(target)) is not None:
-            weighed = cast(Target, replace(cast(Any, target), model=self._weighing(model)))
-            return _EstimatedTarget(self, target.name, weighed, {})
+            counted = cast(Target, replace(cast(Any, target), model=self._counting(model)))
+            return _EstimatedTarget(self, target.name, counted, {})
         return _EstimatedTarget(self, target.name, None, self._known(source.info.name, mode))
 
     def _earlier_runs(self) -> list[Run]:
@@ -224,7 +232,7 @@ class _Estimator:
         if plan.is_answered or plan.asks_models or plan.kept is not None or not plan.chat_models:
             return []
         same = (plan.suite, plan.target_name)
-        return [run for run in self.conduct.ledger.runs(MOST_RUNS) if (run.suite, run.target) == same][:MOST_ASKED]
+        return [run for run in self.options.store.runs(MOST_RUNS) if (run.suite, run.target) == same][:MOST_ASKED]
 
     def _known(self, dataset: str, mode: Mode) -> KnownOutputs:
         """The answers of these runs, of each case the newest; a run may have been stopped, or of a few cases."""
@@ -241,7 +249,7 @@ class _Estimator:
 class _EstimatedTarget:
     """Gives the recorded answer of a model, or that of an earlier run, or one that stands for any."""
 
-    seeing: _Estimator
+    estimator: _Estimator
     name: str
     model: Target | None
     known: KnownOutputs
@@ -251,10 +259,10 @@ class _EstimatedTarget:
             try:
                 return await self.model(case)
             except ModelCallError:
-                self.seeing.guessed += 1
+                self.estimator.guessed += 1
                 return self._unknown()
         found = self.known.get((case.id, canonical(case.input), current_trial_context().repeat))
-        self.seeing.guessed += found is None
+        self.estimator.guessed += found is None
         return found or self._unknown()
 
     def _unknown(self) -> Output:
@@ -267,7 +275,7 @@ def _questions(asked: ScorerSpec) -> int:
     return int(getattr(asked.scorer, "questions", 1))
 
 
-def _asked_of(model: ChatModel) -> int:
+def _calls_of(model: ChatModel) -> int:
     inner = model.model if isinstance(model, ConfiguredModel) else model
     return inner.asked if isinstance(inner, _CountingModel) else 0
 
@@ -286,17 +294,7 @@ def tokens_of(request: Request) -> int:
     return (said + form) // LETTERS_A_TOKEN
 
 
-class _Nothing:
-    """No trial is recorded, as far as a forecast goes."""
-
-    def __call__(self, trial: object) -> bool:
-        return False
-
-    def output(self, trial: object) -> None:
-        return None
-
-
-class _Counts:
+class _Counter:
     """Counts results and forgets them."""
 
     def __init__(self) -> None:

@@ -80,7 +80,7 @@ class Work:
     """Those that judge the turns of conversations."""
     tools: ToolReplay | None = None
     """What the tools of the target meet; None where they are just called."""
-    lend: GetModel | None = None
+    get_model: GetModel | None = None
     """Where the target gets chat models that it asks for by name; None: it opens its own."""
 
 
@@ -270,7 +270,7 @@ class _Pipeline:
 
     def _uses(self, repeat: int, case: Case) -> TrialContext:
         tools = self.work.tools
-        return TrialContext(repeat, None if tools is None else TrialTools(tools, case.input), self.work.lend)
+        return TrialContext(repeat, None if tools is None else TrialTools(tools, case.input), self.work.get_model)
 
     async def _judge(self, trial: Trial, case: Case, output: Output) -> None:
         try:

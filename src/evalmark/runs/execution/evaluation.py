@@ -28,7 +28,8 @@ from evalmark.runs.targets.function import as_target
 from evalmark.runs.targets.given_target import GivenTarget
 from evalmark.storage.store.store import open_store
 
-from .execute import RunOptions, execute
+from .execute import execute
+from .options import RunOptions
 from .recorded_cases import recorded_cases
 from .run_store import MemoryRunStore, with_results
 
@@ -133,12 +134,12 @@ async def evaluate_async(
     path = options.get("store", settings.store)
     limit, share = options.get("limit"), options.get("shard")
     shard = None if share is None else replace(parse_shard(str(share)), limit=limit)
-    alone = RunOptions(ledger=MemoryRunStore(), settings=settings, limit=limit, shard=shard)
+    alone = RunOptions(store=MemoryRunStore(), settings=settings, limit=limit, shard=shard)
     if path is None:
         return await execute(plan, alone)
     found: list[Result] = []
     with open_store(path) as store:
-        run = await execute(plan, replace(alone, ledger=store, watch=found.extend))
+        run = await execute(plan, replace(alone, store=store, on_results=found.extend))
     return with_results(run, found)
 
 

@@ -84,7 +84,7 @@ class MemoryRunStore:
 
     def recorded(self, run_id: str, *, retry_errors: bool = False) -> CompletedTrials:
         """Nothing is recorded before the run."""
-        return _Nothing()
+        return NothingRecorded()
 
     def sink(self, run_id: str) -> Sink:
         """The ledger is its own sink."""
@@ -136,8 +136,8 @@ class MemoryRunStore:
         return ()
 
 
-class _Nothing:
-    """No trial is recorded."""
+class NothingRecorded:
+    """The recorded trials of a run that has none."""
 
     def __call__(self, trial: Trial) -> bool:
         return False

@@ -26,7 +26,7 @@ from evalmark.stats.summary.headline import left_out
 from evalmark.stats.summary.random_order import OrderedResults, random_order
 from evalmark.stats.summary.sequential_gate import PlannedRun, SequentialGate
 
-from .trial_source import DatasetRow, TrialSource, rows_of, trials_of
+from .trial_source import DatasetRow, TrialSource
 
 if TYPE_CHECKING:
     from evalmark.stats.summary.criteria import CriterionFactory
@@ -61,7 +61,7 @@ def order_of(plan: Plan, kept: UntilDecided | None = None) -> UntilDecided | Non
 class SequentialStop:
     """The looks at one run, on its way."""
 
-    reading: TrialSource
+    source: TrialSource
     header: UntilDecided
     order: "Sequence[CasePosition]"
     rows: "dict[CasePosition, DatasetRow]"
@@ -72,7 +72,7 @@ class SequentialStop:
     def trials(self) -> Iterator[Trial | Result]:
         """What is not recorded yet, case by case in the order drawn."""
         for place in self.order:
-            yield from trials_of(self.reading, self.rows[place])
+            yield from self.source.open_trials(self.rows[place])
 
     def watch(self, results: Sequence[Result]) -> None:
         """Look at what came back, and stop once nothing can change the verdict any more."""
@@ -122,23 +122,23 @@ class SequentialStop:
         return order, f"{SAVED}{left:,} of {count(all_of_them, 'case')} were not asked{worth}."
 
 
-def sequential_stop(reading: TrialSource, run: Run, stop: asyncio.Event | None) -> SequentialStop | None:
+def sequential_stop(source: TrialSource, run: Run, stop: asyncio.Event | None) -> SequentialStop | None:
     """The looks at a run that is to stop once its gate is decided: its datasets are read whole, and what is recorded seen."""
-    header, plan = run.until_decided, reading.plan
+    header, plan = run.until_decided, source.plan
     if header is None:
         return None
-    rows = {(row.source.info.name, row.position): row for row in rows_of(reading)}
+    rows = {(row.source.info.name, row.position): row for row in source.selected_rows()}
     order = random_order(rows, header.seed)
     sizes = dict.fromkeys((source.info.name for source in plan.sources), 0)
     for (dataset, _), row in rows.items():
         sizes[dataset] += left_out(row.case) is None
     names = [target.name for target in plan.targets]
     whole = PlannedRun(sizes=sizes, metrics=run.metrics, targets=names, repeat=plan.repeat)
-    deciding = SequentialGate(plan.gate, whole, header.level, _beside(run, reading.conduct.baseline, rows, names))
+    deciding = SequentialGate(plan.gate, whole, header.level, _beside(run, source.options.baseline, rows, names))
     trials = {place: len(list(row.trials(plan))) for place, row in rows.items()}
     in_order = OrderedResults(trials, order, deciding.take)
     found = SequentialStop(
-        reading=reading,
+        source=source,
         header=header,
         order=order,
         rows=rows,
@@ -146,7 +146,7 @@ def sequential_stop(reading: TrialSource, run: Run, stop: asyncio.Event | None) 
         in_order=in_order,
         stop=stop or asyncio.Event(),
     )
-    found.watch(_recorded(found, run) if reading.conduct.resume is not None else ())
+    found.watch(_recorded(found, run) if source.options.resume is not None else ())
     return found
 
 
@@ -186,8 +186,8 @@ def _passing(results: Iterable[Result], target: str | None = None, rules: Scorin
 
 def _recorded(found: SequentialStop, run: Run) -> Sequence[Result]:
     """What earlier passes found of the cases that were drawn, at their present places."""
-    plan, recorded = found.reading.plan, found.reading.recorded
-    there = {_key(r.trial): r for r in found.reading.conduct.ledger.run(run.id).results}
+    plan, recorded = found.source.plan, found.source.recorded
+    there = {_key(r.trial): r for r in found.source.options.store.run(run.id).results}
     asked = (trial for place in found.order for trial in found.rows[place].trials(plan))
     known = ((trial, there.get(_key(trial))) for trial in asked if recorded(trial))
     return [replace(result, trial=trial) for trial, result in known if result is not None]

@@ -1,53 +1,51 @@
-"""What one process asks with while a run goes on: models behind one set of limits, and whatever they share."""
+"""`RunSession`: everything the trials of a run share in one process."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from evalmark.core.context.tool_replay import ToolReplay, TrialTools
 from evalmark.core.context.trial_context import TrialContext, trial_context
+from evalmark.core.errors import RunStoppedError
 from evalmark.core.foreign.import_guard import guard_imports
-from evalmark.core.protocols import CallLog, Embedder
+from evalmark.core.protocols import CallLog, Embedder, EmbeddingCache, Sink
 from evalmark.core.settings import Settings
 from evalmark.core.values.case import Output
 from evalmark.core.values.run import DatasetInfo, Metric, Run
 from evalmark.core.values.score import Result, Trial
 from evalmark.core.values.spending import Spending, subtract_spending
-from evalmark.runs.engine.pipeline import AnsweredTrial, Limits, Work, run_trials
+from evalmark.runs.engine.pipeline import AnsweredTrial, EngineItem, Limits, Work, run_trials
 from evalmark.runs.engine.trial import call_target
 from evalmark.runs.planning.chat_models import ModelProvider
-from evalmark.runs.planning.check import check, raise_faults
+from evalmark.runs.planning.check import CheckResult, check, raise_faults
 from evalmark.runs.planning.models import ModelGateway, Models
 from evalmark.runs.planning.plan import BoundPlan, Plan, load_embedder, unwrapped
 
 from .run_store import RunStore
 
-ResultHandler = Callable[[Sequence[Result]], Awaitable[None]]
-"""Takes results; when it returns they are where they should be."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedPlan:
-    """A plan that is ready to be asked, trial by trial."""
+    """A plan whose target and scorers are bound to the models of a session."""
 
     plan: Plan
     bound: BoundPlan
     timeout: float | None
-    """Seconds for one answer, and for one scorer's word on it; None: no limit."""
+    """Seconds that the target and each scorer get for one trial; None: no limit."""
     info: DatasetInfo
-    """What a run says of its cases."""
+    """The first dataset of the plan, as the run describes it."""
     metrics: tuple[Metric, ...]
-    """What judges its cases, as reports describe it."""
+    """The scorers, as reports describe them."""
 
     @property
     def dataset(self) -> str:
-        """What its cases go by in the run."""
+        """The name of its first dataset."""
         return self.info.name
 
     def part(self, results: Sequence[Result] = (), spending: Sequence[Spending] = ()) -> Run:
-        """A piece of a run: what was found for some trials, with all a report has to know of them."""
+        """Return results as a part of a run: with the dataset, the metrics and the embedding model they belong to."""
         return Run(
             id="",
             name="",
@@ -64,92 +62,172 @@ class PreparedPlan:
 
 
 class RunSession:
-    """Asks targets and scorers in one process; its models live on the loop `home` gives, or on the first that asks."""
+    """The models, their gateway, tool replay, store, spending and notes of one run in one process.
+
+    `evaluate`, the CLI, the pytest plugin, unit tests, the dry run and the workers of a cluster all use it. Nothing is
+    opened before it is needed. A cluster worker sets `gateway` and `tools` to ones that ask the coordinator.
+
+    Args:
+        settings: The settings of the run.
+        store: Returns the store of the run; called when something is read or written for the first time.
+        call_log: Returns the call log; None: the store's, for the run that was attached.
+        loop: Returns the event loop on which models are asked; by default the loop of the first caller.
+        models: Opens models by name; None: by `settings`.
+    """
 
     def __init__(
         self,
         settings: Settings,
-        ledger: Callable[[], RunStore],
-        journal: Callable[[], CallLog],
-        home: Callable[[], asyncio.AbstractEventLoop] = asyncio.get_running_loop,
+        store: Callable[[], RunStore],
+        call_log: Callable[[], CallLog] | None = None,
+        *,
+        loop: Callable[[], asyncio.AbstractEventLoop] = asyncio.get_running_loop,
+        models: Models | None = None,
     ) -> None:
         guard_imports()
         self.settings = settings
-        self.models = Models(settings=settings)
+        self.models = models or Models(settings=settings)
         self.stop = asyncio.Event()
-        """Set, on the loop, to begin no further trial."""
-        self.tools = ToolReplay(lambda: ledger().tool_log(), settings.replay)
-        """What tools of agents under test meet; opens the ledger with the first call of one."""
-        self._ledger, self._journal, self._home = ledger, journal, home
+        """Set on the loop to start no further trial."""
+        self.tools = ToolReplay(lambda: store().tool_log(self._run_id), settings.replay)
+        """What the tools of agents under test meet; opens the store with their first call."""
+        self._store, self._call_log, self._loop = store, call_log, loop
+        self._run_id: str | None = None
+        self._is_resumed = False
         self._embedders: dict[str, Embedder | None] = {}
 
-    @cached_property
-    def door(self) -> ModelGateway:
-        """What is put around models; opens the journal."""
-        return ModelGateway(self.models, self._journal())
+    def attach(self, run: Run, *, is_resumed: bool = False) -> None:
+        """Log calls of models and tools as those of a run; to be called before the first of them.
+
+        Args:
+            run: The run, which has begun in the store.
+            is_resumed: Whether what the run has spent before counts against its limits.
+        """
+        self._run_id, self._is_resumed = run.id, is_resumed
 
     @cached_property
-    def lend(self) -> ModelProvider:
-        """Lends chat models to targets."""
-        return ModelProvider(self.models, lambda: self.door, self._home())
+    def interrupted_calls(self) -> int | None:
+        """How many calls were under way when an earlier pass of the run broke off; None: unknown."""
+        return self._store().interrupted_calls(self._run_id) if self._run_id and self._is_resumed else 0
 
-    def uses(self, trial: Trial) -> TrialContext:
-        """What the target of a trial meets: its tools, its models, and which of its calls is which."""
-        return TrialContext(trial.repeat, TrialTools(self.tools, trial.case.input), self.lend)
+    @cached_property
+    def gateway(self) -> ModelGateway:
+        """What every model is asked through; opens the call log."""
+        if self._call_log is not None or self._run_id is None:
+            return ModelGateway(self.models, self._store().call_log() if self._call_log is None else self._call_log())
+        store, run_id = self._store(), self._run_id
+        return ModelGateway(self.models, store.call_log(run_id), store.spending(run_id), self.interrupted_calls or 0)
+
+    @cached_property
+    def provider(self) -> ModelProvider:
+        """Gives targets the chat models that they ask for by name."""
+        return ModelProvider(self.models, lambda: self.gateway, self._loop())
+
+    def context(self, trial: Trial) -> TrialContext:
+        """Return what the code under test meets during a trial: tools, models, and the count of its calls."""
+        return TrialContext(trial.repeat, TrialTools(self.tools, trial.case.input), self.provider)
 
     def load_embedder(self, name: str, settings: Settings, folders: tuple[Path, ...]) -> Embedder | None:
-        """The embedding model of a name, loaded once."""
+        """Return the embedding model of a name; it is loaded once."""
         if name not in self._embedders:
             self._embedders[name] = load_embedder(name, settings, folders)
         return self._embedders[name]
 
-    def seat(self, plan: Plan) -> PreparedPlan:
-        """The plan, checked and bound; the store is opened only if a model is asked.
+    def check(self, plan: Plan) -> CheckResult:
+        """Check a plan and whether its models can be asked; nothing is sent or written.
 
         Raises:
-            ConfigError: it has faults, all of them named; nothing was started.
+            ConfigError: the plan has faults; all of them are named.
+        """
+        return check_plan(plan, self.models)
+
+    def bind(self, plan: Plan, cache: Callable[[], EmbeddingCache | None] | None = None) -> PreparedPlan:
+        """Bind a checked plan to the models of the session; the store is opened only if a model is asked.
+
+        Args:
+            plan: The plan.
+            cache: Returns where vectors are kept; None: in the store.
+        """
+        vectors = None if plan.embedder is None else (cache or self._store)()
+        bound = plan.bound(vectors, self.gateway if plan.chat_models else unwrapped)
+        return PreparedPlan(
+            plan=plan,
+            bound=bound,
+            timeout=plan.timeout or self.settings.timeout,
+            info=plan.sources[0].info if plan.sources else DatasetInfo(name=plan.name),
+            metrics=tuple(scorer.versioned for scorer in bound.scorers),
+        )
+
+    def prepare(self, plan: Plan) -> PreparedPlan:
+        """Check a plan whose cases are asked one by one, and bind it.
+
+        Raises:
+            ConfigError: the plan has faults, or a metric judges conversations; all of them are named.
         """
         faults = list(check(plan).faults)
-        talking = [asked.bound(None).name for asked in plan.asked if asked.mode == "conversation"] if not faults else []
+        names = [] if faults else [spec.bound(None).name for spec in plan.asked if spec.mode == "conversation"]
         faults += [
-            f"{name} judges conversations, and here each case is asked by itself; use evaluate()." for name in talking
+            f"{name} judges conversations, and here each case is asked by itself; use evaluate()." for name in names
         ]
         if plan.chat_models:
-            faults += self.door.faults(plan.chat_models)
+            faults += self.gateway.faults(plan.chat_models)
         raise_faults(faults)
-        cache = None if plan.embedder is None else self._ledger()
-        bound = plan.bound(cache, self.door if plan.chat_models else unwrapped)
-        info = plan.sources[0].info
-        timeout = plan.timeout or self.settings.timeout
-        metrics = tuple(scorer.versioned for scorer in bound.scorers)
-        return PreparedPlan(plan=plan, bound=bound, timeout=timeout, info=info, metrics=metrics)
+        return self.bind(plan)
 
-    async def answer(self, seat: PreparedPlan, trial: Trial) -> Output:
-        """What the target gives for a trial, on the caller's loop; what it raises is part of the output."""
-        with trial_context(self.uses(trial)):
-            return await call_target(seat.bound.target, trial.case, seat.timeout)
-
-    async def ask(
-        self, seat: PreparedPlan, items: Iterable[Trial | AnsweredTrial], hand: ResultHandler, jobs: int | None = None
-    ) -> str:
-        """Answer and judge trials, `jobs` at a time, and hand over what is found as soon as it is there.
-
-        Gives why no further call could be made, where that is what left trials out; else nothing.
-        """
-        sink = _Handing(hand)
-        bound = seat.bound
-        work = Work(
-            trials=items, targets=bound.targets, scorers=bound.single, sink=sink, tools=self.tools, lend=self.lend
+    def work(
+        self, prepared: PreparedPlan, trials: Iterable[EngineItem] | AsyncIterator[EngineItem], sink: Sink
+    ) -> Work:
+        """Return the trials of a prepared plan as work for an engine."""
+        bound = prepared.bound
+        return Work(
+            trials=trials,
+            targets=bound.targets,
+            scorers=bound.single,
+            turn_scorers=bound.turns,
+            sink=sink,
+            tools=self.tools,
+            get_model=self.provider,
         )
-        limits = Limits(jobs=jobs or self.settings.jobs, timeout=seat.timeout)
-        return (await run_trials(work, limits, stop=self.stop)).reason
+
+    async def call_target(self, prepared: PreparedPlan, trial: Trial) -> Output:
+        """Return the target's output for a trial, on the caller's loop; an exception becomes an output with an error."""
+        with trial_context(self.context(trial)):
+            return await call_target(prepared.bound.target, trial.case, prepared.timeout)
+
+    async def run(
+        self, prepared: PreparedPlan, trials: Iterable[Trial | AnsweredTrial], sink: Sink, jobs: int | None = None
+    ) -> str:
+        """Run trials and pass each result to a sink as soon as it is there.
+
+        Args:
+            prepared: The plan the trials belong to.
+            trials: Trials to run, or outputs to score.
+            sink: Takes the results.
+            jobs: Trials at a time; None: as the settings say.
+
+        Returns:
+            Why no further call could be made, where that left trials out; else an empty text.
+        """
+        limits = Limits(jobs=jobs or self.settings.jobs, timeout=prepared.timeout)
+        return (await run_trials(self.work(prepared, trials, sink), limits, stop=self.stop)).reason
+
+    async def run_one(self, prepared: PreparedPlan, trial: Trial | AnsweredTrial) -> Result:
+        """Run one trial.
+
+        Raises:
+            RunStoppedError: a budget is used up, or an endpoint takes no more requests.
+        """
+        found = ResultList()
+        if reason := await self.run(prepared, [trial], found, jobs=1):
+            raise RunStoppedError(reason)
+        return found.results[0]
 
     def spending(self) -> tuple[Spending, ...]:
-        """What the calls of models have come to so far."""
-        return self.door.meter.spending() if "door" in self.__dict__ else ()
+        """Return what the calls of models have come to so far."""
+        return self.gateway.meter.spending() if "gateway" in self.__dict__ else ()
 
     def spent_since(self, before: Sequence[Spending]) -> tuple[Spending, ...]:
-        """What they have come to since `spending` said this."""
+        """Return what calls have come to since `spending` returned `before`."""
         earlier = {spent.model: spent for spent in before}
         return tuple(
             subtract_spending(spent, earlier[spent.model]) if spent.model in earlier else spent
@@ -158,19 +236,31 @@ class RunSession:
         )
 
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the run should know of its models and tools."""
-        return (*(self.door.meter.notes() if "door" in self.__dict__ else ()), *self.tools.notes())
+        """Return what a reader of the run should know of its models and tools."""
+        return (*(self.gateway.meter.notes() if "gateway" in self.__dict__ else ()), *self.tools.notes())
 
     async def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         await self.models.close()
 
 
-@dataclass(frozen=True, slots=True)
-class _Handing:
-    """A sink that passes results on."""
+def check_plan(plan: Plan, models: Models) -> CheckResult:
+    """Check a plan and whether its models can be asked; nothing is sent or written.
 
-    hand: ResultHandler
+    Raises:
+        ConfigError: the plan has faults; all of them are named.
+    """
+    checked = check(plan)
+    raise_faults([*checked.faults, *ModelGateway(models, None).faults(plan.chat_models)])
+    return checked
+
+
+@dataclass(frozen=True, slots=True)
+class ResultList:
+    """A sink that keeps results in a list."""
+
+    results: list[Result] = field(default_factory=list)
 
     async def write(self, results: Sequence[Result]) -> None:
-        await self.hand(results)
+        """Keep the results."""
+        self.results.extend(results)

@@ -1,17 +1,14 @@
 """A run that asks a share of the cases: which rows are its own, and what it cannot be."""
 
-from typing import TYPE_CHECKING
-
 from evalmark.core.values.run import Shard
 from evalmark.inputs.datasets.dealing import Deal, share
 from evalmark.runs.planning.check import CheckResult
 from evalmark.runs.planning.plan import Plan
 
-if TYPE_CHECKING:
-    from .execute import RunOptions
+from .options import RunOptions
 
 
-def deal_of(plan: Plan, shard: Shard | None) -> Deal | None:
+def shard_deal(plan: Plan, shard: Shard | None) -> Deal | None:
     """What says which rows fall to a shard; None where all rows are asked.
 
     The turns of a conversation need those before them, so where there are any, a dataset stays whole.
@@ -40,8 +37,8 @@ def shard_faults(plan: Plan, shard: Shard | None) -> list[str]:
     return found
 
 
-def rows_asked(plan: Plan, conduct: "RunOptions", checked: CheckResult) -> list[int | None]:
+def rows_asked(plan: Plan, options: RunOptions, checked: CheckResult) -> list[int | None]:
     """How many rows of each dataset will be asked, where the check has met them all; else None."""
-    found = [None if conduct.only is not None else checked.rows.get(source.info.name) for source in plan.sources]
-    rows = [count if count is None or conduct.limit is None else min(count, conduct.limit) for count in found]
-    return rows if conduct.shard is None else share(rows, conduct.shard, whole=_is_whole(plan))
+    found = [None if options.only is not None else checked.rows.get(source.info.name) for source in plan.sources]
+    rows = [count if count is None or options.limit is None else min(count, options.limit) for count in found]
+    return rows if options.shard is None else share(rows, options.shard, whole=_is_whole(plan))

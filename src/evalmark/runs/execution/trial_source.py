@@ -1,10 +1,9 @@
-"""The trials of a plan, read from its datasets as the run goes on."""
+"""`TrialSource`: the trials of a plan, read from its datasets while the run goes on."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice, product
-from typing import TYPE_CHECKING
 
 from evalmark.core.protocols import CompletedTrials
 from evalmark.core.values.case import Case, Output
@@ -15,76 +14,7 @@ from evalmark.inputs.datasets.options import BadRow
 from evalmark.runs.engine.pipeline import AnsweredTrial, AnsweredTurn, Conversation, EngineItem
 from evalmark.runs.planning.plan import DatasetSource, Plan
 
-if TYPE_CHECKING:
-    from .execute import RunOptions
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrialSource:
-    """What reading a plan's datasets needs and leaves behind."""
-
-    plan: Plan
-    recorded: CompletedTrials
-    conduct: "RunOptions"
-    said: dict[str, None]
-    """Filled while reading: notes."""
-    deal: Deal | None = None
-    """Which rows are this run's; None: all are."""
-    rows: Counter[str] = field(default_factory=Counter)
-    """Filled while reading: rows per dataset."""
-    met: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
-    """Filled while reading an earlier run: the places of the rows that count already."""
-
-    def wants(self, row: Case | BadRow, dataset: str, position: int) -> bool:
-        """Whether the row is among those to be run; what is recorded of others is kept."""
-        conduct = self.conduct
-        if not self.is_within(position):
-            return False
-        return conduct.only is None or (isinstance(row, Case) and conduct.only(row, dataset))
-
-    def is_within(self, position: int) -> bool:
-        """Whether the row is among the first so many that count."""
-        return self.conduct.limit is None or position < self.conduct.limit
-
-    @property
-    def sources(self) -> Iterator[DatasetSource]:
-        """The datasets of which any row may be this run's."""
-        return (one for one in self.plan.sources if self.deal is None or self.deal.has(one.info.name))
-
-
-def trials(reading: TrialSource) -> Iterator[EngineItem]:
-    """Every trial that is not recorded yet, in order; rows that cannot be read come as results."""
-    if reading.plan.kept is not None:
-        yield from _kept(reading, reading.plan.kept)
-        return
-    for source in reading.sources:
-        for mode in reading.plan.modes:
-            if mode == "conversation":
-                for target, repeat in product(reading.plan.targets, range(reading.plan.repeat)):
-                    yield Conversation(target=target.name, turns=_turns(reading, source, target.name, repeat))
-            else:
-                yield from _singles(reading, source)
-
-
-def _rows(
-    reading: TrialSource, source: DatasetSource, mode: Mode, *, counted: bool = True
-) -> Iterator[tuple[int, Case | BadRow, bool]]:
-    """The rows with their places, and whether they are to be run; others may be recorded already.
-
-    Rows of another shard are not among them.
-    """
-    name, conduct, deal = source.info.name, reading.conduct, reading.deal
-    counts = mode == reading.plan.modes[0] and counted  # a dataset that is used both ways has its rows once
-    rows = source.read(lambda note: reading.said.setdefault(note))
-    for position, row in enumerate(rows if conduct.resume is not None else islice(rows, conduct.limit)):
-        wanted = reading.wants(row, name, position)
-        if deal is not None:
-            if counts and reading.is_within(position):
-                deal.note(name, row)
-            if wanted and not deal.takes_next():
-                continue
-        reading.rows[name] += counts and wanted
-        yield position, row, wanted
+from .options import RunOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,70 +27,160 @@ class DatasetRow:
 
     @property
     def case(self) -> Case:
-        """The case; where the row cannot be read, one that stands for it."""
+        """The case; for a row that cannot be read, a placeholder."""
         return _case(self.row, self.position)
 
     def trials(self, plan: Plan) -> Iterator[Trial]:
-        """All that the plan asks of it: every repeat, and for each every target."""
+        """Yield every trial of the row: each repeat, and for each repeat every target."""
         case, dataset, position = self.case, self.source.info.name, self.position
         for repeat in range(1 if isinstance(self.row, BadRow) else plan.repeat):
             for target in plan.targets:
                 yield Trial(case=case, dataset=dataset, target=target.name, position=position, repeat=repeat)
 
 
-def rows_of(reading: TrialSource) -> Iterator[DatasetRow]:
-    """Every row that is to be run, of all datasets; what is recorded of others is kept."""
-    for source in reading.plan.sources:
-        for position, row, wanted in _rows(reading, source, "single"):
-            this = DatasetRow(source=source, row=row, position=position)
-            if wanted:
-                yield this
-            elif reading.conduct.resume is not None:
-                for trial in this.trials(reading.plan):
-                    reading.recorded(trial)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialSource:
+    """Reads the trials of a plan that are not recorded yet, and counts the rows it meets."""
 
+    plan: Plan
+    recorded: CompletedTrials
+    options: RunOptions
+    notes: dict[str, None] = field(default_factory=dict)
+    """Notes of the readers, each once; added to while reading."""
+    deal: Deal | None = None
+    """Assigns rows to shards; None: every row belongs to this run."""
+    rows: Counter[str] = field(default_factory=Counter)
+    """Rows per dataset; counted while reading."""
+    met: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
+    """Positions of the rows of an earlier run that are counted already."""
 
-def trials_of(reading: TrialSource, row: DatasetRow) -> Iterator[Trial | Result]:
-    """What of a row is not recorded yet."""
-    for trial in row.trials(reading.plan):
-        if not reading.recorded(trial):
-            yield _item(trial, row.row)
+    def trials(self) -> Iterator[EngineItem]:
+        """Yield every trial that is not recorded yet, in order; rows that cannot be read come as results."""
+        if self.plan.kept is not None:
+            yield from self._kept_outputs(self.plan.kept)
+            return
+        for source in self.plan.sources:
+            if self.deal is not None and not self.deal.has(source.info.name):
+                continue
+            for mode in self.plan.modes:
+                if mode == "conversation":
+                    for target, repeat in product(self.plan.targets, range(self.plan.repeat)):
+                        yield Conversation(target=target.name, turns=self._turns(source, target.name, repeat))
+                else:
+                    yield from self._single_trials(source)
 
+    def selected_rows(self) -> Iterator[DatasetRow]:
+        """Yield every row that is to be run, of all datasets; recorded trials of other rows are marked as seen."""
+        for source in self.plan.sources:
+            for position, row, is_selected in self._rows(source, "single"):
+                this = DatasetRow(source=source, row=row, position=position)
+                if is_selected:
+                    yield this
+                elif self.options.resume is not None:
+                    for trial in this.trials(self.plan):
+                        self.recorded(trial)
 
-def _singles(reading: TrialSource, source: DatasetSource) -> Iterator[Trial | Result]:
-    """Row by row, each for every target, so that all models are asked from the beginning."""
-    for position, row, wanted in _rows(reading, source, "single"):
-        for trial in DatasetRow(source=source, row=row, position=position).trials(reading.plan):
-            if not reading.recorded(trial) and wanted:
+    def open_trials(self, row: DatasetRow) -> Iterator[Trial | Result]:
+        """Yield the trials of a row that are not recorded yet."""
+        for trial in row.trials(self.plan):
+            if not self.recorded(trial):
+                yield _item(trial, row.row)
+
+    def _selects(self, row: Case | BadRow, dataset: str, position: int) -> bool:
+        """Whether a row is to be run; what is recorded of other rows is kept."""
+        only = self.options.only
+        return self._is_within_limit(position) and (only is None or (isinstance(row, Case) and only(row, dataset)))
+
+    def _is_within_limit(self, position: int) -> bool:
+        return self.options.limit is None or position < self.options.limit
+
+    def _rows(
+        self, source: DatasetSource, mode: Mode, *, is_counted: bool = True
+    ) -> Iterator[tuple[int, Case | BadRow, bool]]:
+        """Yield rows with their positions and whether they are selected; others may be recorded already.
+
+        Rows of other shards are left out.
+        """
+        name, deal = source.info.name, self.deal
+        counts = mode == self.plan.modes[0] and is_counted  # a dataset that is used both ways has its rows once
+        rows = source.read(lambda note: self.notes.setdefault(note))
+        for position, row in enumerate(rows if self.options.resume is not None else islice(rows, self.options.limit)):
+            is_selected = self._selects(row, name, position)
+            if deal is not None:
+                if counts and self._is_within_limit(position):
+                    deal.note(name, row)
+                if is_selected and not deal.takes_next():
+                    continue
+            self.rows[name] += counts and is_selected
+            yield position, row, is_selected
+
+    def _single_trials(self, source: DatasetSource) -> Iterator[Trial | Result]:
+        """Yield trials row by row, each for every target, so that all models are asked from the beginning."""
+        for position, row, is_selected in self._rows(source, "single"):
+            for trial in DatasetRow(source=source, row=row, position=position).trials(self.plan):
+                if not self.recorded(trial) and is_selected:
+                    yield _item(trial, row)
+
+    def _turns(self, source: DatasetSource, target: str, repeat: int) -> Iterator[Trial | Result | AnsweredTurn]:
+        """Yield the rows of a dataset as one conversation, read when its turn comes.
+
+        Once a turn is asked again, all later ones are too: their recorded outputs rest on another history.
+        """
+        asks_again = False
+        is_counted = target == self.plan.targets[0].name and not repeat
+        for position, row, is_selected in self._rows(source, "conversation", is_counted=is_counted):
+            if isinstance(row, BadRow) and repeat:
+                continue
+            trial = Trial(
+                case=_case(row, position),
+                dataset=source.info.name,
+                target=target,
+                position=position,
+                repeat=repeat,
+                mode="conversation",
+            )
+            if self.recorded(trial) and not (asks_again and is_selected):
+                if (output := self.recorded.output(trial)) is not None:
+                    yield AnsweredTurn(case=trial.case, output=output)
+            elif is_selected:
+                asks_again = True
                 yield _item(trial, row)
 
+    def _kept_outputs(self, run: Run) -> Iterator[AnsweredTrial | Conversation]:
+        """Yield the outputs of an earlier run that are scored again."""
+        targets: dict[str, None] = {}
+        if "conversation" in self.plan.modes:
+            targets = dict.fromkeys(result.trial.target for result in run.results)
+        for mode in self.plan.modes:
+            for dataset in run.datasets:
+                if mode == "single":
+                    items = self._outputs_of(run, dataset.name, mode)
+                    yield from (item for item in items if isinstance(item, AnsweredTrial))
+                else:
+                    for target, repeat in product(targets, range(run.repeat)):
+                        turns = self._outputs_of(run, dataset.name, mode, (target, repeat))
+                        yield Conversation(target=target, turns=turns)
 
-def _turns(
-    reading: TrialSource, source: DatasetSource, target: str, repeat: int
-) -> Iterator[Trial | Result | AnsweredTurn]:
-    """The rows of a dataset as one conversation, read when its turn comes.
+    def _outputs_of(
+        self, run: Run, dataset: str, mode: Mode, which: tuple[str, int] | None = None
+    ) -> Iterator[AnsweredTrial | AnsweredTurn]:
+        """Yield the outputs of a dataset, of one target and repeat or of all.
 
-    Once a turn is asked anew, those after it are too: what they were answered with before rests on another history.
-    """
-    anew = False
-    first = target == reading.plan.targets[0].name and not repeat
-    for position, row, wanted in _rows(reading, source, "conversation", counted=first):
-        if isinstance(row, BadRow) and repeat:
-            continue
-        trial = Trial(
-            case=_case(row, position),
-            dataset=source.info.name,
-            target=target,
-            position=position,
-            repeat=repeat,
-            mode="conversation",
-        )
-        if reading.recorded(trial) and not (anew and wanted):
-            if (output := reading.recorded.output(trial)) is not None:
-                yield AnsweredTurn(case=trial.case, output=output)
-        elif wanted:
-            anew = True
-            yield _item(trial, row)
+        Outputs that are not scored are there for the turns that build on them.
+        """
+        for result in run.results:
+            trial = result.trial
+            if (trial.dataset, trial.mode) != (dataset, mode) or which not in (None, (trial.target, trial.repeat)):
+                continue
+            is_selected = self._selects(trial.case, dataset, trial.position)
+            is_first = trial.repeat == 0 and mode == self.plan.modes[0] and trial.position not in self.met[dataset]
+            if is_selected and is_first:
+                self.met[dataset].add(trial.position)
+                self.rows[dataset] += 1
+            if not self.recorded(trial) and is_selected:
+                yield AnsweredTrial(trial=trial, output=result.output)
+            else:
+                yield AnsweredTurn(case=trial.case, output=result.output)
 
 
 def _item(trial: Trial, row: Case | BadRow) -> Trial | Result:
@@ -168,43 +188,7 @@ def _item(trial: Trial, row: Case | BadRow) -> Trial | Result:
 
 
 def _case(row: Case | BadRow, position: int) -> Case:
-    """The row as a case; where it cannot be read, one that stands for it."""
+    """Return the row as a case; for a row that cannot be read, a placeholder."""
     if isinstance(row, BadRow):
         return Case(id=f"row {position + 1}", metadata={"fault": row.message}, place=row.place)
     return row
-
-
-def _kept(reading: TrialSource, run: Run) -> Iterator[AnsweredTrial | Conversation]:
-    """The outputs of an earlier run, to be judged anew."""
-    targets: dict[str, None] = {}
-    if "conversation" in reading.plan.modes:
-        targets = dict.fromkeys(result.trial.target for result in run.results)
-    for mode in reading.plan.modes:
-        for dataset in run.datasets:
-            if mode == "single":
-                yield from (item for item in _of(reading, run, dataset.name, mode) if isinstance(item, AnsweredTrial))
-            else:
-                for target, repeat in product(targets, range(run.repeat)):
-                    yield Conversation(target=target, turns=_of(reading, run, dataset.name, mode, (target, repeat)))
-
-
-def _of(
-    reading: TrialSource, run: Run, dataset: str, mode: Mode, which: tuple[str, int] | None = None
-) -> Iterator[AnsweredTrial | AnsweredTurn]:
-    """What a dataset's rows were answered, by one target for one repeat or by all.
-
-    What is not to be judged is there for the turns that build on it.
-    """
-    for result in run.results:
-        trial = result.trial
-        if (trial.dataset, trial.mode) != (dataset, mode) or which not in (None, (trial.target, trial.repeat)):
-            continue
-        wanted = reading.wants(trial.case, dataset, trial.position)
-        first = trial.repeat == 0 and mode == reading.plan.modes[0] and trial.position not in reading.met[dataset]
-        if wanted and first:
-            reading.met[dataset].add(trial.position)
-            reading.rows[dataset] += 1
-        if not reading.recorded(trial) and wanted:
-            yield AnsweredTrial(trial=trial, output=result.output)
-        else:
-            yield AnsweredTurn(case=trial.case, output=result.output)

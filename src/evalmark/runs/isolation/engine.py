@@ -124,7 +124,7 @@ class _IsolatedConversation:
         self._number = next(_CONVERSATIONS)
         for case in self.heard:
             tools = None if uses.tools is None else TrialTools(uses.tools.replay, case.input)
-            again = TrialContext(uses.repeat, tools, uses.lend)
+            again = TrialContext(uses.repeat, tools, uses.get_model)
             with trial_context(again):
                 await self._ask(case, again)
 

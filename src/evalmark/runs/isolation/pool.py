@@ -207,9 +207,9 @@ class WorkerProcess:
         return asyncio.to_thread(getattr(uses.tools.replay, wanted.what), *wanted.given)
 
     async def _lend(self, name: str, uses: TrialContext) -> tuple[str, str]:
-        if uses.lend is None:
+        if uses.get_model is None:
             raise ConfigError(f"{name}: no chat model is lent to targets here.")
-        model = await uses.lend(name)
+        model = await uses.get_model(name)
         self._models[model.name] = model
         return model.name, model.identity
 

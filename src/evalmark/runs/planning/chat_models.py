@@ -29,9 +29,9 @@ async def chat_model(name: str, settings: Settings | None = None) -> AsyncIterat
     Raises:
         ConfigError: the name means no model, or its key is missing.
     """
-    lend = None if settings is not None else current_trial_context().lend
-    if lend is not None:
-        yield await lend(name)
+    get_model = None if settings is not None else current_trial_context().get_model
+    if get_model is not None:
+        yield await get_model(name)
         return
     models = Models(settings=settings or load_settings(environ, Path.cwd()))
     door = ModelGateway(models, None)

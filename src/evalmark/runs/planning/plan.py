@@ -75,6 +75,28 @@ def unwrapped(model: ChatModel) -> ChatModel:
     return model
 
 
+class BindingCache:
+    """Binds a scorer once for each name and threshold, however often a plan is checked, described or run."""
+
+    def __init__(self) -> None:
+        self._bound: dict[tuple[int, str, str], BoundScorer] = {}
+
+    def bind(self, scorer: Callable[..., Any], name: str | None, threshold: float | None) -> BoundScorer:
+        """Return the bound scorer, without models.
+
+        Raises:
+            ConfigError: it is no scorer, a parameter cannot be filled, or the threshold is none.
+        """
+        key = (id(scorer), repr(name), repr(threshold))  # the bound scorer holds the scorer, so its id stays its own
+        if key not in self._bound:
+            self._bound[key] = as_scorer(scorer, name=name, threshold=threshold)
+        return self._bound[key]
+
+    def __reduce__(self) -> tuple[type["BindingCache"], tuple[()]]:
+        """Travel empty: a worker binds scorers of its own."""
+        return BindingCache, ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScorerSpec:
     """A scorer as it was asked for: not yet bound to an embedder, nor to a judge that may be asked."""
@@ -93,10 +115,13 @@ class ScorerSpec:
     decides: bool = True
     """Whether its scores may pass or fail at all."""
 
+    bindings: "BindingCache" = field(default_factory=lambda: BindingCache(), compare=False, repr=False)
+    """The scorer bound to its name and threshold; shared by copies of the spec."""
+
     def bound(self, embedder: Embedder | None, through: ModelWrapper = unwrapped) -> BoundScorer:
         """The scorer as the engine wants it."""
         judge = None if self.judge is None else through(self.judge)
-        scorer = as_scorer(self.scorer, name=self.name, threshold=self.threshold, embedder=embedder, judge=judge)
+        scorer = self.bindings.bind(self.scorer, self.name, self.threshold).with_models(embedder, judge)
         return replace(
             scorer,
             metric=replace(scorer.metric, base=self.base, mode=self.mode),

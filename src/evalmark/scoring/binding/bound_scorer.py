@@ -153,6 +153,19 @@ class BoundScorer:
             return scores
         return (replace(scores[0], name=self.name),)
 
+    def with_models(self, embedder: Embedder | None, judge: ChatModel | None) -> "BoundScorer":
+        """Return the scorer with the models of a run; it keeps an embedder or a judge of its own."""
+        own_embedder, judging = getattr(self.scorer, "embedder", None), self.judge
+        if judging is None and "judge" in self.binding.names:
+            judging = judge
+        return replace(
+            self,
+            metric=replace(self.metric, judge="" if judging is None else judging.name),
+            embedder=embedder if own_embedder is None else _own_embedder(own_embedder),
+            judge=judging,
+            threads=None if self.threads is None else DaemonThreads(),
+        )
+
     def skips(self, case: Case) -> bool:
         """Whether the scorer says beforehand that no output of this case is judged, so that nobody has to judge it."""
         return _is_builtin(self.scorer) and bool(getattr(self.scorer, "skips", _returns_false)(case))
@@ -247,7 +260,7 @@ def as_scorer(
         metric=metric,
         scorer=scorer,
         binding=binding,
-        embedder=embedder if bound_to is None else cached_embedder.CachedEmbedder(adapters.as_embedder(bound_to), None),
+        embedder=embedder if bound_to is None else _own_embedder(bound_to),
         needs_embedder="embedder" in binding.names and bound_to is None,
         judge=judging,
         needs_judge="judge" in binding.names and own_judge is None and not _is_skipped(scorer),
@@ -258,6 +271,10 @@ def as_scorer(
         waits=_is_async(scorer) or not _is_builtin(scorer),
         threads=None if _is_builtin(scorer) or _is_async(scorer) else DaemonThreads(),
     )
+
+
+def _own_embedder(given: Any) -> Embedder:
+    return cached_embedder.CachedEmbedder(adapters.as_embedder(given), None)
 
 
 def _allowed_parameters(scorer: Callable[..., Any]) -> tuple[str, ...]:

@@ -1,0 +1,47 @@
+"""`RunOptions`: how a plan is executed."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from evalmark.core.settings import Settings
+from evalmark.core.values.case import Case
+from evalmark.core.values.run import Run, Shard
+from evalmark.runs.engine.result_writer import ResultCallback
+from evalmark.runs.planning.check import CheckResult
+
+from .run_store import RunStore
+
+DEFAULTS = Settings()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """How a plan is executed; no option changes what is found for a trial."""
+
+    store: RunStore
+    """Where results go: a store, or `MemoryRunStore()`."""
+    settings: Settings = DEFAULTS
+    resume: str | None = None
+    """The id of the run to resume; None starts a new one."""
+    retry_errors: bool = False
+    """Whether a resumed run repeats trials that ended in an error."""
+    limit: int | None = None
+    """The most cases of each dataset; None: all."""
+    only: Callable[[Case, str], bool] | None = None
+    """Selects cases by case and dataset name; None: all."""
+    shard: Shard | None = None
+    """The share of these cases to run; None: all of them."""
+    stop: asyncio.Event | None = None
+    """Set by the caller to end the run early."""
+    baseline: Run | None = None
+    """An earlier run that a run which stops once it is decided must not be worse than."""
+    on_start: Callable[[Run, CheckResult], None] | None = None
+    """Called once, when all checks have passed and the run has its id."""
+    on_results: ResultCallback | None = None
+    """Called with results as soon as they are durable."""
+
+    @property
+    def is_part(self) -> bool:
+        """Whether cases may be left out."""
+        return self.limit is not None or self.only is not None or self.shard is not None
