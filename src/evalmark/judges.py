@@ -1,4 +1,4 @@
-"""Judges: metrics whose question is put to a chat model, and strict readers of what it says."""
+"""The scorers that ask a chat model to judge, and the functions that read metric files and replies."""
 
 from typing import TYPE_CHECKING
 

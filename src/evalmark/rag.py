@@ -1,4 +1,4 @@
-"""The five RAG metrics as functions that take texts and return numbers."""
+"""The five RAG metrics as functions that take texts and return numbers, and the limits of their flags."""
 
 from typing import TYPE_CHECKING
 

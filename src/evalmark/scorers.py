@@ -1,4 +1,4 @@
-"""The built-in scorers: checks, similarity and RAG metrics."""
+"""The built-in scorers: text checks, JSON checks, tool calls, text similarity and RAG metrics."""
 
 from typing import TYPE_CHECKING
 

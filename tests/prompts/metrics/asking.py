@@ -4,8 +4,8 @@ import asyncio
 from pathlib import Path
 
 from evalmark import Case, Output
+from evalmark.prompts.metrics.metric import with_spec
 from evalmark.prompts.metrics.metric_prompts import read_prompt_metric
-from evalmark.prompts.metrics.needs import with_spec
 from evalmark.prompts.specs.spec import PromptSpec
 from evalmark.prompts.templates.prompt_files import parse_prompt
 from evalmark.testing.chat import ScriptedModel

@@ -7,7 +7,7 @@ import pytest
 from evalmark import Case, Output, evaluate
 from evalmark.errors import ConfigError
 from evalmark.prompts.metrics.compliance import Compliance
-from evalmark.prompts.metrics.needs import with_spec
+from evalmark.prompts.metrics.metric import with_spec
 from evalmark.scoring.binding.bound_scorer import as_scorer
 from evalmark.scoring.binding.registry import resolve_scorer
 from evalmark.testing.chat import ScriptedModel

@@ -6,8 +6,8 @@ import pytest
 
 from evalmark import Case, Output
 from evalmark.errors import ConfigError
+from evalmark.prompts.metrics.metric import with_spec
 from evalmark.prompts.metrics.metric_prompts import find_metrics, read_prompt_metric
-from evalmark.prompts.metrics.needs import with_spec
 from evalmark.prompts.specs.spec import read_spec
 
 from .asking import CASE, ask, metric, spec, told

@@ -8,7 +8,7 @@ from evalmark.core.values.call import Reply
 from evalmark.judges import Verdict
 from evalmark.prompts.metrics.compliance import read_rule_verdicts
 from evalmark.prompts.metrics.metric import read_ok
-from evalmark.scoring.judges.faults import ReplyFault
+from evalmark.scoring.judges.replies import ReplyFault
 
 from .asking import ask, metric
 

@@ -8,7 +8,7 @@ from evalmark import Case, Output, Result, Run, Score, evaluate
 from evalmark.core.values.score import Trial
 from evalmark.errors import ConfigError
 from evalmark.prompts.metrics.disagreement import Disagreement, disagreements
-from evalmark.prompts.metrics.needs import with_spec
+from evalmark.prompts.metrics.metric import with_spec
 from evalmark.prompts.metrics.rule_checks import RuleChecks, has_checkable_rules
 from evalmark.prompts.specs.spec import ExplicitCheck, PromptSpec, read_spec
 from evalmark.prompts.templates.prompt_files import parse_prompt

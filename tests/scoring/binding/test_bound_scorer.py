@@ -330,7 +330,7 @@ def test_a_fingerprint_is_the_same_in_another_process():
     import subprocess
     import sys
 
-    code = "from evalmark.scorers import Contains; from evalmark.scoring.binding.bound import as_scorer; print(as_scorer(Contains(any=['a'])).fingerprint)"
+    code = "from evalmark.scorers import Contains; from evalmark.scoring.binding.bound_scorer import as_scorer; print(as_scorer(Contains(any=['a'])).fingerprint)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == as_scorer(Contains(any=["a"])).fingerprint
     assert len(run.stdout.strip()) == 32

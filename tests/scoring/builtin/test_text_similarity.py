@@ -53,7 +53,7 @@ def test_without_an_expected_answer_both_are_unscored():
 
 
 def test_without_sacrebleu_chrf_is_refused_before_the_run():
-    code = "import sys; sys.modules['sacrebleu'] = None; from evalmark.scoring.binding.named import resolve; resolve('chrf', {}, 's.yaml:3')"
+    code = "import sys; sys.modules['sacrebleu'] = None; from evalmark.scoring.binding.registry import resolve_scorer; resolve_scorer('chrf', {}, 's.yaml:3')"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert run.stderr.splitlines()[-1] == (
         "evalmark.core.errors.MissingExtraError: s.yaml:3: sacrebleu is not installed. Run: pip install 'evalmark[text]'"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from evalmark import Case, Output
 from evalmark.core.values.call import Reply
 from evalmark.judges import read_verdict
-from evalmark.scoring.judges.faults import ReplyFault
+from evalmark.scoring.judges.replies import ReplyFault
 from evalmark.testing.chat import ScriptedModel
 
 from .asking import BEST, BUILT_IN, FIVE, WORST

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from evalmark.core.values.call import Reply
 from evalmark.judges import Verdict, read_verdict
-from evalmark.scoring.judges.faults import FaultKind, ReplyFault, describe_reply_value
+from evalmark.scoring.judges.replies import FaultKind, ReplyFault, describe_reply_value
 from evalmark.scoring.judges.verdict import read_word
 
 from .corpus import CORPUS, FIVE, PICK, SHARE, TRUTH, WORDS

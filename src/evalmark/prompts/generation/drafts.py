@@ -10,8 +10,8 @@ from evalmark.core.values.plain_data import canonical
 from evalmark.core.values.words import count
 from evalmark.prompts.specs.spec import PromptRule, PromptSpec
 from evalmark.prompts.templates.prompt import Input, Scenario
-from evalmark.scoring.judges.faults import describe_reply_value
 from evalmark.scoring.judges.measure import object_schema
+from evalmark.scoring.judges.replies import describe_reply_value
 from evalmark.scoring.judges.template import one_line
 
 from .effort import Effort

@@ -8,8 +8,8 @@ from evalmark.prompts.specs.row_values import InvalidRowError, input_values
 from evalmark.prompts.specs.spec import PromptSpec
 from evalmark.prompts.templates.rendering import render
 from evalmark.scoring.binding.text import text_of
-from evalmark.scoring.judges.faults import describe_reply_value
 from evalmark.scoring.judges.measure import object_schema
+from evalmark.scoring.judges.replies import describe_reply_value
 from evalmark.scoring.judges.template import one_line
 
 from .drafts import gather_all, parse_inputs

@@ -10,13 +10,12 @@ from evalmark.core.protocols import ChatModel
 from evalmark.core.values.call import Reply, Request
 from evalmark.core.values.case import Turn
 from evalmark.prompts.specs.spec import PromptSpec
+from evalmark.prompts.texts import load_texts
 from evalmark.scoring.judges.delimiters import UntrustedText, delimit, delimiter_for, untrusted_text
-from evalmark.scoring.judges.faults import ReplyFault
-from evalmark.scoring.judges.replies import reply_object, reply_text
+from evalmark.scoring.judges.replies import ReplyFault, reply_object, reply_text
 from evalmark.scoring.judges.template import fill, slots_in
 
 from .stages import Stage
-from .wordings import texts
 
 T = TypeVar("T")
 MAX_REPLY_CHARS = 4_096
@@ -68,7 +67,10 @@ class StageModels:
         found = _read(reply, sheet.key, read)
         if not isinstance(found, ReplyProblem):
             return found
-        repair = fill(texts("frame")["repair"], {"wrong": found.sentence, "form": texts(sheet.words)["form"]})
+        repair = fill(
+            load_texts("generation", "frame")["repair"],
+            {"wrong": found.sentence, "form": load_texts("generation", sheet.words)["form"]},
+        )
         turns = (
             Turn(role="assistant", content=reply_text(reply)[:MAX_REPLY_CHARS] or "-"),
             Turn(role="user", content=repair),
@@ -107,14 +109,14 @@ def _read(reply: Reply, key: str, read: Callable[[Mapping[str, Any]], T | ReplyP
 
 def messages_of(sheet: StageQuestion) -> tuple[Turn, Turn]:
     """The question in two turns; all that others wrote stands in a fence whose mark nobody of them can have known."""
-    words = texts(sheet.words)
+    words = load_texts("generation", sheet.words)
     known = sheet.ours.keys() | {slot for slot, parts in sheet.material.items() if parts}
     sections = [section for section in words["sections"] if slots_in(section) <= known]
     used = frozenset[str]().union(*map(slots_in, sections))
     mark = delimiter_for([part for slot, parts in sheet.material.items() if slot in used for part in parts])
     values = {slot: "\n".join(delimit(part, mark) for part in parts) for slot, parts in sheet.material.items()}
     body = "\n\n".join(fill(section, {**values, **sheet.ours}).strip() for section in (*sections, words["form"]))
-    system = fill(texts("frame")["system"], {"mark": mark})
+    system = fill(load_texts("generation", "frame")["system"], {"mark": mark})
     return Turn(role="system", content=system), Turn(role="user", content=body)
 
 

@@ -8,8 +8,8 @@ from typing import Any
 from evalmark.core.text import clean
 from evalmark.prompts.specs.spec import PromptSpec
 from evalmark.prompts.specs.statement_files import is_refusal, lines_of
-from evalmark.scoring.judges.faults import describe_reply_value
 from evalmark.scoring.judges.measure import object_schema
+from evalmark.scoring.judges.replies import describe_reply_value
 from evalmark.scoring.judges.template import one_line
 
 from .stage_calls import ReplyProblem, StageModels, StageQuestion, prompt_slots, untrusted_slots

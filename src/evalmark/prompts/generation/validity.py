@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 from evalmark.prompts.specs.spec import PromptSpec
 from evalmark.scoring.judges.delimiters import untrusted_text
-from evalmark.scoring.judges.faults import describe_reply_value
 from evalmark.scoring.judges.measure import object_schema
+from evalmark.scoring.judges.replies import describe_reply_value
 from evalmark.scoring.judges.verdict import shorten_reason
 
 from .drafts import gather_all

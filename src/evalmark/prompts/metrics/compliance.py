@@ -13,21 +13,20 @@ from evalmark.core.values.plain_data import fingerprint
 from evalmark.core.values.score import Score
 from evalmark.core.values.words import count
 from evalmark.prompts.specs.spec import PromptSpec
+from evalmark.prompts.texts import load_texts
 from evalmark.scoring.binding.scores import unscored
 from evalmark.scoring.binding.text import preview, text_of
 from evalmark.scoring.judges.delimiters import untrusted_text
-from evalmark.scoring.judges.faults import ReplyFault, describe_reply_value
 from evalmark.scoring.judges.judge_calls import ask_repeatedly
 from evalmark.scoring.judges.judge_scores import NO_REASON, call_details, unusable_reply_score
 from evalmark.scoring.judges.measure import REASON, object_schema
 from evalmark.scoring.judges.question import Question, QuestionTemplate
-from evalmark.scoring.judges.replies import reply_object
+from evalmark.scoring.judges.replies import ReplyFault, describe_reply_value, reply_object
 from evalmark.scoring.judges.rubric import NO_ANSWER, check_repeat
 from evalmark.scoring.judges.template import common_prompt
 from evalmark.scoring.judges.verdict import shorten_reason
 
 from .variables import input_text
-from .wordings import texts
 
 RuleOutcome = Literal["ok", "err", "unscored"]
 VERDICTS_KEY = "verdicts"
@@ -84,14 +83,19 @@ class Compliance:
     @property
     def rules(self) -> tuple[str, ...]:
         """What an output is held against, rule by rule."""
-        return (self.spec.rules if self.spec is not None else ()) or (texts(self.name)["whole"],)
+        return (self.spec.rules if self.spec is not None else ()) or (load_texts("metrics", self.name)["whole"],)
 
     @property
     def fingerprint(self) -> str:
         """Changes with every word that a judge is told, with the prompt and its rules, and with the settings."""
         spec = "" if self.spec is None else self.spec.fingerprint
         return fingerprint(
-            "compliance-1", texts(self.name), common_prompt().fingerprint, spec, self.questions, self.settings
+            "compliance-1",
+            load_texts("metrics", self.name),
+            common_prompt().fingerprint,
+            spec,
+            self.questions,
+            self.settings,
         )
 
     async def __call__(self, case: Case, output: Output, judge: ChatModel) -> Score:
@@ -127,7 +131,7 @@ class Compliance:
             "output": untrusted_text("output", text_of(output.value)),
         }
         material = {slot: (part,) for slot, part in found.items() if part.text or slot == "output"}
-        words = texts(self.name)
+        words = load_texts("metrics", self.name)
         return QuestionTemplate(sections=words["sections"], form=words["form"], ours={}, material=material).question(
             SCHEMA, self.settings
         )

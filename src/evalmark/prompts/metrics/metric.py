@@ -1,6 +1,6 @@
 """A metric in a prompt file as a scorer: it asks a judge in the words of the file."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -13,13 +13,13 @@ from evalmark.core.values.plain_data import fingerprint
 from evalmark.core.values.score import Direction, Score
 from evalmark.prompts.specs.spec import PromptSpec
 from evalmark.prompts.templates.prompt import Prompt
+from evalmark.prompts.texts import load_texts
 from evalmark.scoring.binding.scores import unscored
-from evalmark.scoring.judges.faults import ReplyFault, describe_reply_value
 from evalmark.scoring.judges.judge_scores import score_output, score_rule_of
 from evalmark.scoring.judges.measure import REASON, object_schema
 from evalmark.scoring.judges.metric import MetricFile
 from evalmark.scoring.judges.question import Question
-from evalmark.scoring.judges.replies import reply_object
+from evalmark.scoring.judges.replies import ReplyFault, describe_reply_value, reply_object
 from evalmark.scoring.judges.rubric import NO_ANSWER, check_repeat, form_name, metric_slots
 from evalmark.scoring.judges.template import common_prompt, fill
 from evalmark.scoring.judges.verdict import Verdict, read_verdict, shorten_reason
@@ -27,7 +27,6 @@ from evalmark.scoring.judges.weighting import TOP_LOGPROBS
 
 from .metric_question import question_of
 from .variables import SPEC_VARIABLES, variable_values
-from .wordings import texts
 
 VERDICT = "verdict"
 OK, ERR = "OK", "ERR"
@@ -96,7 +95,7 @@ class PromptMetric:
         told = [
             self.prompt.fingerprint,
             common_prompt().fingerprint,
-            texts("verdicts"),
+            load_texts("metrics", "verdicts"),
             self.says_ok,
             self.needs_expected,
         ]
@@ -139,7 +138,7 @@ class PromptMetric:
         if self.spec is None and self.needs_spec:
             raise ConfigError(missing_spec_message(self))
         metric = self.metric
-        form = texts("verdicts")["form"]
+        form = load_texts("metrics", "verdicts")["form"]
         if not self.says_ok:
             ours = metric_slots(metric.name, metric.description, metric.measure)
             form = fill(common_prompt().forms[form_name(metric.measure)], ours)
@@ -209,3 +208,27 @@ def missing_spec_message(metric: PromptMetric) -> str:
 def with_name(metric: PromptMetric, name: str) -> PromptMetric:
     """The metric under another name."""
     return replace(metric, metric=replace(metric.metric, name=name))
+
+
+def needs_spec(scorer: Callable[..., Any]) -> bool:
+    """Whether a scorer cannot judge without the prompt under test."""
+    return bool(getattr(scorer, "needs_spec", False))
+
+
+def with_spec(scorer: Callable[..., Any], spec: PromptSpec | None, place: str = "") -> Callable[..., Any]:
+    """The scorer with the prompt under test, where it asks for one and has none; any other as it is.
+
+    Raises:
+        ConfigError: it needs one, and there is none. `place` stands before the message.
+    """
+    if not needs_spec(scorer) or getattr(scorer, "spec", None) is not None:
+        return scorer
+    if spec is None:
+        name = getattr(scorer, "name", "the metric")
+        said = (
+            missing_spec_message(scorer)
+            if isinstance(scorer, PromptMetric)
+            else f"{name} needs a prompt under test; name one as the target."
+        )
+        raise ConfigError(f"{place}: {said}" if place else said)
+    return replace(scorer, spec=spec)  # type: ignore[type-var]

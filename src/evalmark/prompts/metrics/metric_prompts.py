@@ -18,11 +18,11 @@ from evalmark.prompts.templates.prompt import Input, Prompt
 from evalmark.prompts.templates.prompt_files import parse_prompt
 from evalmark.prompts.templates.rendering import place_in
 from evalmark.prompts.templates.template import template_of
+from evalmark.prompts.texts import load_texts
 from evalmark.scoring.judges.metric_files import parse_metric
 
 from .metric import ERR, OK, PromptMetric
 from .variables import LABELS
-from .wordings import texts
 
 METRIC_ENDING = ".metric.prompty"
 METRIC_KEYS = ("score", "threshold", "direction", "repeat", "judge")
@@ -137,7 +137,7 @@ def _document(prompt: Prompt, head: Document, scores: bool) -> Document:
         "name": name_of(head.path),
         "config": {"needs_history": False, "needs_example_output": False},
         "metric_description": prompt.description.strip() or prompt.name,
-        "score": {"type": kind, "description": texts("verdicts")["score"]},
+        "score": {"type": kind, "description": load_texts("metrics", "verdicts")["score"]},
         "settings": {key: value for key, value in prompt.settings.items() if key != "response_format"},
     }
     data |= {key: head.data[key] for key in METRIC_KEYS if head.data.get(key) is not None}

@@ -7,12 +7,12 @@ from evalmark.core.values.case import Turn
 from evalmark.prompts.templates.interpreter import TemplateText
 from evalmark.prompts.templates.prompt import Prompt
 from evalmark.prompts.templates.rendering import message_parts
+from evalmark.prompts.texts import load_texts
 from evalmark.scoring.judges.delimiters import UntrustedText, delimit, delimiter_for, untrusted_text
 from evalmark.scoring.judges.question import Question
 from evalmark.scoring.judges.template import common_prompt, fill
 
 from .variables import LABELS
-from .wordings import texts
 
 Part = str | UntrustedText
 """Words of the metric's author, or material."""
@@ -34,10 +34,10 @@ def question_of(
     material = tuple(part for _, parts in messages for part in parts if isinstance(part, UntrustedText))
     mark = delimiter_for(material)
     told = [(role, _text(parts, mark)) for role, parts in messages]
-    system = [fill(common_prompt().system, {"mark": mark}), texts("verdicts")["standards"]]
+    system = [fill(common_prompt().system, {"mark": mark}), load_texts("metrics", "verdicts")["standards"]]
     system += [text for role, text in told if role == "system"]
     turns = [Turn(role=role, content=text) for role, text in told if role != "system"]
-    closing = f"{texts('verdicts')['closing']}\n{form}"
+    closing = load_texts("metrics", "verdicts")["closing"] + f"\n{form}"
     if turns and turns[-1].role == "user":
         turns[-1] = Turn(role="user", content=f"{turns[-1].content}\n\n{closing}")
     else:

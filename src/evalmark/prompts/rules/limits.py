@@ -10,8 +10,7 @@ from evalmark.core.lazy import need
 from evalmark.core.values.words import count
 from evalmark.scoring.builtin.sentences import split_sentences
 
-from .bounds import describe_bounds, within_bounds
-from .checks import CheckResult, Requirement, RuleCheck
+from .checks import CheckResult, Requirement, RuleCheck, describe_bounds, within_bounds
 from .language import language_named
 from .phrases import NUMBER, Clause, number_of
 

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from evalmark.core.values.words import count
 
-from .bounds import describe_bounds, within_bounds
-from .checks import CheckResult, Requirement
+from .checks import CheckResult, Requirement, describe_bounds, within_bounds
 from .phrases import NUMBER, OUTPUT, number_of
 
 VOID = frozenset(["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"])

@@ -20,14 +20,15 @@ from .overrides import Overrides, model_targets
 from .plan import DatasetSource, Loader, NoteHandler, Plan, ScorerSpec, embedder_for, load_embedder
 
 if TYPE_CHECKING:
-    from evalmark.prompts.metrics import compliance, metric_prompts, needs, rule_checks
+    from evalmark.prompts.metrics import compliance, metric_prompts, rule_checks
+    from evalmark.prompts.metrics import metric as prompt_metric
     from evalmark.prompts.specs import detection, prompt_tests
     from evalmark.prompts.specs import spec as spec_module
     from evalmark.prompts.specs.spec import PromptSpec
 else:
     compliance = LazyModule("evalmark.prompts.metrics.compliance")
     rule_checks = LazyModule("evalmark.prompts.metrics.rule_checks")
-    needs = LazyModule("evalmark.prompts.metrics.needs")
+    prompt_metric = LazyModule("evalmark.prompts.metrics.metric")
     metric_prompts = LazyModule("evalmark.prompts.metrics.metric_prompts")
     prompt_tests = LazyModule("evalmark.prompts.specs.prompt_tests")
     detection = LazyModule("evalmark.prompts.specs.detection")
@@ -105,7 +106,7 @@ def with_prompt(asked: ScorerSpec, spec: "PromptSpec | None", place: str) -> Sco
     """
     if not getattr(asked.scorer, "needs_spec", False):  # no need to load what knows more of them
         return asked
-    scorer = needs.with_spec(asked.scorer, spec, place)
+    scorer = prompt_metric.with_spec(asked.scorer, spec, place)
     return asked if scorer is asked.scorer else replace(asked, scorer=scorer)
 
 

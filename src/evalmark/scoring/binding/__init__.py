@@ -1,1 +1,1 @@
-"""What binds, names and reads scorers of any kind, and what the built-in ones rest on."""
+"""Binds scorers to a run, finds them by name, and converts what they return into scores."""

@@ -1,4 +1,4 @@
-"""A scorer of any kind, bound to its name, its threshold and the models of the run."""
+"""Binds a scorer of any kind to its name, its threshold and the models of the run."""
 
 import inspect
 from collections.abc import Callable, Collection, Mapping
@@ -37,59 +37,60 @@ ARGUMENTS: Mapping[str, Callable[[Case, Output], Any]] = {
     "tool_calls": lambda case, output: output.tool_calls,
     "metadata": lambda case, output: case.metadata,
 }
-"""What a scorer's parameters can be called, and what they get; beside `case`, `output` is the whole Output.
+"""The parameter names of scorers and their values. With a parameter `case`, `output` is the whole Output.
 
-`async def` scorers may also ask for `embedder` and `judge`."""
+`async def` scorers may also have the parameters `embedder` and `judge`.
+"""
 REFERENCE_PARAMETERS = frozenset(("case", "expected", "ground_truth", "groundTruth", "reference"))
-"""Parameters that show a scorer the reference answer."""
+"""Parameters that give a scorer access to the reference."""
 MODEL_PARAMETERS = ("embedder", "judge")
-"""The models of the run that `async def` scorers may ask for; shared by all of them, and never copied."""
+"""The run's models that `async def` scorers may ask for; they are shared and never copied."""
 
 BUILTIN_MODULES = ("evalmark.scoring.", "evalmark.prompts.metrics.")
-"""Where the built-in scorers stand."""
+"""The module prefixes of the built-in scorers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundScorer:
-    """A scorer as the engine asks it: one case and one output in, scores out."""
+    """A scorer as the engine calls it: one case and one output in, scores out."""
 
     metric: Metric
     scorer: Callable[..., Any]
     binding: Binding
     embedder: Embedder | None = None
-    """The scorer's own, else the run's; None where there is none yet."""
+    """The scorer's own embedding model, else the run's; None if there is none yet."""
     needs_embedder: bool = False
-    """Whether the run has to bring an embedding model."""
+    """Whether the run must provide an embedding model."""
     judge: ChatModel | None = None
-    """The chat model that judges: the scorer's own, else the run's; None where there is none yet, or none is asked."""
+    """The scorer's own judge, else the run's; None if there is none yet, or the scorer asks none."""
     needs_judge: bool = False
-    """Whether the run has to bring a chat model that judges."""
+    """Whether the run must provide a judge."""
     renames: bool = False
-    """Whether a single score goes by the metric's name, whatever the scorer called it."""
+    """Whether a single score takes the metric's name, whatever name the scorer gave it."""
     otherwise: float | None = None
-    """The threshold for scores that neither the scorer nor the metric's threshold lets pass or fail; None: they cannot."""
+    """The threshold for scores that would otherwise neither pass nor fail; None: there is none."""
     takes_more: bool = False
-    """Whether it takes arguments by any name, and so gets the input and whatever else its row brings along."""
+    """Whether the scorer has `**kwargs`, and so also gets the input and the row's other fields."""
     decides: bool = True
-    """Whether scores may pass or fail at all; False: they are only recorded."""
+    """Whether scores may pass or fail; False only records them."""
     may_compare: bool = False
-    """Whether it is somebody else's and may look at the reference answer."""
+    """Whether it is a user's scorer that may read the reference."""
     waits: bool = True
-    """Whether it may wait for something: a model, a thread, or whatever somebody else's code waits for."""
+    """Whether the call may block: on a model, a thread, or user code."""
     threads: DaemonThreads | None = None
-    """Where somebody else's plain function runs, which may wait for a model or never come back; None: right here."""
+    """Where a user's plain function runs, since it may block; None runs it directly."""
 
     @property
     def name(self) -> str:
-        """What reports call it."""
+        """The name in reports."""
         return self.metric.name
 
     @property
     def fingerprint(self) -> str:
-        """Changes whenever the scorer might judge otherwise: with its settings, its threshold or its code.
+        """A hash of all that can change a score: settings, threshold, code and judge.
 
-        The run's embedding model has a fingerprint of its own; the model that judges counts here, since
-        several scorers of a run may each have another.
+        The run's embedding model has its own fingerprint. The judge counts here, since the scorers of a run may have
+        different judges.
         """
         model = None if self.needs_embedder or self.embedder is None else self.embedder.fingerprint
         judge = () if self.judge is None else (getattr(self.judge, "fingerprint", self.judge.identity),)
@@ -99,28 +100,28 @@ class BoundScorer:
 
     @property
     def versioned(self) -> Metric:
-        """The metric with its version: that of the scorer's code, prompt and settings.
+        """The metric with its version: a hash of the scorer's code, prompt and settings.
 
-        It stays the same whoever judges, whatever the threshold is and wherever the scorer's own bars lie: runs hold these
-        by themselves, and a comparison judges both sides by the newer ones.
+        Judge, threshold and the scorer's own limits do not change the version: runs store them separately, and a comparison
+        applies the newer ones to both sides.
         """
         version = fingerprint(_without(self._besides, self._described))
         return replace(self.metric, version=version, bars=self._bars, embeds=self.needs_embedder)
 
     @property
     def _bars(self) -> Mapping[str, float]:
-        """The bars of a built-in that decides for itself; any other scorer has none that could be told apart."""
+        """The limits of a built-in that decides by itself; empty for other scorers."""
         names = getattr(self.scorer, "bars", ()) if _is_builtin(self.scorer) else ()
         return {name: float(getattr(self.scorer, name)) for name in names}
 
     @property
     def _described(self) -> Any:
-        """The scorer's code and settings as data; its comments and docstrings judge nothing."""
+        """The scorer's code and settings as data, without comments and docstrings."""
         return describe_object(self.scorer, docstrings=False)
 
     @property
     def _besides(self) -> tuple[str, ...]:
-        """Settings of the scorer that a run holds elsewhere: its judge, its threshold, and the bars of a built-in."""
+        """Settings that a run stores elsewhere: judge, threshold, and the limits of a built-in."""
         judge = getattr(self.scorer, "judge", None)
         known = (
             ("default_threshold", "judge") if judge is None or isinstance(judge, ChatModel) else ("default_threshold",)
@@ -129,14 +130,14 @@ class BoundScorer:
 
     @property
     def is_foreign_async(self) -> bool:
-        """Whether the scorer is the user's own and runs on the event loop, where blocking work keeps all others waiting."""
+        """Whether it is a user's scorer that runs on the event loop, where blocking work delays all others."""
         return _is_async(self.scorer) and not _is_builtin(self.scorer)
 
     async def __call__(self, case: Case, output: Output) -> tuple[Score, ...]:
-        """What the scorer says of one output. May raise whatever the scorer raises.
+        """Score one output. May raise whatever the scorer raises.
 
         Raises:
-            ConfigError: the scorer needs an embedding model or a judge, and the run has none.
+            ConfigError: The scorer needs an embedding model or a judge, and the run has none.
         """
         if self.needs_embedder and self.embedder is None:
             raise ConfigError(f"{self.name} needs an embedding model; name one with `embeddings`.")
@@ -167,16 +168,16 @@ class BoundScorer:
         )
 
     def skips(self, case: Case) -> bool:
-        """Whether the scorer says beforehand that no output of this case is judged, so that nobody has to judge it."""
+        """Return whether the scorer skips all outputs of this case."""
         return _is_builtin(self.scorer) and bool(getattr(self.scorer, "skips", _returns_false)(case))
 
     def lacks(self, case: Case) -> str:
-        """Why the scorer could judge no output of this case, as far as it can say that beforehand; empty where it can."""
+        """Return why the scorer can score no output of this case, as far as it knows beforehand; empty if it can."""
         why = getattr(self.scorer, "lacks", None)
         return str(why(case)) if callable(why) and _is_builtin(self.scorer) else ""
 
     def lacks_contexts(self, case: Case) -> bool:
-        """Whether the scorer judges by contexts and the case brings none, so that the target has to."""
+        """Return whether the scorer needs contexts and the case has none, so that the target must return them."""
         needs = _is_builtin(self.scorer) and bool(getattr(self.scorer, "needs_contexts", False))
         return needs and all(map(is_blank, case.contexts or ()))
 
@@ -201,7 +202,7 @@ class BoundScorer:
         return given
 
     def _judged(self, score: Score) -> Score:
-        """The score held against this metric's threshold, if it has one."""
+        """Apply the metric's threshold to a score, if it has one."""
         if not self.decides:
             return replace(score, passed=None)
         threshold = self.metric.threshold
@@ -228,19 +229,26 @@ def as_scorer(
     embedder: Any = None,
     judge: ChatModel | None = None,
 ) -> BoundScorer:
-    """Make a scorer of a function or a callable object; its parameters are filled by their names.
+    """Bind a function or callable object as a scorer; its parameters are filled by name.
 
-    `threshold` is held against `Score.value` of every case and decides whether it passes; without one
-    the scorer's attribute `default_threshold` does, if it has one. A scorer with an `embedder` or a
-    `judge` of its own keeps it; any other that asks for one gets the run's.
+    Args:
+        scorer: The function or object.
+        name: The name in reports; None uses the scorer's own.
+        threshold: Compared with `Score.value` of each case to decide whether it passes, from 0 to 1; None uses the
+            scorer's attribute `default_threshold`, if it has one.
+        embedder: The run's embedding model, for scorers without one of their own.
+        judge: The run's judge, for scorers without one of their own.
+
+    Returns:
+        The bound scorer.
+
+    Raises:
+        ConfigError: The object is not a scorer, a parameter cannot be filled, or the threshold is invalid.
 
     >>> import asyncio
     >>> def short(output): return len(output) < 10
     >>> asyncio.run(as_scorer(short)(Case(id="1"), Output(value="Oslo")))[0].passed
     True
-
-    Raises:
-        ConfigError: it is no scorer, a parameter cannot be filled, or the threshold is none.
     """
     called = name or scorer_name(scorer)
     threshold = _own_threshold(scorer) if threshold is None else threshold
@@ -282,18 +290,18 @@ def _allowed_parameters(scorer: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def _has_kwargs(scorer: Callable[..., Any]) -> bool:
-    """Whether it has `**kwargs`, as the scorers of autoevals have."""
+    """Return whether it has `**kwargs`, as the scorers of autoevals do."""
     return any(p.kind is p.VAR_KEYWORD for p in inspect.signature(scorer).parameters.values())
 
 
 def _own_threshold(scorer: Any) -> float | None:
-    """The threshold that a scorer brings along."""
+    """Return the scorer's own threshold."""
     own = getattr(scorer, "default_threshold", None)
     return own if isinstance(own, (int, float)) and not isinstance(own, bool) else None
 
 
 def _own_judge(scorer: Any) -> ChatModel | None:
-    """The chat model that a scorer holds; a name of one, or a method called `judge`, is none."""
+    """Return the chat model that a scorer holds; None for a model name or a method called `judge`."""
     own = getattr(scorer, "judge", None)
     return own if isinstance(own, ChatModel) else None
 
@@ -303,12 +311,12 @@ def _is_async(scorer: Any) -> bool:
 
 
 def _is_builtin(scorer: Any) -> bool:
-    """Whether it is a built-in, which never blocks and does not change what it is given."""
+    """Return whether it is a built-in scorer, which never blocks and never changes its arguments."""
     return str(getattr(scorer, "__module__", "")).startswith(BUILTIN_MODULES)
 
 
 def _is_skipped(scorer: Any) -> bool:
-    """Whether a built-in says that it judges no output at all, such as a metric that was only found."""
+    """Return whether a built-in scores no output at all."""
     return _is_builtin(scorer) and bool(getattr(scorer, "skipped", ""))
 
 
@@ -331,7 +339,7 @@ def _check(scorer: Any, called: str, threshold: Any) -> None:
 
 
 def _check_models(scorer: Any, called: str) -> None:
-    """A plain function could not wait for the answer of a model."""
+    """Raise an error for a plain function with a model parameter: it could not await the model."""
     if _is_async(scorer):
         return
     parameters = inspect.signature(scorer).parameters
@@ -351,7 +359,7 @@ def _direction(scorer: Any, called: str) -> Direction:
 
 
 def scorer_name(scorer: Any) -> str:
-    """Its own name, or that of its function, or that of its class in lower case."""
+    """Return the scorer's name, else that of its function, else that of its class in snake case."""
     own = getattr(scorer, "name", None)
     if isinstance(own, str) and own:
         return own
@@ -364,7 +372,7 @@ def scorer_name(scorer: Any) -> str:
 
 
 def _without(names: Collection[str], description: Any) -> Any:
-    """What `described` says of an object, without some of its settings."""
+    """Return the description of an object without some of its settings."""
     kind, *rest = description if isinstance(description, list) else ("",)
     if kind != "object" or not isinstance(held := rest[2], Mapping):
         return description

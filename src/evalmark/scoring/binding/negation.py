@@ -1,4 +1,4 @@
-"""A check turned round: `not-contains` passes where `contains` fails."""
+"""A negated check: `not-contains` passes if `contains` fails."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
@@ -8,7 +8,7 @@ from evalmark.core.values.score import Score
 
 
 class PassFailScorer(Protocol):
-    """A scorer that passes or fails every answer it can judge."""
+    """A scorer whose scores pass or fail."""
 
     @property
     def name(self) -> str: ...
@@ -20,7 +20,7 @@ class PassFailScorer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """Passes where the check fails and fails where it passes; what cannot be judged stays so.
+    """Pass if the check fails, and fail if it passes; an unscored result stays unscored.
 
     >>> from evalmark.scorers import Contains
     >>> Not(Contains(any="sorry"))(Case(id="1"), Output(value="Oslo")).passed
@@ -37,7 +37,7 @@ class Not:
         return f"not-{self.check.name}"
 
     def lacks(self, case: Case) -> str:
-        """Why no output of the case can be judged, as the check says."""
+        """Return why no output of the case can be scored, as the check says."""
         why = getattr(self.check, "lacks", None)
         return str(why(case)) if callable(why) else ""
 

@@ -1,4 +1,4 @@
-"""Scorers by name: built in, installed by another package, or `package.module:attribute`."""
+"""Finds scorers by name: built-in, installed by another package, or `package.module:attribute`."""
 
 import difflib
 import functools
@@ -19,23 +19,23 @@ from .negation import Not
 from .text import preview
 
 GROUP = "evalmark.scorers"
-"""The entry-point group that holds the built-in scorers and those of other packages."""
+"""The entry-point group of the built-in scorers and those of other packages."""
 NEGATION_PREFIX = "not-"
 
 
 def resolve_scorer(
     spec: str, settings: Mapping[str, Any] | None = None, place: str = "", folders: Sequence[Path] = ()
 ) -> Callable[..., Any]:
-    """The scorer of a name, with its settings; `not-NAME` turns a check round.
+    """Return the scorer of a name, with its settings; `not-NAME` negates a check.
 
-    `place` (file and line, a flag) starts every message. Modules and files are also looked for in `folders`.
+    `place` (file and line, or a flag) starts every message. Modules and files are also looked for in `folders`.
 
-    >>> resolve("contains", {"any": ["Oslo"]})
+    >>> resolve_scorer("contains", {"any": ["Oslo"]})
     Contains(any=['Oslo'], all=(), ignore_case=False)
 
     Raises:
-        ConfigError: there is no such scorer, a setting is unknown, missing or of the wrong kind, or
-            a scorer that does not pass or fail is to be negated.
+        ConfigError: There is no such scorer, a setting is unknown, missing or of the wrong type, or the negated scorer
+            does not pass or fail.
     """
     before = f"{place}: " if place else ""
     if spec.startswith(NEGATION_PREFIX):
@@ -54,7 +54,7 @@ def resolve_scorer(
 
 
 def scorer_names() -> tuple[str, ...]:
-    """The names of all installed scorers, sorted."""
+    """Return the names of all installed scorers, sorted."""
     return tuple(sorted({entry.name for entry in entry_points(group=GROUP)}))
 
 
@@ -89,7 +89,7 @@ def _load_entry_point(entry: EntryPoint, before: str) -> Any:
 
 
 def _checked_settings(found: Any, settings: Mapping[str, Any], what: str, folders: Sequence[Path]) -> dict[str, Any]:
-    """The settings in the types that the scorer's parameters name; `what` starts every message."""
+    """Return the settings in the types that the scorer's parameters name; `what` starts every message."""
     try:
         parameters = inspect.signature(found).parameters
     except (TypeError, ValueError):

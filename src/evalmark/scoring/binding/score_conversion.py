@@ -1,4 +1,4 @@
-"""What a foreign scorer gave, as scores: a truth value, a number, an object, several of them."""
+"""Converts what a scorer returned into scores: a truth value, a number, an object, or several of them."""
 
 import math
 from collections.abc import Mapping
@@ -18,10 +18,10 @@ ALLOWED_RESULTS = (
 
 
 def as_scores(found: Any, name: str, direction: Direction = "higher") -> tuple[Score, ...]:
-    """What a scorer returned, as scores that can be kept and compared.
+    """Convert what a scorer returned into scores.
 
-    A truth value passes or fails; a number from 0 to 1 is raw and value alike, any other number
-    only raw; None, NaN, infinity and text are `unscored`.
+    A truth value passes or fails. A number from 0 to 1 becomes `raw` and `value`; any other number only `raw`. None, NaN,
+    infinity and text are `unscored`.
 
     >>> as_scores(0.25, "tone")[0].value, as_scores("7/10", "tone")[0].status
     (0.25, 'unscored')
@@ -29,8 +29,8 @@ def as_scores(found: Any, name: str, direction: Direction = "higher") -> tuple[S
     ['tone.short', 'tone.kind']
 
     Raises:
-        TypeError: it is nothing that can be read as a score.
-        ValueError: two of several scores have one name.
+        TypeError: The value cannot be read as a score.
+        ValueError: Two of several scores have the same name.
     """
     if isinstance(found, Mapping) and "score" not in found:
         return _score_list([_single_score(item, f"{name}.{key}", direction) for key, item in found.items()], name)
@@ -93,7 +93,7 @@ def _number_score(found: Any, name: str, direction: Direction) -> Score:
 
 
 def _score_with_reason(found: Mapping[Any, Any], name: str, direction: Direction) -> Score:
-    """A score that brings its reason along: rationale and metadata become reason and detail."""
+    """Convert a score with reason and metadata: rationale and metadata become reason and detail."""
     if isinstance(found["score"], Mapping):
         raise TypeError(f"the scorer returned a mapping whose `score` is a mapping; return {ALLOWED_RESULTS}")
     score = _single_score(found["score"], name, direction)
@@ -107,10 +107,10 @@ def _score_with_reason(found: Mapping[Any, Any], name: str, direction: Direction
 
 
 def _checked_score(score: Score) -> Score:
-    """A foreign Score as it is, unless its value is none that can be kept.
+    """Return a user's Score unchanged if its value can be stored, else an `unscored` one.
 
     Raises:
-        TypeError: one of its other fields holds what the store and the reports have no word for.
+        TypeError: Another field has an invalid value.
     """
     if getattr(score.passed, "ndim", None) == 0:  # a truth value of numpy
         score = replace(score, passed=bool(score.passed))
@@ -148,4 +148,4 @@ _FIELDS: Mapping[str, str] = {
     "reason": "a text",
     "detail": "a mapping",
 }
-"""What each may hold."""
+"""What each field may hold."""

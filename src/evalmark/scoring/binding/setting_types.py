@@ -1,4 +1,4 @@
-"""A setting in the type that a scorer's parameter names."""
+"""Converts a setting to the type of a scorer's parameter."""
 
 import json
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from evalmark.inputs.documents.files import allowed_path
 
 
 def read_setting(value: Any, hint: Any, folders: Sequence[Path]) -> tuple[Any, str]:
-    """The value in the hinted type, or what is wrong with it."""
+    """Return the value in the hinted type, and what is wrong with it."""
     try:
         adapter = TypeAdapter(hint)
     except PydanticUserError:  # a type of the user's own: nothing to check
@@ -35,10 +35,10 @@ def read_setting(value: Any, hint: Any, folders: Sequence[Path]) -> tuple[Any, s
 
 
 def _resolve_paths(read: Any, folders: Sequence[Path]) -> Any:
-    """Every path in a value beside the file that names it, if it lies there; a file names nothing that lies elsewhere.
+    """Resolve every path in a value against the folder of the file that names it.
 
     Raises:
-        DataError: a file names a path that it may not.
+        DataError: A file names a path outside the folders that it may use.
     """
     if isinstance(read, (list, tuple, set, frozenset)):
         return type(read)(_resolve_paths(item, folders) for item in read)

@@ -1,4 +1,4 @@
-"""Answers as text, and the short form in which a reason shows them."""
+"""Values as text, and as short previews for reasons."""
 
 import json
 from typing import Any
@@ -7,11 +7,11 @@ from evalmark.core.values.plain_data import plain
 
 NO_EXPECTED = "the case has no expected answer"
 MAX_PREVIEW_CHARS = 80
-"""Characters of an answer that a reason shows."""
+"""Characters of a value that a reason shows."""
 
 
 def text_of(value: Any) -> str:
-    """An answer as text: itself, nothing for None, and JSON for anything else.
+    """Return a value as text: a text unchanged, empty for None, and JSON for other data.
 
     >>> text_of("Oslo"), text_of(None), text_of({"city": "Tromsø"})
     ('Oslo', '', '{"city": "Tromsø"}')
@@ -22,11 +22,11 @@ def text_of(value: Any) -> str:
 
 
 def preview(value: Any, start: int = 0) -> str:
-    r"""A value as a reason shows it: on one line, quoted where it is a text, cut where it is long.
+    r"""Return a value on one line, with quotes if it is a text, and shortened if it is long.
 
-    >>> shown("a\nb"), shown(7), shown(None)
+    >>> preview("a\nb"), preview(7), preview(None)
     ("'a\\nb'", '7', 'nothing')
-    >>> shown("x" * 100).removeprefix("'" + "x" * 80)
+    >>> preview("x" * 100).removeprefix("'" + "x" * 80)
     "'… (100 characters)"
     """
     text = text_of(value)
@@ -38,7 +38,7 @@ def preview(value: Any, start: int = 0) -> str:
 
 
 def preview_pair(one: Any, other: Any) -> tuple[str, str]:
-    """Two values side by side, cut so that the place where they part can be seen."""
+    """Preview two values, cut so that their first difference is visible."""
     if one == other or not (isinstance(one, str) and isinstance(other, str)):
         return preview(one), preview(other)
     parting = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))

@@ -1,1 +1,1 @@
-"""The built-in scorers: checks, similarity and RAG metrics."""
+"""The scorers that need no chat model."""

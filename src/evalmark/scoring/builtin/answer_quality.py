@@ -1,4 +1,4 @@
-"""Six checks of an answer that need no model: is there one, does it cite, does it give up, is it a list."""
+"""Six checks of an answer without a model: emptiness, contexts, citations, fallback phrases, relevance and lists."""
 
 import math
 import re
@@ -24,7 +24,7 @@ FALLBACK_PHRASES = (
     "No context retrieved",
     "No sufficient context",
 )
-"""What a system says that found no answer."""
+"""Phrases of systems that found no answer."""
 # fmt: off
 LIST_TRIGGERS = (
     "list", "releases", "releasing", "release", "lineup", "schedule", "standings", "ranking", "table",
@@ -33,20 +33,20 @@ LIST_TRIGGERS = (
 # fmt: on
 """Words of a question that asks for a list."""
 MIN_RELEVANCE = 0.25
-"""The least mean of the retrieval scores."""
+"""The smallest mean of the retrieval scores."""
 SCORES_KEY = "retrieval_scores"
-"""Where the metadata of an output or a row holds the scores of its contexts."""
+"""The metadata key of an output or a row with the scores of its contexts."""
 
 CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 CITATION = re.compile(r"\[\s*+\^?+\d++(?:\s*+[-–,;，、]\s*+\d++)*+\s*+\]")  # noqa: RUF001  commas of Chinese and Japanese
 LIST_ITEM = re.compile(r"-(?![-\d])|\*(?=\s|[^*]+$)|•|\d+[.)](?!\d)|\|")
 MAX_CITATION_DIGITS = 9
-"""Digits of a citation that is read as a number; no answer has so many contexts."""
+"""Digits of a citation that is read as a number; no answer has more contexts."""
 MAX_LISTED_CITATIONS = 5
 
 
 def _number(value: Any) -> float | None:
-    """A finite number, of Python or numpy, as a float."""
+    """Return a finite Python or numpy number as a float; None for other values."""
     if isinstance(value, bool) or not isinstance(value, Real):
         return None
     try:
@@ -57,9 +57,9 @@ def _number(value: Any) -> float | None:
 
 
 def describe_type(value: Any) -> str:
-    """A value of the wrong kind as a message names it; no code of its own runs.
+    """Describe a value of the wrong type for a message, without running code of the value.
 
-    >>> seen(None), seen(7), seen({"a": 1}), seen(10**400)
+    >>> describe_type(None), describe_type(7), describe_type({"a": 1}), describe_type(10**400)
     ('None', '7', 'of type dict', 'a whole number that no float holds')
     """
     if type(value) is int and value.bit_length() > 1024:
@@ -71,18 +71,20 @@ def describe_type(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QualityRules:
-    """What the checks hold an answer against.
+    """The settings of the answer quality checks.
+
+    Args:
+        min_relevance: The smallest mean of the retrieval scores.
+        fallback_phrases: Phrases that mark an answer as a fallback; case is ignored.
+        list_triggers: Words of a question that asks for a list; whole words count.
 
     Raises:
-        ConfigError: a setting cannot be used; each fault is named.
+        ConfigError: A setting is invalid; the message names each fault.
     """
 
     min_relevance: float = MIN_RELEVANCE
-    """The least mean of the retrieval scores."""
     fallback_phrases: Sequence[str] = FALLBACK_PHRASES
-    """An answer with one of these gives up; upper and lower case count as the same."""
     list_triggers: Sequence[str] = LIST_TRIGGERS
-    """A question with one of these, as a whole word, asks for a list."""
 
     def __post_init__(self) -> None:
         faults = []
@@ -103,13 +105,13 @@ DEFAULT_RULES = QualityRules()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QualityInput:
-    """An answer with all that it is judged by."""
+    """An answer with its question, its contexts and their retrieval scores."""
 
     question: str
     answer: str
     contexts: tuple[str, ...]
     scores: tuple[float, ...] = ()
-    """How well the contexts fit the question, as the retriever said."""
+    """The retriever's relevance scores of the contexts."""
 
     @property
     def relevance(self) -> float | None:
@@ -121,11 +123,11 @@ class QualityInput:
 
 
 def find_issues(asked: QualityInput, rules: QualityRules = DEFAULT_RULES, *, strict_compat: bool = False) -> list[str]:
-    """What is wrong with an answer, in the order of the checks; nothing where it is good enough.
+    """Return the issues of an answer, in the order of the checks; empty if there are none.
 
-    `strict_compat` gives the verdicts of Auto-Analyst.
+    `strict_compat` gives the results of Auto-Analyst.
 
-    >>> issues_in(Asked(question="Who?", answer="Ida Holm [2].", contexts=("Ida Holm built it.",)))
+    >>> find_issues(QualityInput(question="Who?", answer="Ida Holm [2].", contexts=("Ida Holm built it.",)))
     ['Citation out of range: [2] (contexts: 1)']
     """
     low, phrase = asked.relevance, _fallback_phrase(asked.answer, rules.fallback_phrases)
@@ -147,7 +149,7 @@ def find_issues(asked: QualityInput, rules: QualityRules = DEFAULT_RULES, *, str
 
 
 def _citation_issues(asked: QualityInput) -> list[tuple[bool, str]]:
-    """No citation at all, or some that lead to no context; what stands in code cites nothing."""
+    """Check for missing citations and citations without a context; text in code blocks is ignored."""
     groups = CITATION.findall(CODE.sub(" ", asked.answer))
     numbers = dict.fromkeys(number for group in groups for number in re.findall(r"\d+", group))
     beyond = [number for number in numbers if not _is_valid_citation(number, len(asked.contexts))]
@@ -161,7 +163,7 @@ def _citation_issues(asked: QualityInput) -> list[tuple[bool, str]]:
 
 
 def _is_valid_citation(number: str, contexts: int) -> bool:
-    """Whether there is a context of this number, counted from 1."""
+    """Return whether there is a context with this number, counted from 1."""
     return len(number) <= MAX_CITATION_DIGITS and 1 <= int(number) <= contexts
 
 
@@ -179,7 +181,7 @@ def _fallback_phrase(answer: str, phrases: Iterable[str]) -> str | None:
 
 
 def _asks_for_list(question: str, triggers: Sequence[str]) -> bool:
-    """Whether a trigger is one of the words; `top-level` is another word than `top`, `top-10` is not."""
+    """Return whether a trigger is a whole word of the question; `top-level` does not match `top`, `top-10` does."""
     words = "|".join(map(re.escape, triggers))
     whole = rf"(?<!\w)(?<!\w-)(?:{words})(?!\w)(?!-[^\W\d])"
     return bool(triggers) and re.search(whole, question, re.IGNORECASE) is not None
@@ -191,7 +193,7 @@ def _asks_for_list_compat(question: str, triggers: Sequence[str]) -> bool:
 
 
 def _has_list(answer: str) -> bool:
-    """Whether a line begins as an item of a list or as a row of a table does."""
+    """Return whether a line starts like a list item or a table row."""
     return any(LIST_ITEM.match(line.strip()) for line in answer.splitlines())
 
 
@@ -200,9 +202,9 @@ def _has_list_compat(answer: str) -> bool:
 
 
 def parse_scores(given: Any) -> tuple[tuple[float, ...], list[str]]:
-    """Retrieval scores as numbers, and what is wrong with them.
+    """Return retrieval scores as numbers, and what is wrong with them.
 
-    >>> read_scores([0.5, None])[1]
+    >>> parse_scores([0.5, None])[1]
     ['retrieval_scores[1] is None; it has to be a finite number.']
     """
     if given is None:
@@ -221,9 +223,21 @@ def parse_scores(given: Any) -> tuple[tuple[float, ...], list[str]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerQuality:
-    """The answer passes six checks that need no model; the reason names those it does not.
+    """Check an answer in six ways that need no model; the reason names the checks that failed.
 
     Retrieval scores are read from `retrieval_scores` in the metadata of the output, else of the row.
+
+    Args:
+        min_relevance: The smallest mean of the retrieval scores.
+        fallback_phrases: Phrases that mark an answer as a fallback; case is ignored.
+        list_triggers: Words of a question that asks for a list; whole words count.
+        strict_compat: Give the results of Auto-Analyst instead.
+
+    Returns:
+        A score that passes (1) or fails (0); `unscored` without contexts.
+
+    Raises:
+        ConfigError: A setting is invalid; the message names each fault.
 
     >>> AnswerQuality()(Case(id="1", input="Who?", contexts=("Ida Holm",)), Output(value="Ida Holm.")).reason
     'Missing citations.'
@@ -233,13 +247,9 @@ class AnswerQuality:
     is_check: ClassVar[bool] = True
 
     min_relevance: float = MIN_RELEVANCE
-    """The least mean of the retrieval scores."""
     fallback_phrases: Sequence[str] = FALLBACK_PHRASES
-    """An answer with one of these gives up."""
     list_triggers: Sequence[str] = LIST_TRIGGERS
-    """A question with one of these, as a whole word, asks for a list."""
     strict_compat: bool = False
-    """The verdicts of Auto-Analyst instead."""
 
     def __post_init__(self) -> None:
         self._rules()

@@ -1,4 +1,4 @@
-"""Checks of the answer's text: equal, containing, matching a pattern, of a length, in time."""
+"""Text checks: equality, containment, patterns, length, and the time limit."""
 
 import math
 import unicodedata
@@ -21,7 +21,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Equals:
-    """The answer is the expected one, or one of the liked examples.
+    """Check that the output equals the expected value or a liked example.
+
+    Args:
+        ignore_case: Compare texts without regard to case.
+        strip: Ignore white space at both ends of texts.
+
+    Returns:
+        A score that passes (1) or fails (0); `unscored` if the case has no expected value and no liked example.
 
     >>> Equals()(Case(id="1", expected="Oslo"), Output(value="oslo")).reason
     "the answer 'oslo' is not 'Oslo'"
@@ -31,12 +38,10 @@ class Equals:
     is_check: ClassVar[bool] = True
 
     ignore_case: bool = False
-    """Upper and lower case count as the same."""
     strip: bool = False
-    """Blanks before and after do not count."""
 
     def lacks(self, case: Case) -> str:
-        """Why no output of the case can be judged; empty where one can."""
+        """Return why no output of the case can be scored; empty if it can."""
         return "" if case.liked else NO_EXPECTED
 
     def __call__(self, case: Case, output: Output) -> Score:
@@ -52,7 +57,7 @@ class Equals:
         )
 
     def _key(self, value: Any) -> str:
-        """What two equal answers share; a number and its text are not equal, 1 and 1.0 are."""
+        """Return a key that equal values share. A number never equals its text; 1 equals 1.0."""
         if isinstance(value, str):
             value = value.strip() if self.strip else value
             value = value.casefold() if self.ignore_case else value
@@ -60,7 +65,7 @@ class Equals:
 
 
 def _integral(value: Any) -> Any:
-    """Data with 1.0 written as 1."""
+    """Return the data with 1.0 written as 1."""
     if isinstance(value, dict):
         return {key: _integral(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -78,7 +83,18 @@ def _encoding_hint(output: Output, liked: Sequence[Any]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contains:
-    """The answer contains a text: the expected answer, or what `any` and `all` name.
+    """Check that the output contains certain texts: those given, or else the expected value.
+
+    Args:
+        any: At least one of these texts must occur.
+        all: Each of these texts must occur.
+        ignore_case: Compare without regard to case.
+
+    Returns:
+        A score that passes (1) or fails (0); `unscored` if no text is given and the case has no expected value.
+
+    Raises:
+        ConfigError: `any` or `all` holds an empty text or a value that is not a text.
 
     >>> Contains(all=["Oslo", "Bergen"])(Case(id="1"), Output(value="Oslo")).reason
     "the answer 'Oslo' does not contain 'Bergen'"
@@ -88,11 +104,8 @@ class Contains:
     is_check: ClassVar[bool] = True
 
     any: str | Sequence[str] = ()
-    """At least one of these."""
     all: str | Sequence[str] = ()
-    """Every one of these."""
     ignore_case: bool = False
-    """Upper and lower case count as the same."""
 
     def __post_init__(self) -> None:
         for setting, texts in (("any", _as_tuple(self.any)), ("all", _as_tuple(self.all))):
@@ -100,7 +113,7 @@ class Contains:
                 raise ConfigError(f"contains: `{setting}` holds an empty text or something else than text: {texts!r}.")
 
     def lacks(self, case: Case) -> str:
-        """Why no output of the case can be judged; empty where one can."""
+        """Return why no output of the case can be scored; empty if it can."""
         return "" if self.any or self.all else missing_reference(case)
 
     def __call__(self, case: Case, output: Output) -> Score:
@@ -138,7 +151,19 @@ def _join_texts(texts: Sequence[str], joint: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Regex:
-    r"""The answer matches a pattern, somewhere or as a whole; a pattern that takes too long is an error.
+    r"""Check that the output matches a regular expression.
+
+    Args:
+        pattern: The pattern, in the syntax of Python's `re`. The package `regex` runs it.
+        full: The whole output must match, not only a part of it.
+        ignore_case: Match without regard to case.
+        seconds: Time limit for one output, above 0. Patterns such as `(a|aa)+$` can take very long.
+
+    Returns:
+        A score that passes (1) or fails (0); status `error` if the pattern exceeds its time limit.
+
+    Raises:
+        ConfigError: The pattern is empty or invalid, or `seconds` is not a number above 0.
 
     >>> Regex(r"\d+ km")(Case(id="1"), Output(value="about 12 km")).reason
     "the answer 'about 12 km' matches '\\\\d+ km' at '12 km'"
@@ -148,13 +173,9 @@ class Regex:
     is_check: ClassVar[bool] = True
 
     pattern: str
-    """In the syntax of Python's `re` (and of the `regex` package, which runs it)."""
     full: bool = False
-    """The whole answer has to match, not a part of it."""
     ignore_case: bool = False
-    """Upper and lower case count as the same."""
     seconds: float = 1.0
-    """How long one answer may take; patterns such as `(a|aa)+$` can take for ever."""
 
     def __post_init__(self) -> None:
         if not self.pattern:
@@ -191,7 +212,19 @@ class Regex:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Length:
-    """The answer is neither too short nor too long.
+    """Check the number of characters and words of the output. At least one limit must be given.
+
+    Args:
+        min_chars: The smallest allowed number of characters.
+        max_chars: The largest allowed number of characters.
+        min_words: The smallest allowed number of words. Words are separated by white space.
+        max_words: The largest allowed number of words.
+
+    Returns:
+        A score that passes (1) or fails (0), with both numbers in its detail.
+
+    Raises:
+        ConfigError: There is no limit, a limit is below 0, or a minimum is above its maximum.
 
     >>> Length(max_words=2)(Case(id="1"), Output(value="Oslo, of course")).reason
     "the answer 'Oslo, of course' has 3 words, more than 2"
@@ -203,7 +236,6 @@ class Length:
     min_chars: int | None = None
     max_chars: int | None = None
     min_words: int | None = None
-    """Words are what blanks separate."""
     max_words: int | None = None
 
     def __post_init__(self) -> None:
@@ -237,7 +269,16 @@ class Length:
 
 @dataclass(frozen=True, slots=True)
 class Time:
-    """The answer came in time; an answer that was given beforehand has no time and is unscored.
+    """Check that the target returned its output in time.
+
+    Args:
+        seconds: The longest allowed time, above 0.
+
+    Returns:
+        A score that passes (1) or fails (0); `unscored` if the output was read from a file and has no time.
+
+    Raises:
+        ConfigError: `seconds` is not a number above 0.
 
     >>> Time(2.0)(Case(id="1"), Output(value="Oslo", seconds=2.5)).reason
     'the answer took 2.5 s, and 2 s are allowed'
@@ -247,7 +288,6 @@ class Time:
     is_check: ClassVar[bool] = True
 
     seconds: float
-    """The longest an answer may take."""
 
     def __post_init__(self) -> None:
         if not 0 < self.seconds < math.inf:

@@ -1,4 +1,4 @@
-"""Cosines, in double precision whatever the model computes in."""
+"""Cosine similarity in double precision, whatever precision the embedding model uses."""
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -15,12 +15,12 @@ Matrix: TypeAlias = "npt.NDArray[np.float64]"
 
 
 def rows(vectors: Any) -> Matrix:
-    """Vectors of any kind of number as doubles, one row a text."""
+    """Return vectors as a matrix of doubles, one row per text."""
     return np.asarray(vectors, dtype=np.float64)
 
 
 def cosines(these: Matrix, those: Matrix, epsilon: float = 0.0) -> Matrix:
-    """The cosine of each row of `these` to each row of `those`; 0 where either has no length.
+    """Return the cosine of each row of `these` to each row of `those`; 0 if either is a zero vector.
 
     `epsilon` is added to the product of the lengths.
 

@@ -1,4 +1,4 @@
-"""The tools that a suite or a row expects to be called, in the forms people write them in."""
+"""Reads the tool calls that a suite or a row expects, in the forms people write them in."""
 
 import difflib
 import re
@@ -11,26 +11,26 @@ from evalmark.scoring.matching.equality import holds_nan, json_data
 from evalmark.scoring.matching.json_text import parse_json_text
 
 COLUMN = "expected_tools"
-"""The column of a row that names them."""
+"""The column that names the expected tools."""
 _COLUMNS = frozenset(("expectedtools", "expectedtoolcalls", "referencetoolcalls"))
 _ARGUMENTS = ("arguments", "args", "input_parameters", "input")
 _OTHERS = frozenset(("id", "type", "description", "reasoning", "result", "output", "error"))
-"""What other tools write beside a name and arguments, and what nothing is asked of."""
+"""Keys that other tools write beside name and arguments; they are ignored."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedCall:
-    """One call that is expected."""
+    """One expected tool call."""
 
     name: str
     arguments: Any = None
-    """As data; None: whatever they are."""
+    """The arguments as data; None allows any arguments."""
 
 
 def expected_tools_in(metadata: Mapping[str, Any]) -> Any:
-    """What the metadata of a case say of expected tools, or None; capitals, blanks, `-` and `_` do not count.
+    """Return the expected tools from a case's metadata, or None; case, spaces, `-` and `_` in the key are ignored.
 
-    >>> in_column({"expectedTools": ["search"]}), in_column({"level": 1})
+    >>> expected_tools_in({"expectedTools": ["search"]}), expected_tools_in({"level": 1})
     (['search'], None)
     """
     for key, value in metadata.items():
@@ -40,13 +40,13 @@ def expected_tools_in(metadata: Mapping[str, Any]) -> Any:
 
 
 def expected_calls(value: Any) -> tuple[ExpectedCall, ...]:
-    """Expected calls, from a list of names and `{name, arguments}`, its JSON text, or names with commas between them.
+    """Parse expected calls from a list of names and `{name, arguments}`, its JSON text, or names separated by commas.
 
     >>> expected_calls("search, book")[1].name, expected_calls('[{"name": "search", "args": {}}]')[0].arguments
     ('book', {})
 
     Raises:
-        ValueError: it is nothing of that kind; the text says what was found.
+        ValueError: The value has another form; the message says what was found.
     """
     if isinstance(value, str):
         is_json = value.lstrip().startswith(("[", "{"))

@@ -1,4 +1,4 @@
-"""The formulas of the RAG metrics, on vectors: how close texts are, and what supports a sentence."""
+"""The formulas of the RAG metrics on embedding vectors, and the limits of their flags."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,20 +10,21 @@ from evalmark.core.values.score import Direction
 from .cosine import Matrix, cosines
 
 EPSILON = 1e-10
-"""Added to the product of the lengths, so that a zero vector has cosine 0 to everything.
+"""Added to the product of the lengths, so that the cosine with a zero vector is 0.
 
-It also makes a cosine of exactly 0.5 come out a hair below 0.5."""
+It also makes a cosine of exactly 0.5 come out slightly below 0.5.
+"""
 
 
 class Flag(NamedTuple):
-    """Where a value asks for a look, and what it may mean."""
+    """A limit beyond which a report flags a metric, and the line that it prints."""
 
     limit: float
     line: str
     direction: Direction = "higher"
 
     def is_beyond(self, value: float | None) -> bool:
-        """Whether a value or a mean is on the wrong side of the limit; never where there is none."""
+        """Return whether a value is on the wrong side of the limit; False for None."""
         if value is None:
             return False
         return value < self.limit if self.direction == "higher" else value > self.limit
@@ -36,13 +37,13 @@ FLAGS: Mapping[str, Flag] = {
     "answer_correctness": Flag(0.6, "low overlap with the reference"),
     "answer_hallucination": Flag(0.3, "sentences without a similar context", "lower"),
 }
-"""Per metric the limit, below which (for hallucination: above which) its line applies."""
+"""The flag of each metric: it applies below the limit, for hallucination above it."""
 RAG_METRICS = tuple(FLAGS)
-"""The names of the five metrics, in the order in which they are reported."""
+"""The names of the five metrics, in report order."""
 
 
 def flag_thresholds(names: Iterable[str]) -> dict[str, float]:
-    """The limits of those metrics that have one, as thresholds for a gate.
+    """Return the limits of those metrics that have a flag, as thresholds for a gate.
 
     >>> flag_thresholds(["equals", "answer_hallucination"])
     {'answer_hallucination': 0.3}
@@ -58,38 +59,38 @@ class Support:
     similarity: float | None
     """The cosine to the closest context; None without contexts."""
     context: int | None
-    """Which context that is, counted from 0."""
+    """The index of that context, from 0."""
     supported: bool
 
 
 def similarities(one: Matrix, many: Matrix) -> list[float]:
-    """The cosine of one text to each of many."""
+    """Return the cosine of one text to each of many."""
     return cosine_table(one[None, :], many)[0]
 
 
 def similarity(one: Matrix, other: Matrix) -> float:
-    """The cosine of two texts."""
+    """Return the cosine of two texts."""
     return similarities(one, other[None, :])[0]
 
 
 def cosine_table(these: Matrix, those: Matrix) -> list[list[float]]:
-    """The cosines of each text to each of the others, a row a text."""
+    """Return the cosines of each text to each of the others, one row per text."""
     found: list[list[float]] = cosines(these, those, EPSILON).tolist()
     return found
 
 
 def relevance(found: Sequence[float]) -> float:
-    """The mean similarity of question and contexts."""
+    """Return the mean similarity of question and contexts."""
     return math.fsum(found) / len(found)
 
 
 def sufficiency(found: Sequence[float], limit: float) -> float:
-    """The share of contexts with at least this similarity to the question."""
+    """Return the share of contexts whose similarity to the question is at least `limit`."""
     return sum(value >= limit for value in found) / len(found)
 
 
 def supports(sentences: Sequence[str], vectors: Matrix, contexts: Matrix, limit: float) -> tuple[Support, ...]:
-    """For every sentence the context closest to it, and whether that is close enough."""
+    """Return for each sentence its closest context and whether the similarity reaches `limit`."""
     return tuple(
         _sentence_support(s, found, limit) for s, found in zip(sentences, cosine_table(vectors, contexts), strict=True)
     )
@@ -103,5 +104,5 @@ def _sentence_support(sentence: str, found: Sequence[float], limit: float) -> Su
 
 
 def unsupported(found: Sequence[Support]) -> float:
-    """The share of sentences that no context supports; lower is better."""
+    """Return the share of sentences that no context supports; lower is better."""
     return sum(not support.supported for support in found) / len(found)

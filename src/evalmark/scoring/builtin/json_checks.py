@@ -1,4 +1,4 @@
-"""The answer is JSON, and JSON of the right form."""
+"""Checks that the output is JSON, and JSON that fits a schema."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -24,12 +24,15 @@ from evalmark.scoring.binding.text import preview
 from evalmark.scoring.matching.json_text import NotJsonError, as_json, reject_constant
 
 PATTERN_SECONDS = 1.0
-"""How long one `pattern` of a schema may take on one text."""
+"""Time limit for one `pattern` of a schema on one text."""
 
 
 @dataclass(frozen=True, slots=True)
 class IsJson:
-    """The answer is JSON text, or data already.
+    """Check that the output is JSON text, or already data.
+
+    Returns:
+        A score that passes (1) or fails (0).
 
     >>> IsJson()(Case(id="1"), Output(value='{"a": 1,}')).passed
     False
@@ -48,7 +51,18 @@ class IsJson:
 
 @dataclass(frozen=True, slots=True)
 class JsonSchema:
-    """The answer is JSON that fits a JSON Schema; schemas elsewhere on the network are never fetched.
+    """Check that the output is JSON that fits a JSON Schema.
+
+    Args:
+        schema: The schema, or the path of a JSON file with it. `format` is not enforced. References to other documents
+            are never fetched.
+
+    Returns:
+        A score that passes (1) or fails (0), with up to five errors in its detail; status `error` if the schema cannot be
+        applied.
+
+    Raises:
+        ConfigError: The schema is invalid, cannot be read, or refers to another document.
 
     >>> JsonSchema({"type": "object", "required": ["city"]})(Case(id="1"), Output(value="{}")).reason
     "the answer '{}' does not fit the schema at $: 'city' is a required property"
@@ -58,7 +72,6 @@ class JsonSchema:
     is_check: ClassVar[bool] = True
 
     schema: Mapping[str, Any] | bool | Path
-    """The schema, or the JSON file that holds it. `format` is not enforced."""
     validator: Validator = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -93,7 +106,7 @@ class JsonSchema:
 
 
 def validator_message(error: ValidationError | SchemaError) -> str:
-    """What a validator says, cut where it quotes a large answer."""
+    """Return a validator's message, shortened if it quotes a long value."""
     return error.message if len(error.message) <= 200 else f"{error.message[:120]} … {error.message[-60:]}"
 
 
@@ -108,7 +121,7 @@ def _read_schema(path: Path) -> Any:
 
 
 def _texts_under(schema: Any, key: str) -> Iterator[str]:
-    """Every text that stands under `key` anywhere in a schema."""
+    """Yield every text under `key` anywhere in a schema."""
     items = schema.items() if isinstance(schema, Mapping) else enumerate(schema) if isinstance(schema, list) else ()
     for name, item in items:
         if name == key and isinstance(item, str):
@@ -118,7 +131,7 @@ def _texts_under(schema: Any, key: str) -> Iterator[str]:
 
 
 def _refuse_references(schema: Any) -> None:
-    """Refuse what would have to be fetched; with an `$id` in the schema, relative names may be its own parts."""
+    """Raise an error for references to other documents; with an `$id` in the schema, relative names may be its own parts."""
     known = set(_texts_under(schema, "$id"))
     for reference in _texts_under(schema, "$ref"):
         outside = reference.split("#")[0]

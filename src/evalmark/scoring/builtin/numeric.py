@@ -1,4 +1,4 @@
-"""The answer is the right number, within a tolerance."""
+"""A check that the output is the expected number, within a tolerance."""
 
 import math
 from dataclasses import dataclass
@@ -15,7 +15,18 @@ from evalmark.scoring.matching.numbers import number_of, numbers_in
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Numeric:
-    """The answer is the expected number, give or take; text around it counts as no number unless `anywhere` is set.
+    """Check that the output is the expected number, within a tolerance.
+
+    Args:
+        abs: The largest allowed absolute difference, 0 or more.
+        rel: The largest allowed difference as a share of the expected number, 0 or more. The larger tolerance counts.
+        anywhere: Look for numbers inside the text; one of them must match. Otherwise the output must be only a number.
+
+    Returns:
+        A score that passes (1) or fails (0); `unscored` if the case has no expected number.
+
+    Raises:
+        ConfigError: `abs` or `rel` is not a number of at least 0.
 
     >>> Numeric(rel=0.1)(Case(id="1", expected="100"), Output(value="105")).reason
     'the answer 105 is 5 off 100, and 10 is allowed'
@@ -25,11 +36,8 @@ class Numeric:
     is_check: ClassVar[bool] = True
 
     abs: float = 0.0
-    """How far the answer may be off."""
     rel: float = 1e-9
-    """The same as a share of the expected number; the larger of the two counts."""
     anywhere: bool = False
-    """Look for numbers inside the text; one of them has to be right."""
 
     def __post_init__(self) -> None:
         for setting, value in (("abs", self.abs), ("rel", self.rel)):
@@ -37,7 +45,7 @@ class Numeric:
                 raise ConfigError(f"numeric: `{setting}` is {value!r}; it has to be a number of at least 0.")
 
     def lacks(self, case: Case) -> str:
-        """Why no output of the case can be judged; empty where one can."""
+        """Return why no output of the case can be scored; empty if it can."""
         return missing_reference(case)
 
     def __call__(self, case: Case, output: Output) -> Score:

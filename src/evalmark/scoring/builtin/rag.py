@@ -1,4 +1,4 @@
-"""The RAG metrics: is the context to the point, is the answer right, do the contexts support it."""
+"""The RAG metrics: relevance of the contexts, similarity to the reference, and support by the contexts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -23,13 +23,13 @@ NO_QUESTION = "the case has no question"
 
 @dataclass(frozen=True, slots=True)
 class RagTexts:
-    """What a RAG metric compares."""
+    """The texts that a RAG metric compares."""
 
     question: str
     answer: str
     reference: str
     contexts: tuple[str, ...]
-    """The target's own where it named some, else the row's."""
+    """The contexts that the target returned, else those of the row."""
 
     @classmethod
     def of(cls, case: Case, output: Output) -> "RagTexts":
@@ -39,7 +39,7 @@ class RagTexts:
     def lacks(
         self, *, answer: bool = True, contexts: bool = False, reference: bool = False, question: bool = False
     ) -> str:
-        """Why this cannot be judged, or nothing."""
+        """Return why these texts cannot be scored; empty if they can."""
         needs = (
             (answer, not is_blank(self.answer), NO_ANSWER),
             (contexts, not all(map(is_blank, self.contexts)), NO_CONTEXTS),
@@ -50,19 +50,19 @@ class RagTexts:
 
 
 def metric_score(name: str, raw: float, fact: str, detail: Mapping[str, Any], direction: Direction = "higher") -> Score:
-    """The score of a metric, with the measured fact as its reason: whether that is good enough, a threshold decides.
+    """Return the score of a metric, with the measured fact as its reason; a threshold decides whether it passes.
 
-    A cosine below 0 counts as 0 on the scale from 0 to 1; `raw` keeps it as it is.
+    `value` is `raw` limited to 0..1; `raw` keeps a negative cosine.
     """
     value = min(1.0, max(0.0, raw))
     return Score(name=name, raw=raw, value=value, direction=direction, reason=fact, detail=detail)
 
 
 def check_cosine(name: str, setting: str, value: float) -> None:
-    """Refuse a limit on a cosine that no cosine can meet or miss.
+    """Raise an error for a limit that is outside the range of a cosine.
 
     Raises:
-        ConfigError: it is no number from -1 to 1.
+        ConfigError: The value is not a number from -1 to 1.
     """
     if not -1 <= value <= 1:
         raise ConfigError(f"{name}: `{setting}` is {value!r}; it has to be a number from -1 to 1.")
@@ -70,14 +70,23 @@ def check_cosine(name: str, setting: str, value: float) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextRelevance:
-    """The mean similarity of the question and the contexts."""
+    """Measure the mean similarity of the question and the contexts.
+
+    Args:
+        embedder: An embedding model for this scorer; None uses the run's.
+
+    Returns:
+        A score whose `raw` is a mean cosine; `unscored` without a question or contexts.
+
+    >>> ContextRelevance().name
+    'context_relevance'
+    """
 
     name: ClassVar[str] = "context_relevance"
     needs_contexts: ClassVar[bool] = True
     unit: ClassVar[str] = "cosine"
 
     embedder: Any = field(default=None, repr=False)
-    """An embedding model of its own instead of the run's."""
 
     async def __call__(self, case: Case, output: Output, embedder: Embedder) -> Score:
         texts = RagTexts.of(case, output)
@@ -90,15 +99,27 @@ class ContextRelevance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextSufficiency:
-    """The share of contexts that are close enough to the question."""
+    """Measure the share of contexts that are similar enough to the question.
+
+    Args:
+        sufficiency: The smallest cosine to the question that counts, from -1 to 1.
+        embedder: An embedding model for this scorer; None uses the run's.
+
+    Returns:
+        A score from 0 to 1; `unscored` without a question or contexts.
+
+    Raises:
+        ConfigError: `sufficiency` is not a number from -1 to 1.
+
+    >>> ContextSufficiency(sufficiency=0.6).sufficiency
+    0.6
+    """
 
     name: ClassVar[str] = "context_sufficiency"
     needs_contexts: ClassVar[bool] = True
 
     sufficiency: float = 0.5
-    """The least cosine to the question that is enough."""
     embedder: Any = field(default=None, repr=False)
-    """An embedding model of its own instead of the run's."""
 
     def __post_init__(self) -> None:
         check_cosine(self.name, "sufficiency", self.sufficiency)
@@ -114,26 +135,34 @@ class ContextSufficiency:
 
 
 async def _question_similarities(texts: RagTexts, embedder: Embedder) -> list[float]:
-    """How similar each context is to the question."""
+    """Return the similarity of each context to the question."""
     vectors = rows(await embedder([texts.question, *texts.contexts]))
     return similarities(vectors[0], vectors[1:])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerRelevance:
-    """The similarity of answer and reference; the same number as `answer_correctness`, with a flag of its own.
+    """Measure the similarity of answer and reference: the number of `answer_correctness` with a flag of its own.
 
-    For the similarity of answer and question, see `AnswerQuestionRelevance`.
+    For the similarity of answer and question, use `AnswerQuestionRelevance`.
+
+    Args:
+        embedder: An embedding model for this scorer; None uses the run's.
+
+    Returns:
+        A score whose `raw` is a cosine; `unscored` without an answer or a reference.
+
+    >>> AnswerRelevance().name
+    'answer_relevance'
     """
 
     name: ClassVar[str] = "answer_relevance"
     unit: ClassVar[str] = "cosine"
 
     embedder: Any = field(default=None, repr=False)
-    """An embedding model of its own instead of the run's."""
 
     def lacks(self, case: Case) -> str:
-        """Why no output of the case can be judged; empty where one can."""
+        """Return why no output of the case can be scored; empty if it can."""
         return missing_reference(case)
 
     async def __call__(self, case: Case, output: Output, embedder: Embedder) -> Score:
@@ -142,16 +171,25 @@ class AnswerRelevance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerCorrectness:
-    """The similarity of answer and reference."""
+    """Measure the similarity of answer and reference.
+
+    Args:
+        embedder: An embedding model for this scorer; None uses the run's.
+
+    Returns:
+        A score whose `raw` is a cosine; `unscored` without an answer or a reference.
+
+    >>> AnswerCorrectness().name
+    'answer_correctness'
+    """
 
     name: ClassVar[str] = "answer_correctness"
     unit: ClassVar[str] = "cosine"
 
     embedder: Any = field(default=None, repr=False)
-    """An embedding model of its own instead of the run's."""
 
     def lacks(self, case: Case) -> str:
-        """Why no output of the case can be judged; empty where one can."""
+        """Return why no output of the case can be scored; empty if it can."""
         return missing_reference(case)
 
     async def __call__(self, case: Case, output: Output, embedder: Embedder) -> Score:
@@ -160,13 +198,22 @@ class AnswerCorrectness:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerQuestionRelevance:
-    """The similarity of answer and question."""
+    """Measure the similarity of answer and question.
+
+    Args:
+        embedder: An embedding model for this scorer; None uses the run's.
+
+    Returns:
+        A score whose `raw` is a cosine; `unscored` without an answer or a question.
+
+    >>> AnswerQuestionRelevance().name
+    'answer_question_relevance'
+    """
 
     name: ClassVar[str] = "answer_question_relevance"
     unit: ClassVar[str] = "cosine"
 
     embedder: Any = field(default=None, repr=False)
-    """An embedding model of its own instead of the run's."""
 
     async def __call__(self, case: Case, output: Output, embedder: Embedder) -> Score:
         texts = RagTexts.of(case, output)
@@ -192,20 +239,31 @@ async def _pair_score(name: str, other: tuple[str, str], answer: str, embedder: 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerHallucination:
-    """The share of the answer's sentences that no context supports; lower is better.
+    """Measure the share of the answer's sentences that no context supports; lower is better.
 
-    The detail holds every sentence with its closest context. Without contexts nothing is supported.
+    Without contexts no sentence is supported. The detail holds each sentence with its closest context.
+
+    Args:
+        hallucination: The smallest cosine to a context that supports a sentence, from -1 to 1.
+        splitter: How to split the answer into sentences: `sentencex`, `sentencex:LANGUAGE`, `simple` or a function.
+        embedder: An embedding model for this scorer; None uses the run's.
+
+    Returns:
+        A score from 0 to 1; `unscored` without an answer or a sentence in it.
+
+    Raises:
+        ConfigError: `hallucination` is not a number from -1 to 1, or the splitter is unknown.
+
+    >>> AnswerHallucination(splitter="simple").direction
+    'lower'
     """
 
     name: ClassVar[str] = "answer_hallucination"
     direction: ClassVar[Direction] = "lower"
 
     hallucination: float = 0.4
-    """The least cosine to a context that supports a sentence."""
     splitter: Splitter = "sentencex"
-    """How the answer falls into sentences: `sentencex`, `sentencex:LANGUAGE`, `simple` or a function."""
     embedder: Any = field(default=None, repr=False)
-    """An embedding model of its own instead of the run's."""
 
     def __post_init__(self) -> None:
         check_cosine(self.name, "hallucination", self.hallucination)

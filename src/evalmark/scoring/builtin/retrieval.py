@@ -1,7 +1,7 @@
-"""How well the retriever did: precision and recall of the first k contexts.
+"""Precision and recall of the first k contexts.
 
-Both follow the definitions that Ragas documents for its metrics of the same names, with the cosine
-of embeddings in place of a model's judgement: https://docs.ragas.io, "Context Precision" and "Context Recall".
+Both follow the definitions that Ragas documents for its metrics of the same names, with the cosine of embeddings in
+place of a model's judgement: https://docs.ragas.io, "Context Precision" and "Context Recall".
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from .sentences import Splitter, check_splitter, split_sentences
 
 
 def precision_at_k(relevant: Sequence[bool]) -> float:
-    """Mean of the precision at each rank that holds a relevant context; 0 when none is relevant.
+    """Return the mean of the precision at each rank with a relevant context; 0 if none is relevant.
 
     >>> precision_at_k([True, False, True]), precision_at_k([False, False, True])
     (0.8333333333333333, 0.3333333333333333)
@@ -34,25 +34,39 @@ def precision_at_k(relevant: Sequence[bool]) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextPrecisionAtK:
-    """Relevant contexts stand before irrelevant ones; relevant is what is close to a sentence of the reference."""
+    """Measure whether relevant contexts rank before irrelevant ones.
+
+    A context is relevant if it is similar to a sentence of the reference.
+
+    Args:
+        k: How many contexts count, from the first; at least 1. None counts all.
+        similar: The smallest cosine of a context and a sentence that counts as similar, from -1 to 1.
+        splitter: How to split the reference into sentences: `sentencex`, `sentencex:LANGUAGE`, `simple` or a function.
+        embedder: An embedding model for this scorer; None uses the run's.
+
+    Returns:
+        A score from 0 to 1; `unscored` without a reference or contexts.
+
+    Raises:
+        ConfigError: `k` is below 1, `similar` is not a number from -1 to 1, or the splitter is unknown.
+
+    >>> ContextPrecisionAtK(k=3).name
+    'context_precision_at_k'
+    """
 
     name: ClassVar[str] = "context_precision_at_k"
     needs_contexts: ClassVar[bool] = True
 
     k: int | None = None
-    """How many contexts count, from the first; None: all."""
     similar: float = 0.5
-    """The least cosine at which a context and a sentence of the reference say the same."""
     splitter: Splitter = "sentencex"
-    """How the reference falls into sentences."""
     embedder: Any = field(default=None, repr=False)
-    """An embedding model of its own instead of the run's."""
 
     def __post_init__(self) -> None:
         _check(self)
 
     def lacks(self, case: Case) -> str:
-        """Why no output of the case can be judged; empty where one can."""
+        """Return why no output of the case can be scored; empty if it can."""
         return missing_reference(case)
 
     async def __call__(self, case: Case, output: Output, embedder: Embedder) -> Score:
@@ -67,25 +81,37 @@ class ContextPrecisionAtK:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextRecallAtK:
-    """The share of the reference's sentences that one of the first k contexts covers."""
+    """Measure the share of the reference's sentences that one of the first k contexts covers.
+
+    Args:
+        k: How many contexts count, from the first; at least 1. None counts all.
+        similar: The smallest cosine at which a context covers a sentence, from -1 to 1.
+        splitter: How to split the reference into sentences: `sentencex`, `sentencex:LANGUAGE`, `simple` or a function.
+        embedder: An embedding model for this scorer; None uses the run's.
+
+    Returns:
+        A score from 0 to 1; `unscored` without a reference or contexts.
+
+    Raises:
+        ConfigError: `k` is below 1, `similar` is not a number from -1 to 1, or the splitter is unknown.
+
+    >>> ContextRecallAtK(k=3).name
+    'context_recall_at_k'
+    """
 
     name: ClassVar[str] = "context_recall_at_k"
     needs_contexts: ClassVar[bool] = True
 
     k: int | None = None
-    """How many contexts count, from the first; None: all."""
     similar: float = 0.5
-    """The least cosine at which a context covers a sentence of the reference."""
     splitter: Splitter = "sentencex"
-    """How the reference falls into sentences."""
     embedder: Any = field(default=None, repr=False)
-    """An embedding model of its own instead of the run's."""
 
     def __post_init__(self) -> None:
         _check(self)
 
     def lacks(self, case: Case) -> str:
-        """Why no output of the case can be judged; empty where one can."""
+        """Return why no output of the case can be scored; empty if it can."""
         return missing_reference(case)
 
     async def __call__(self, case: Case, output: Output, embedder: Embedder) -> Score:
@@ -110,7 +136,7 @@ class ContextRecallAtK:
 
 @dataclass(frozen=True, slots=True)
 class _ReferenceCosines:
-    """The sentences of the reference, and of each its cosine to every context."""
+    """The sentences of the reference, each with its cosine to every context."""
 
     sentences: tuple[str, ...]
     cosines: list[list[float]]

@@ -1,4 +1,4 @@
-"""An answer, sentence by sentence."""
+"""Splits a text into sentences."""
 
 import re
 import unicodedata
@@ -9,26 +9,26 @@ from sentencex import segment
 from evalmark.core.errors import ConfigError
 
 Splitter = str | Callable[[str], Sequence[str]]
-"""`sentencex`, `sentencex:LANGUAGE` (`en` unless said otherwise), `simple`, or a function from a text to its sentences."""
+"""`sentencex`, `sentencex:LANGUAGE` (default `en`), `simple`, or a function from a text to its sentences."""
 
 MAX_CHUNK_CHARS = 10_000
-"""Characters that are looked at together."""
+"""Characters passed to the library at a time."""
 _ENDS = ("\n\n", ". ", "? ", "! ")
-"""Where a sentence ends, the surest first."""
+"""Sentence ends, the most reliable first."""
 
 
 def split_sentences(text: str, splitter: Splitter = "sentencex") -> tuple[str, ...]:
-    """The sentences of a text, trimmed; empty ones and those of mere punctuation are left out.
+    """Return the sentences of a text, trimmed; empty ones and those without letters or digits are left out.
 
-    `simple` cuts at every `.`, `!` and `?`, and so takes numbers, abbreviations and addresses apart.
+    `simple` splits at every `.`, `!` and `?`, also inside numbers, abbreviations and addresses.
 
-    >>> split("It costs 3.5 euros. Ask Dr. Smith!")
+    >>> split_sentences("It costs 3.5 euros. Ask Dr. Smith!")
     ('It costs 3.5 euros.', 'Ask Dr. Smith!')
-    >>> split("It costs 3.5 euros.", "simple")
+    >>> split_sentences("It costs 3.5 euros.", "simple")
     ('It costs 3', '5 euros')
 
     Raises:
-        ConfigError: there is no such splitter.
+        ConfigError: The splitter is unknown.
     """
     check_splitter(splitter)
     if callable(splitter):
@@ -40,7 +40,7 @@ def split_sentences(text: str, splitter: Splitter = "sentencex") -> tuple[str, .
 
 
 def _segments(text: str, language: str) -> Iterator[str]:
-    """The sentences of a text of any length: the library can take the square of the time, so it is given pieces."""
+    """Yield the sentences of a text of any length, chunk by chunk: the library may take quadratic time."""
     held = ""
     for piece, ends in _chunks(text):
         first, *others = segment(language, piece) or [""]
@@ -50,7 +50,7 @@ def _segments(text: str, language: str) -> Iterator[str]:
 
 
 def _chunks(text: str) -> Iterator[tuple[str, bool]]:
-    """The text in pieces, each with whether it ends where a sentence does; most texts are one."""
+    """Yield the text in chunks, each with whether it ends at a sentence end; most texts are one chunk."""
     start = 0
     while len(text) - start > MAX_CHUNK_CHARS:
         window = text[start : start + MAX_CHUNK_CHARS]
@@ -62,10 +62,10 @@ def _chunks(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def check_splitter(splitter: Splitter) -> None:
-    """Refuse what is no splitter.
+    """Raise an error for an unknown splitter.
 
     Raises:
-        ConfigError: it is neither a known name nor callable.
+        ConfigError: It is neither a known name nor callable.
     """
     if callable(splitter):
         return
@@ -75,10 +75,10 @@ def check_splitter(splitter: Splitter) -> None:
 
 
 def _has_content(sentence: str) -> bool:
-    """Whether there is anything but punctuation, blanks and control characters."""
+    """Return whether a text holds more than punctuation, white space and control characters."""
     return any(unicodedata.category(character)[0] not in "PZC" for character in sentence)
 
 
 def _encodable(text: str) -> str:
-    """The text with half surrogate pairs, which no encoder takes, replaced by the replacement character."""
+    """Return the text with lone surrogates, which cannot be encoded, replaced by the replacement character."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

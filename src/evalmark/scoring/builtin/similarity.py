@@ -1,4 +1,4 @@
-"""Closest of the liked and disliked examples decides: the cosine rule."""
+"""The cosine rule: the closest of the liked and disliked examples decides."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,48 +19,54 @@ NO_EXAMPLE = "the case has no liked or disliked example to compare with"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CosineRule:
-    """When an output is close enough to a liked example, or far enough from a disliked one."""
+    """The thresholds that decide whether an output is close to a liked or far from a disliked example.
+
+    Args:
+        positive: The smallest cosine to a liked example that passes, from 0 to 1.
+        negative: The smallest distance (1 - cosine) from a disliked example that passes, from 0 to 1.
+        liked_guard: If liked examples exist, an output that is closer to a disliked one cannot pass.
+
+    >>> CosineRule(positive=0.8).negative
+    0.1
+    """
 
     positive: float = 0.90
-    """The least cosine to a liked example that passes."""
     negative: float = 0.10
-    """The least distance (1 - cosine) from a disliked example that passes."""
     liked_guard: bool = True
-    """Where liked examples exist, an output closer to a disliked one cannot pass."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedExample:
-    """One example beside the output: its cosine, or why there is none."""
+    """One example with its cosine to the output, or the reason why there is none."""
 
     example: Example
     cosine: float | None = None
     mismatch: str = ""
-    """Why the two cannot be compared; empty when they can."""
+    """Why the two cannot be compared; empty if they can."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClosestExample:
-    """What the rule makes of the examples."""
+    """The result of the cosine rule for one output."""
 
     example: Example | None
-    """The deciding example; None when no comparison counts."""
+    """The deciding example; None if no example can be compared."""
     cosine: float | None
     score: float
     passed: bool
     guarded: bool = False
-    """It did not pass for the one reason that a liked example exists and a disliked one is closer."""
+    """True if only the liked guard kept the output from passing."""
 
 
 def closest_example(compared: Sequence[ComparedExample], rule: CosineRule) -> ClosestExample:
-    """Let the example with the highest cosine decide; a liked one wins a tie.
+    """Apply the cosine rule: the example with the highest cosine decides; a liked one wins a tie.
 
-    The score is the cosine to a liked example, or 1 - cosine to a disliked one, negative cosines
-    counting as 0. Examples that cannot be compared are left out; when that leaves no example, or
-    none of the liked ones there are, the score is 0 and does not pass.
+    The score is the cosine to a liked example, or 1 - cosine to a disliked one; negative cosines count as 0. Examples that
+    cannot be compared are left out. If that leaves no example, or no liked one although the case has some, the score is 0
+    and does not pass.
 
-    >>> near = Compared(example=Example(value="a"), cosine=0.92)
-    >>> nearer = Compared(example=Example(value="b", liked=False), cosine=0.95)
+    >>> near = ComparedExample(example=Example(value="a"), cosine=0.92)
+    >>> nearer = ComparedExample(example=Example(value="b", liked=False), cosine=0.95)
     >>> closest_example([near, nearer], CosineRule()).passed
     False
     """
@@ -80,13 +86,13 @@ def closest_example(compared: Sequence[ComparedExample], rule: CosineRule) -> Cl
 
 
 def comparison_text(answer: Any, example: Any, *, auto_unwrap: bool = True) -> tuple[str, str]:
-    """The text of an example, or why an answer cannot be compared with it (one of the two is empty).
+    """Return the text of an example, or why an output cannot be compared with it; one of the two is empty.
 
-    A mapping with one value stands for that value where the answer is a text.
+    A mapping with one value stands for that value if the output is a text.
 
-    >>> comparable("Oslo", {"city": "Bergen"})
+    >>> comparison_text("Oslo", {"city": "Bergen"})
     ('Bergen', '')
-    >>> comparable("Oslo", ["Bergen"])
+    >>> comparison_text("Oslo", ["Bergen"])
     ('', 'Type mismatch (expected list, got str)')
     """
     if auto_unwrap and isinstance(answer, str) and isinstance(example, Mapping) and len(example) == 1:
@@ -103,7 +109,7 @@ def comparison_text(answer: Any, example: Any, *, auto_unwrap: bool = True) -> t
 
 
 def embedding_text(value: Any) -> str:
-    """What is embedded of an answer or an example: a text as it is, other data as canonical JSON."""
+    """Return the text that is embedded: a text unchanged, other data as canonical JSON."""
     return value if isinstance(value, str) else canonical(value)
 
 
@@ -121,28 +127,39 @@ def _format_keys(keys: set[Any]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Similarity:
-    """The output is as close in meaning to a liked example as asked, and closer than to any disliked one.
+    """Check by the cosine rule that the output is similar to a liked example and not closer to a disliked one.
 
-    Liked are the expected answer and the liked examples. Texts are compared by the cosine of their
-    embeddings, mappings and lists by that of their canonical JSON. `raw` is the cosine to the
-    closest example; `value` is that cosine where the example is liked and 1 - cosine where it is not.
+    The expected value counts as a liked example. Texts are compared by the cosine of their embeddings, mappings and lists
+    by that of their canonical JSON. `raw` is the cosine to the closest example; `value` is that cosine if the example is
+    liked, else 1 - cosine.
+
+    Args:
+        positive: The smallest cosine to a liked example that passes, from 0 to 1.
+        negative: The smallest distance (1 - cosine) from a disliked example that passes, from 0 to 1.
+        auto_unwrap: Compare an example with a single field, such as `{"text": "Oslo"}`, as `Oslo` if the output is text.
+        liked_guard: If liked examples exist, an output that is closer to a disliked one cannot pass.
+        embedder: An embedding model for this scorer; None uses the run's.
+
+    Returns:
+        A score that passes or fails; `unscored` if the case has no example.
+
+    Raises:
+        ConfigError: `positive` or `negative` is not a number from 0 to 1.
+
+    >>> Similarity(positive=0.8).name
+    'similarity'
     """
 
     name: ClassVar[str] = "similarity"
     unit: ClassVar[str] = "cosine"
     bars: ClassVar[tuple[str, ...]] = ("positive", "negative")
-    """Settings that decide what passes and leave the score as it is; each score holds them among its details."""
+    """Settings that decide what passes but do not change the value; each score holds them in its detail."""
 
     positive: float = 0.90
-    """The least cosine to a liked example that passes."""
     negative: float = 0.10
-    """The least distance (1 - cosine) from a disliked example that passes."""
     auto_unwrap: bool = True
-    """An example `{"text": "Oslo"}` with a single field is compared as `Oslo` with an output that is text."""
     liked_guard: bool = True
-    """Where liked examples exist, an output closer to a disliked one cannot pass."""
     embedder: Any = field(default=None, repr=False)
-    """An embedding model of its own instead of the run's."""
 
     def __post_init__(self) -> None:
         for setting, value in (("positive", self.positive), ("negative", self.negative)):
@@ -150,7 +167,7 @@ class Similarity:
                 raise ConfigError(f"similarity: `{setting}` is {value!r}; it has to be a number from 0 to 1.")
 
     def lacks(self, case: Case) -> str:
-        """Why no output of the case can be judged; empty where one can."""
+        """Return why no output of the case can be scored; empty if it can."""
         return "" if case.liked or case.disliked else NO_EXAMPLE
 
     async def __call__(self, case: Case, output: Output, embedder: Embedder) -> Score:
@@ -173,11 +190,11 @@ class Similarity:
         return self._score(output, compared, closest_example(compared, self._rule))
 
     def cannot_pass(self, score: Score) -> bool:
-        """Whether a liked example bars the score from passing, whatever threshold is set on the metric."""
+        """Return whether the liked guard keeps the score from passing, whatever the metric's threshold."""
         return bool(score.detail.get("barred"))
 
     def without_own_bar(self, score: Score) -> Score:
-        """The score where a threshold of the metric decides: its reason says nothing of what `positive` and `negative` ask."""
+        """Return the score without its own limits in the reason, for metrics whose threshold decides."""
         bars = (f", and {self.positive:g} is asked,", f", and {1 - self.negative:g} is allowed,")
         end = score.reason.find(" to the ")  # what stands behind are texts of others
         head = score.reason[:end]
@@ -224,5 +241,5 @@ class Similarity:
 
 
 def _first_zero_vector(vectors: Matrix) -> int | None:
-    """The first vector that is zero, or None."""
+    """Return the index of the first zero vector, or None."""
     return next((i for i, vector in enumerate(vectors) if not vector.any()), None)

@@ -1,4 +1,4 @@
-"""The answer is JSON that holds what was expected, field by field."""
+"""A check that compares JSON output with expected data, field by field."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -30,7 +30,21 @@ Match = Literal["strict", "fuzzy"] | Callable[[Any, Any, str], Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StructuredOutput:
-    """The answer is JSON, as text or as data, whose fields are as expected; fields that nobody expected are allowed.
+    """Check that the output is JSON, as text or data, whose fields have the expected values.
+
+    Args:
+        expected: The expected fields, as data or JSON text; None uses the case's expected value or any liked example.
+        match: `strict`: equal at every level; `fuzzy`: see `fuzzy`; or a function of expected value, found value and field.
+        require_all: Every field must match; False makes the value the share of matching fields.
+        allow_extras: Allow fields that are not expected; False makes the value 0 if there is one.
+        error_field: A field that reports an error; the output fails if it is set. None: no such field.
+        fuzzy: What `match: fuzzy` ignores: `ignore_case`, `substring`, `any_order`, `tolerance`, `coerce`.
+
+    Returns:
+        A score from 0 to 1 that passes at 1, with the mismatches in its detail; `unscored` without expected data.
+
+    Raises:
+        ConfigError: A setting is invalid, or `expected` is not JSON.
 
     >>> StructuredOutput()(Case(id="1", expected={"city": "Oslo"}), Output(value='{"city": "Rome"}')).reason
     "0 of 1 field match: city: expected 'Oslo', found 'Rome'"
@@ -40,17 +54,11 @@ class StructuredOutput:
     is_check: ClassVar[bool] = True
 
     expected: Any = None
-    """The fields and their values, as data or as JSON text; None: what the case expects, or any liked example."""
     match: Match = "strict"
-    """`strict`: equal all the way down; `fuzzy`: form does not matter; or a function of expected, found and field."""
     require_all: bool = True
-    """Every field has to match; False: the value is the share of those that do."""
     allow_extras: bool = True
-    """The answer may have fields that nobody expected."""
     error_field: str | None = "error"
-    """A field that tells of an error where it holds anything, so that nothing passes; None: there is none."""
     fuzzy: Mapping[str, Any] | Fuzzy | None = None
-    """What `match: fuzzy` overlooks: `ignore_case`, `substring`, `any_order`, `tolerance`, `coerce`."""
 
     def __post_init__(self) -> None:
         check_rule(self.match, "match", ("strict", "fuzzy"), self.name)
@@ -64,7 +72,7 @@ class StructuredOutput:
             check_data(wanted, rules=self.match == "fuzzy", setting="match", place=self.name)
 
     def lacks(self, case: Case) -> str:
-        """Why no output of the case can be judged; empty where one can."""
+        """Return why no output of the case can be scored; empty if it can."""
         return missing_reference(case) if self.expected is None else ""
 
     def __call__(self, case: Case, output: Output) -> Score:
@@ -94,7 +102,7 @@ class StructuredOutput:
         return Score(name=self.name, raw=0.0, value=0.0, passed=False, reason=reason)
 
     def _error(self, found: Any, wanted: list[Any]) -> Any:
-        """What stands in the field that tells of an error; a field that is expected is compared like any other."""
+        """Return the value of the error field, unless that field is itself expected."""
         field = self.error_field
         if field is None or not isinstance(found, dict) or any(isinstance(w, dict) and field in w for w in wanted):
             return None
@@ -115,7 +123,7 @@ class StructuredOutput:
         return self._score(expected, found, faults)
 
     def _whole(self, expected: Any, found: Any) -> Score:
-        """What is expected has no fields: a list, a number, a text."""
+        """Compare expected data without fields: a list, a number or a text."""
         same = self._same("")
         if same(expected, found):
             return Score(name=self.name, raw=1.0, value=1.0, passed=True, reason="the answer is the expected one")
@@ -146,7 +154,7 @@ class StructuredOutput:
 
 
 def _expected_data(value: Any) -> tuple[Any, str]:
-    """What is expected as data, and what is wrong with it."""
+    """Return the expected value as data, and what is wrong with it."""
     try:
         data = json_data(parse_json_text(value) if isinstance(value, str) else value)
     except NotJsonError as error:
@@ -155,7 +163,7 @@ def _expected_data(value: Any) -> tuple[Any, str]:
 
 
 def _mismatch(key: str, wanted: Any, found: Mapping[str, Any]) -> dict[str, Any]:
-    """One field that does not match; it has no `found` where it is missing."""
+    """Describe one field that does not match; it has no `found` if the field is missing."""
     there = {"found": describe_data(found[key])} if key in found else {}
     return {"field": key, "expected": describe_data(wanted), **there}
 

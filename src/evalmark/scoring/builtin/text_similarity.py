@@ -1,4 +1,4 @@
-"""How close the answer's text is to the expected one, by edits and by shared letters."""
+"""Similarity of the output's text to the expected text: edit distance and chrF."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,9 +16,16 @@ from evalmark.scoring.binding.text import NO_EXPECTED, preview_pair, text_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditSimilarity:
-    """The share of the text that need not be edited: 1 for the same text, 0 where nothing is shared.
+    """Measure the share of the text that needs no edit: 1 for equal texts, 0 for texts with nothing in common.
 
-    The closest liked answer counts. The number of edits stands in the detail.
+    The most similar reference counts. The detail holds the number of edits (Levenshtein distance).
+
+    Args:
+        ignore_case: Compare without regard to case.
+        strip: Ignore white space at both ends.
+
+    Returns:
+        A score from 0 to 1 that neither passes nor fails; `unscored` if the case has no reference.
 
     >>> EditSimilarity()(Case(id="1", expected="Oslo"), Output(value="Olso")).value
     0.5
@@ -27,12 +34,10 @@ class EditSimilarity:
     name: ClassVar[str] = "edit_similarity"
 
     ignore_case: bool = False
-    """Upper and lower case count as the same."""
     strip: bool = False
-    """Blanks before and after do not count."""
 
     def lacks(self, case: Case) -> str:
-        """Why no output of the case can be judged; empty where one can."""
+        """Return why no output of the case can be scored; empty if it can."""
         return missing_reference(case)
 
     def __call__(self, case: Case, output: Output) -> Score:
@@ -59,10 +64,17 @@ class EditSimilarity:
 
 @dataclass(frozen=True, slots=True)
 class Chrf:
-    """chrF, the F-score of shared letter sequences, as sacrebleu computes it; the value is a hundredth of it.
+    """Measure chrF, the F-score of shared character n-grams, with sacrebleu.
+
+    Returns:
+        A score whose `raw` is chrF from 0 to 100 and whose `value` is a hundredth of it; `unscored` if the case has no
+        reference.
 
     Raises:
         MissingExtraError: sacrebleu is not installed.
+
+    >>> round(Chrf()(Case(id="1", expected="Oslo"), Output(value="Oslo")).value, 3)
+    1.0
     """
 
     name: ClassVar[str] = "chrf"
@@ -72,7 +84,7 @@ class Chrf:
         _sentence_chrf()
 
     def lacks(self, case: Case) -> str:
-        """Why no output of the case can be judged; empty where one can."""
+        """Return why no output of the case can be scored; empty if it can."""
         return missing_reference(case)
 
     def __call__(self, case: Case, output: Output) -> Score:

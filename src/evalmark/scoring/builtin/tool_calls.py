@@ -1,4 +1,4 @@
-"""The tools that were called are those that were expected, with the arguments that were expected."""
+"""A check that the expected tools were called with the expected arguments."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +31,24 @@ Arguments = Literal["strict", "fuzzy", "ignore"] | Callable[[Any, Any], Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCalls:
-    """The expected tools were called, each call counting once; `expected=[]` asks that none was called at all.
+    """Check that the expected tools were called. Each call counts for one expected call.
+
+    Args:
+        expected: Names, or `{name, arguments}`; None uses the column `expected_tools` of the case. An empty list expects
+            that no tool is called.
+        ordered: The calls must come in the expected order; other calls may stand between them.
+        require_all: Every expected call must be made; False makes the value the share of those that were.
+        allow_extras: Allow further calls; False makes the value 0 if there is one.
+        arguments: How to compare expected arguments: `strict`, `fuzzy`, `ignore`, or a function of both.
+        count_failed: Count calls that failed; False treats them as not made.
+        fuzzy: What `arguments: fuzzy` ignores: `ignore_case`, `substring` (true here), `any_order`, `tolerance`, `coerce`.
+
+    Returns:
+        A score from 0 to 1 that passes at 1, with the matched, missing and extra calls in its detail; `unscored` if the
+        case names no expected tools.
+
+    Raises:
+        ConfigError: A setting or `expected` is invalid.
 
     >>> called = Output(tool_calls=(ToolCall(name="search", arguments={"q": "Oslo"}),))
     >>> ToolCalls(expected=["search", "book"])(Case(id="1"), called).reason
@@ -42,19 +59,12 @@ class ToolCalls:
     is_check: ClassVar[bool] = True
 
     expected: str | Mapping[str, Any] | Sequence[Any] | None = None
-    """Names, or `{name, arguments}`; None: the column `expected_tools` of the case."""
     ordered: bool = False
-    """The calls have to come in the order in which they are expected; others may stand between them."""
     require_all: bool = True
-    """Every expected call has to be made; False: the value is the share of those that were."""
     allow_extras: bool = True
-    """Further calls may be made; False: one more of any tool, and the value is 0."""
     arguments: Arguments = "strict"
-    """How arguments are compared where any are expected: `strict`, `fuzzy`, `ignore`, or a function of both."""
     count_failed: bool = True
-    """A call that failed is a call; False: it is as if it had not been made."""
     fuzzy: Mapping[str, Any] | Fuzzy | None = None
-    """What `arguments: fuzzy` overlooks: `ignore_case`, `substring` (true here), `any_order`, `tolerance`, `coerce`."""
 
     def __post_init__(self) -> None:
         check_rule(self.arguments, "arguments", ("strict", "fuzzy", "ignore"), self.name)
@@ -71,7 +81,7 @@ class ToolCalls:
             check_data(call.arguments, rules=self.arguments == "fuzzy", setting="arguments", place=self.name)
 
     def lacks(self, case: Case) -> str:
-        """Why no output of the case can be judged; empty where one can."""
+        """Return why no output of the case can be scored; empty if it can."""
         return NO_TOOLS if self.expected is None and expected_tools_in(case.metadata) is None else ""
 
     def __call__(self, case: Case, output: Output) -> Score:
@@ -109,7 +119,7 @@ class ToolCalls:
 
 @dataclass(frozen=True, slots=True)
 class _ActualCall:
-    """One call that was made, its arguments as data."""
+    """One call that was made, with its arguments as data."""
 
     name: str
     arguments: Any
@@ -122,28 +132,28 @@ def _actual_call(call: ToolCall) -> _ActualCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _CallMatch:
-    """Which call stands for which expectation, by their numbers."""
+    """The assignment of actual calls to expected ones, by index."""
 
     wanted: Sequence[ExpectedCall]
     calls: Sequence[_ActualCall]
     same: Comparator
     pairs: Mapping[int, int]
     wrong: Mapping[int, int]
-    """Pairs that share the name alone: the arguments are others."""
+    """Pairs with the same name but other arguments."""
 
     @property
     def missing(self) -> list[str]:
-        """The names of the expected calls for which none stands."""
+        """The names of the expected calls without an actual call."""
         return [call.name for e, call in enumerate(self.wanted) if e not in self.pairs and e not in self.wrong]
 
     @property
     def extras(self) -> list[str]:
-        """The names of the calls that stand for no expectation."""
+        """The names of the actual calls without an expected call."""
         taken = {*self.pairs.values(), *self.wrong.values()}
         return [call.name for c, call in enumerate(self.calls) if c not in taken]
 
     def detail(self) -> dict[str, Any]:
-        """All of it as plain data."""
+        """Return the match as plain data."""
         return {
             "matched": len(self.pairs),
             "total": len(self.wanted),
@@ -217,7 +227,7 @@ def _wrong_argument_faults(found: _CallMatch) -> list[str]:
 
 
 def _missing_call_faults(found: _CallMatch, failed: Sequence[str]) -> list[str]:
-    """What is to be said of each tool that was not called, too seldom, or not in its place."""
+    """Describe each tool that was not called, called too seldom, or called out of order."""
     asked = Counter(call.name for call in found.wanted)
     made = Counter(call.name for call in found.calls)
     said = []
@@ -232,7 +242,7 @@ def _missing_call_faults(found: _CallMatch, failed: Sequence[str]) -> list[str]:
 
 
 def _name_counts(names: Sequence[str]) -> str:
-    """Names once each, with how often they stand there."""
+    """List names once each, with how often they occur."""
     times = Counter(names)
     return ", ".join(f"{name} ({number:,} times)" if number > 1 else name for name, number in times.items())
 

@@ -14,12 +14,11 @@ from evalmark.core.values.words import count
 from evalmark.scoring.binding.scores import unscored
 from evalmark.scoring.binding.text import preview, text_of
 
-from .faults import ReplyFault, describe_reply_value
 from .judge_calls import ask_repeatedly
 from .judge_scores import call_details, unusable_reply_score
 from .measure import REASON, object_schema
 from .question import Question, QuestionTemplate, material_of
-from .replies import reply_object
+from .replies import ReplyFault, describe_reply_value, reply_object
 from .rubric import check_repeat, prompt_sections
 from .template import common_prompt, load_prompt
 from .verdict import shorten_reason

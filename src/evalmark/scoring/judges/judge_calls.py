@@ -8,9 +8,8 @@ from evalmark.core.errors import ModelCallError, NotRecordedError
 from evalmark.core.protocols import ChatModel
 from evalmark.core.values.call import Reply, Request
 
-from .faults import ReplyFault
 from .question import Question
-from .replies import reply_text
+from .replies import ReplyFault, reply_text
 
 T = TypeVar("T")
 

@@ -10,12 +10,11 @@ from evalmark.core.values.call import Reply
 from evalmark.core.values.score import Direction, Score
 from evalmark.core.values.words import count
 
-from .faults import ReplyFault
 from .judge_calls import JudgeReply, ask_repeatedly
 from .measure import Measure
 from .metric import MetricFile
 from .question import MAX_REPLY_CHARS, Question
-from .replies import reply_text
+from .replies import ReplyFault, reply_text
 from .verdict import Verdict
 from .weighting import Scale, WeightedScore, weighted_score
 

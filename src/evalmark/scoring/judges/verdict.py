@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 
 from evalmark.core.values.call import Reply
 
-from .faults import ReplyFault, describe_reply_value
 from .measure import REASON, Measure
-from .replies import refusal_fault, reply_object, status_fault
+from .replies import ReplyFault, describe_reply_value, refusal_fault, reply_object, status_fault
 
 MAX_REASON_CHARS = 4_096
 """Characters of a reason that are kept."""

@@ -1,1 +1,1 @@
-"""When data that was found agrees with data that was expected, and how two lists are paired off."""
+"""Comparison of expected and actual data: JSON values, numbers, lists in any order."""

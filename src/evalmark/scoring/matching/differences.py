@@ -1,4 +1,4 @@
-"""Where something expected and something found part, in words."""
+"""Describes the first difference between expected and found data."""
 
 from typing import Any
 
@@ -9,9 +9,9 @@ from .equality import ABSENT, Comparator, Fuzzy, field_matches, is_pattern, is_r
 
 
 def describe_difference(same: Comparator, expected: Any, found: Any, path: str = "") -> str:
-    """Where two values that do not agree part, what was expected there and what was found.
+    """Describe where two values differ, what was expected there and what was found.
 
-    >>> parting(strictly, {"a": {"b": [1, 2]}}, {"a": {"b": [1, 3]}})
+    >>> describe_difference(strict_equal, {"a": {"b": [1, 2]}}, {"a": {"b": [1, 3]}})
     'a.b[1]: expected 2, found 3'
     """
     if isinstance(same, Fuzzy) or same is strict_equal:
@@ -26,7 +26,7 @@ def describe_difference(same: Comparator, expected: Any, found: Any, path: str =
 
 
 def _first_difference(same: Comparator, expected: Any, found: Any) -> list[tuple[str, Any, Any]]:
-    """The first part of two values that does not agree, by its name, or none where they part as a whole."""
+    """Return the first part in which two values differ, with its name; empty if they differ as a whole."""
     pairs: list[tuple[str, Any, Any]] = []
     in_order = not (isinstance(same, Fuzzy) and same.any_order)
     if isinstance(expected, dict) and isinstance(found, dict):
@@ -40,7 +40,7 @@ def _first_difference(same: Comparator, expected: Any, found: Any) -> list[tuple
 
 
 def describe_value(value: Any) -> str:
-    """What was expected or found, as a reason shows it."""
+    """Describe an expected or found value for a reason."""
     if value is None:
         return "null"
     if value is ABSENT:
@@ -51,7 +51,7 @@ def describe_value(value: Any) -> str:
 
 
 def describe_data(value: Any) -> Any:
-    """Data as plain data, with words in the place of rules and of `ABSENT`."""
+    """Return data as plain data, with descriptions in place of rules and `ABSENT`."""
     if isinstance(value, dict):
         return {key: describe_data(item) for key, item in value.items()}
     if isinstance(value, list):

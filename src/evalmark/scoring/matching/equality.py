@@ -1,4 +1,4 @@
-"""When data that was found agrees with data that was expected: strictly, fuzzily, or by a rule of the user's."""
+"""Compares expected with found data: strictly, fuzzily, or by a user's rule."""
 
 import difflib
 import inspect
@@ -19,38 +19,38 @@ from .numbers import number_of
 from .pairing import can_pair_all
 
 Comparator = Callable[[Any, Any], Any]
-"""Told what was expected and what was found, says whether they agree."""
+"""A function of the expected and the found value that returns whether they match."""
 PATTERN_SECONDS = 1.0
-"""How long one pattern may take on one text."""
+"""Time limit for one pattern on one text."""
 MAX_PLAIN_SEARCH = 16
-"""Lists up to this long are searched as they are."""
+"""Lists up to this length are searched without an index."""
 
 
 class Absent(Enum):
-    """The kind of `ABSENT`."""
+    """The type of `ABSENT`."""
 
     ABSENT = "absent"
 
 
 ABSENT: Final = Absent.ABSENT
-"""Stands in what is expected for a field that must not be there."""
+"""In expected data: the field must not be there."""
 
 
 def is_rule(value: Any) -> bool:
-    """Whether something expected is a rule rather than data: a function or a pattern."""
+    """Return whether an expected value is a rule (a function or a pattern) and not data."""
     return is_pattern(value) or (callable(value) and not inspect.isclass(value))
 
 
 def is_pattern(value: Any) -> bool:
-    """Whether it is a compiled pattern for texts, of `re` or of `regex`."""
+    """Return whether it is a compiled pattern of `re` or `regex`."""
     return callable(getattr(value, "search", None)) and isinstance(getattr(value, "pattern", None), str)
 
 
 def json_data(value: Any, depth: int = 0) -> Any:
-    """A value as JSON data, as `plain` makes it, but with NaN, rules and `ABSENT` left in it.
+    """Return a value as JSON data, as `plain` does, but keep NaN, rules and `ABSENT`.
 
     Raises:
-        NotJsonError: it is nested deeper than `MAX_DEPTH`; what is cut off there could not be compared.
+        NotJsonError: It is nested deeper than `MAX_DEPTH`.
     """
     if depth >= MAX_DEPTH:
         raise NotJsonError("it is nested too deeply")
@@ -66,27 +66,27 @@ def json_data(value: Any, depth: int = 0) -> Any:
 
 
 def nested_values(data: Any) -> list[Any]:
-    """The data, and all that it holds, however deep."""
+    """Return the data and all values in it, at any depth."""
     inner = data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
     return [data, *(part for item in inner for part in nested_values(item))]
 
 
 def holds_nan(data: Any) -> bool:
-    """Whether NaN stands anywhere in the data; nothing equals it, so nothing could pass."""
+    """Return whether the data holds NaN, which equals nothing."""
     return any(isinstance(part, float) and math.isnan(part) for part in nested_values(data))
 
 
 def field_matches(same: Comparator, wanted: Any, found: Mapping[str, Any], key: str) -> bool:
-    """Whether a field is as it is wanted, or missing where it is wanted to be."""
+    """Return whether a field has its expected value, or is missing as expected."""
     if wanted is ABSENT:
         return key not in found
     return key in found and bool(same(wanted, found[key]))
 
 
 def strict_equal(expected: Any, found: Any) -> bool:
-    """Whether two values are equal all the way down; 1 and 1.0 are one number, true is none, NaN equals nothing.
+    """Return whether two values are equal at every level; 1 equals 1.0, true equals no number, NaN equals nothing.
 
-    >>> strictly({"a": [1, 2]}, {"a": [1.0, 2]}), strictly([1, 2], [2, 1]), strictly(1, True)
+    >>> strict_equal({"a": [1, 2]}, {"a": [1.0, 2]}), strict_equal([1, 2], [2, 1]), strict_equal(1, True)
     (True, False, False)
     """
     if isinstance(expected, dict):
@@ -160,7 +160,7 @@ class Fuzzy:
 
 
 def _likely_partners(expected: list[Any], found: list[Any]) -> list[int]:
-    """For each item the place of one that looks the same, so that long lists need not be searched for every item."""
+    """For each item return the index of one that looks the same, so that long lists need no full search."""
     places: dict[str, list[int]] = {}
     for place in reversed(range(len(found))):
         places.setdefault(repr(found[place]).casefold(), []).append(place)
@@ -169,10 +169,10 @@ def _likely_partners(expected: list[Any], found: list[Any]) -> list[int]:
 
 
 def fuzzy_options(settings: Fuzzy | Mapping[str, Any] | None, substring: bool, place: str) -> Fuzzy:
-    """The options of a fuzzy match, in the form a suite or Python gives them; `substring` is the scorer's default.
+    """Return the options of a fuzzy match from a suite or from Python; `substring` is the scorer's default.
 
     Raises:
-        ConfigError: an option is unknown or of the wrong kind; `place` starts the message.
+        ConfigError: An option is unknown or of the wrong type; `place` starts the message.
     """
     options = {"substring": substring, **settings} if isinstance(settings, Mapping) else {"substring": substring}
     known = [field.name for field in fields(Fuzzy)]
@@ -196,10 +196,10 @@ def _is_number(value: Any) -> bool:
 
 
 def _matches_rule(rule: Any, found: Any) -> bool:
-    """Whether a found value passes a function, or holds what a pattern looks for.
+    """Return whether a found value passes a function, or contains a match of a pattern.
 
     Raises:
-        TimeoutError: the pattern took too long.
+        TimeoutError: The pattern exceeded its time limit.
     """
     if not is_pattern(rule):
         return bool(rule(found))
@@ -212,7 +212,7 @@ def _matches_rule(rule: Any, found: Any) -> bool:
 
 
 def _with_timeout(pattern: Any) -> Any:
-    """The same pattern of the package `regex`, which can be stopped."""
+    """Return the same pattern compiled by the package `regex`, which supports time limits."""
     if not isinstance(pattern, re.Pattern):
         return pattern
     module = need("regex")
@@ -224,7 +224,7 @@ _TRUTHS: Mapping[str, bool] = {"true": True, "1": True, "false": False, "0": Fal
 
 
 def _same_kind(expected: Any, found: Any) -> tuple[Any, Any]:
-    """Two scalars, the text among them read as the kind of the other where it can be."""
+    """Convert a text to the type of the other value, if it can be."""
     if isinstance(expected, str) and not isinstance(found, str):
         return _as_kind_of(found, expected), found
     return expected, _as_kind_of(expected, found)
@@ -242,10 +242,10 @@ def _as_kind_of(model: Any, value: Any) -> Any:
 
 
 def check_rule(rule: Any, setting: str, names: tuple[str, ...], place: str) -> None:
-    """Refuse what neither names a way to compare nor is a plain function that compares.
+    """Raise an error unless the value is one of the names or a plain function.
 
     Raises:
-        ConfigError: it is none of the names and no function, or one that would have to be awaited.
+        ConfigError: It is neither, or it is an async function.
     """
     if isinstance(rule, str) and rule in names:
         return
@@ -257,10 +257,10 @@ def check_rule(rule: Any, setting: str, names: tuple[str, ...], place: str) -> N
 
 
 def check_data(expected: Any, *, rules: bool, setting: str, place: str) -> None:
-    """Refuse rules among expected data that could not be asked.
+    """Raise an error for rules in expected data that cannot be applied.
 
     Raises:
-        ConfigError: there is a function or a pattern and `rules` is false, or a function would have to be awaited.
+        ConfigError: There is a function or a pattern and `rules` is false, or a function is async.
     """
     for part in nested_values(expected):
         if is_rule(part) and not rules:

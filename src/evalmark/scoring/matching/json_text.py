@@ -1,4 +1,4 @@
-"""An answer read as JSON."""
+"""Parses an output as JSON."""
 
 import json
 from typing import Any
@@ -7,14 +7,14 @@ from evalmark.core.values.plain_data import plain
 
 
 class NotJsonError(ValueError):
-    """An answer that is no JSON; its text says why."""
+    """The value is not JSON; the text says why."""
 
 
 def as_json(value: Any) -> Any:
-    """The data of an answer: read from text, or the answer itself where it is data already.
+    """Return the data of an output: parsed from text, or the value itself if it is data.
 
     Raises:
-        NotJsonError: the text is not JSON, or there is no answer.
+        NotJsonError: The text is not JSON, or there is no output.
     """
     if value is None:
         raise NotJsonError("there is no answer")
@@ -22,10 +22,10 @@ def as_json(value: Any) -> Any:
 
 
 def parse_json_text(text: str) -> Any:
-    """The data of a JSON text.
+    """Return the data of a JSON text.
 
     Raises:
-        NotJsonError: it is not JSON, or holds NaN or infinity, which JSON has no words for.
+        NotJsonError: It is not JSON, or holds NaN or infinity.
     """
     try:
         return json.loads(text, parse_constant=reject_constant)
@@ -36,10 +36,10 @@ def parse_json_text(text: str) -> Any:
 
 
 def reject_constant(name: str) -> Any:
-    """Refuse what Python's reader takes beyond JSON.
+    """Reject constants that Python's parser takes and JSON does not.
 
     Raises:
-        NotJsonError: always.
+        NotJsonError: Always.
     """
     raise NotJsonError(f"JSON has no {name}")
 

@@ -1,4 +1,4 @@
-"""The numbers of a text."""
+"""Parses numbers in texts."""
 
 import math
 import re
@@ -11,7 +11,7 @@ _INSIDE = re.compile(rf"(?<![\w.])(?<!\d[-\u2212/:.,])(?:{_NUMBER})(?!\d)(?![-\u
 
 
 def number_of(value: Any) -> float | None:
-    """A number, or a text that is a number and nothing else, as a float; None for all others.
+    """Return a number, or a text that is only a number, as a float; None for other values.
 
     >>> number_of("1,234.5"), number_of(" -3 "), number_of("$20"), number_of(True)
     (1234.5, -3.0, None, None)
@@ -25,7 +25,7 @@ def number_of(value: Any) -> float | None:
 
 
 def numbers_in(text: str) -> list[float]:
-    """The numbers of a text, each taken whole; dates, times, ranges and versions are no numbers.
+    """Return the numbers of a text; dates, times, ranges and versions are not numbers.
 
     >>> numbers_in("It costs $20 (not $200), 1,000 in all, in version 1.2.3 of 2024-05-01, 10-20 km")
     [20.0, 200.0, 1000.0]

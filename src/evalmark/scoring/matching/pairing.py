@@ -1,4 +1,4 @@
-"""Two lists paired off one to one, so that as much as possible finds a partner."""
+"""Pairs the items of two lists one to one."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 Fits = Callable[[int, int], bool]
-"""Whether the left item of a number can be paired with the right item of another."""
+"""Return whether the left item with one index can be paired with the right item of another."""
 
 
 @dataclass(slots=True)
 class _Pairs:
-    """The pairs so far, as seen from both sides."""
+    """The pairs so far, from both sides."""
 
     of_left: dict[int, int] = field(default_factory=dict)
     of_right: dict[int, int] = field(default_factory=dict)
@@ -19,13 +19,12 @@ class _Pairs:
 
 
 def maximum_pairs(lefts: int, rights: int, fits: Fits) -> dict[int, int]:
-    """The most pairs there can be, from the number of the left item to that of the right one.
+    """Return as many pairs as possible, from left index to right index.
 
-    A maximum matching in a bipartite graph, by augmenting paths (Kuhn 1955): whoever comes late may have
-    those before him move to another partner. Which pairs there are may depend on the order of the items,
-    how many there are does not. `fits` is asked at most once for each pair.
+    This is a maximum matching in a bipartite graph, by augmenting paths (Kuhn 1955). The pairs may depend on the order of
+    the items; their number does not. `fits` is called at most once per pair.
 
-    >>> paired(2, 2, lambda left, right: (left, right) in {(0, 0), (0, 1), (1, 0)})
+    >>> maximum_pairs(2, 2, lambda left, right: (left, right) in {(0, 0), (0, 1), (1, 0)})
     {0: 1, 1: 0}
     """
     pairs, known = _Pairs(), _cached_fits(fits, rights)
@@ -35,9 +34,9 @@ def maximum_pairs(lefts: int, rights: int, fits: Fits) -> dict[int, int]:
 
 
 def can_pair_all(lefts: int, rights: int, fits: Fits, likely: Sequence[int] = ()) -> bool:
-    """Whether every left item can have a right one of its own; `likely` names one for each, which is asked about first.
+    """Return whether every left item can have a right item of its own; `likely` names a first candidate for each.
 
-    >>> all_paired(2, 2, lambda left, right: right == 0)
+    >>> can_pair_all(2, 2, lambda left, right: right == 0)
     False
     """
     pairs, known = _Pairs(likely=likely), _cached_fits(fits, rights)
@@ -45,7 +44,7 @@ def can_pair_all(lefts: int, rights: int, fits: Fits, likely: Sequence[int] = ()
 
 
 def _cached_fits(fits: Fits, rights: int) -> Fits:
-    """The same, with a byte a pair for what is known already: 3,000 items a side take 9 MB."""
+    """Return `fits` with a cache of one byte per pair: 3,000 items per side take 9 MB."""
     rows: dict[int, bytearray] = {}
 
     def known(left: int, right: int) -> bool:
@@ -60,7 +59,7 @@ def _cached_fits(fits: Fits, rights: int) -> Fits:
 
 
 def _pair_one_more(newcomer: int, rights: int, fits: Fits, pairs: _Pairs) -> bool:
-    """Pair one more left item, if others can move so that there is room; the search goes by breadth, without recursion."""
+    """Pair one more left item, moving others if needed; a breadth-first search without recursion."""
     asked_by: dict[int, int] = {}
     waiting = deque([newcomer])
     while waiting:
@@ -77,7 +76,7 @@ def _pair_one_more(newcomer: int, rights: int, fits: Fits, pairs: _Pairs) -> boo
 
 
 def _reassign(free: int, asked_by: dict[int, int], pairs: _Pairs) -> None:
-    """Give each left item on the way to a free right one what it asked for, back to the newcomer."""
+    """Apply an augmenting path: give each left item on it the right item that it asked for."""
     right: int | None = free
     while right is not None:
         left = asked_by[right]
@@ -87,12 +86,12 @@ def _reassign(free: int, asked_by: dict[int, int], pairs: _Pairs) -> None:
 
 
 def best_ordered_pairs(lefts: int, rights: int, worth: Callable[[int, int], int]) -> dict[int, int]:
-    """The pairs worth most together, none of which cross: the partner of a later left item comes later too.
+    """Return the pairs with the highest total worth that do not cross.
 
-    An alignment by dynamic programming, as for the longest common subsequence. `worth` is 0 where two items
-    cannot be paired. Where that leaves a choice, earlier left items are served first, and by earlier right ones.
+    This is an alignment by dynamic programming, as for the longest common subsequence. `worth` is 0 if two items cannot be
+    paired. Ties prefer earlier left items, then earlier right items.
 
-    >>> paired_in_order(2, 3, lambda left, right: "ab"[left] == "bab"[right])
+    >>> best_ordered_pairs(2, 3, lambda left, right: "ab"[left] == "bab"[right])
     {0: 1, 1: 2}
     """
     gains = [[worth(left, right) for right in range(rights)] for left in range(lefts)]

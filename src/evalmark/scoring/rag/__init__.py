@@ -1,4 +1,4 @@
-"""The five RAG metrics as functions that take texts and return numbers."""
+"""The RAG metrics as functions that take texts and return numbers."""
 
 from evalmark.scoring.builtin.grounding import FLAGS
 

@@ -20,15 +20,29 @@ MODEL = "all-MiniLM-L6-v2"
 LOG = logging.getLogger("evalmark.rag")
 
 Vectors = Mapping[str, Any]
-"""Embeddings at hand, by what they are of: a vector, or one row a text."""
+"""Precomputed embeddings by what they belong to: a vector, or a matrix with one row per text."""
 
 
 def context_relevance(
     query: str, contexts: Sequence[str], model_name: Model = MODEL, *, precomputed_embeddings: Vectors | None = None
 ) -> float:
-    """The mean similarity of a question and its contexts; 0.0 without contexts.
+    """Return the mean similarity of a question and its contexts.
 
-    `precomputed_embeddings` may hold `query` and `contexts`.
+    Args:
+        query: The question.
+        contexts: The retrieved texts.
+        model_name: The embedding model: its name, folder or function.
+        precomputed_embeddings: Vectors to use instead, under `query` and `contexts`.
+
+    Returns:
+        A mean cosine from -1 to 1; 0.0 without contexts.
+
+    Raises:
+        ConfigError: An argument is not a text, or the model is unknown.
+
+    >>> def lengths(texts): return [[len(text), 1.0] for text in texts]
+    >>> round(context_relevance("Where?", ["Oslo."], lengths), 3)
+    1.0
     """
     found = _query_similarities(query, as_texts(contexts), model_name, precomputed_embeddings)
     return _log_value("context_relevance", grounding.relevance(found) if found else 0.0)
@@ -42,9 +56,24 @@ def context_sufficiency(
     *,
     precomputed_embeddings: Vectors | None = None,
 ) -> float:
-    """The share of contexts whose similarity to the question reaches the threshold; 0.0 without contexts.
+    """Return the share of contexts whose similarity to the question reaches the threshold.
 
-    `precomputed_embeddings` may hold `query` and `contexts`.
+    Args:
+        query: The question.
+        contexts: The retrieved texts.
+        model_name: The embedding model: its name, folder or function.
+        threshold: The smallest cosine that counts.
+        precomputed_embeddings: Vectors to use instead, under `query` and `contexts`.
+
+    Returns:
+        A share from 0 to 1; 0.0 without contexts.
+
+    Raises:
+        ConfigError: An argument is not a text, or the model is unknown.
+
+    >>> def lengths(texts): return [[len(text), 1.0] for text in texts]
+    >>> context_sufficiency("Where?", ["Oslo."], lengths)
+    1.0
     """
     found = _query_similarities(query, as_texts(contexts), model_name, precomputed_embeddings)
     return _log_value("context_sufficiency", grounding.sufficiency(found, threshold) if found else 0.0)
@@ -58,9 +87,24 @@ def answer_relevance(
     *,
     precomputed_embeddings: Vectors | None = None,
 ) -> float:
-    """The similarity of answer and reference; the question takes no part in it.
+    """Return the similarity of answer and reference, the same number as `answer_correctness`.
 
-    The same number as `answer_correctness`. `precomputed_embeddings` may hold `answer` and `reference`.
+    Args:
+        question: The question; it does not affect the number.
+        answer: The answer of the system under test.
+        reference: The reference answer.
+        model_name: The embedding model: its name, folder or function.
+        precomputed_embeddings: Vectors to use instead, under `answer` and `reference`.
+
+    Returns:
+        A cosine from -1 to 1.
+
+    Raises:
+        ConfigError: An argument is not a text, or the model is unknown.
+
+    >>> def lengths(texts): return [[len(text), 1.0] for text in texts]
+    >>> round(answer_relevance("Where?", "In Oslo.", "Oslo.", lengths), 2)
+    1.0
     """
     return _log_value("answer_relevance", _pair_similarity(answer, reference, model_name, precomputed_embeddings))
 
@@ -68,9 +112,23 @@ def answer_relevance(
 def answer_correctness(
     answer: str, reference: str, model_name: Model = MODEL, *, precomputed_embeddings: Vectors | None = None
 ) -> float:
-    """The similarity of answer and reference.
+    """Return the similarity of answer and reference.
 
-    `precomputed_embeddings` may hold `answer` and `reference`.
+    Args:
+        answer: The answer of the system under test.
+        reference: The reference answer.
+        model_name: The embedding model: its name, folder or function.
+        precomputed_embeddings: Vectors to use instead, under `answer` and `reference`.
+
+    Returns:
+        A cosine from -1 to 1.
+
+    Raises:
+        ConfigError: An argument is not a text, or the model is unknown.
+
+    >>> def lengths(texts): return [[len(text), 1.0] for text in texts]
+    >>> round(answer_correctness("In Oslo.", "Oslo.", lengths), 2)
+    1.0
     """
     return _log_value("answer_correctness", _pair_similarity(answer, reference, model_name, precomputed_embeddings))
 
@@ -84,10 +142,25 @@ def answer_hallucination(
     splitter: Splitter = "sentencex",
     precomputed_embeddings: Vectors | None = None,
 ) -> float:
-    """The share of the answer's sentences whose closest context stays below the threshold; lower is better.
+    """Return the share of the answer's sentences that no context supports; lower is better.
 
-    0.0 for an answer without a sentence, 1.0 for an answer without contexts. `precomputed_embeddings`
-    may hold `contexts` and `sentences`, in the splitter's order.
+    Args:
+        answer: The answer of the system under test.
+        contexts: The retrieved texts.
+        model_name: The embedding model: its name, folder or function.
+        threshold: The smallest cosine at which a context supports a sentence.
+        splitter: How to split the answer into sentences: `sentencex`, `sentencex:LANGUAGE`, `simple` or a function.
+        precomputed_embeddings: Vectors to use instead, under `contexts` and `sentences` in the splitter's order.
+
+    Returns:
+        A share from 0 to 1; 0.0 for an answer without a sentence, 1.0 for an answer without contexts.
+
+    Raises:
+        ConfigError: An argument is not a text, the model or splitter is unknown, or a matrix has the wrong shape.
+
+    >>> def lengths(texts): return [[len(text), 1.0] for text in texts]
+    >>> answer_hallucination("In Oslo.", [], lengths)
+    1.0
     """
     check_texts({"answer": answer})
     passages = as_texts(contexts)
@@ -115,20 +188,30 @@ def evaluate_all(  # noqa: PLR0913  the signature that Auto-Analyst's users know
     splitter: Splitter = "sentencex",
     extra: Sequence[Callable[..., Any]] = (),
 ) -> dict[str, float]:
-    """All five metrics, each as its own function gives it, from one pass through the embedding model.
+    """Return all five metrics, each as its own function gives it, from one call of the embedding model.
 
-    `thresholds` are those of sufficiency and hallucination. Each function of `extra` adds its number
-    under its own name; it is given whichever of `question`, `answer`, `reference`, `contexts` and
-    `model_name` it names among its parameters.
+    Args:
+        question: The question.
+        answer: The answer of the system under test.
+        reference: The reference answer.
+        contexts: The retrieved texts.
+        model_name: The embedding model: its name, folder or function.
+        thresholds: The thresholds of sufficiency and hallucination.
+        splitter: How to split the answer into sentences: `sentencex`, `sentencex:LANGUAGE`, `simple` or a function.
+        extra: Further metrics; each function gets those of `question`, `answer`, `reference`, `contexts` and
+            `model_name` that it names as parameters, and adds its number under its own name.
+
+    Returns:
+        The numbers by metric name.
+
+    Raises:
+        ConfigError: The model or the splitter is unknown, or a function of `extra` cannot be called so.
 
     >>> def lengths(texts): return [[len(text), 1.0] for text in texts]
     >>> def words(answer): return len(answer.split())
     >>> found = evaluate_all("Where?", "In Oslo.", "Oslo.", ["Oslo is the capital."], lengths, extra=[words])
     >>> found["answer_hallucination"], found["words"]
     (0.0, 2.0)
-
-    Raises:
-        ConfigError: the model or the splitter is unknown, or a function of `extra` cannot be called so.
     """
     check_texts({"question": question, "answer": answer, "reference": reference})
     passages = as_texts(contexts)
@@ -173,7 +256,7 @@ def _pair_similarity(answer: str, reference: str, model: Model, at_hand: Vectors
 
 
 def _hallucination_without_vectors(answer: str, contexts: Sequence[str]) -> float:
-    """Hallucination where there is nothing to compare: an answer without contexts is unsupported."""
+    """Return the hallucination if there is nothing to compare: an answer without contexts is unsupported."""
     return 1.0 if answer and not contexts else 0.0
 
 
@@ -186,7 +269,7 @@ def _check_rows(found: Mapping[str, tuple[Matrix, int]]) -> None:
 
 
 def _bind_extra(extra: Sequence[Callable[..., Any]], offers: Mapping[str, Any]) -> dict[str, Callable[[], Any]]:
-    """The further metrics by name, ready to be called."""
+    """Return the extra metrics by name, ready to be called."""
     ready: dict[str, Callable[[], Any]] = {}
     for function in extra:
         name = getattr(function, "__name__", type(function).__name__)

@@ -1,4 +1,4 @@
-"""The embedding model behind the functions of this room, and vectors by text."""
+"""Embeds texts for the RAG functions, and looks up vectors by text."""
 
 import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -15,11 +15,11 @@ from evalmark.models.embeddings.load import load_embedder
 from evalmark.scoring.builtin.cosine import Matrix, rows
 
 Model = str | Callable[[list[str]], Any]
-"""A model's name, its folder, a function `list[str] -> (n, d)` array, or LangChain Embeddings."""
+"""A model's name, its folder, a function from texts to an array (n, d), or LangChain Embeddings."""
 
 
 async def embed_texts(texts: Iterable[str], model: Model) -> Callable[[Sequence[str]], Matrix]:
-    """Embed texts in one call, each once; what comes back finds the vectors of any of them again."""
+    """Embed texts in one call, each once; the result is a function that returns the vectors of given texts."""
     unique = list(dict.fromkeys(texts))
     vectors = await _embed_exact(_embedder(model), unique)
     place = {text: number for number, text in enumerate(unique)}
@@ -27,7 +27,7 @@ async def embed_texts(texts: Iterable[str], model: Model) -> Callable[[Sequence[
 
 
 async def _embed_exact(embedder: Embedder, texts: list[str]) -> Matrix:
-    """The vectors in the precision that the user's own function gives, where it is one."""
+    """Return the vectors in the precision of the user's function, if it is one."""
     if not isinstance(embedder, FunctionEmbedder):
         return rows(await embedder(texts))
     given: list[Any] = []
@@ -36,7 +36,7 @@ async def _embed_exact(embedder: Embedder, texts: list[str]) -> Matrix:
 
 
 def _capture(embedder: FunctionEmbedder, given: list[Any]) -> Callable[[list[str]], Any]:
-    """The function of an embedder, leaving what it gives in a list as well."""
+    """Return the embedder's function wrapped so that it also appends its result to a list."""
 
     def call(texts: list[str]) -> Any:
         given.append(embedder.function(texts))
@@ -50,10 +50,10 @@ def _capture(embedder: FunctionEmbedder, given: list[Any]) -> Callable[[list[str
 
 
 def as_texts(contexts: Sequence[str] | None) -> list[str]:
-    """The contexts as a list.
+    """Return the contexts as a list.
 
     Raises:
-        ConfigError: they are one text, not a list of texts, or one of them is no text.
+        ConfigError: They are a single text, or one of them is not a text.
     """
     if isinstance(contexts, str | Mapping) or not isinstance(contexts, Iterable | None):
         raise ConfigError(f"contexts is {_describe_kind(contexts)}; pass a list of texts.")
@@ -63,10 +63,10 @@ def as_texts(contexts: Sequence[str] | None) -> list[str]:
 
 
 def check_texts(given: Mapping[str, Any]) -> None:
-    """Refuse what is no text, by name.
+    """Raise an error for values that are not texts.
 
     Raises:
-        ConfigError: a value is no str.
+        ConfigError: A value is not a str.
     """
     for name, value in given.items():
         if not isinstance(value, str):
@@ -85,5 +85,5 @@ def _embedder(model: Model) -> Embedder:
 
 @lru_cache(maxsize=2)
 def _load_cached(name: str, settings: Settings, folder: Path) -> Embedder:
-    """Kept, since a model takes a while to load and these functions are called once a question."""
+    """Load a model and keep it: loading takes long, and these functions are called once per question."""
     return load_embedder(name, settings, (folder,))

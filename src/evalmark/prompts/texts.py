@@ -1,4 +1,4 @@
-"""The words of this room's questions, as data files."""
+"""Loads the prompt texts that are shipped with evalmark."""
 
 from functools import cache
 from importlib.resources import files
@@ -9,8 +9,8 @@ from evalmark.inputs.documents.document import document_of
 
 
 @cache
-def texts(name: str) -> dict[str, Any]:
-    """A file of texts that is shipped with evalmark."""
-    file = files("evalmark.prompts.metrics").joinpath("texts", f"{name}.yaml")
+def load_texts(package: str, name: str) -> dict[str, Any]:
+    """Return the file `texts/NAME.yaml` of a sub-package of `evalmark.prompts`."""
+    file = files(f"evalmark.prompts.{package}").joinpath("texts", f"{name}.yaml")
     found: dict[str, Any] = document_of(file.read_text(encoding="utf-8"), Path(file.name), lambda key: True).data
     return found
