@@ -22,7 +22,7 @@ def parts(*texts):
 
 def sheet(*sections, **material):
     found = {slot: [untrusted_text(slot, text)] for slot, text in material.items()}
-    return QuestionTemplate(sections=sections, form="Reply.", ours={"name": "tone"}, material=found)
+    return QuestionTemplate(sections=sections, form="Reply.", trusted={"name": "tone"}, material=found)
 
 
 @given(texts=TEXTS)

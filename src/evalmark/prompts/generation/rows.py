@@ -27,7 +27,7 @@ class FieldNames:
     def __call__(self, name: str) -> str:
         """The name in the file: with `_` after it where an input is called so, which reads as the same field.
 
-        >>> Columns(frozenset({"rule"}))("rule"), Columns(frozenset({"rule"}))("valid")
+        >>> FieldNames(frozenset({"rule"}))("rule"), FieldNames(frozenset({"rule"}))("valid")
         ('rule_', 'valid')
         """
         while name in self.taken:

@@ -101,7 +101,7 @@ def statement(said: Any, what: str) -> str | ReplyProblem:
 def parse_inverses(said: Any, rules: int) -> tuple[str, ...] | ReplyProblem:
     """The inverse rules in a reply: each rule has to be there exactly once, so that none is taken for that of another.
 
-    >>> read_inverses([{"rule": 2, "inverse": "Be long."}, {"rule": 1, "inverse": "Be rude."}], 2)
+    >>> parse_inverses([{"rule": 2, "inverse": "Be long."}, {"rule": 1, "inverse": "Be rude."}], 2)
     ('Be rude.', 'Be long.')
     """
     if not isinstance(said, list):

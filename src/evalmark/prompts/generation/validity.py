@@ -34,8 +34,8 @@ class ValidityVerdict(NamedTuple):
 def parse_verdicts(said: Any, amount: int) -> list[ValidityVerdict] | ReplyProblem:
     """One verdict for each of so many numbers, in their order.
 
-    >>> read_verdicts([{"number": 1, "reason": "It says so.", "holds": True}], 1)
-    [Verdict(holds=True, reason='It says so.')]
+    >>> parse_verdicts([{"number": 1, "reason": "It says so.", "holds": True}], 1)
+    [ValidityVerdict(holds=True, reason='It says so.')]
     """
     if not isinstance(said, list):
         return ReplyProblem(f"`verdicts` is {describe_reply_value(said)}, not a list")

@@ -132,7 +132,7 @@ class Compliance:
         }
         material = {slot: (part,) for slot, part in found.items() if part.text or slot == "output"}
         words = load_texts("metrics", self.name)
-        return QuestionTemplate(sections=words["sections"], form=words["form"], ours={}, material=material).question(
+        return QuestionTemplate(sections=words["sections"], form=words["form"], trusted={}, material=material).question(
             SCHEMA, self.settings
         )
 

@@ -30,7 +30,7 @@ def has_checkable_rules(spec: PromptSpec) -> bool:
 class RuleChecks:
     """Holds outputs against those rules of the prompt that a machine can check: a score `rules.NUMBER` for each.
 
-    >>> Rules().name
+    >>> RuleChecks().name
     'rules'
     """
 

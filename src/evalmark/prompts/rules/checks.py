@@ -67,7 +67,7 @@ def within_bounds(number: int, low: int | None, high: int | None) -> bool:
 def describe_bounds(low: int | None, high: int | None) -> str:
     """The bounds in words; one of them is given.
 
-    >>> said(2, None), said(0, 80), said(3, 3), said(1_000, 2_000), said(0, 0)
+    >>> describe_bounds(2, None), describe_bounds(0, 80), describe_bounds(3, 3), describe_bounds(1_000, 2_000), describe_bounds(0, 0)
     ('at least 2', 'at most 80', 'exactly 3', '1,000 to 2,000', 'no')
     """
     if high is None:

@@ -61,7 +61,7 @@ class Matches:
 def explicit_check(said: Any, schema: Mapping[str, Any] | None = None) -> RuleCheck | None:
     """The check that a person states; None for `none`. `schema` is that of the prompt, for `json: schema`.
 
-    >>> stated_check({"paragraphs": 1, "words": {"max": 80}}).says
+    >>> explicit_check({"paragraphs": 1, "words": {"max": 80}}).says
     'exactly 1 paragraph, at most 80 words'
 
     Raises:

@@ -78,7 +78,7 @@ class OneOf:
     """The output is one of these labels and nothing else; blanks around it do not count.
 
     >>> OneOf(labels=("spam", "ham"))("eggs")
-    Finding(holds=False, reason="'eggs' is none of the 2 labels")
+    CheckResult(holds=False, reason="'eggs' is none of the 2 labels")
     """
 
     labels: tuple[str, ...]
@@ -197,7 +197,7 @@ def _is_label(item: str) -> bool:
 def labels_in_prompt(prompt: str) -> tuple[str, ...]:
     """The labels that a prompt lists as `LABEL: meaning`, after the word `list`, with those that it says to return otherwise.
 
-    >>> labels_in("The list of tags: CC: Conjunction, NN: Noun, VB: Verb. If there is none, return Unknown.")
+    >>> labels_in_prompt("The list of tags: CC: Conjunction, NN: Noun, VB: Verb. If there is none, return Unknown.")
     ('CC', 'NN', 'VB', 'Unknown')
     """
     opening = re.search(r"\blist of\b[^:]{0,80}:", prompt)

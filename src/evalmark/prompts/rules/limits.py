@@ -94,7 +94,7 @@ class Limit:
     """How much of something an output may have.
 
     >>> Limit(unit="word", high=3)("one two three four")
-    Finding(holds=False, reason='4 words, at most 3')
+    CheckResult(holds=False, reason='4 words, at most 3')
     """
 
     unit: str

@@ -71,7 +71,7 @@ class MarkupElements(NamedTuple):
 def parse_markup(text: str) -> MarkupElements:
     """The elements of a text; one pass, whatever the text is.
 
-    >>> read_markup("<p>a<br>b</p><i>").fault, read_markup("<p><b>x</b></p>").inside("p", "b")
+    >>> parse_markup("<p>a<br>b</p><i>").fault, parse_markup("<p><b>x</b></p>").inside("p", "b")
     ('<i> is never closed', [1])
     """
     tags: list[str] = []

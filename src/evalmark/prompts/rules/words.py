@@ -42,7 +42,7 @@ class ForbiddenWords:
     A word in small letters is the same with capitals. Where case differs otherwise (`US`, `us`), and where the word is
     a part of a longer one, nothing can be told.
 
-    >>> [Forbidden(words=("AI",))(text).holds for text in ("I see.", "As an AI, no.", "As an ai, no.", "It said no.")]
+    >>> [ForbiddenWords(words=("AI",))(text).holds for text in ("I see.", "As an AI, no.", "As an ai, no.", "It said no.")]
     [True, False, None, None]
     """
 

@@ -1,4 +1,4 @@
-"""Metrics that are shipped with evalmark, as scorers with settings: the metric file says the rest."""
+"""The judge scorers that are shipped with evalmark: a packaged metric file plus settings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -18,7 +18,20 @@ from .rubric import Rubric, check_repeat
 
 @dataclass(frozen=True, kw_only=True)
 class Factuality:
-    """Whether the facts in the answer agree with the expected answer: one of five cases, worth 0.4, 0.6, 1, 0 and 1.
+    """Ask the judge whether the facts in the output agree with the expected answer.
+
+    The judge chooses one of five relations, worth 0.4, 0.6, 1, 0 and 1.
+
+    Args:
+        repeat: How often the judge is asked about each output, from 1 to 100; None asks once.
+        settings: Request settings such as `temperature`.
+        judge: A chat model for this scorer; None uses the run's judge.
+
+    Returns:
+        A score from 0 to 1; `unscored` if the case has no expected answer or no reply can be used.
+
+    Raises:
+        ConfigError: `repeat` is not a whole number from 1 to 100.
 
     >>> Factuality().default_threshold
     1.0
@@ -29,42 +42,54 @@ class Factuality:
     default_threshold: ClassVar[float] = 1.0
 
     repeat: int | None = None
-    """How often the judge is asked about each output."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """`temperature` and the like, for the questions of this scorer."""
     judge: Any = field(default=None, repr=False)
-    """A chat model that judges in place of the run's."""
 
     def __post_init__(self) -> None:
         check_repeat(self.name, self.repeat)
 
     @cached_property
     def rubric(self) -> Rubric:
-        """The metric that the judge is asked by."""
+        """The metric as a `Rubric`."""
         return Rubric(metric=replace(packaged_metric(self.name), settings=self.settings), repeat=self.repeat)
 
     @property
     def questions(self) -> int:
-        """How many questions the judge is asked about one output, where each reply can be used."""
+        """How many questions the judge is asked about one output if each reply can be used."""
         return self.repeat or 1
 
     @property
     def fingerprint(self) -> str:
-        """That of the rubric."""
+        """The fingerprint of the rubric."""
         return self.rubric.fingerprint
 
     def lacks(self, case: Case) -> str:
-        """Why no output of the case can be judged; empty where one can."""
+        """Return why no output of the case can be scored; empty if it can."""
         return missing_reference(case)
 
     async def __call__(self, case: Case, output: Output, judge: ChatModel) -> Score:
-        """How the facts in the output relate to those in the expected answer; `unscored` without one."""
+        """Score one output; `unscored` if the case has no expected answer."""
         return await self.rubric(case, output, judge)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Criteria:
-    """How far the answer meets criteria in free text: one of five grades, worth 1, 0.75, 0.5, 0.25 and 0.
+    """Ask the judge how far the output meets criteria in free text.
+
+    The judge chooses one of five grades, worth 1, 0.75, 0.5, 0.25 and 0.
+
+    Args:
+        criteria: What a good output does, in a sentence or more.
+        history: Show the judge the conversation before the output.
+        repeat: How often the judge is asked about each output, from 1 to 100; None asks once.
+        settings: Request settings such as `temperature`.
+        judge: A chat model for this scorer; None uses the run's judge.
+
+    Returns:
+        A score from 0 to 1; `unscored` if no reply can be used.
+
+    Raises:
+        ConfigError: `criteria` is blank, or `repeat` is not a whole number from 1 to 100.
 
     >>> Criteria(criteria="It names a city.").name
     'criteria'
@@ -74,15 +99,10 @@ class Criteria:
     unit: ClassVar[str] = "choice"
 
     criteria: str
-    """What a good answer does, in your words."""
     history: bool = False
-    """Whether the judge is shown the history that a row brings along."""
     repeat: int | None = None
-    """How often the judge is asked about each output."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """`temperature` and the like, for the questions of this scorer."""
     judge: Any = field(default=None, repr=False)
-    """A chat model that judges in place of the run's."""
 
     def __post_init__(self) -> None:
         check_criteria(self.name, self.criteria)
@@ -90,29 +110,41 @@ class Criteria:
 
     @cached_property
     def rubric(self) -> Rubric:
-        """The metric that the judge is asked by."""
+        """The metric as a `Rubric`."""
         metric = packaged_metric(self.name)
-        said = replace(metric, description=self.criteria, needs_history=self.history, settings=self.settings)
-        return Rubric(metric=said, repeat=self.repeat)
+        changed = replace(metric, description=self.criteria, needs_history=self.history, settings=self.settings)
+        return Rubric(metric=changed, repeat=self.repeat)
 
     @property
     def questions(self) -> int:
-        """How many questions the judge is asked about one output, where each reply can be used."""
+        """How many questions the judge is asked about one output if each reply can be used."""
         return self.repeat or 1
 
     @property
     def fingerprint(self) -> str:
-        """That of the rubric."""
+        """The fingerprint of the rubric."""
         return self.rubric.fingerprint
 
     async def __call__(self, case: Case, output: Output, judge: ChatModel) -> Score:
-        """How far the output meets the criteria."""
+        """Score one output."""
         return await self.rubric(case, output, judge)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClosedQA:
-    """Whether the answer to a question meets a criterion, yes or no.
+    """Ask the judge whether the output meets a criterion, yes or no.
+
+    Args:
+        criteria: What an output must do to pass, in a sentence or more.
+        repeat: How often the judge is asked about each output, from 1 to 100; None asks once.
+        settings: Request settings such as `temperature`.
+        judge: A chat model for this scorer; None uses the run's judge.
+
+    Returns:
+        A score that passes or fails; `unscored` if no reply can be used.
+
+    Raises:
+        ConfigError: `criteria` is blank, or `repeat` is not a whole number from 1 to 100.
 
     >>> ClosedQA(criteria="It names a city.").name
     'closed_qa'
@@ -121,13 +153,9 @@ class ClosedQA:
     name: ClassVar[str] = "closed_qa"
 
     criteria: str
-    """What an answer must do to pass, in your words."""
     repeat: int | None = None
-    """How often the judge is asked about each output."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """`temperature` and the like, for the questions of this scorer."""
     judge: Any = field(default=None, repr=False)
-    """A chat model that judges in place of the run's."""
 
     def __post_init__(self) -> None:
         check_criteria(self.name, self.criteria)
@@ -135,30 +163,30 @@ class ClosedQA:
 
     @cached_property
     def rubric(self) -> Rubric:
-        """The metric that the judge is asked by."""
+        """The metric as a `Rubric`."""
         metric = packaged_metric(self.name)
         return Rubric(metric=replace(metric, description=self.criteria, settings=self.settings), repeat=self.repeat)
 
     @property
     def questions(self) -> int:
-        """How many questions the judge is asked about one output, where each reply can be used."""
+        """How many questions the judge is asked about one output if each reply can be used."""
         return self.repeat or 1
 
     @property
     def fingerprint(self) -> str:
-        """That of the rubric."""
+        """The fingerprint of the rubric."""
         return self.rubric.fingerprint
 
     async def __call__(self, case: Case, output: Output, judge: ChatModel) -> Score:
-        """Whether the output meets the criterion; it passes or fails by that."""
+        """Score one output; it passes or fails."""
         return await self.rubric(case, output, judge)
 
 
 def check_criteria(name: str, criteria: Any) -> None:
-    """Refuse criteria that say nothing.
+    """Raise an error for blank criteria.
 
     Raises:
-        ConfigError: they are no text, or a blank one.
+        ConfigError: The criteria are not a text, or blank.
     """
     if not (isinstance(criteria, str) and criteria.strip()):
         raise ConfigError(f"{name}: `criteria` is {preview(criteria)}; say in a sentence what a good answer does.")

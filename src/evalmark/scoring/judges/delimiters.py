@@ -1,4 +1,4 @@
-"""A fence around what others wrote: nobody who wrote a part of it can have known its mark."""
+"""Encloses untrusted texts in a prompt between delimiters that their authors could not have known."""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -6,34 +6,34 @@ from itertools import count as endless
 from typing import NamedTuple
 
 MAX_TEXT_CHARS = 100_000
-"""Characters of one text that a judge is shown; what comes after is cut off, and the score's detail says so."""
+"""Characters of one text that a judge is shown. The rest is cut off, and the score's detail says so."""
 MIN_DELIMITER_CHARS = 16
 
 
 class UntrustedText(NamedTuple):
-    """One text that others wrote."""
+    """A text for a prompt that neither evalmark nor the metric's author wrote."""
 
     label: str
-    """What it is, in our words: `output`, `context 2`."""
+    """What the text is, as the prompt calls it: `output`, `context 2`."""
     text: str
     length: int
-    """Characters it had before it was cut."""
+    """The number of characters before it was cut."""
 
     @property
     def is_cut(self) -> bool:
-        """Whether the judge sees less than there is."""
+        """Whether the text was cut."""
         return self.length > len(self.text)
 
 
 def untrusted_text(label: str, text: str) -> UntrustedText:
-    """A text as a judge is shown it, not longer than `MAX_TEXT_CHARS`."""
+    """Label a text and cut it to `MAX_TEXT_CHARS`."""
     return UntrustedText(label, text[:MAX_TEXT_CHARS], len(text))
 
 
 def delimit(part: UntrustedText, mark: str) -> str:
-    """The text between two lines that hold the mark, letter for letter.
+    """Return the unchanged text between two lines that hold the delimiter.
 
-    >>> print(fenced(piece("output", "Oslo"), "3f"))
+    >>> print(delimit(untrusted_text("output", "Oslo"), "3f"))
     <data-3f name="output">
     Oslo
     </data-3f>
@@ -55,10 +55,10 @@ def _digest(parts: Sequence[UntrustedText], attempt: int) -> str:
 def delimiter_for(
     parts: Sequence[UntrustedText], digest: Callable[[Sequence[UntrustedText], int], str] = _digest
 ) -> str:
-    """The mark of a fence around these texts: hex digits that stand in none of them.
+    """Return a delimiter for these texts: hex digits that occur in none of them.
 
-    It is a hash over all of them, so a text would have to hold its own hash to close its fence, and
-    the same texts always have the same mark: an equal question is found again among recorded ones.
+    It is a hash of all texts, so a text would have to contain its own hash to close its block. Equal texts get the same
+    delimiter, so an equal request is found again in the call log.
     """
     texts = [part.text.casefold() for part in parts]
     for attempt in endless():

@@ -1,4 +1,4 @@
-"""Which claims of an answer its contexts bear out."""
+"""A judge scorer: which claims of an output its contexts support."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,18 +35,29 @@ SCHEMA = object_schema({"claims": {"type": "array", "items": CLAIM}})
 
 
 class Claim(NamedTuple):
-    """One statement of an answer."""
+    """One statement of an output."""
 
     text: str
     supported: bool
     context: int
-    """The number of the context that decides, counted from 1; 0 where none does."""
+    """The number of the context that decides, from 1; 0 if none does."""
     reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Faithfulness:
-    """The share of the answer's claims that its contexts bear out, as a judge lists and judges them.
+    """Measure the share of the output's claims that its contexts support. The judge lists and judges the claims.
+
+    Args:
+        repeat: How often the judge is asked about each output, from 1 to 100; None asks once.
+        settings: Request settings such as `temperature`.
+        judge: A chat model for this scorer; None uses the run's judge.
+
+    Returns:
+        A score from 0 to 1 with the claims in its detail; `unscored` without contexts, output or claims.
+
+    Raises:
+        ConfigError: `repeat` is not a whole number from 1 to 100.
 
     >>> Faithfulness().name
     'faithfulness'
@@ -56,28 +67,25 @@ class Faithfulness:
     needs_contexts: ClassVar[bool] = True
 
     repeat: int | None = None
-    """How often the judge is asked about each output."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """`temperature` and the like, for the questions of this scorer."""
     judge: Any = field(default=None, repr=False)
-    """A chat model that judges in place of the run's."""
 
     def __post_init__(self) -> None:
         check_repeat(self.name, self.repeat)
 
     @property
     def questions(self) -> int:
-        """How many questions the judge is asked about one output, where each reply can be used."""
+        """How many questions the judge is asked about one output if each reply can be used."""
         return self.repeat or 1
 
     @property
     def fingerprint(self) -> str:
-        """Changes with every word that a judge is told, and with the settings."""
-        said = load_prompt(self.name).data
-        return fingerprint("faithfulness-1", said, common_prompt().fingerprint, self.questions, self.settings)
+        """A hash of the prompt and the settings."""
+        texts = load_prompt(self.name).data
+        return fingerprint("faithfulness-1", texts, common_prompt().fingerprint, self.questions, self.settings)
 
     async def __call__(self, case: Case, output: Output, judge: ChatModel) -> Score:
-        """What the judge finds; `unscored` without contexts, without an answer, and without a claim in it."""
+        """Score one output; `unscored` without contexts, output or claims."""
         contexts = case.contexts_of(output) or ()
         if all(map(is_blank, contexts)):
             return unscored(self.name, "there are no contexts")
@@ -86,38 +94,37 @@ class Faithfulness:
         question = self.question(case, output)
         material = [part.text for part in question.material]
         read = partial(read_claims, contexts=len(contexts), material=material)
-        heard = await ask_repeatedly(judge, question, read, self.questions)
-        detail = call_details(heard, judge.name, question)
-        if heard[-1].fault is not None:
-            return unusable_reply_score(self.name, heard[-1], detail)
-        return _claims_score(self.name, [one.found or () for one in heard], detail)
+        replies = await ask_repeatedly(judge, question, read, self.questions)
+        detail = call_details(replies, judge.name, question)
+        if replies[-1].fault is not None:
+            return unusable_reply_score(self.name, replies[-1], detail)
+        return _claims_score(self.name, [one.found or () for one in replies], detail)
 
     def question(self, case: Case, output: Output) -> Question:
-        """What the judge is asked about an output."""
+        """Return the question to the judge about an output."""
         material = material_of(case, output, expected=False, history=False)
         sheet = QuestionTemplate(
-            sections=prompt_sections(self.name), form=load_prompt(self.name).data["form"], ours={}, material=material
+            sections=prompt_sections(self.name), form=load_prompt(self.name).data["form"], trusted={}, material=material
         )
         return sheet.question(SCHEMA, self.settings)
 
 
 def read_claims(reply: Reply, contexts: int, material: Sequence[str] = ()) -> tuple[Claim, ...] | ReplyFault:
-    """The claims in a reply about an answer that rests on so many contexts, or what is wrong with them.
+    """Return the claims in a reply, or what is wrong with them; `contexts` is the number of contexts shown.
 
-    A claim that is supported names the context that supports it; one that names a context that is not
-    there contradicts itself.
+    A supported claim must name an existing context.
     """
     found = reply_object(reply, "claims", material)
     if isinstance(found, ReplyFault):
         return found
     rows = found.get("claims")
     if not isinstance(rows, list):
-        said = (
+        fault = (
             f"`claims` is {describe_reply_value(rows)}, not a list"
             if "claims" in found
             else "the JSON object has no `claims`"
         )
-        return ReplyFault("judge_parse", said)
+        return ReplyFault("judge_parse", fault)
     claims = [_claim(row, number, contexts) for number, row in enumerate(rows, 1)]
     return next((c for c in claims if isinstance(c, ReplyFault)), None) or tuple(
         c for c in claims if isinstance(c, Claim)
@@ -153,7 +160,7 @@ def _claims_score(name: str, answers: Sequence[Sequence[Claim]], detail: Mapping
     if not all(answers):
         reason = "the judge found no claim in the answer"
         return Score(name=name, status="unscored", reason=reason, detail={**detail, "unscored": "judge_abstained"})
-    shares = [sum(claim.supported for claim in said) / len(said) for said in answers]
+    shares = [sum(claim.supported for claim in claims) / len(claims) for claims in answers]
     value = sum(shares) / len(shares)
     several = {"verdicts": shares, "flipped": len(set(shares)) > 1} if len(shares) > 1 else {}
     listed = [

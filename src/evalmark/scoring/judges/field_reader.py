@@ -1,4 +1,4 @@
-"""Fields of a metric file, each taken in its type or found at fault."""
+"""Reads typed fields of a metric file and collects faults."""
 
 import json
 from collections.abc import Mapping
@@ -8,23 +8,23 @@ from typing import Any
 from evalmark.inputs.documents.document import DataPath
 
 MAX_PREVIEW_CHARS = 60
-"""Characters that a message shows of a value."""
+"""Characters of a value that a message shows."""
 MAX_REPEATS = 100
-"""How often a judge may be asked about one output."""
+"""The largest number of times a judge may be asked about one output."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldReader:
-    """Takes values out of mappings, and gathers what is wrong with them."""
+    """Reads values from mappings and collects what is wrong with them."""
 
     faults: list[tuple[DataPath, str]] = field(default_factory=list)
 
     def find(self, at: DataPath, sentence: str) -> None:
-        """Note a fault of the value at a path."""
+        """Record a fault of the value at a path."""
         self.faults.append((at, sentence))
 
     def text(self, at: DataPath, data: Mapping[str, Any], key: str, *, needed: bool = True) -> str | None:
-        """A text with something in it."""
+        """Return a text that is not blank."""
         found = data.get(key)
         if isinstance(found, str) and found.strip():
             return found
@@ -32,7 +32,7 @@ class FieldReader:
         return None
 
     def truth(self, at: DataPath, data: Mapping[str, Any], key: str) -> bool | None:
-        """A truth value."""
+        """Return a truth value."""
         found = data.get(key)
         if isinstance(found, bool):
             return found
@@ -42,7 +42,7 @@ class FieldReader:
     def mapping(
         self, at: DataPath, data: Mapping[str, Any], key: str, *, needed: bool = True
     ) -> Mapping[str, Any] | None:
-        """A mapping with something in it."""
+        """Return a mapping that is not empty."""
         found = data.get(key)
         if isinstance(found, Mapping) and (found or not needed):
             return found
@@ -57,7 +57,7 @@ class FieldReader:
         *bounds: int,
         needed: bool = True,
     ) -> int | None:
-        """A whole number, within bounds where they are given."""
+        """Return a whole number, within bounds if given."""
         found = data.get(key)
         fine = isinstance(found, int) and not isinstance(found, bool)
         if fine and (not bounds or bounds[0] <= found <= bounds[1]):  # type: ignore[operator]
@@ -67,7 +67,7 @@ class FieldReader:
         return None
 
     def share(self, at: DataPath, found: Any) -> float | None:
-        """A number from 0 to 1, or None."""
+        """Return a number from 0 to 1, or None."""
         if found is None:
             return None
         if isinstance(found, (int, float)) and not isinstance(found, bool) and 0 <= found <= 1:
@@ -83,7 +83,7 @@ class FieldReader:
 
 
 def json_preview(value: Any) -> str:
-    """A value as a message shows it: as JSON, on one line, cut where it is long."""
+    """Return a value for a message: as JSON, on one line, shortened."""
     text = json.dumps(value, ensure_ascii=False)[: MAX_PREVIEW_CHARS + 1]
     safe = "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
     return safe if len(text) <= MAX_PREVIEW_CHARS else f"{safe[:MAX_PREVIEW_CHARS]}…"

@@ -1,4 +1,4 @@
-"""Asking a judge: one question, at most one more where the reply cannot be used."""
+"""Asks a judge: one question, and at most one more if the reply cannot be used."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -16,36 +16,38 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeReply(Generic[T]):
-    """What came of one question."""
+    """The result of one question to a judge."""
 
     found: T | None
-    """What was read; None where the last reply could not be used."""
+    """The parsed reply; None if the last reply could not be used."""
     fault: ReplyFault | None
     """Why the last reply could not be used."""
     reply: Reply
-    """The last one."""
+    """The last reply."""
     calls: tuple[str, ...]
-    """Where the journal keeps the calls, in the order they were made."""
+    """The keys of the calls in the call log, in order."""
     repaired: bool = False
     """Whether the judge was asked a second time."""
     without_logprobs: bool = False
-    """Whether the endpoint rejected the question until it no longer asked for logprobs."""
+    """Whether the endpoint rejected the question until logprobs were left out."""
 
 
 async def ask_judge(judge: ChatModel, question: Question, read: Callable[[Reply], T | ReplyFault]) -> JudgeReply[T]:
-    """Ask, and read the reply; where it cannot be used, say what is wrong and ask once more.
+    """Ask and parse the reply; if it cannot be used, say what is wrong and ask once more.
 
     Raises:
-        ModelCallError: the judge gave no reply.
-        NotRecordedError: strict replay has none.
-        RunStoppedError: no further call may be made.
+        ModelCallError: The judge gave no reply.
+        NotRecordedError: Strict replay has no reply.
+        RunStoppedError: No further call is allowed.
     """
-    reply, bare = await _send(judge, question.request)
+    reply, without_logprobs = await _send(judge, question.request)
     found = read(reply)
     if not isinstance(found, ReplyFault):
-        return JudgeReply(found=found, fault=None, reply=reply, calls=_call_keys(reply), without_logprobs=bare)
-    request = question.again(reply_text(reply), found.sentence)
-    second, later = await _send(judge, replace(request, logprobs=0) if bare else request)
+        return JudgeReply(
+            found=found, fault=None, reply=reply, calls=_call_keys(reply), without_logprobs=without_logprobs
+        )
+    request = question.repair_request(reply_text(reply), found.sentence)
+    second, later = await _send(judge, replace(request, logprobs=0) if without_logprobs else request)
     better = read(second)
     return JudgeReply(
         found=None if isinstance(better, ReplyFault) else better,
@@ -53,25 +55,25 @@ async def ask_judge(judge: ChatModel, question: Question, read: Callable[[Reply]
         reply=second,
         calls=_call_keys(reply, second),
         repaired=True,
-        without_logprobs=bare or later,
+        without_logprobs=without_logprobs or later,
     )
 
 
 async def ask_repeatedly(
     judge: ChatModel, question: Question, read: Callable[[Reply], T | ReplyFault], times: int
 ) -> list[JudgeReply[T]]:
-    """Ask one question so many times; a reply that cannot be used is the last. Raises what `hear` raises.
+    """Ask the same question `times` times; stop at a reply that cannot be used. Raises what `ask_judge` raises.
 
-    One after the other, so that each finds its own reply again in a recording.
+    The calls run one after the other, so that each finds its own recorded reply again.
     """
-    heard = [await ask_judge(judge, question, read)]
-    while len(heard) < times and heard[-1].fault is None:
-        heard.append(await ask_judge(judge, question, read))
-    return heard
+    replies = [await ask_judge(judge, question, read)]
+    while len(replies) < times and replies[-1].fault is None:
+        replies.append(await ask_judge(judge, question, read))
+    return replies
 
 
 async def _send(judge: ChatModel, request: Request) -> tuple[Reply, bool]:
-    """The reply, and whether logprobs had to be left out: some endpoints reject requests for them."""
+    """Return the reply, and whether logprobs had to be left out: some endpoints reject requests for them."""
     try:
         return await judge(request), False
     except ModelCallError as error:

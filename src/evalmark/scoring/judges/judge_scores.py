@@ -1,4 +1,4 @@
-"""What one or several verdicts on an output come to: a score, or why there is none."""
+"""Turns one or several verdicts on an output into a score, or explains why there is none."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +23,7 @@ NO_REASON = "the judge gave no reason"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreRule:
-    """By what a judge's words become a score."""
+    """How a judge's verdicts become a score."""
 
     name: str
     measure: Measure
@@ -35,7 +35,7 @@ class ScoreRule:
 
 
 def score_rule_of(metric: MetricFile, repeat: int) -> ScoreRule:
-    """The standard that a metric file sets, for a judge who is asked so often."""
+    """Return the score rule of a metric file."""
     return ScoreRule(
         name=metric.name,
         measure=metric.measure,
@@ -46,25 +46,25 @@ def score_rule_of(metric: MetricFile, repeat: int) -> ScoreRule:
 
 
 async def score_output(
-    judge: ChatModel, question: Question, read: Callable[[Reply], Verdict | ReplyFault], by: ScoreRule
+    judge: ChatModel, question: Question, read: Callable[[Reply], Verdict | ReplyFault], rule: ScoreRule
 ) -> Score:
-    """The score of an output; `unscored` where one of the judge's replies could not be used."""
-    heard = await ask_repeatedly(judge, question, read, by.repeat)
-    detail = call_details(heard, judge.name, question)
-    last = heard[-1]
+    """Return the score of an output; `unscored` if one of the judge's replies cannot be used."""
+    replies = await ask_repeatedly(judge, question, read, rule.repeat)
+    detail = call_details(replies, judge.name, question)
+    last = replies[-1]
     if last.fault is not None:
-        return unusable_reply_score(by.name, last, detail, by.direction)
-    return _combined_score(heard, by, detail)
+        return unusable_reply_score(rule.name, last, detail, rule.direction)
+    return _combined_score(replies, rule, detail)
 
 
-def call_details(heard: Sequence[JudgeReply[Any]], judge: str, question: Question) -> dict[str, Any]:
-    """What is kept of the calls, whatever they came to."""
+def call_details(replies: Sequence[JudgeReply[Any]], judge: str, question: Question) -> dict[str, Any]:
+    """Return the details of the calls for the score, whatever their result."""
     cut = {"cut": question.cut} if question.cut else {}
     return {
         "judge": judge,
-        "calls": [key for one in heard for key in one.calls],
-        "form": heard[-1].reply.form,
-        "repaired": any(one.repaired for one in heard),
+        "calls": [key for one in replies for key in one.calls],
+        "form": replies[-1].reply.form,
+        "repaired": any(one.repaired for one in replies),
         **cut,
     }
 
@@ -72,7 +72,7 @@ def call_details(heard: Sequence[JudgeReply[Any]], judge: str, question: Questio
 def unusable_reply_score(
     name: str, last: JudgeReply[Any], detail: Mapping[str, Any], direction: Direction = "higher"
 ) -> Score:
-    """The score of an output on which the judge gave no verdict that can be used; its words are kept."""
+    """Return the unscored score of an output whose last reply cannot be used; its text is kept."""
     fault = last.fault or ReplyFault("judge_parse", "it is empty")
     kept = reply_text(last.reply)[:MAX_REPLY_CHARS]
     return Score(
@@ -84,43 +84,43 @@ def unusable_reply_score(
     )
 
 
-def _combined_score(heard: Sequence[JudgeReply[Verdict]], by: ScoreRule, detail: dict[str, Any]) -> Score:
-    verdicts = [one.found for one in heard if one.found is not None]
+def _combined_score(replies: Sequence[JudgeReply[Verdict]], rule: ScoreRule, detail: dict[str, Any]) -> Score:
+    verdicts = [one.found for one in replies if one.found is not None]
     raws = [verdict.raw for verdict in verdicts]
     found = {"verdict": raws[0], **detail}
     if len(raws) > 1:
         found |= {"verdict": _most_common(raws), "verdicts": raws, "flipped": len(set(raws)) > 1}
-    if by.measure.kind == "choice" and (meaning := by.measure.options[found["verdict"]].meaning):
+    if rule.measure.kind == "choice" and (meaning := rule.measure.options[found["verdict"]].meaning):
         found["meaning"] = meaning
     numbers: list[Any] = raws
-    if by.weighted:
-        numbers, how = _weighted_numbers(heard, raws, by.measure)
+    if rule.weighted:
+        numbers, how = _weighted_numbers(replies, raws, rule.measure)
         found |= how
-    values = [by.measure.value_of(number) for number in numbers]
+    values = [rule.measure.value_of(number) for number in numbers]
     known = [value for value in values if value is not None]
     reason = _reason(verdicts, found)
     if len(known) < len(values):  # the judge chose an option that says it cannot tell
         abstained = {**found, "unscored": "judge_abstained"}
-        return Score(name=by.name, status="unscored", direction=by.direction, reason=reason, detail=abstained)
+        return Score(name=rule.name, status="unscored", direction=rule.direction, reason=reason, detail=abstained)
     value = sum(known) / len(known)
     return Score(
-        name=by.name,
-        raw=_raw(numbers, by.measure, found["verdict"]),
+        name=rule.name,
+        raw=_raw(numbers, rule.measure, found["verdict"]),
         value=value,
-        direction=by.direction,
-        passed=value > 0.5 if by.measure.kind == "boolean" else None,
+        direction=rule.direction,
+        passed=value > 0.5 if rule.measure.kind == "boolean" else None,
         reason=reason,
         detail=found,
     )
 
 
 def _most_common(raws: Sequence[Any]) -> Any:
-    """The verdict given most often; the first of those where several were."""
+    """Return the most frequent verdict; the first one on a tie."""
     return Counter(raws).most_common(1)[0][0]
 
 
 def _raw(numbers: Sequence[Any], measure: Measure, usual: Any) -> Any:
-    """What several verdicts are together in the judge's own unit."""
+    """Combine several verdicts in the judge's own unit."""
     if measure.kind == "boolean":
         return sum(numbers) * 2 > len(numbers)
     if measure.kind == "choice" or len(set(numbers)) == 1:
@@ -133,8 +133,8 @@ def _reason(verdicts: Sequence[Verdict], found: Mapping[str, Any]) -> str:
     reason = usual.reason.strip() or NO_REASON
     if not found.get("flipped"):
         return reason
-    all_said = ", ".join(_format_verdict(verdict.raw) for verdict in verdicts)
-    return f"asked {count(len(verdicts), 'time')}, the judge said {all_said}; {_format_verdict(usual.raw)} because: {reason}"
+    all_verdicts = ", ".join(_format_verdict(verdict.raw) for verdict in verdicts)
+    return f"asked {count(len(verdicts), 'time')}, the judge said {all_verdicts}; {_format_verdict(usual.raw)} because: {reason}"
 
 
 def _format_verdict(raw: Any) -> str:
@@ -144,15 +144,15 @@ def _format_verdict(raw: Any) -> str:
 
 
 def _weighted_numbers(
-    heard: Sequence[JudgeReply[Verdict]], raws: Sequence[int], measure: Measure
+    replies: Sequence[JudgeReply[Verdict]], raws: Sequence[int], measure: Measure
 ) -> tuple[list[float], dict[str, Any]]:
-    """The expected scores where the endpoint gave probabilities, else the plain numbers and why."""
+    """Return the expected scores if the endpoint gave probabilities, else the plain numbers and the reason."""
     scale = Scale(measure.low, measure.high)
     found = [
         "the endpoint takes no question for probabilities"
         if one.without_logprobs
         else weighted_score(one.reply, measure.key, raw, scale)
-        for one, raw in zip(heard, raws, strict=True)
+        for one, raw in zip(replies, raws, strict=True)
     ]
     if plain := [why for why in found if isinstance(why, str)]:
         # Means of numbers that were got in two ways would be means of neither.

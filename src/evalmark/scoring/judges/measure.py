@@ -1,4 +1,4 @@
-"""In which unit a judge speaks, what its word is worth from 0 to 1, and how it is asked for."""
+"""The kinds of verdict a judge can give, their value from 0 to 1, and their JSON Schema."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,21 +8,21 @@ from typing import Any, Literal, NamedTuple
 MeasureKind = Literal["scale", "boolean", "percentage", "choice"]
 
 KEYS: Mapping[MeasureKind, str] = {"scale": "score", "percentage": "score", "boolean": "pass", "choice": "answer"}
-"""Under which name of its reply a judge gives its verdict."""
+"""The key of the reply that holds the verdict."""
 REASON = "reason"
 
 
 class Option(NamedTuple):
-    """One answer that a judge may choose."""
+    """One option of a choice."""
 
     worth: float | None
-    """From 0 to 1; None where choosing it means that the judge cannot tell."""
+    """From 0 to 1; None if the option means that the judge cannot tell."""
     meaning: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """What a verdict may be: a whole number, a truth value, a percentage, or one of several options.
+    """The allowed verdicts: a whole number, a truth value, a percentage, or one of several options.
 
     >>> Measure(kind="scale", low=1, high=5).value_of(4)
     0.75
@@ -30,28 +30,28 @@ class Measure:
 
     kind: MeasureKind
     description: str = ""
-    """What the verdict stands for, in the words of the metric's author."""
+    """What the verdict means, in the words of the metric's author."""
     low: int = 0
-    """The least number of a scale."""
+    """The smallest number of a scale."""
     high: int = 100
-    """The greatest number of a scale."""
+    """The largest number of a scale."""
     options: Mapping[str, Option] = field(default_factory=dict)
-    """Those of a choice, by what the judge calls them."""
+    """The options of a choice, by name."""
     words: tuple[str, str] | None = None
-    """Of a boolean that is asked for in free text: the words for true and for false on its last line, such as OK and ERR."""
+    """For a boolean in free text: the words for true and false on the last line, such as OK and ERR."""
 
     @property
     def key(self) -> str:
-        """Under which name of the reply the verdict stands."""
+        """The key of the reply that holds the verdict."""
         return KEYS[self.kind]
 
     @property
     def unit(self) -> str:
-        """Of the raw value, as reports print it."""
+        """The unit of the raw value in reports."""
         return {"scale": f"{self.low}..{self.high}", "percentage": "%", "choice": "choice", "boolean": ""}[self.kind]
 
     def value_of(self, raw: Any) -> float | None:
-        """A verdict of this measure from 0 to 1; None for an option without a worth."""
+        """Return the value of a verdict from 0 to 1; None for an option without a worth."""
         if self.kind == "choice":
             return self.options[raw].worth
         if self.kind == "boolean":
@@ -60,7 +60,7 @@ class Measure:
         return float((raw - low) / (high - low))
 
     def is_extreme(self, raw: Any) -> bool | None:
-        """Whether a verdict is the greatest there is (True), the least (False), or neither (None)."""
+        """Return True for the best possible verdict, False for the worst, None for any other."""
         value = self.value_of(raw)
         worths = [o.worth for o in self.options.values() if o.worth is not None] or [0.0, 1.0]
         if value is None or min(worths) == max(worths):
@@ -68,23 +68,23 @@ class Measure:
         return {max(worths): True, min(worths): False}.get(value)
 
     def schema(self) -> Mapping[str, Any] | None:
-        """The JSON Schema of a reply: the reason first, then the verdict; None where free text is asked for.
+        """Return the JSON Schema of a reply: the reason, then the verdict; None for free text.
 
-        Bounds of numbers are left to the reader of the reply, since some endpoints reject schemas with them.
+        Bounds of numbers are checked when the reply is read, since some endpoints reject schemas with them.
         """
         return None if self.words is not None else _schema(self.kind, tuple(self.options))
 
 
 @lru_cache(maxsize=256)
 def _schema(kind: MeasureKind, options: tuple[str, ...]) -> Mapping[str, Any]:
-    """The same object for every question: providers work out once what a schema comes to, and know it again by that."""
+    """Return the same object for every question: providers recognize it and process a schema once."""
     types = {"scale": "integer", "percentage": "number", "boolean": "boolean"}
     verdict = {"type": "string", "enum": list(options)} if kind == "choice" else {"type": types[kind]}
     return object_schema({REASON: {"type": "string"}, KEYS[kind]: verdict})
 
 
 def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema of an object that has these properties and no others, as strict endpoints want it."""
+    """Return the schema of an object with exactly these properties, as strict endpoints require it."""
     return {
         "type": "object",
         "properties": dict(properties),

@@ -1,4 +1,4 @@
-"""A metric as a value: what a metric file says once it has been checked."""
+"""A metric as a value: the checked content of a metric file."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,37 +12,42 @@ from .measure import Measure
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricFile:
-    """What a judge is to look for, and in which unit it is to say what it found."""
+    """What a judge looks for, and the unit of its verdict.
+
+    >>> from evalmark.scoring.judges.measure import Measure
+    >>> MetricFile(name="polite", description="Is it polite?", measure=Measure(kind="boolean")).repeat
+    1
+    """
 
     name: str
     description: str
-    """What the metric looks at, in the words of its author."""
+    """What the metric measures, in the words of its author."""
     measure: Measure
     needs_history: bool = False
-    """Whether the judge is shown the conversation before the answer."""
+    """Whether the judge is shown the conversation before the output."""
     needs_example_output: bool = False
-    """Whether the judge is shown the expected answer; a case without one cannot be judged."""
+    """Whether the judge is shown the expected answer; a case without one cannot be scored."""
     threshold: float | None = None
-    """The least value of a case that passes, from 0 to 1 (the most, where lower is better)."""
+    """The smallest value that passes, from 0 to 1; the largest if lower is better."""
     direction: Direction = "higher"
     repeat: int = 1
     """How often the judge is asked about each output."""
     weighted: bool = False
-    """Whether the numbers of a scale are weighted with their probabilities, where the endpoint gives them."""
+    """Whether the numbers of a scale are weighted with their probabilities, if the endpoint gives them."""
     template: tuple[str, ...] = ()
-    """Sections of the question, with slots; empty: those that are shipped with evalmark."""
+    """Sections of the question, with slots; empty uses the packaged ones."""
     judge: str | None = None
-    """The model that judges by this metric; None: the run's."""
+    """The model that judges this metric; None uses the run's judge."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """`temperature` and the like, for this metric's questions."""
+    """Request settings such as `temperature`."""
     notes: tuple[str, ...] = field(default=(), compare=False)
-    """What a reader of the run should know about the file, one sentence each."""
+    """Remarks on the file for the user, one sentence each."""
 
     @property
     def fingerprint(self) -> str:
-        """Changes whenever a judge would be asked something else, or its words be read another way.
+        """A hash of all that can change the question or how the reply is read.
 
-        The threshold does neither: runs hold it by themselves.
+        The threshold is not part of it: runs store it separately.
         """
         return fingerprint(
             "metric-2",

@@ -1,4 +1,4 @@
-"""Metric files: read strictly, every fault named at once, with its line and its path."""
+"""Reads metric files strictly and reports all faults at once, each with line and path."""
 
 import os
 from collections.abc import Mapping
@@ -38,20 +38,37 @@ SCORE_KEYS = ("type", "description", "min", "max", "choices", "weighted")
 PARENT_OF_KEY = dict.fromkeys(CONFIG_KEYS, "config") | dict.fromkeys(
     ("type", "min", "max", "choices", "weighted"), "score"
 )
-"""Under which key one belongs that was found at the top."""
+"""The parent of keys that are often written at the top level by mistake."""
 METRIC_SLOTS = ("name", "description", "score")
-"""Slots of a template that show what the metric itself says."""
+"""Slots of a template that show the metric's own texts."""
 INVALID_MEASURE = Measure(kind="scale")
 """Stands for a measure with a fault."""
 MAX_WEIGHTED_SCALE = 101
-"""Numbers of a scale that can be weighted with their probabilities."""
+"""The largest number of steps of a scale that can be weighted with probabilities."""
 
 
 def read_metric(path: str | os.PathLike[str]) -> MetricFile:
-    """The metric in a JSON or YAML file, as Tiamat writes it; our keys may stand beside Tiamat's.
+    """Read the metric in a JSON or YAML file in Tiamat's format, with evalmark's additional keys.
+
+    Args:
+        path: The file.
+
+    Returns:
+        The checked metric.
 
     Raises:
-        ConfigError: the file cannot be read or something in it is wrong; all faults are named, one a line.
+        ConfigError: The file cannot be read or has faults; the message names all faults, one per line.
+
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "polite.yaml")
+    >>> _ = file.write_text('''
+    ... name: polite
+    ... config: {needs_history: false, needs_example_output: false}
+    ... metric_description: Is it polite?
+    ... score: {type: boolean, description: Whether it is polite}
+    ... ''')
+    >>> read_metric(file).measure.kind
+    'boolean'
     """
     file = Path(path)
     if file.name.lower().endswith(".prompty"):
@@ -64,24 +81,26 @@ def read_metric(path: str | os.PathLike[str]) -> MetricFile:
 
 @cache
 def packaged_metric(name: str) -> MetricFile:
-    """A metric that is shipped with evalmark."""
+    """Return a metric that is shipped with evalmark."""
     return parse_metric(load_prompt(name))
 
 
 def parse_metric(document: Document) -> MetricFile:
-    """The metric in a document.
+    """Return the metric in a document.
 
     Raises:
-        ConfigError: something in it is wrong; all faults are named, one a line.
+        ConfigError: The document has faults; the message names all of them, one per line.
     """
     if hint := _wrong_file_hint(document.data):
         raise DataError(f"{document.place_of()}: {hint}")
-    reading = _MetricParser(document=document, fields=FieldReader(), notes=list(document.notes))
-    metric = reading.metric(document.data)
-    faults = reading.fields.faults
+    parser = _MetricParser(document=document, fields=FieldReader(), notes=list(document.notes))
+    metric = parser.metric(document.data)
+    faults = parser.fields.faults
     if faults:
-        told = [f"{document.place_of(at)}: {json_path(at)} {sentence}" for at, sentence in _by_line(faults, document)]
-        raise ConfigError.of(told)
+        messages = [
+            f"{document.place_of(at)}: {json_path(at)} {sentence}" for at, sentence in _by_line(faults, document)
+        ]
+        raise ConfigError.of(messages)
     return metric
 
 
@@ -94,7 +113,7 @@ def _by_line(faults: list[tuple[DataPath, str]], document: Document) -> list[tup
 
 
 def _wrong_file_hint(data: Any) -> str | None:
-    """What to say of a file that is something else than a metric."""
+    """Return a hint for a file of another kind; None for a metric."""
     if not isinstance(data, Mapping):
         return f"this is {json_preview(data)}; a metric is a mapping with `name`, `metric_description` and `score`."
     if {"metric_description", "score"} & data.keys():
@@ -108,14 +127,14 @@ def _wrong_file_hint(data: Any) -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _MetricParser:
-    """One metric on its way from data to a value."""
+    """Converts one document into a metric and collects faults."""
 
     document: Document
     fields: FieldReader
     notes: list[str] = field(default_factory=list)
 
     def metric(self, data: Mapping[str, Any]) -> MetricFile:
-        """The metric; worth something only if no fault has been found."""
+        """Return the metric; it is valid only if no fault was found."""
         fields = self.fields
         self._unknown((), data, TOP_LEVEL_KEYS)
         config = fields.mapping((), data, "config") or {}
@@ -153,7 +172,7 @@ class _MetricParser:
             self.fields.find((*at, key), f"is no key of {where}; {advice}")
 
     def _truth(self, at: DataPath, data: Mapping[str, Any], key: str) -> bool:
-        """A truth value; the texts "true" and "false" are taken for one, and a note says so."""
+        """Return a truth value; the texts "true" and "false" are accepted, with a note."""
         found = data.get(key)
         if isinstance(found, str) and found.strip().lower() in ("true", "false"):
             place = self.document.place_of((*at, key))
@@ -173,7 +192,7 @@ class _MetricParser:
         return Measure(kind=kind or "boolean", description=description, options=options)
 
     def _scale(self, at: DataPath, score: Mapping[str, Any], description: str, kind: MeasureKind | None) -> Measure:
-        """A scale; where the type is wrong, at least its bounds are looked at."""
+        """Return a scale; check its bounds even if the type is wrong."""
         low, high = (self.fields.whole(at, score, key, needed=kind is not None) for key in ("min", "max"))
         if low is not None and high is not None and low >= high:
             self.fields.find((*at, "min"), f"is {low} and `max` is {high}; `min` has to be less than `max`.")
@@ -190,7 +209,7 @@ class _MetricParser:
         return None
 
     def _unused(self, score: Mapping[str, Any], kind: str | None) -> None:
-        """Say of keys that belong to another type that they are not read."""
+        """Add a note for keys that belong to another type."""
         others = ("min", "max") if kind == "choice" else ("min", "max", "choices")
         for key in others if kind is not None else ():
             if key in score:

@@ -1,4 +1,4 @@
-"""Which of two answers is the better one, asked in both orders, since judges lean towards one place."""
+"""A judge scorer that compares two answers in both orders, since judges prefer a position."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,9 +29,22 @@ POSITIONS = ("first", "second")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pairwise:
-    """Whether the answer is better than the expected one, or than another that the row brings along.
+    """Ask the judge whether the output is better than another answer.
 
-    1 where it is better, 0 where the other one is, 0.5 for a tie; the mean of both orders.
+    The score is 1 if the output is better, 0 if the other answer is, and 0.5 for a tie: the mean of both orders.
+
+    Args:
+        criteria: What makes an answer better.
+        against: The metadata field of the row with the other answer; empty uses the expected answer.
+        repeat: How often the judge is asked in each order, from 1 to 100; None asks once.
+        settings: Request settings such as `temperature`.
+        judge: A chat model for this scorer; None uses the run's judge.
+
+    Returns:
+        A score from 0 to 1; `unscored` if the row has no other answer.
+
+    Raises:
+        ConfigError: A setting is invalid.
 
     >>> Pairwise(against="old_answer").name
     'pairwise'
@@ -40,15 +53,10 @@ class Pairwise:
     name: ClassVar[str] = "pairwise"
 
     criteria: str = DEFAULT_CRITERIA
-    """What makes an answer the better one, in your words."""
     against: str = ""
-    """The field of the row's metadata that holds the other answer; empty: the expected answer."""
     repeat: int | None = None
-    """How often the judge is asked in each order."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """`temperature` and the like, for the questions of this scorer."""
     judge: Any = field(default=None, repr=False)
-    """A chat model that judges in place of the run's."""
 
     def __post_init__(self) -> None:
         check_criteria(self.name, self.criteria)
@@ -58,47 +66,49 @@ class Pairwise:
 
     @property
     def questions(self) -> int:
-        """How many questions the judge is asked about one output, where each reply can be used."""
+        """How many questions the judge is asked about one output if each reply can be used."""
         return 2 * (self.repeat or 1)
 
     @property
     def fingerprint(self) -> str:
-        """Changes with every word that a judge is told, and with the settings."""
-        said = load_prompt(self.name).data
+        """A hash of the prompt and the settings."""
+        texts = load_prompt(self.name).data
         own = (self.criteria, self.against, self.questions, self.settings)
-        return fingerprint("pairwise-1", said, common_prompt().fingerprint, own)
+        return fingerprint("pairwise-1", texts, common_prompt().fingerprint, own)
 
     def lacks(self, case: Case) -> str:
-        """Why no output of the case can be judged; empty where one can."""
+        """Return why no output of the case can be scored; empty if it can."""
         if not is_blank(self._other(case)):
             return ""
         return f"the row's metadata has no {self.against!r}" if self.against else NO_EXPECTED
 
     def _other(self, case: Case) -> Any:
-        """The answer to compare with."""
+        """Return the answer to compare with."""
         return case.metadata.get(self.against) if self.against else next(iter(case.references), None)
 
     async def __call__(self, case: Case, output: Output, judge: ChatModel) -> Score:
-        """Which of the two the judge prefers; `unscored` where the row has no other answer."""
+        """Score one output; `unscored` if the row has no other answer."""
         if output.value is None and not output.tool_calls:
             return unscored(self.name, NO_ANSWER)
         if why := self.lacks(case):
             return unscored(self.name, why)
         other = self._other(case)
-        heard: list[JudgeReply[Verdict]] = []
+        replies: list[JudgeReply[Verdict]] = []
         questions = [self.question(case, output, other, place) for place in POSITIONS] * (self.questions // 2)
         for question in questions:
             material = [part.text for part in question.material]
-            heard.append(await ask_judge(judge, question, partial(read_verdict, measure=_measure(), material=material)))
-            if heard[-1].fault is not None:
+            replies.append(
+                await ask_judge(judge, question, partial(read_verdict, measure=_measure(), material=material))
+            )
+            if replies[-1].fault is not None:
                 break
-        detail = call_details(heard, judge.name, questions[0])
-        if heard[-1].fault is not None:
-            return unusable_reply_score(self.name, heard[-1], detail)
-        return _combined_score(self.name, [one.found for one in heard if one.found is not None], detail)
+        detail = call_details(replies, judge.name, questions[0])
+        if replies[-1].fault is not None:
+            return unusable_reply_score(self.name, replies[-1], detail)
+        return _combined_score(self.name, [one.found for one in replies if one.found is not None], detail)
 
     def question(self, case: Case, output: Output, other: Any, place: str) -> Question:
-        """What the judge is asked, with the output in the first or in the second place."""
+        """Return the question to the judge, with the output in the first or second position."""
         texts = [text_of(output.value), text_of(other)]
         if place == "second":
             texts.reverse()
@@ -111,20 +121,20 @@ class Pairwise:
         sheet = QuestionTemplate(
             sections=prompt_sections(self.name),
             form=common_prompt().forms["choice"],
-            ours=metric_slots(self.name, self.criteria, _measure()),
+            trusted=metric_slots(self.name, self.criteria, _measure()),
             material=material,
         )
         return sheet.question(_measure().schema(), self.settings)
 
 
 def _measure() -> Measure:
-    said = load_prompt("pairwise").data["score"]
-    options = {name: Option(row["worth"], row["meaning"]) for name, row in said["choices"].items()}
-    return Measure(kind="choice", description=said["description"], options=options)
+    texts = load_prompt("pairwise").data["score"]
+    options = {name: Option(row["worth"], row["meaning"]) for name, row in texts["choices"].items()}
+    return Measure(kind="choice", description=texts["description"], options=options)
 
 
 def _combined_score(name: str, verdicts: Sequence[Verdict], detail: Mapping[str, Any]) -> Score:
-    """The mean of all orders; what the judge said stands in the detail, the output's place first, then second."""
+    """Return the mean over both orders; the detail lists the verdicts, the output's first position before the second."""
     options = _measure().options
     worths = [options[verdict.raw].worth or 0.0 for verdict in verdicts]
     values = [worth if place % 2 == 0 else 1 - worth for place, worth in enumerate(worths)]
@@ -141,8 +151,8 @@ def _combined_score(name: str, verdicts: Sequence[Verdict], detail: Mapping[str,
 
 
 def _reason(verdicts: Sequence[Verdict], values: Sequence[float]) -> str:
-    said = verdicts[0].reason.strip() or NO_REASON
+    reason = verdicts[0].reason.strip() or NO_REASON
     if values[0] == values[1]:
-        return said
+        return reason
     words = {1.0: "the better one", 0.5: "as good as the other", 0.0: "the worse one"}
-    return f"by the order: put first, the answer is {words[values[0]]}; put second, {words[values[1]]}; {said}"
+    return f"by the order: put first, the answer is {words[values[0]]}; put second, {words[values[1]]}; {reason}"

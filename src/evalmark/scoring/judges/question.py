@@ -1,4 +1,4 @@
-"""What a judge is asked: our words, the author's words, and the material inside its fence."""
+"""Builds the question to a judge: evalmark's texts, the metric's texts, and untrusted material between delimiters."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,36 +13,36 @@ from .template import common_prompt, fill, slots_in
 
 ROLES = ("user", "assistant", "system", "tool")
 MATERIAL = ("input", "output", "expected", "history", "contexts")
-"""Slots that show what others wrote."""
+"""Slots that show untrusted material."""
 EMPTY_PLACEHOLDER = "(nothing)"
-"""What stands for material that there is none of, and for an empty reply."""
+"""Stands for missing material and for an empty reply."""
 MAX_REPLY_CHARS = 4_096
-"""Characters of a reply that are kept and shown again."""
+"""Characters of a reply that are stored and shown again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """One question, ready to be asked."""
+    """One question, ready to be sent."""
 
     messages: tuple[Turn, ...]
     form: str
-    """How to reply; told again when a reply cannot be used."""
+    """How to reply; repeated if a reply cannot be used."""
     material: tuple[UntrustedText, ...]
-    """What stands inside the fence."""
+    """The untrusted texts of the question."""
     schema: Mapping[str, Any] | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     logprobs: int = 0
 
     @property
     def request(self) -> Request:
-        """The question as a model takes it."""
+        """The question as a model request."""
         return Request(messages=self.messages, schema=self.schema, settings=self.settings, logprobs=self.logprobs)
 
-    def again(self, said: str, wrong: str) -> Request:
-        """The question, what was said, and what was wrong with it."""
-        repair = fill(common_prompt().repair, {"wrong": wrong, "form": self.form})
+    def repair_request(self, reply: str, fault: str) -> Request:
+        """Return the question again, with the reply and its fault."""
+        repair = fill(common_prompt().repair, {"wrong": fault, "form": self.form})
         turns = (
-            Turn(role="assistant", content=said[:MAX_REPLY_CHARS] or EMPTY_PLACEHOLDER),
+            Turn(role="assistant", content=reply[:MAX_REPLY_CHARS] or EMPTY_PLACEHOLDER),
             Turn(role="user", content=repair),
         )
         return Request(
@@ -51,37 +51,37 @@ class Question:
 
     @property
     def cut(self) -> dict[str, list[int]]:
-        """Of texts that were too long: how many characters the judge was shown, and how many there are."""
+        """For texts that were too long: the number of characters shown, and of all characters."""
         return {part.label: [len(part.text), part.length] for part in self.material if part.is_cut}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionTemplate:
-    """What goes into a question: sections with slots, and what fills them."""
+    """Sections with slots, and the values that fill them."""
 
     sections: Sequence[str]
     form: str
-    ours: Mapping[str, str]
-    """What the metric's author and this package say."""
+    trusted: Mapping[str, str]
+    """Texts of evalmark and the metric's author, by slot."""
     material: Mapping[str, Sequence[UntrustedText]]
-    """What others wrote, by slot; a slot without any stands in no mapping."""
+    """Untrusted texts, by slot; slots without one are left out."""
 
     def question(self, schema: Mapping[str, Any] | None, settings: Mapping[str, Any], logprobs: int = 0) -> Question:
-        """The question; sections with a slot that nothing fills are left out, unless they show the output."""
-        known = self.ours.keys() | self.material.keys()
-        shown = [s for s in self.sections if slots_in(s) <= known or "output" in slots_in(s)]
-        used = frozenset[str]().union(*map(slots_in, shown))
+        """Return the question. A section with a slot without a value is left out, unless it shows the output."""
+        known = self.trusted.keys() | self.material.keys()
+        included = [s for s in self.sections if slots_in(s) <= known or "output" in slots_in(s)]
+        used = frozenset[str]().union(*map(slots_in, included))
         parts = tuple(part for slot, parts in self.material.items() if slot in used for part in parts)
         mark = delimiter_for(parts)
         values = {slot: "\n".join(delimit(part, mark) for part in parts) for slot, parts in self.material.items()}
-        filled = {**dict.fromkeys(used, EMPTY_PLACEHOLDER), **values, **self.ours}
-        body = "\n\n".join(fill(section, filled).strip() for section in (*shown, self.form))
+        filled = {**dict.fromkeys(used, EMPTY_PLACEHOLDER), **values, **self.trusted}
+        body = "\n\n".join(fill(section, filled).strip() for section in (*included, self.form))
         return Question(
             messages=(
                 Turn(role="system", content=fill(common_prompt().system, {"mark": mark})),
                 Turn(role="user", content=body),
             ),
-            form=fill(self.form, self.ours),
+            form=fill(self.form, self.trusted),
             material=parts,
             schema=schema,
             settings=settings,
@@ -90,7 +90,7 @@ class QuestionTemplate:
 
 
 def material_of(case: Case, output: Output, *, expected: bool, history: bool) -> dict[str, Sequence[UntrustedText]]:
-    """What is known of an output, by slot; the expected answer and the history only when asked for."""
+    """Return the untrusted texts about an output by slot; the expected answer and the history only on request."""
     found: dict[str, Sequence[UntrustedText]] = {}
     if case.input is not None:
         found["input"] = (untrusted_text("input", text_of(case.input)),)

@@ -1,4 +1,4 @@
-"""The one JSON object in a judge's reply, by strict rules: what is doubtful is a fault, never a guess."""
+"""Finds the one JSON object in a judge's reply by strict rules: an ambiguous reply is a fault, never a guess."""
 
 import json
 import re
@@ -12,11 +12,11 @@ from evalmark.inputs.documents.strict_json import RefusedError, decode_at
 
 FaultKind = Literal["judge_parse", "judge_range", "judge_refused", "judge_inconsistent", "judge_truncated"]
 MAX_QUOTED_CHARS = 12
-"""Characters of a text that are repeated; an order to a judge needs more."""
+"""Characters of a reply's text that a fault repeats; too few for an instruction to a judge."""
 MAX_REPLY_LENGTH = 200_000
-"""Characters of a reply that are read; no verdict needs as many."""
+"""Characters of a reply that are read; no verdict needs more."""
 MAX_SCANS_PER_CHAR = 20
-"""How often each letter of a text may be read when it is searched for objects, before the search gives up."""
+"""How often each character may be read in the search for objects before the search gives up."""
 
 _REFUSAL = re.compile(
     r"(?i)^\W*(?:(?:i['\u2019]?m|i am) (?:very |so |really )?(?:sorry|afraid|unable|not able|not comfortable)"
@@ -25,7 +25,7 @@ _REFUSAL = re.compile(
     r"|as an ai\b|as a (?:large )?language model\b|this (?:request|content) (?:violates|goes against))"
 )
 CODE_FENCES = ("```", "```json")
-"""What opens a block of code with JSON in it."""
+"""The start of a code block with JSON in it."""
 
 
 class ReplyFault(NamedTuple):
@@ -33,14 +33,16 @@ class ReplyFault(NamedTuple):
 
     kind: FaultKind
     sentence: str
-    """In words that the judge is told too, so that of a reply's own words no more than a few letters stand in it."""
+    """The fault in words that the judge is also sent, so it repeats at most a few characters of the reply."""
 
 
 def describe_reply_value(value: Any) -> str:
-    """A value of a reply, as a fault names it.
+    """Describe a value of a reply for a fault.
 
-    >>> worded("7/10"), worded(True), worded(None), worded(0.5), worded("x" * 20), worded([1])
-    ("the text '7/10'", 'true', 'null', '0.5', 'a text of 20 characters', 'a list')
+    >>> describe_reply_value("7/10"), describe_reply_value(True), describe_reply_value(None), describe_reply_value(0.5)
+    ("the text '7/10'", 'true', 'null', '0.5')
+    >>> describe_reply_value("x" * 20), describe_reply_value([1])
+    ('a text of 20 characters', 'a list')
     """
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
@@ -52,7 +54,7 @@ def describe_reply_value(value: Any) -> str:
 
 
 class FoundObject(NamedTuple):
-    """An object in a text, and where it stands."""
+    """An object in a text, with its position."""
 
     start: int
     end: int
@@ -60,15 +62,15 @@ class FoundObject(NamedTuple):
 
 
 def reply_text(reply: Reply) -> str:
-    """What a judge said, as a text: its words, or the object that it gave without any."""
+    """Return a reply as text: its text, or its JSON object if it has no text."""
     return reply.text if reply.text.strip() or reply.data is None else canonical(reply.data)
 
 
 def reply_object(reply: Reply, key: str, material: Sequence[str]) -> Mapping[str, Any] | ReplyFault:
-    """The object with the verdict under `key`, or why there is none.
+    """Return the object with the verdict under `key`, or why there is none.
 
-    It is what the endpoint gave as an object, else the last thing in the text, alone, in a ```json block
-    or after prose. An object that stands in the `material` as well is a copy, and no verdict.
+    It is the object that the endpoint gave, else the last thing in the text: alone, in a ```json block or after prose. An
+    object that also occurs in the `material` is a copy and no verdict.
     """
     if fault := status_fault(reply):
         return fault
@@ -83,7 +85,7 @@ def reply_object(reply: Reply, key: str, material: Sequence[str]) -> Mapping[str
 
 
 def status_fault(reply: Reply) -> ReplyFault | None:
-    """What keeps a reply from being read at all."""
+    """Return the fault of a reply that was cut off, refused or empty."""
     if reply.status == "truncated":
         return ReplyFault("judge_truncated", "it was cut off by the length limit; give a shorter reason")
     if reply.status in ("refused", "filtered"):
@@ -117,12 +119,12 @@ def _no_object(text: str) -> ReplyFault:
 
 
 def refusal_fault(text: str) -> ReplyFault | None:
-    """The fault of a text that begins as refusals do."""
+    """Return the fault of a text that starts like a refusal."""
     return ReplyFault("judge_refused", "it refuses to judge") if _REFUSAL.search(text) else None
 
 
 def _surrounding_fault(text: str, objects: Sequence[FoundObject]) -> ReplyFault | None:
-    """What is wrong with the text around the last object."""
+    """Return what is wrong with the text around the last object."""
     last = objects[-1]
     before, after = text[: last.start].rstrip(), text[last.end :].strip()
     if after != ("```" if before.lower().endswith(CODE_FENCES) else ""):
@@ -136,13 +138,13 @@ def _surrounding_fault(text: str, objects: Sequence[FoundObject]) -> ReplyFault 
 
 
 def _text_before_objects(text: str, objects: Sequence[FoundObject]) -> list[str]:
-    """What stands before each object, from the end of the one before it."""
+    """Return the text before each object, from the end of the previous one."""
     ends = [0, *(found.end for found in objects)]
     return [text[end : found.start] for end, found in zip(ends, objects, strict=False)]
 
 
 def objects_in(text: str) -> list[FoundObject] | ReplyFault:
-    """The objects in a text, without those inside of others; a fault where one holds what JSON refuses."""
+    """Return the top-level objects in a text, or a fault if one holds what JSON forbids."""
     found: list[FoundObject] = []
     left = MAX_SCANS_PER_CHAR * len(text) + 10_000
     at = text.find("{")
@@ -161,7 +163,7 @@ def objects_in(text: str) -> list[FoundObject] | ReplyFault:
 
 
 def _invalid_json_fault(text: str, at: int) -> ReplyFault:
-    """What in the object at `at` is JSON in form only."""
+    """Return what the object at `at` holds that is not valid JSON."""
     for step in walk(text, at):
         if len(step.path) > MAX_DEPTH:
             break
@@ -179,7 +181,7 @@ def _is_not_finite(step: Step) -> bool:
 
 
 def is_copy_of_material(found: Mapping[str, Any], material: Sequence[str]) -> bool:
-    """Whether an object stands in the material, as it is or inside a JSON text.
+    """Return whether an object occurs in the material, directly or inside a JSON text.
 
     Material that is built to make the search long counts as if it held every object.
     """
@@ -188,7 +190,7 @@ def is_copy_of_material(found: Mapping[str, Any], material: Sequence[str]) -> bo
 
 
 def _unescaped(text: str) -> Iterator[str]:
-    """A text, and what it says where it is the inside of a JSON text."""
+    """Yield a text, and its unescaped form if it is the inside of a JSON text."""
     yield text
     if '\\"' in text:
         yield (plainer := text.replace('\\"', '"'))
@@ -196,7 +198,7 @@ def _unescaped(text: str) -> Iterator[str]:
 
 
 def _all_objects(text: str) -> Iterator[dict[str, Any] | None]:
-    """Every object in a text, those inside of others too; None when the search gives up."""
+    """Yield every object in a text, nested ones too; yield None if the search gives up."""
     left = MAX_SCANS_PER_CHAR * len(text) + 10_000
     at = text.find("{")
     while at >= 0:

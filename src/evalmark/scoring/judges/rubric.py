@@ -1,4 +1,4 @@
-"""A metric file as a scorer: it asks a judge what the file says."""
+"""A metric file as a scorer: it asks a judge the file's question."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,7 +27,18 @@ NO_ANSWER = "the target gave None, which is no answer; is a `return` missing?"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rubric:
-    """Asks a judge what a metric file says.
+    """Ask a judge the question of a metric file.
+
+    Args:
+        metric: The metric.
+        repeat: How often the judge is asked about each output, from 1 to 100; None uses the metric's number.
+        judge: A chat model for this scorer; None uses the run's judge.
+
+    Returns:
+        A score from 0 to 1; `unscored` if the metric needs an expected answer that the case lacks, or no reply can be used.
+
+    Raises:
+        ConfigError: `repeat` is not a whole number from 1 to 100.
 
     >>> from evalmark.scoring.judges.measure import Measure
     >>> from evalmark.judges import MetricFile
@@ -38,56 +49,54 @@ class Rubric:
 
     metric: MetricFile
     repeat: int | None = None
-    """How often the judge is asked about each output; None: as often as the metric says."""
     judge: Any = field(default=None, repr=False)
-    """A chat model that judges in place of the run's."""
 
     def __post_init__(self) -> None:
         check_repeat(self.metric.name, self.repeat)
 
     @property
     def name(self) -> str:
-        """That of the metric."""
+        """The name of the metric."""
         return self.metric.name
 
     @property
     def unit(self) -> str:
-        """That of the metric's verdicts."""
+        """The unit of the metric's verdicts."""
         return self.metric.measure.unit
 
     @property
     def direction(self) -> Direction:
-        """Which way is better."""
+        """Whether higher or lower values are better."""
         return self.metric.direction
 
     @property
     def default_threshold(self) -> float | None:
-        """The metric's own."""
+        """The metric's own threshold."""
         return self.metric.threshold
 
     @property
     def needs_history(self) -> bool:
-        """Whether each row is judged as a turn of one conversation."""
+        """Whether each row is judged as a turn of a conversation."""
         return self.metric.needs_history
 
     @property
     def needs_example_output(self) -> bool:
-        """Whether a case without an expected answer cannot be judged."""
+        """Whether a case needs an expected answer."""
         return self.metric.needs_example_output
 
     @property
     def fingerprint(self) -> str:
-        """Changes with the metric, with every word that a judge is told, and with how often it is asked."""
+        """A hash of the metric, the prompt texts and the number of questions."""
         shipped = "" if self.metric.template else fingerprint(load_prompt("rubric").data)
         return fingerprint("rubric-1", self.metric.fingerprint, common_prompt().fingerprint, shipped, self.questions)
 
     @property
     def questions(self) -> int:
-        """How many questions the judge is asked about one output, where each reply can be used."""
+        """How many questions the judge is asked about one output if each reply can be used."""
         return self.metric.repeat if self.repeat is None else self.repeat
 
     async def __call__(self, case: Case, output: Output, judge: ChatModel) -> Score:
-        """What the judge says of an output; `unscored` without the expected answer that the metric needs."""
+        """Score one output; `unscored` without the expected answer that the metric needs."""
         metric = self.metric
         if output.value is None and not output.tool_calls:
             return unscored(metric.name, NO_ANSWER, metric.direction)
@@ -103,12 +112,12 @@ class Rubric:
         )
 
     def question(self, case: Case, output: Output) -> Question:
-        """What the judge is asked about an output."""
+        """Return the question to the judge about an output."""
         metric = self.metric
         sheet = QuestionTemplate(
             sections=metric.template or prompt_sections("rubric"),
             form=common_prompt().forms[form_name(metric.measure)],
-            ours=metric_slots(metric.name, metric.description, metric.measure),
+            trusted=metric_slots(metric.name, metric.description, metric.measure),
             material=material_of(case, output, expected=metric.needs_example_output, history=metric.needs_history),
         )
         logprobs = TOP_LOGPROBS if metric.weighted else 0
@@ -116,18 +125,18 @@ class Rubric:
 
 
 def prompt_sections(name: str) -> Sequence[str]:
-    """The sections of a question that is shipped with evalmark."""
+    """Return the sections of a packaged question."""
     sections: Sequence[str] = load_prompt(name).data["sections"]
     return sections
 
 
 def form_name(measure: Measure) -> str:
-    """Which of the frame's forms asks for a verdict of this measure."""
+    """Return which reply form asks for a verdict of this measure."""
     return measure.kind if measure.words is None else "words"
 
 
 def metric_slots(name: str, description: str, measure: Measure) -> Mapping[str, str]:
-    """What fills the slots that are ours and the author's."""
+    """Return the values of the slots that evalmark and the metric's author fill."""
     yes, no = measure.words or ("", "")
     return {
         "name": one_line(name),
@@ -142,10 +151,10 @@ def metric_slots(name: str, description: str, measure: Measure) -> Mapping[str, 
 
 
 def check_repeat(name: str, repeat: Any) -> None:
-    """Refuse a number of repeats that is none.
+    """Raise an error for an invalid number of repeats.
 
     Raises:
-        ConfigError: it is no whole number from 1 to 100.
+        ConfigError: It is not a whole number from 1 to 100.
     """
     if repeat is not None and (
         isinstance(repeat, bool) or not isinstance(repeat, int) or not 1 <= repeat <= MAX_REPEATS

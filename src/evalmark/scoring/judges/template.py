@@ -1,4 +1,4 @@
-"""Prompts as data files, and the one pass in which their named slots are filled."""
+"""Prompt texts as data files, and the replacement of their named slots."""
 
 import re
 from collections.abc import Mapping
@@ -13,12 +13,12 @@ from evalmark.inputs.documents.document import Document, document_of
 
 _SLOT = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 TEXTS = frozenset(("name", "metric_description", "description", "template", "meaning", "judge", "words"))
-"""Keys of metric files whose values are texts, whatever a YAML word may look like."""
+"""Keys of metric files whose values stay texts, even if YAML would read them as another type."""
 
 
 @lru_cache(maxsize=256)
 def slots_in(template: str) -> frozenset[str]:
-    """The names of the slots in a template.
+    """Return the names of the slots in a template.
 
     >>> sorted(slots_in("{{ a }} and {{b}}"))
     ['a', 'b']
@@ -27,13 +27,13 @@ def slots_in(template: str) -> frozenset[str]:
 
 
 def has_stray_braces(template: str) -> bool:
-    """Whether braces stand in a template that open no slot, such as those of a template language."""
+    """Return whether a template has braces that open no slot, such as those of a template language."""
     rest = _SLOT.sub("", template)
     return any(mark in rest for mark in ("{{", "}}", "{%", "%}"))
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
-    """The template with its slots filled, once: what a value holds is text, and stays as it is.
+    """Fill the slots of a template in one pass; slots inside values are not filled.
 
     >>> fill("say {{ word }}", {"word": "{{word}} {0}"})
     'say {{word}} {0}'
@@ -45,42 +45,42 @@ def fill(template: str, values: Mapping[str, str]) -> str:
 
 @lru_cache(maxsize=256)
 def _split_slots(template: str) -> tuple[str, ...]:
-    """Text and names of slots in turn: the same few templates are filled thousands of times."""
+    """Split a template into text and slot names in turn; cached, since few templates are filled often."""
     return tuple(_SLOT.split(template))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommonPrompt:
-    """What every judge is told, whatever the metric."""
+    """The texts that every judge is sent, whatever the metric."""
 
     system: str
     forms: Mapping[str, str]
-    """How to reply, by the kind of the measure; `words` where free text is asked for."""
+    """How to reply, by the kind of the measure; `words` for free text."""
     repair: str
     fingerprint: str
 
 
 @cache
 def common_prompt() -> CommonPrompt:
-    """The frame that is shipped with evalmark."""
-    said = load_prompt("frame").data
+    """Return the packaged common prompt."""
+    texts = load_prompt("frame").data
     return CommonPrompt(
-        system=said["system"], forms=said["forms"], repair=said["repair"], fingerprint=fingerprint("frame", said)
+        system=texts["system"], forms=texts["forms"], repair=texts["repair"], fingerprint=fingerprint("frame", texts)
     )
 
 
 @cache
 def load_prompt(name: str) -> Document:
-    """A prompt file of this package."""
+    """Return a packaged prompt file."""
     file = files("evalmark.scoring.judges").joinpath("prompts", f"{name}.yaml")
     return document_of(file.read_text(encoding="utf-8"), Path("evalmark", "judges", "prompts", file.name), is_text)
 
 
 def is_text(key: str) -> bool:
-    """Whether words below this key stay text."""
+    """Return whether values below this key stay text."""
     return key in TEXTS
 
 
 def one_line(text: Any) -> str:
-    """A text without line breaks, for a place in the middle of a sentence."""
+    """Return a text without line breaks."""
     return " ".join(str(text).split())

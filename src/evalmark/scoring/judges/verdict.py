@@ -1,4 +1,4 @@
-"""A judge's verdict, read out of its reply."""
+"""Reads a judge's verdict from its reply."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,26 +10,36 @@ from .measure import REASON, Measure
 from .replies import ReplyFault, describe_reply_value, refusal_fault, reply_object, status_fault
 
 MAX_REASON_CHARS = 4_096
-"""Characters of a reason that are kept."""
+"""Characters of a reason that are stored."""
 PASS_KEYS = ("pass", "passed")
-"""Truth values that a judge may give beside its verdict, and that must not contradict it."""
+"""Truth values beside the verdict that must not contradict it."""
 
 
 class Verdict(NamedTuple):
-    """What a judge said."""
+    """A judge's verdict with its reason.
+
+    >>> Verdict(4, "It is short.").raw
+    4
+    """
 
     raw: Any
-    """In the judge's own unit."""
+    """The verdict in the judge's own unit."""
     reason: str = ""
 
 
 def read_verdict(
     reply: Reply, measure: Measure, material: Sequence[str] = (), lower: bool = False
 ) -> Verdict | ReplyFault:
-    """The verdict in a reply, or what is wrong with it; nothing is clamped, rounded or guessed.
+    """Return the verdict in a reply, or what is wrong with it; nothing is clamped, rounded or guessed.
 
-    `material` is what stood inside the fence: an object that stands there too is no verdict. `lower`
-    says that the least value is the best, which matters only where a reply also says `pass`.
+    Args:
+        reply: The judge's reply.
+        measure: The allowed verdicts.
+        material: The untrusted texts of the question; an object that occurs in them is not a verdict.
+        lower: Whether the smallest value is the best; only needed if a reply also says `pass`.
+
+    Returns:
+        The verdict, or the fault of the reply.
 
     >>> five = Measure(kind="scale", low=1, high=5)
     >>> read_verdict(Reply(text='Well. {"reason": "short", "score": 4}'), five)
@@ -53,7 +63,7 @@ def read_verdict(
 
 
 def _value_fault(raw: Any, measure: Measure) -> ReplyFault | None:
-    """Why the value under the verdict's name is none of this measure."""
+    """Return why the verdict's value does not fit the measure."""
     if measure.kind == "boolean":
         fine, wanted = isinstance(raw, bool), "true or false"
     elif measure.kind == "choice":
@@ -77,7 +87,7 @@ def _number_fault(raw: Any, measure: Measure) -> ReplyFault | None:
 
 
 def _contradiction(found: Mapping[str, Any], raw: Any, measure: Measure, lower: bool) -> ReplyFault | None:
-    """What the reply says beside its verdict and against it."""
+    """Return which other part of the reply contradicts its verdict."""
     best = measure.is_extreme(raw)
     if best is None:
         return None
@@ -99,10 +109,10 @@ def _word_verdict(reply: Reply, words: tuple[str, str]) -> Verdict | ReplyFault:
 
 
 def read_word(text: str, words: Sequence[str] = ("OK", "ERR")) -> str | ReplyFault:
-    r"""The one of these words that a text ends in, or why it is none.
+    r"""Return which of these words a text ends with, or the fault.
 
-    The word stands alone on the last line, or after a full stop there, in these very letters; no
-    other of the words may stand alone on a line before it.
+    The word must stand alone on the last line, or after a full stop there, in exactly these letters. No other of the words
+    may stand alone on an earlier line.
 
     >>> read_word("The list has a comma too many.\n\nERR"), read_word("This is not OK").kind
     ('ERR', 'judge_parse')
@@ -121,5 +131,5 @@ def read_word(text: str, words: Sequence[str] = ("OK", "ERR")) -> str | ReplyFau
 
 
 def shorten_reason(reason: str) -> str:
-    """A reason that is not longer than `MAX_REASON_CHARS` characters."""
+    """Return a reason cut to `MAX_REASON_CHARS` characters."""
     return reason if len(reason) <= MAX_REASON_CHARS else reason[:MAX_REASON_CHARS] + "…"

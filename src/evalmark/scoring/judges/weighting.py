@@ -1,7 +1,7 @@
-"""The expected score of a scale: every number weighted with the probability that the judge gave it.
+"""The expected score of a scale: each number weighted with the probability that the judge gave it.
 
 G-Eval (Liu et al. 2023, arXiv 2303.16634): the sum of p(s) times s over the numbers s of the scale, here divided by
-the sum of p(s). Numbers are gathered from the tokens that the endpoint reports for the place of the verdict.
+the sum of p(s). The probabilities come from the tokens that the endpoint reports at the position of the verdict.
 """
 
 import math
@@ -12,9 +12,9 @@ from typing import NamedTuple
 from evalmark.core.values.call import Reply, Token
 
 MIN_MASS = 0.9
-"""How much of the probability has to lie on numbers of the scale."""
+"""The smallest total probability on numbers of the scale."""
 TOP_LOGPROBS = 20
-"""How many of the likeliest tokens are asked for."""
+"""How many of the most likely tokens are requested."""
 _FIRST = re.compile(r"[\s:\"]*(0|[1-9]\d*)(\D.*)?", re.DOTALL)
 _NEXT = re.compile(r"(\d*)(\D.*)?", re.DOTALL)
 
@@ -24,7 +24,7 @@ class WeightedScore(NamedTuple):
 
     score: float
     mass: float
-    """The share of the probability that lay on numbers of the scale."""
+    """The total probability on numbers of the scale."""
 
 
 class Scale(NamedTuple):
@@ -34,16 +34,16 @@ class Scale(NamedTuple):
     high: int
 
     def has(self, text: str) -> bool:
-        """Whether the digits are one of the numbers."""
+        """Return whether the digits are a number of the scale."""
         return bool(text) and text == str(int(text)) and self.low <= int(text) <= self.high
 
     def goes_on(self, text: str) -> bool:
-        """Whether some number of the scale begins with these digits and has more."""
+        """Return whether a longer number of the scale starts with these digits."""
         return any(str(n).startswith(text) and str(n) != text for n in range(self.low, self.high + 1))
 
 
 def weighted_score(reply: Reply, key: str, score: int, scale: Scale) -> WeightedScore | str:
-    """The expected score around the number that a judge gave, or why there is only the number itself.
+    """Return the expected score at the judge's number, or why there is none.
 
     The number stands in the reply's JSON under `key`.
     """
@@ -76,7 +76,7 @@ def _is_probability(logprob: float) -> bool:
 
 
 def _tokens_from(tokens: Sequence[Token], at: int) -> Iterator[Token]:
-    """The tokens from the one on that holds the letter at `at`."""
+    """Yield the tokens from the one that holds the character at `at`."""
     end = 0
     for token in tokens:
         end += len(token.text)
@@ -85,10 +85,10 @@ def _tokens_from(tokens: Sequence[Token], at: int) -> Iterator[Token]:
 
 
 def _number_probabilities(tokens: Sequence[Token], before: str, scale: Scale) -> Iterator[tuple[int, float]]:
-    """Numbers and their probabilities, where the digits `before` stand already.
+    """Yield numbers with their probabilities, after the digits `before`.
 
-    A token that was not said shows nothing of what would have come after it. Its digits count where no
-    longer number of the scale begins with them, or where the model is seen to write numbers as one token.
+    An alternative token does not show what would have followed it. Its digits count if no longer number of the scale starts
+    with them, or if the model writes numbers as one token.
     """
     if not tokens:
         if scale.has(before):
@@ -109,7 +109,7 @@ def _number_probabilities(tokens: Sequence[Token], before: str, scale: Scale) ->
 
 
 def _digits(text: str, before: str) -> tuple[str, bool] | None:
-    """The digits a token adds, and whether the number ends in it; None where it is no part of a number."""
+    """Return the digits that a token adds, and whether the number ends in it; None if it is not part of a number."""
     match = (_NEXT if before else _FIRST).fullmatch(text)
     if match is None:
         return None

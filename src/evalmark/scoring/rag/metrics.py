@@ -41,7 +41,7 @@ def context_relevance(
         ConfigError: An argument is not a text, or the model is unknown.
 
     >>> def lengths(texts): return [[len(text), 1.0] for text in texts]
-    >>> round(context_relevance("Where?", ["Oslo."], lengths), 3)
+    >>> round(context_relevance("Where?", ["Oslo."], lengths), 2)
     1.0
     """
     found = _query_similarities(query, as_texts(contexts), model_name, precomputed_embeddings)
