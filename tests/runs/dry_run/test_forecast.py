@@ -12,8 +12,8 @@ from evalmark.judges import Criteria
 from evalmark.runs.dry_run.estimate import estimate
 from evalmark.runs.execution.execute import execute
 from evalmark.runs.execution.options import RunOptions
-from evalmark.runs.execution.run_store import MemoryRunStore
 from evalmark.runs.planning.plan import DatasetSource, Plan, ScorerSpec
+from evalmark.runs.session.run_store import MemoryRunStore
 from evalmark.runs.targets.function import as_target
 from evalmark.store import open_store
 from evalmark.testing.chat import ScriptedModel

@@ -12,8 +12,8 @@ from evalmark.core.values.score import Trial
 from evalmark.errors import StoreError
 from evalmark.runs.execution.baseline import LAST_GREEN, NO_BASELINE, baseline_of
 from evalmark.runs.execution.revision import is_ancestor, revision
-from evalmark.runs.execution.run_store import MemoryRunStore
 from evalmark.runs.execution.run_writer import start_run
+from evalmark.runs.session.run_store import MemoryRunStore
 from evalmark.store import open_store
 
 ASKING = Run(id="", name="bot", created="", suite="suites/bot.yaml")

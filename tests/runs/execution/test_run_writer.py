@@ -10,8 +10,8 @@ from evalmark.core.values.run import DatasetInfo, Metric
 from evalmark.core.values.score import Trial
 from evalmark.core.values.spending import Spending
 from evalmark.errors import StoreError
-from evalmark.runs.execution.run_store import MemoryRunStore
 from evalmark.runs.execution.run_writer import start_run, with_part
+from evalmark.runs.session.run_store import MemoryRunStore
 from evalmark.storage.results.rows import pack_run, unpack_run
 from evalmark.store import open_store
 

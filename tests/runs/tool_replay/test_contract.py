@@ -5,7 +5,7 @@ from contextlib import contextmanager
 import pytest
 
 from evalmark.errors import DamagedRecordingError, StoreFullError
-from evalmark.runs.execution.run_store import MemoryRunStore
+from evalmark.runs.session.run_store import MemoryRunStore
 from evalmark.testing.memory import MemoryToolLog
 
 from .journal_contract import ToolJournalContract, recording

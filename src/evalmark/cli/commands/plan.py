@@ -14,9 +14,9 @@ from evalmark.reports.terminal import forecast
 from evalmark.runs.dry_run.estimate import estimate
 from evalmark.runs.execution.options import RunOptions
 from evalmark.runs.execution.recorded_cases import recorded_cases
-from evalmark.runs.execution.run_store import MemoryRunStore, RunStore
 from evalmark.runs.planning.overrides import Overrides
 from evalmark.runs.planning.suite import plan_suite
+from evalmark.runs.session.run_store import MemoryRunStore, RunStore
 from evalmark.storage.store.location import store_exists
 from evalmark.storage.store.store import open_store
 

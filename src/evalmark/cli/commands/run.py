@@ -15,13 +15,13 @@ from evalmark.core.errors import ConfigError
 from evalmark.inputs.datasets.dealing import parse_shard
 from evalmark.runs.execution.baseline import LAST_GREEN, NO_BASELINE
 from evalmark.runs.execution.recorded_cases import recorded_cases
-from evalmark.runs.execution.session import check_plan
 from evalmark.runs.execution.shards import shard_faults
 from evalmark.runs.planning.check import raise_faults
 from evalmark.runs.planning.models import Models
 from evalmark.runs.planning.overrides import Overrides
 from evalmark.runs.planning.plan import Plan
 from evalmark.runs.planning.suite import plan_suite
+from evalmark.runs.session.run_session import check_plan
 
 from . import flags
 

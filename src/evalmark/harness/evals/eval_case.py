@@ -11,8 +11,8 @@ from evalmark.core.values.run import DatasetInfo, Metric, Run
 from evalmark.core.values.score import Result, Score, Trial
 from evalmark.runs.engine.pipeline import AnsweredTrial
 from evalmark.runs.engine.trial import describe_error, error_details, with_tool_calls
-from evalmark.runs.execution.session import PreparedPlan
 from evalmark.runs.planning.judges import ScorerLike
+from evalmark.runs.session.run_session import PreparedPlan
 
 from .definition import Eval, Judges
 from .eval_plan import prepare_eval

@@ -11,9 +11,9 @@ from evalmark.core.settings import Settings
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.run import DatasetInfo
 from evalmark.inputs.datasets.options import BadRow
-from evalmark.runs.execution.session import PreparedPlan, RunSession
 from evalmark.runs.planning.judges import scorer_specs
 from evalmark.runs.planning.plan import DatasetSource, Loader, Plan, embedder_for
+from evalmark.runs.session.run_session import PreparedPlan, RunSession
 from evalmark.runs.targets.function import as_target
 
 from .thresholds import with_thresholds

@@ -17,8 +17,8 @@ from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result, Trial
 from evalmark.core.values.spending import Spending
 from evalmark.runs.engine.pipeline import AnsweredTrial
-from evalmark.runs.execution.session import PreparedPlan, RunSession
 from evalmark.runs.planning.judges import ScorerLike
+from evalmark.runs.session.run_session import PreparedPlan, RunSession
 from evalmark.storage.store.store import Store, open_store
 
 from .definition import DEFAULT_TIMEOUT, Eval, Judges, short_path

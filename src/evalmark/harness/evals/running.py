@@ -12,8 +12,8 @@ from evalmark.core.values.run import Gate, Run
 from evalmark.core.values.score import Result
 from evalmark.runs.execution.execute import execute
 from evalmark.runs.execution.options import RunOptions
-from evalmark.runs.execution.run_store import MemoryRunStore, with_results
-from evalmark.runs.execution.session import RunSession
+from evalmark.runs.session.run_session import RunSession
+from evalmark.runs.session.run_store import MemoryRunStore, with_results
 from evalmark.storage.store.store import open_store
 
 from .eval_plan import plan_eval

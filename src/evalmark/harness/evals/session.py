@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from evalmark.core.values.case import Case
     from evalmark.core.values.run import Run
     from evalmark.core.values.score import Trial
-    from evalmark.runs.execution.session import RunSession
+    from evalmark.runs.session.run_session import RunSession
 
     from .thresholds import Threshold
 

@@ -17,7 +17,7 @@ from evalmark.harness.evals.definition import Eval
 from evalmark.harness.evals.eval_plan import prepare_eval
 from evalmark.harness.evals.failure import EvalFailedError
 from evalmark.inputs.datasets.options import BadRow
-from evalmark.runs.execution.session import PreparedPlan
+from evalmark.runs.session.run_session import PreparedPlan
 
 from .skips import LONGEST_NAME, node_name, placeholder
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from evalmark.core.errors import RunStoppedError
 from evalmark.core.sync import BackgroundLoop
 from evalmark.core.values.score import Result, Trial
-from evalmark.runs.execution.session import PreparedPlan, RunSession
+from evalmark.runs.session.run_session import PreparedPlan, RunSession
 
 if TYPE_CHECKING:
     from .result_store import RunKeeper, WorkerResults

@@ -10,7 +10,7 @@ from evalmark.core.errors import RunStoppedError
 from evalmark.core.values.run import DatasetInfo, Metric, Run
 from evalmark.core.values.score import Result, Trial
 from evalmark.harness.evals.failure import EvalFailedError, failure_message
-from evalmark.runs.execution.session import PreparedPlan
+from evalmark.runs.session.run_session import PreparedPlan
 
 from .item_identity import record_scores
 from .items import EvalItem

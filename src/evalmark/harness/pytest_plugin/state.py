@@ -21,7 +21,7 @@ from evalmark.harness.evals.eval_case import EvalCase
 from evalmark.harness.evals.eval_plan import check_eval
 from evalmark.harness.evals.rows import read_rows
 from evalmark.harness.evals.thresholds import Threshold
-from evalmark.runs.execution.session import RunSession
+from evalmark.runs.session.run_session import RunSession
 
 from .hooks import Hooks
 from .item_identity import (

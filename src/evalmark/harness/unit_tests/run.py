@@ -18,9 +18,9 @@ from evalmark.core.values.run import Metric, Run, RunStatus
 from evalmark.core.values.score import Result, Score, Trial
 from evalmark.models.embeddings.cached_embedder import CachedEmbedder
 from evalmark.runs.engine.trial import run_scorers
-from evalmark.runs.execution.run_store import RunStore
 from evalmark.runs.execution.run_writer import RunWriter, start_run
-from evalmark.runs.execution.session import RunSession
+from evalmark.runs.session.run_session import RunSession
+from evalmark.runs.session.run_store import RunStore
 from evalmark.scoring.binding.bound_scorer import BoundScorer
 
 from .embed_function import embedder_of

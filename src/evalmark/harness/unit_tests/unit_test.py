@@ -15,7 +15,7 @@ from evalmark.core.errors import ConfigError, EvalmarkError
 from evalmark.core.settings import Settings, load_settings
 from evalmark.core.values.run import Run
 from evalmark.runs.engine.trial import describe_error
-from evalmark.runs.execution.run_store import MemoryRunStore, RunStore
+from evalmark.runs.session.run_store import MemoryRunStore, RunStore
 from evalmark.storage.store.location import display_location
 from evalmark.storage.store.store import Store, open_store
 

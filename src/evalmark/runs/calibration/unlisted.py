@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from evalmark.core.protocols import CallLog
-from evalmark.runs.execution.run_store import MemoryRunStore
+from evalmark.runs.session.run_store import MemoryRunStore
 from evalmark.storage.store.store import Store
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from evalmark.core.errors import EvalmarkError, ModelError
 from evalmark.core.protocols import Embedder
 from evalmark.models.embeddings.cached_embedder import CachedEmbedder
 from evalmark.runs.engine.pipeline import Work
-from evalmark.runs.execution.session import RunSession
 from evalmark.runs.planning.check import raise_faults
 from evalmark.runs.planning.models import ModelGateway, Models
+from evalmark.runs.session.run_session import RunSession
 
 from .channel import Channel
 from .messages import SendNow, TicketResult, ToCoordinator, ToWorker
@@ -28,7 +28,7 @@ from .worker import Worker
 
 if TYPE_CHECKING:
     from evalmark.core.protocols import Vectors
-    from evalmark.runs.execution.run_store import RunStore
+    from evalmark.runs.session.run_store import RunStore
 
     from .payload import Payload
 

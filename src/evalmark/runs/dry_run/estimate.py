@@ -21,13 +21,13 @@ from evalmark.models.middleware.token_estimate import output_limit
 from evalmark.runs.dry_run.forecast import Forecast, MetricForecast, ModelForecast
 from evalmark.runs.engine.pipeline import Limits, Work, run_trials
 from evalmark.runs.execution.options import RunOptions
-from evalmark.runs.execution.run_store import NothingRecorded
-from evalmark.runs.execution.session import RunSession
 from evalmark.runs.execution.shards import shard_deal
 from evalmark.runs.execution.trial_source import TrialSource
 from evalmark.runs.planning.check import check, raise_faults
 from evalmark.runs.planning.models import ConfiguredModel
 from evalmark.runs.planning.plan import DatasetSource, Plan, ScorerSpec, model_of
+from evalmark.runs.session.run_session import RunSession
+from evalmark.runs.session.run_store import NothingRecorded
 from evalmark.runs.targets.given_target import GivenTarget
 
 LETTERS_A_TOKEN = 4

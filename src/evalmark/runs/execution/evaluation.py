@@ -24,6 +24,7 @@ from evalmark.runs.planning.models import Models
 from evalmark.runs.planning.plan import DatasetSource, NoteHandler, Plan, embedder_for, file_source
 from evalmark.runs.planning.recorded import recorded_source
 from evalmark.runs.planning.references import with_references
+from evalmark.runs.session.run_store import MemoryRunStore, with_results
 from evalmark.runs.targets.function import as_target
 from evalmark.runs.targets.given_target import GivenTarget
 from evalmark.storage.store.store import open_store
@@ -31,7 +32,6 @@ from evalmark.storage.store.store import open_store
 from .execute import execute
 from .options import RunOptions
 from .recorded_cases import recorded_cases
-from .run_store import MemoryRunStore, with_results
 
 SETTINGS = (
     "jobs",

@@ -14,15 +14,15 @@ from evalmark.runs.engine.pipeline import Engine, EngineOutcome, Limits, Work
 from evalmark.runs.planning.check import CheckResult, raise_faults
 from evalmark.runs.planning.plan import BoundPlan, Plan
 from evalmark.runs.planning.resume import check_resumable
+from evalmark.runs.session.run_session import PreparedPlan, RunSession
+from evalmark.runs.session.run_store import RunStore
 from evalmark.storage.merging.missing import MISSING_PREFIX
 from evalmark.storage.results.run_ids import new_run_id
 
 from .engines import open_engine
 from .options import RunOptions
 from .revision import revision_in_background
-from .run_store import RunStore
 from .sequential_stop import DRAWN, SAVED, SequentialStop, order_of, sequential_stop
-from .session import PreparedPlan, RunSession
 from .shards import rows_asked, shard_deal, shard_faults
 from .threshold_notes import with_label_notes
 from .trial_source import TrialSource

@@ -18,8 +18,7 @@ from evalmark.prompts.generation.stages import GROUNDTRUTH, STAGES, Stage
 from evalmark.prompts.templates.prompt_files import read_prompt
 from evalmark.runs.planning.check import raise_faults
 from evalmark.runs.planning.models import ModelGateway, Models
-
-from .run_store import RunStore
+from evalmark.runs.session.run_store import RunStore
 
 MOST_RUNS = 100
 """Of so many runs, the newest ones, one of a prompt is looked for."""

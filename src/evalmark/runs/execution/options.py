@@ -9,8 +9,7 @@ from evalmark.core.values.case import Case
 from evalmark.core.values.run import Run, Shard
 from evalmark.runs.engine.result_writer import ResultCallback
 from evalmark.runs.planning.check import CheckResult
-
-from .run_store import RunStore
+from evalmark.runs.session.run_store import RunStore
 
 DEFAULTS = Settings()
 

@@ -9,12 +9,12 @@ from evalmark.core.protocols import Sink
 from evalmark.core.values.run import DatasetInfo, Gate, Metric, Run, RunStatus, metrics_for
 from evalmark.core.values.score import Result
 from evalmark.core.values.spending import spending_by_model
+from evalmark.runs.session.run_store import RunStore
 from evalmark.storage.results.masking import masked_result, masked_results_note
 from evalmark.storage.results.run_ids import new_run_id
 
 from .execute import timestamp, versions
 from .revision import revision_in_background as asked_revision
-from .run_store import RunStore
 
 Held = tuple[str, str]
 """A dataset, and the name of a metric that it is held to."""

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from evalmark.core.values.run import Run
+from evalmark.runs.session.run_store import RunStore
 from evalmark.storage.results.run_ids import new_run_id
 
 from .execute import timestamp, versions
-from .run_store import RunStore
 
 
 def save_run(run: Run, ledger: RunStore) -> Run:

@@ -9,9 +9,8 @@ from evalmark.core.lazy import LazyModule
 from evalmark.core.values.label import Label, about_output, content_fingerprint
 from evalmark.core.values.run import Run
 from evalmark.runs.planning.plan import Plan
+from evalmark.runs.session.run_store import RunStore
 from evalmark.storage.store.store import Store
-
-from .run_store import RunStore
 
 if TYPE_CHECKING:
     from evalmark.stats.calibration import evidence, label_drift

@@ -13,8 +13,8 @@ from evalmark.errors import ConfigError
 from evalmark.harness.evals.definition import Eval
 from evalmark.harness.evals.eval_plan import prepare_eval
 from evalmark.runs.engine.pipeline import AnsweredTrial
-from evalmark.runs.execution.run_store import MemoryRunStore
-from evalmark.runs.execution.session import ResultList, RunSession
+from evalmark.runs.session.run_session import ResultList, RunSession
+from evalmark.runs.session.run_store import MemoryRunStore
 from evalmark.testing.chat import ScriptedModel
 
 CASES = [Case(id=str(n), input=f"q{n}", expected="yes") for n in range(5)]
