@@ -21,7 +21,7 @@ CHILD = """
 import resource, sys, time
 from pathlib import Path
 from evalmark.inputs.datasets.options import BadRow
-from evalmark.inputs.datasets.read import read_cases
+from evalmark.inputs.datasets.reader import read_cases
 def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 before, start, count, first = peak(), time.perf_counter(), 0, None
 for row in read_cases(Path(sys.argv[1])):

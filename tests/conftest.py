@@ -93,8 +93,8 @@ def _imports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def _keys() -> Iterator[None]:
     """The keys that one test has sent are no secrets of the next one."""
     yield
-    if (known := sys.modules.get("evalmark.inputs.documents.known")) is not None:
-        known.forget()
+    if (known := sys.modules.get("evalmark.inputs.secrets.known_secrets")) is not None:
+        known.forget_registered_secrets()
 
 
 @pytest.fixture(scope="session")

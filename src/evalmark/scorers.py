@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from evalmark.core.lazy import deferred
 
 if TYPE_CHECKING:
-    from evalmark.interop.promptfoo.python import PythonAssertion
+    from evalmark.interop.promptfoo.python_assertion import PythonAssertion
     from evalmark.interop.shared.assertions import Assertions, JudgedAssertions
     from evalmark.scoring.builtin.answer_quality import AnswerQuality
     from evalmark.scoring.builtin.checks import Contains, Equals, Length, Regex, Time
@@ -77,7 +77,7 @@ __getattr__ = deferred(
         "JudgedAssertions": "evalmark.interop.shared.assertions",
         "Length": "evalmark.scoring.builtin.checks",
         "Numeric": "evalmark.scoring.builtin.numeric",
-        "PythonAssertion": "evalmark.interop.promptfoo.python",
+        "PythonAssertion": "evalmark.interop.promptfoo.python_assertion",
         "Regex": "evalmark.scoring.builtin.checks",
         "Similarity": "evalmark.scoring.builtin.similarity",
         "StructuredOutput": "evalmark.scoring.builtin.structured_output",

@@ -3,7 +3,7 @@
 import pytest
 
 from evalmark.store import open_store
-from tests.interop.formats.test_promptpex import ROWS, folder
+from tests.interop.promptpex.test_importer import ROWS, folder
 
 STORE = ".evalmark/evalmark.db"
 

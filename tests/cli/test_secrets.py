@@ -10,9 +10,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from evalmark.inputs.documents.known import MASK, _plain
+from evalmark.inputs.secrets.fields import MASK
+from evalmark.inputs.secrets.known_secrets import _normalized
 from evalmark.store import open_store
-from tests.inputs.documents.test_known import KEY, SPELLINGS
+from tests.inputs.secrets.test_known_secrets import KEY, SPELLINGS
 
 pytestmark = pytest.mark.slow
 
@@ -145,7 +146,7 @@ def world(tmp_path_factory, server):
 
 def leaked(text, secret, run):
     """Pieces of a secret in a text, also where the text is JSON or HTML."""
-    plain, wanted = _plain(text), _plain(secret)
+    plain, wanted = _normalized(text), _normalized(secret)
     return [piece for at in range(len(wanted) - run + 1) if (piece := wanted[at : at + run]) in plain]
 
 

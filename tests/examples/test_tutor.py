@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from evalmark.inputs.datasets.header import Header, read_header
+from evalmark.inputs.datasets.header import DatasetHeader, read_header
 from evalmark.inputs.datasets.options import BadRow
-from evalmark.inputs.datasets.read import read_cases
-from evalmark.inputs.suites.read import read_suite
+from evalmark.inputs.datasets.reader import read_cases
+from evalmark.inputs.suites.reader import read_suite
 from tests.conftest import ROOT
 
 FOLDER = ROOT / "examples" / "tutor"
@@ -81,7 +81,7 @@ def test_a_conversation_goes_on_where_it_was():
 
 
 def test_the_datasets_say_what_they_hold():
-    assert read_header(FOLDER / "data/questions.json") == Header(
+    assert read_header(FOLDER / "data/questions.json") == DatasetHeader(
         name="Questions of a first course", example_outputs=True
     )
     assert read_header(FOLDER / "data/conversation.json").example_outputs is False

@@ -121,7 +121,7 @@ def _from_project(folder: Path, faults: list[str]) -> dict[str, Any]:
 def resolve_location(folder: Path, place: str) -> str:
     """A file as a folder has it; an address of a server, which is no file, as it is.
 
-    >>> within(Path("/home/ann"), "evals.db"), within(Path("/home/ann"), "postgresql://db/evals")
+    >>> resolve_location(Path("/home/ann"), "evals.db"), resolve_location(Path("/home/ann"), "postgresql://db/evals")
     ('/home/ann/evals.db', 'postgresql://db/evals')
     """
     return place if "://" in place else str(folder / place)

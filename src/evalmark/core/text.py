@@ -38,7 +38,7 @@ def clean(text: str) -> str:
 def escape_workflow_commands(text: str) -> str:
     r"""The text with a space in whatever the runner of GitHub Actions would obey, were it printed in one of its jobs.
 
-    >>> print(inert("said\n  ::error::that ##[add-mask]is a::b"))
+    >>> print(escape_workflow_commands("said\n  ::error::that ##[add-mask]is a::b"))
     said
       : :error::that # #[add-mask]is a::b
     """
@@ -55,7 +55,7 @@ def display_text(value: Any) -> str:
 def unwrap_single_input(given: Any) -> Any:
     """The text of an input that has one named part, a text, as that of most prompts; any other input as it is.
 
-    >>> bare({"mail": "Where is my parcel?"}), bare({"mail": "Hello", "plan": "free"})
+    >>> unwrap_single_input({"mail": "Where is my parcel?"}), unwrap_single_input({"mail": "Hello", "plan": "free"})
     ('Where is my parcel?', {'mail': 'Hello', 'plan': 'free'})
     """
     if isinstance(given, Mapping) and len(given) == 1:

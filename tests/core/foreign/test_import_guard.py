@@ -185,8 +185,8 @@ def test_all_that_is_required_is_known(tmp_path):
         if len(file.parts) > 1 and file.parts[0].isidentifier() and file.suffix == ".py"
     }
     code = (
-        "import json, sys\nfrom evalmark.core.foreign.import_guard import _PINS\n"
-        "print(json.dumps([name for name in json.loads(sys.stdin.read()) if _PINS.home_of(name) is None]))\n"
+        "import json, sys\nfrom evalmark.core.foreign.import_guard import _GUARD\n"
+        "print(json.dumps([name for name in json.loads(sys.stdin.read()) if _GUARD.home_of(name) is None]))\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from evalmark.errors import DataError
 from evalmark.inputs.datasets.options import BadRow, ReadOptions
-from evalmark.inputs.datasets.read import check_cases, read_cases
+from evalmark.inputs.datasets.reader import check_cases, read_cases
 
 from .test_formats import put, read
 

@@ -6,9 +6,9 @@ import pytest
 
 from evalmark import Case, Example, ToolCall, Turn
 from evalmark.errors import ConfigError, DataError
-from evalmark.inputs.datasets.fields import SYNONYMS, named_columns
+from evalmark.inputs.datasets.fields import SYNONYMS, parse_columns
 from evalmark.inputs.datasets.options import BadRow, ReadOptions
-from evalmark.inputs.datasets.read import as_cases, read_cases
+from evalmark.inputs.datasets.reader import as_cases, read_cases
 
 
 def case(**row):
@@ -135,7 +135,7 @@ def test_a_table_without_any_input_is_one_fault_however_many_rows_it_has(world):
     ],
 )
 def test_a_command_line_names_columns(said, columns):
-    assert named_columns(said).columns == columns
+    assert parse_columns(said).columns == columns
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_a_command_line_names_columns(said, columns):
 )
 def test_a_command_line_that_names_no_column_is_refused(said, told):
     with pytest.raises(ConfigError, match=told):
-        named_columns(said)
+        parse_columns(said)
 
 
 def test_a_row_with_an_answer_needs_no_input():

@@ -11,7 +11,7 @@ import yaml
 from evalmark import Case, Example
 from evalmark.errors import DataError
 from evalmark.inputs.datasets.options import BadRow, ReadOptions
-from evalmark.inputs.datasets.read import check_cases, read_cases
+from evalmark.inputs.datasets.reader import check_cases, read_cases
 from evalmark.inputs.documents.files import dataset_name
 
 ROWS = [

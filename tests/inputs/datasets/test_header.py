@@ -6,13 +6,13 @@ import json
 import pytest
 import yaml
 
-from evalmark.inputs.datasets.header import Header, read_header
+from evalmark.inputs.datasets.header import DatasetHeader, read_header
 from evalmark.inputs.datasets.options import ReadOptions
 
 ROWS = [{"input": "What is a pointer?", "output": "A pointer is..."}, {"input": "Give me the answer", "output": "No"}]
 DATASET = {"name": "Example Dataset", "config": {"example_outputs": True}, "data": ROWS}
-SAID = Header(name="Example Dataset", example_outputs=True)
-NOTHING = Header()
+SAID = DatasetHeader(name="Example Dataset", example_outputs=True)
+NOTHING = DatasetHeader()
 
 
 def put(world, name, content):
@@ -38,17 +38,17 @@ def put(world, name, content):
         pytest.param(
             "x.json",
             json.dumps(DATASET | {"config": {"example_outputs": "false"}}),
-            Header(name="Example Dataset", example_outputs=False),
+            DatasetHeader(name="Example Dataset", example_outputs=False),
             id="false as a text, which is no truth value in Python",
         ),
-        pytest.param("x.json", '{"name": "a", "data": []}', Header(name="a"), id="a name alone"),
+        pytest.param("x.json", '{"name": "a", "data": []}', DatasetHeader(name="a"), id="a name alone"),
         pytest.param("x.json", '{"config": {}, "data": []}', NOTHING, id="an empty config"),
         pytest.param("x.json", '{"example_outputs": true, "data": []}', NOTHING, id="a promise outside of config"),
         pytest.param("x.json", '{"name": 3, "data": []}', NOTHING, id="a number as a name"),
         pytest.param("x.json", '{"name": " ", "data": []}', NOTHING, id="a blank name"),
         pytest.param("x.json", '{"name": "a\\nb", "data": []}', NOTHING, id="a name of two lines"),
         pytest.param("x.json", json.dumps({"name": "n" * 201, "data": []}), NOTHING, id="an endless name"),
-        pytest.param("x.yaml", "name: no\ndata: []\n", Header(name="no"), id="a word in YAML"),
+        pytest.param("x.yaml", "name: no\ndata: []\n", DatasetHeader(name="no"), id="a word in YAML"),
         pytest.param("x.json", "[]", NOTHING, id="a list"),
         pytest.param("x.json", '{"name": "a", "input": "b"}\n{"name": "c", "input": "d"}\n', NOTHING, id="JSON lines"),
         pytest.param("x.jsonl", '{"name": "a", "input": "b"}\n', NOTHING, id="JSON lines by name"),

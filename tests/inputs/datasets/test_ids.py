@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalmark.errors import DataError
-from evalmark.inputs.datasets.ids import Places
+from evalmark.inputs.datasets.ids import SeenIds
 from evalmark.inputs.datasets.options import BadRow
-from evalmark.inputs.datasets.read import as_cases, read_cases
+from evalmark.inputs.datasets.reader import as_cases, read_cases
 
 ROWS = [{"question": f"What is {n}?", "expected": str(n)} for n in range(30)]
 
@@ -128,7 +128,7 @@ def test_the_place_is_no_part_of_the_fingerprint(world):
 
 @given(st.lists(st.text(st.sampled_from(string.ascii_lowercase), min_size=1, max_size=2), max_size=300))
 def test_places_are_those_a_dictionary_would_keep(names):
-    places, known = Places(), {}
+    places, known = SeenIds(), {}
     for line, name in enumerate(names, start=1):
         assert places.seen(name) is (name in known)
         assert places.put(name, line, line * 2) == known.get(name)
@@ -136,7 +136,7 @@ def test_places_are_those_a_dictionary_would_keep(names):
 
 
 def test_places_grow():
-    places = Places()
+    places = SeenIds()
     assert [places.put(f"id {n}", n + 1, 0) for n in range(5_000)] == [None] * 5_000
     assert [places.put(f"id {n}", 9, 9) for n in range(5_000)] == [(n + 1, 0) for n in range(5_000)]
 

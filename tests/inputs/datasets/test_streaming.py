@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from evalmark import Case
 from evalmark.errors import DataError
 from evalmark.inputs.datasets.options import BadRow
-from evalmark.inputs.datasets.read import READERS, check_cases, read_cases
+from evalmark.inputs.datasets.reader import READERS, check_cases, read_cases
 from evalmark.inputs.documents.json_stream import JsonStream
 from tests.conftest import PEAK, needs_proc
 
@@ -62,7 +62,7 @@ CHILD = f"""import sys
 from pathlib import Path
 {PEAK}
 from evalmark.inputs.datasets.options import BadRow
-from evalmark.inputs.datasets.read import read_cases
+from evalmark.inputs.datasets.reader import read_cases
 before, count = peak(), 0
 for row in read_cases(Path(sys.argv[1])):
     assert not isinstance(row, BadRow), row

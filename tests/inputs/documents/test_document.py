@@ -7,7 +7,7 @@ from hypothesis import given
 
 from evalmark.errors import DataError
 from evalmark.inputs.documents.document import document_of, load_document
-from evalmark.inputs.documents.top import top_keys
+from evalmark.inputs.documents.top_keys import top_keys
 
 from .test_strict_json import json_data
 

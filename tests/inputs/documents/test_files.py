@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from evalmark.errors import DataError
-from evalmark.inputs.documents.files import allowed_path, local_file, open_file, regular_file, what_is
+from evalmark.inputs.documents.files import allowed_path, local_file, open_file, path_kind, regular_file
 
 
 def test_a_missing_file_is_said_with_names_like_it(world):
@@ -117,13 +117,13 @@ def test_what_stands_at_a_path(world):
     (world / "circle").symlink_to(world / "circle")
     os.mkfifo(world / "pipe")
     names = ("file", ".", "lost", "circle", "pipe", "gone", "file/below")
-    assert [what_is(world / name) for name in names] == ["file", "folder", *["other"] * 3, *["nothing"] * 2]
+    assert [path_kind(world / name) for name in names] == ["file", "folder", *["other"] * 3, *["nothing"] * 2]
 
 
 @pytest.mark.parametrize("name", ["a" * 300, "a\0b"], ids=["too long", "no name"])
 def test_what_nobody_can_tell_is_no_nothing(name, world):
     with pytest.raises(DataError, match="cannot be looked at"):
-        what_is(world / name)
+        path_kind(world / name)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may enter every folder")
@@ -131,7 +131,7 @@ def test_what_may_not_be_entered_is_no_nothing(world):
     (world / "closed").mkdir(mode=0)
     try:
         with pytest.raises(DataError, match="cannot be looked at: Permission denied"):
-            what_is(world / "closed" / "rules.txt")
+            path_kind(world / "closed" / "rules.txt")
     finally:
         (world / "closed").chmod(0o700)
 

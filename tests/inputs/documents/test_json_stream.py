@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalmark.errors import DataError
-from evalmark.inputs.documents.faults import PlacedError
+from evalmark.inputs.documents.errors import PlacedError
 from evalmark.inputs.documents.json_stream import JsonStream
 
 from .test_strict_json import json_data, outcome

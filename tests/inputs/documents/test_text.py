@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalmark.errors import DataError
-from evalmark.inputs.documents.text import first_letter, read_text, text_chunks
+from evalmark.inputs.documents.text import first_character, read_text, text_chunks
 
 from .test_strict_json import outcome
 
@@ -103,8 +103,8 @@ def test_a_gzip_bomb_is_not_read_as_one_document(world):
 
 
 def test_the_first_letter_tells_a_list_from_an_object(world):
-    assert first_letter(written(world, b" \n\t [1]")) == "["
-    assert first_letter(written(world, b" \n")) == ""
+    assert first_character(written(world, b" \n\t [1]")) == "["
+    assert first_character(written(world, b" \n")) == ""
 
 
 @given(st.binary(max_size=60))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evalmark.inputs.suites.read import read_suite
+from evalmark.inputs.suites.reader import read_suite
 from evalmark.inputs.suites.schema import suite_schema
 
 PAGE = Path(__file__).parents[3] / "docs/suites.md"

@@ -14,10 +14,10 @@ from jsonschema import Draft202012Validator
 
 from evalmark.errors import ConfigError
 from evalmark.inputs.datasets.options import ReadOptions
-from evalmark.inputs.suites.read import read_suite
-from evalmark.inputs.suites.schema import ALSO_KNOWN_AS, dotted, shown, suite_schema
+from evalmark.inputs.suites.reader import read_suite
+from evalmark.inputs.suites.schema import KEY_SYNONYMS, dotted_path, json_excerpt, suite_schema
 
-from .test_read import FULL
+from .test_reader import FULL
 
 WORDS = ["datasets", "metrics", "gate", "target", "name", "path", "repeat", "thresholds", "threshold", "flags", "model"]
 LEAVES = st.one_of(
@@ -84,8 +84,8 @@ def test_a_dataset_can_say_all_that_a_reader_can_be_told():
 
 
 def test_words_of_other_tools_lead_to_keys_that_exist():
-    assert set(ALSO_KNOWN_AS.values()) <= set(suite_schema()["properties"])
-    assert not set(ALSO_KNOWN_AS) & set(suite_schema()["properties"])
+    assert set(KEY_SYNONYMS.values()) <= set(suite_schema()["properties"])
+    assert not set(KEY_SYNONYMS) & set(suite_schema()["properties"])
 
 
 @pytest.mark.parametrize(
@@ -98,12 +98,12 @@ def test_words_of_other_tools_lead_to_keys_that_exist():
     ],
 )
 def test_a_path_is_written_on_one_line(at, said):
-    assert dotted(at) == said
+    assert dotted_path(at) == said
 
 
 def test_a_long_value_is_cut_and_a_lone_surrogate_can_be_printed():
-    assert shown("x" * 100) == f'"{"x" * 59}…'
-    shown("\ud800 é").encode()
+    assert json_excerpt("x" * 100) == f'"{"x" * 59}…'
+    json_excerpt("\ud800 é").encode()
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalmark.interop.openai_evals.bodies import schema_of, to_openai_evals
-from tests.interop.formats.carried import CARRIED
+from evalmark.interop.openai_evals.exporter import schema_of, to_openai_evals
+from tests.interop.shared.carried import CARRIED
 
 from .service import check_eval, check_run
 

@@ -6,12 +6,12 @@ import yaml
 from evalmark import Case, Output, evaluate
 from evalmark.cli.commands.file_checks import validate
 from evalmark.core.settings import Settings
+from evalmark.interop.promptfoo.importer import import_promptfoo
 from evalmark.interop.promptfoo.patterns import python_pattern
-from evalmark.interop.promptfoo.reading import import_promptfoo
 from evalmark.scorers import Regex
 from evalmark.scoring.binding.registry import resolve_scorer
-from tests.interop.formats.carried import laid_out
 from tests.interop.promptfoo.test_promptfoo import config, moved
+from tests.interop.shared.carried import laid_out
 
 
 def lost(folder, whole, **files):
@@ -24,7 +24,7 @@ def test_what_must_not_be_there_is_no_reference_and_displaces_none(tmp_path):
     tests = [{"vars": {"city": c}, "assert": [{"type": "similar", "value": f"Hello {c}"}]} for c in ("Oslo", "Rome")]
     default = {"assert": [{"type": "not-contains", "value": "sorry"}, {"type": "icontains", "value": "hello"}]}
     imported, suite, cases = moved(tmp_path, config(*tests, defaultTest=default))
-    assert imported.lost == ()
+    assert imported.dropped == ()
     assert [case.expected for case in cases] == ["Hello Oslo", "Hello Rome"]
     assert suite["metrics"] == [
         {"not-contains": {"any": ["sorry"]}},
@@ -38,7 +38,7 @@ def test_what_must_not_be_there_is_no_reference_and_displaces_none(tmp_path):
 def test_of_several_references_that_stays_which_can_stand_nowhere_else(tmp_path):
     asserts = [{"type": "equals", "value": "a"}, {"type": "contains", "value": "b"}, {"type": "similar", "value": "c"}]
     imported, suite, (case,) = moved(tmp_path, config({"vars": {"city": "Oslo"}, "assert": asserts}))
-    assert (case.expected, imported.lost) == ("c", ())
+    assert (case.expected, imported.dropped) == ("c", ())
     assert tuple(case.metadata["assert"]) == ({"regex": {"pattern": "a", "full": True}}, {"contains": {"any": ["b"]}})
     assert suite["metrics"][0] == {"similarity": {"positive": 0.75}}
 
@@ -94,8 +94,8 @@ def test_an_assertion_that_would_mean_something_else_is_left_out_and_named(tmp_p
     said = yaml.safe_load(yaml.safe_dump(said).replace("\\\\", "\\"))
     test = {"vars": {"city": "Oslo", "more": {"a": 1}}, "assert": [{"type": "contains", "value": "O"}, said]}
     imported = lost(tmp_path, config(test))
-    [part] = imported.lost
-    assert part.fate == "left out"
+    [part] = imported.dropped
+    assert part.outcome == "left out"
     assert part.name.startswith(f"{tmp_path}/promptfooconfig.yaml:")
     assert said["type"] in part.name
     assert why in part.to
@@ -118,7 +118,7 @@ def test_an_assertion_that_would_mean_something_else_is_left_out_and_named(tmp_p
 )
 def test_options_of_the_default_test_count_for_all_tests(tmp_path, options, asserts, why):
     whole = config({"vars": {"city": "Oslo"}, "assert": asserts}, defaultTest={"options": options})
-    [part] = lost(tmp_path, whole).lost
+    [part] = lost(tmp_path, whole).dropped
     assert why in part.to
 
 
@@ -126,7 +126,7 @@ def test_a_grader_in_the_options_judges(tmp_path):
     default = {"options": {"provider": {"text": "openai:chat:judge"}}}
     test = {"vars": {"city": "Oslo"}, "assert": [{"type": "llm-rubric", "value": "Is kind"}]}
     imported, suite, _ = moved(tmp_path, config(test, defaultTest=default))
-    assert imported.lost == ()
+    assert imported.dropped == ()
     assert suite["metrics"] == [{"closed_qa": {"criteria": "Is kind", "judge": "openai/judge"}}]
 
 
@@ -150,7 +150,7 @@ def test_thresholds_of_judges_are_those_of_promptfoo(tmp_path):
     ],
 )
 def test_what_changes_the_verdict_of_a_test_is_named(tmp_path, key, said, why):
-    [part] = lost(tmp_path, config({"vars": {"city": "Oslo"}, key: said})).lost
+    [part] = lost(tmp_path, config({"vars": {"city": "Oslo"}, key: said})).dropped
     assert part.name.endswith(f"$.tests[0] {key}")
     assert why in part.to
 
@@ -171,7 +171,7 @@ def test_what_changes_the_verdict_of_a_test_is_named(tmp_path, key, said, why):
 )  # fmt: skip
 def test_a_prompt_that_would_ask_something_else_is_left_out(tmp_path, prompt, why):
     imported = lost(tmp_path, config({"vars": {"city": "Oslo"}}, prompts=[prompt]))
-    [part] = imported.lost
+    [part] = imported.dropped
     assert why in part.to
     suite = yaml.safe_load(imported.files["suite.yaml"])
     assert (
@@ -182,7 +182,7 @@ def test_a_prompt_that_would_ask_something_else_is_left_out(tmp_path, prompt, wh
 @pytest.mark.parametrize("prompt", ["[INST] {{city}} [/INST]", "{{city}}", "1. {{city}}", "[city]: {{city}}"])
 def test_a_prompt_that_only_looks_like_data_is_a_text(tmp_path, prompt):
     imported, suite, _ = moved(tmp_path, config({"vars": {"city": "Oslo"}}, prompts=[prompt]))
-    assert imported.lost == ()
+    assert imported.dropped == ()
     [message] = yaml.safe_load(imported.files[suite["target"]["prompt"]])["messages"]
     assert message == {"role": "user", "content": prompt}
 
@@ -203,7 +203,7 @@ def test_without_prompts_the_variable_of_that_name_is_asked(tmp_path):
 )
 def test_a_test_whose_variables_are_not_known_is_left_out(tmp_path, variables, why):
     imported = lost(tmp_path, config({"vars": variables}, {"vars": {"city": "Rome"}}), **{"city.txt": "Oslo"})
-    [part] = imported.lost
+    [part] = imported.dropped
     assert part.name.endswith("$.tests[0]")
     assert why in part.to
     assert "Rome" in imported.files["cases.jsonl"]
@@ -216,10 +216,10 @@ def test_variables_may_name_others(tmp_path):
 
 def test_given_outputs_are_those_of_all_tests_or_of_none(tmp_path):
     tests = [{"vars": {"city": "Oslo"}, "providerOutput": "Oslo"}, {"vars": {"city": "Rome"}}]
-    [part] = lost(tmp_path / "some", config(*tests)).lost
+    [part] = lost(tmp_path / "some", config(*tests)).dropped
     assert "its output is given" in part.to
     whole, suite, (case,) = moved(tmp_path / "all", config(tests[0]))
-    assert (whole.lost, suite.get("target"), case.given.value) == ((), None, "Oslo")
+    assert (whole.dropped, suite.get("target"), case.given.value) == ((), None, "Oslo")
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_given_outputs_are_those_of_all_tests_or_of_none(tmp_path):
     ],
 )
 def test_a_provider_that_would_answer_otherwise_is_named(tmp_path, providers, why):
-    [part] = lost(tmp_path, config({"vars": {"city": "Oslo"}}, providers=providers)).lost
+    [part] = lost(tmp_path, config({"vars": {"city": "Oslo"}}, providers=providers)).dropped
     assert why in part.to
 
 
@@ -246,8 +246,8 @@ def test_what_has_no_effect_is_told_and_loses_nothing(tmp_path):
         providers=[{"id": "openai:chat:a", "label": "mine", "config": {"apiKey": "secret"}}],
     )
     imported = lost(tmp_path, whole)
-    assert imported.lost == ()
-    assert [part.name.rsplit(" ", 1)[1] for part in imported.parts if part.fate == "no effect"] == [
+    assert imported.dropped == ()
+    assert [part.name.rsplit(" ", 1)[1] for part in imported.parts if part.outcome == "no effect"] == [
         "more",
         "sharing",
         "weight",
@@ -270,14 +270,14 @@ def test_a_cell_of_a_csv_file_is_read_as_promptfoo_reads_it(tmp_path, cell, want
     [metric] = suite["metrics"]
     name, settings = next(iter(metric.items()))
     assert settings.pop("name") == "m"
-    assert imported.lost == ()
+    assert imported.dropped == ()
     assert (name if isinstance(wanted, str) else {name: settings}) == wanted
 
 
 @pytest.mark.parametrize("column", ["__threshold", "__prefix", "__config:__expected:threshold"])
 def test_a_column_of_a_csv_file_that_changes_the_meaning_is_named(tmp_path, column):
     rows = f"city,__expected,{column}\nOslo,Oslo,0.5\n"
-    [part] = lost(tmp_path, config("rows.csv"), **{"rows.csv": rows}).lost
+    [part] = lost(tmp_path, config("rows.csv"), **{"rows.csv": rows}).dropped
     assert part.name.startswith(f"{tmp_path}/rows.csv:2")
 
 
@@ -322,7 +322,7 @@ def test_a_reference_to_an_assertion_of_the_file_is_that_assertion(tmp_path):
     test = {"vars": {"city": "Oslo"}, "assert": [*refs, {"type": "assert-set", "assert": [refs[0], {"value": 1}]}]}
     templates = {"noise": {"type": "icontains", "value": "arrr"}}
     imported, _, (case,) = moved(tmp_path, config(test, assertionTemplates=templates))
-    assert [part.to for part in imported.lost] == [
+    assert [part.to for part in imported.dropped] == [
         "'#/assertionTemplates/gone' points to nothing in the file",
         "an assertion of the set has no `type`",
     ]

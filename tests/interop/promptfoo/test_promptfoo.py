@@ -11,14 +11,19 @@ from evalmark import Case, Output
 from evalmark.cli.commands.file_checks import validate
 from evalmark.core.settings import Settings
 from evalmark.errors import ConfigError, DataError
-from evalmark.inputs.datasets.read import read_cases
-from evalmark.inputs.suites.read import read_suite
-from evalmark.interop.promptfoo.assertions import RefusedError, literal, read_assertion, spoken
-from evalmark.interop.promptfoo.python import PythonAssertion
-from evalmark.interop.promptfoo.reading import import_promptfoo
+from evalmark.inputs.datasets.reader import read_cases
+from evalmark.inputs.suites.reader import read_suite
+from evalmark.interop.promptfoo.assertions import (
+    UnsupportedAssertionError,
+    read_assertion,
+    with_raw_marks,
+    without_raw_marks,
+)
+from evalmark.interop.promptfoo.importer import import_promptfoo
+from evalmark.interop.promptfoo.python_assertion import PythonAssertion
 from evalmark.interop.shared.assertions import Assertions, JudgedAssertions
 from evalmark.testing.chat import ScriptedModel
-from tests.interop.formats.carried import laid_out
+from tests.interop.shared.carried import laid_out
 
 CHECK = 'def get_assert(output, context):\n    return {"pass": output == context["vars"]["city"], "score": 1.0, "reason": "so"}\n'
 
@@ -110,9 +115,9 @@ def test_an_assertion_becomes_a_check(said, wanted):
     ids=lambda value: value["type"] if isinstance(value, dict) else "",
 )
 def test_what_no_check_does_is_said_and_code_is_refused(said, fate, why):
-    with pytest.raises(RefusedError, match=why) as refused:
+    with pytest.raises(UnsupportedAssertionError, match=why) as refused:
         read_assertion(said, {})
-    assert refused.value.fate == fate
+    assert refused.value.outcome == fate
 
 
 def test_what_all_tests_ask_for_is_a_metric_and_the_rest_stands_with_its_case(tmp_path):
@@ -185,7 +190,7 @@ def test_rows_of_a_csv_file_bring_their_assertions_and_get_the_default_ones(tmp_
 def test_a_python_file_is_taken_along_only_where_the_user_names_it(tmp_path):
     said = {"vars": {"city": "Oslo"}, "assert": [{"type": "python", "value": "file://checks.py"}]}
     refused, suite, _ = moved(tmp_path / "a", config(said), **{"checks.py": CHECK})
-    assert [part.fate for part in refused.parts if part.name.endswith("(python)")] == ["refused"]
+    assert [part.outcome for part in refused.parts if part.name.endswith("(python)")] == ["refused"]
     assert suite["metrics"] == []
     assert "checks.py" not in refused.files
     named, suite, _ = moved(tmp_path / "b", config(said), code=["checks.py"], **{"checks.py": CHECK})
@@ -229,7 +234,7 @@ def test_code_is_refused_wherever_it_stands(said, tmp_path):
     whole = {**config({"vars": {"city": "Oslo"}}), **said}
     laid_out(tmp_path, {"promptfooconfig.yaml": yaml.safe_dump(whole), **files})
     imported = import_promptfoo(tmp_path)
-    assert "refused" in [part.fate for part in imported.parts]
+    assert "refused" in [part.outcome for part in imported.parts]
     assert not any(name.endswith((".py", ".js")) or "boom(" in text for name, text in imported.files.items())
 
 
@@ -243,7 +248,7 @@ def test_no_file_outside_of_the_folder_is_read(name, tmp_path):
     (folder / "link.txt").symlink_to(tmp_path / "secret.txt")
     imported = import_promptfoo(folder)
     assert "hunter2" not in str(imported)
-    assert "left out" in [part.fate for part in imported.parts]
+    assert "left out" in [part.outcome for part in imported.parts]
 
 
 def test_a_key_in_a_config_goes_nowhere(tmp_path):
@@ -328,14 +333,14 @@ def test_two_files_of_one_name_are_not_taken_for_each_other(tmp_path):
     imported, suite, _ = moved(tmp_path, config({"vars": {"city": "Oslo"}, "assert": asserts}), code=[*files], **files)
     assert len(suite["metrics"]) == 1
     assert imported.files["check.py"] == CHECK
-    left = [part.to for part in imported.parts if part.fate == "left out"]
+    left = [part.to for part in imported.parts if part.outcome == "left out"]
     assert left == ["another file is called check.py too; rename one of them"]
 
 
 def test_braces_in_data_are_none_of_the_template():
-    assert literal({"a": ["{{x}}", "plain"]}) == {"a": ["{% raw %}{{x}}{% endraw %}", "plain"]}
+    assert with_raw_marks({"a": ["{{x}}", "plain"]}) == {"a": ["{% raw %}{{x}}{% endraw %}", "plain"]}
     for text in ("{{x}}", "{% raw %}", "{% endraw %}{{x}}", "{% raw %}a{% endraw %} {{b}}", ""):
-        assert spoken(literal(text)) == text or "endraw" in text
+        assert without_raw_marks(with_raw_marks(text)) == text or "endraw" in text
 
 
 def test_checks_of_a_row_judge_that_row_alone():

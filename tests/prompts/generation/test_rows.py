@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from evalmark import Case
 from evalmark.errors import ConfigError, EvalmarkError
-from evalmark.inputs.documents.faults import PlacedError
-from evalmark.inputs.documents.whole import write_whole
+from evalmark.inputs.documents.atomic_write import write_atomically
+from evalmark.inputs.documents.errors import PlacedError
 from evalmark.prompts.generation.coverage import read_coverage
 from evalmark.prompts.generation.drafts import parse_inputs, rule_groups
 from evalmark.prompts.generation.effort import EFFORTS, effort_named
@@ -250,7 +250,7 @@ def test_side_data_that_are_not_ours_are_an_error_with_their_place(tmp_path, tex
 def test_a_file_that_cannot_be_written_leaves_what_was_there_and_nothing_beside_it(tmp_path):
     (tmp_path / "rules.txt").mkdir()
     with pytest.raises(EvalmarkError, match=r"rules\.txt: the file cannot be written: "):
-        write_whole(tmp_path / "rules.txt", ["Be short.\n"])
+        write_atomically(tmp_path / "rules.txt", ["Be short.\n"])
     assert [path.name for path in tmp_path.iterdir()] == ["rules.txt"]
 
 
@@ -289,7 +289,7 @@ def test_a_stage_is_known_by_its_name_with_either_line():
 def test_lines_of_the_report_fit_the_terminal(tmp_path, width):
     prompt = tmp_path / "p.prompty"
     prompt.write_text("user:\n{{ text }}")
-    write_whole(tmp_path / "p" / "rules.txt", [f"{'Answer in one word, whatever is asked. ' * 5}\n"])
+    write_atomically(tmp_path / "p" / "rules.txt", [f"{'Answer in one word, whatever is asked. ' * 5}\n"])
     write_json(tmp_path / "p" / "tests.json", [{"testinput": "Hi", "ruleid": 1}])
     (line,) = [line for line in coverage_text(read_coverage(prompt), width).splitlines() if "Answer" in line]
     assert len(line) == width

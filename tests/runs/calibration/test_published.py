@@ -3,7 +3,7 @@
 import pytest
 
 from evalmark.errors import ConfigError
-from evalmark.interop.formats.promptpex import read_promptpex
+from evalmark.interop.promptpex.importer import read_promptpex
 from evalmark.prompts.specs.spec import read_spec
 from evalmark.reports.terminal.audit import audit_screen
 from evalmark.reports.terminal.console import TerminalStyle

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from evalmark.errors import StoreError
-from evalmark.interop.formats.promptpex import read_promptpex
+from evalmark.interop.promptpex.importer import read_promptpex
 from evalmark.runs.execution.save_run import save_run
 from evalmark.store import open_store
 from tests.reports.text import sides

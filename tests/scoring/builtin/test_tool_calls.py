@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from evalmark import Output, ToolCall, ToolCalls
 from evalmark.errors import ConfigError
-from evalmark.inputs.datasets.read import read_cases
+from evalmark.inputs.datasets.reader import read_cases
 from evalmark.scoring.binding.registry import resolve_scorer
 from evalmark.scoring.matching.equality import Fuzzy
 

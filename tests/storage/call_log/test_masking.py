@@ -9,7 +9,7 @@ from evalmark import ToolCall, Turn
 from evalmark.core.values.call import Call, Reply, Request, Token
 from evalmark.core.values.tool import ToolRecording, tool_key
 from evalmark.errors import DataError
-from evalmark.inputs.documents.known import MASK
+from evalmark.inputs.secrets.fields import MASK
 from evalmark.store import open_store
 
 KEY = "k-4711/aB3+9f8e7d6c"

@@ -7,7 +7,7 @@ import pytest
 
 from evalmark import Case, Example, Output, Result, Run, Score, ToolCall, Turn
 from evalmark.core.values.score import Trial
-from evalmark.inputs.documents.known import MASK
+from evalmark.inputs.secrets.fields import MASK
 from evalmark.storage.results.masking import masked_id, masked_result
 from evalmark.store import open_store
 

@@ -304,7 +304,7 @@ LATER = (*STEPS, sample.later_title)
 
 @pytest.fixture
 def older(path):
-    """A store with a run, one version behind `LATER`."""
+    """A store with a run, one version behind `UNSUPPORTED_TARGETS`."""
     with open_store(path) as store:
         record(store, sample.run(), sample.trials([sample.case(1)]))
     return path

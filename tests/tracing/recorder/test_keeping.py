@@ -13,7 +13,7 @@ import apsw
 import pytest
 
 from evalmark import record
-from evalmark.inputs.documents.masking import masked
+from evalmark.inputs.secrets.masks import mask_secrets
 from evalmark.recording import flush
 from evalmark.store import open_store
 from evalmark.tracing.recorder import span_queue
@@ -54,7 +54,7 @@ SECRETS = {
 @pytest.mark.parametrize("name", SECRETS)
 def test_secrets_are_known_by_their_shape(name):
     secret = SECRETS[name]
-    found = masked(f"say {secret} twice {secret} end")
+    found = mask_secrets(f"say {secret} twice {secret} end")
     assert "(not kept)" in found
     for word in (secret.split("://ann:")[-1].split("@")[0], secret.rsplit(" ", 1)[-1].strip('"}')):
         assert word not in found or word == KEY.rsplit(" ", 1)[-1]
@@ -64,8 +64,8 @@ def test_secrets_are_known_by_their_shape(name):
 
 def test_an_encrypted_private_key_and_one_that_is_cut_off_go_to_their_end():
     head = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,AB12\n\nMIIEow\n"
-    assert masked(f"say {head}-----END RSA PRIVATE KEY----- end") == "say (not kept) end"
-    assert masked(f"say {head}") == "say (not kept)"
+    assert mask_secrets(f"say {head}-----END RSA PRIVATE KEY----- end") == "say (not kept) end"
+    assert mask_secrets(f"say {head}") == "say (not kept)"
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_an_encrypted_private_key_and_one_that_is_cut_off_go_to_their_end():
     ],
 )
 def test_plain_words_stay(text):
-    assert masked(text) == text
+    assert mask_secrets(text) == text
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_plain_words_stay(text):
 )
 def test_a_long_text_that_begins_like_secrets_is_searched_to_its_end(text, kept):
     # A search that began anew at every character would take hours.
-    assert masked(f"{text} token=abcdef123456") == (kept or f"{text} token=(not kept)")
+    assert mask_secrets(f"{text} token=abcdef123456") == (kept or f"{text} token=(not kept)")
 
 
 def test_no_secret_reaches_the_disk(store, answers):

@@ -10,7 +10,7 @@ from evalmark.cli.terminal.progress import Progress
 from evalmark.cli.terminal.run_command import STOPPED, refuse_overwriting
 from evalmark.core.lazy import need
 from evalmark.core.money import spent_lines
-from evalmark.inputs.documents.whole import write_whole
+from evalmark.inputs.documents.atomic_write import write_atomically
 from evalmark.reports.files.calibration_html import calibration_as_html
 from evalmark.reports.terminal.calibration import calibration_screen
 from evalmark.runs.calibration.calibrate import CalibrateRequest, check_lock, learn_from, prepare, write_lock
@@ -94,7 +94,7 @@ def calibrate(  # noqa: PLR0913  each is a flag of the command line
     if not quiet:
         print_text(calibration_screen(found, output_look()))
     if html is not None:
-        write_whole(html, calibration_as_html(found), "page")
+        write_atomically(html, calibration_as_html(found), "page")
     if not found.is_kept:
         print_error(f"Nothing is written to {output}, since the promise cannot be made of every metric.\n")
         raise typer.Exit(STOPPED)

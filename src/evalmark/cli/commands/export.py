@@ -14,16 +14,16 @@ from evalmark.cli.terminal.output import print_error, print_line
 from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import need
 from evalmark.core.values.words import count
-from evalmark.inputs.documents.whole import write_whole
-from evalmark.inputs.suites.suite import RECORDED
-from evalmark.interop.formats.github_models import to_github_models
-from evalmark.interop.openai_evals import posting
-from evalmark.interop.openai_evals.bodies import to_openai_evals
-from evalmark.interop.openai_evals.posting import post_evals
-from evalmark.interop.openai_evals.registry import to_openai_registry
-from evalmark.interop.promptfoo.writing import to_promptfoo_files
-from evalmark.interop.shared.origins import portable_run
-from evalmark.interop.shared.portable import Exported, Portable
+from evalmark.inputs.documents.atomic_write import write_atomically
+from evalmark.inputs.suites.suite import SESSIONS_PREFIX
+from evalmark.interop.github_models.exporter import to_github_models
+from evalmark.interop.openai_evals import client
+from evalmark.interop.openai_evals.client import post_evals
+from evalmark.interop.openai_evals.exporter import to_openai_evals
+from evalmark.interop.openai_evals.registry_exporter import to_openai_registry
+from evalmark.interop.promptfoo.exporter import to_promptfoo_files
+from evalmark.interop.shared.export_run import ExportResult, ExportRun
+from evalmark.interop.shared.run_files import export_run_of
 from evalmark.models.providers.endpoint import Endpoint
 from evalmark.models.providers.http import HttpClient
 from evalmark.reports.files.run_json import as_jsonl
@@ -37,11 +37,11 @@ from .runs import Run
 if TYPE_CHECKING:
     from evalmark.core.settings import Settings
 
-Writer = Callable[["Portable"], "Exported"]
+Writer = Callable[["ExportRun"], "ExportResult"]
 
 
-def _lines(given: "Portable") -> "Exported":
-    return Exported(files={"run.jsonl": "".join(as_jsonl(given.run))})
+def _lines(given: "ExportRun") -> "ExportResult":
+    return ExportResult(files={"run.jsonl": "".join(as_jsonl(given.run))})
 
 
 EXPORTERS: Mapping[str, Writer] = MappingProxyType(
@@ -93,20 +93,20 @@ def export(  # noqa: PLR0913  each is a flag of the command line
     `sessions:PROJECT` in the place of a run writes the labelled answers of a recorded project as a dataset of ours.
     Nothing is sent anywhere, unless --create asks for it.
     """
-    if run.startswith(RECORDED):
+    if run.startswith(SESSIONS_PREFIX):
         if to or suite or create or base_url:
             raise ConfigError(f"{run} is written as a dataset of ours; beside it stand -o and --store alone.")
-        _write_cases(run.removeprefix(RECORDED), output, flags.settings(store=store))
+        _write_cases(run.removeprefix(SESSIONS_PREFIX), output, flags.settings(store=store))
         return
     write = _exporter(to)
     if (create or base_url) and to != "openai-evals":
         raise ConfigError(f"--create and --base-url are for --to openai-evals; {to} is files alone.")
     if base_url and not create:
         raise ConfigError("--base-url says where --create sends; add --create, or leave it out.")
-    service = posting.service(environ, base_url) if create else None
+    service = client.evals_endpoint(environ, base_url) if create else None
     settings = flags.settings(store=store)
     with open_store(settings.store, read_only=True) as ledger:
-        exported = write(portable_run(ledger.run(run), suite))
+        exported = write(export_run_of(ledger.run(run), suite))
     write_new(output, exported.files)
     for name in exported.files:
         print_line(f"{output / name}")
@@ -121,7 +121,7 @@ def _write_cases(project: str, path: Path, settings: "Settings") -> None:
     if path.suffix.lower() not in (".jsonl", ".ndjson"):
         raise ConfigError(f"{path}: the cases are written as JSON lines; name a file that ends in .jsonl.")
     found = list(recorded_cases(project, settings, lambda note: print_error(f"{note}\n")))
-    write_whole(path, (json.dumps(as_row(case)) + "\n" for case in found))
+    write_atomically(path, (json.dumps(as_row(case)) + "\n" for case in found))
     print_line(f"{path}: {count(len(found), 'case')}")
 
 

@@ -8,11 +8,11 @@ from typing import Literal
 from evalmark.core.errors import ConfigError
 from evalmark.core.protocols import Embedder
 from evalmark.core.settings import Settings
-from evalmark.inputs.datasets.fields import can_ask
+from evalmark.inputs.datasets.fields import can_be_case
 from evalmark.inputs.datasets.options import ReadOptions
-from evalmark.inputs.datasets.read import check_cases
-from evalmark.inputs.documents.top import top_keys
-from evalmark.inputs.suites.suite import RECORDED
+from evalmark.inputs.datasets.reader import check_cases
+from evalmark.inputs.documents.top_keys import top_keys
+from evalmark.inputs.suites.suite import SESSIONS_PREFIX
 from evalmark.models.embeddings.load import load_embedder
 from evalmark.models.embeddings.weights import known_model
 from evalmark.runs.execution.recorded_cases import recorded_cases
@@ -35,8 +35,8 @@ def validate(path: Path, settings: Settings, notes: NoteHandler = ignore_note) -
     `notes` is told how the rows were understood.
     """
     try:
-        if str(path).startswith(RECORDED):
-            recorded_cases(str(path).removeprefix(RECORDED), settings, lambda _: None)
+        if str(path).startswith(SESSIONS_PREFIX):
+            recorded_cases(str(path).removeprefix(SESSIONS_PREFIX), settings, lambda _: None)
             return []
         kind = _kind(path)
         if kind == "metric":
@@ -73,7 +73,7 @@ def _kind_by_keys(keys: set[str]) -> Literal["suite", "metric", "cases"]:
         return "metric"
     if "datasets" in keys:
         return "suite"
-    if not keys or can_ask(keys, ReadOptions()):
+    if not keys or can_be_case(keys, ReadOptions()):
         return "cases"
     if keys & {"metrics", "target"}:
         return "suite"

@@ -16,14 +16,14 @@ from evalmark.cli.commands.file_checks import validate
 from evalmark.cli.terminal.output import output_look, print_line, print_text
 from evalmark.core.errors import ConfigError
 from evalmark.core.values.words import count
-from evalmark.inputs.documents.whole import write_whole
-from evalmark.interop.formats.github_models_reading import import_github_models
-from evalmark.interop.formats.jsonl import import_jsonl
-from evalmark.interop.formats.promptpex import import_promptpex
-from evalmark.interop.openai_evals.reading import import_openai_evals
-from evalmark.interop.openai_evals.registry_reading import import_openai_registry
-from evalmark.interop.promptfoo.reading import import_promptfoo
-from evalmark.interop.shared.imported import Imported
+from evalmark.inputs.documents.atomic_write import write_atomically
+from evalmark.interop.github_models.importer import import_github_models
+from evalmark.interop.jsonl import import_jsonl
+from evalmark.interop.openai_evals.importer import import_openai_evals
+from evalmark.interop.openai_evals.registry_importer import import_openai_registry
+from evalmark.interop.promptfoo.importer import import_promptfoo
+from evalmark.interop.promptpex.importer import import_promptpex
+from evalmark.interop.shared.import_result import ImportResult
 from evalmark.reports.terminal.imports import import_screen
 from evalmark.runs.execution.save_run import save_runs
 from evalmark.storage.store.store import open_store
@@ -33,7 +33,7 @@ from . import flags
 if TYPE_CHECKING:
     from evalmark.core.settings import Settings
 
-IMPORTERS: Mapping[str, "Callable[[Path], Imported]"] = MappingProxyType(
+IMPORTERS: Mapping[str, "Callable[[Path], ImportResult]"] = MappingProxyType(
     {
         "promptpex": lambda path: import_promptpex(path),
         "promptfoo": lambda path: import_promptfoo(path),
@@ -103,13 +103,13 @@ def import_files(
                 print_line(f"  Kept as {run.id}; look at it with: evalmark show {run.id} --overview")
 
 
-def _print_account(path: Path, imported: "Imported") -> None:
+def _print_account(path: Path, imported: "ImportResult") -> None:
     folder = f"{path if path.is_dir() else path.parent}/"  # the title names it; places in it are told without
-    parts = [(part.fate, part.name.removeprefix(folder), part.to) for part in imported.parts]
+    parts = [(part.outcome, part.name.removeprefix(folder), part.to) for part in imported.parts]
     print_text(import_screen(_title(path, imported), parts, imported.remarks, output_look()))
 
 
-def _check_asked(path: Path, imported: "Imported", output: Path | None) -> None:
+def _check_asked(path: Path, imported: "ImportResult", output: Path | None) -> None:
     """Refuse to go on where there is nothing to keep or to write, or nowhere to write it.
 
     Raises:
@@ -136,7 +136,7 @@ class _SuiteOptions(NamedTuple):
     """Whether parts may be lost."""
 
 
-def _write_suite(path: Path, imported: "Imported", output: Path, how: _SuiteOptions) -> None:
+def _write_suite(path: Path, imported: "ImportResult", output: Path, how: _SuiteOptions) -> None:
     """Write the files of a suite into a folder where none of them is yet.
 
     Raises:
@@ -144,9 +144,9 @@ def _write_suite(path: Path, imported: "Imported", output: Path, how: _SuiteOpti
             already; nothing is written then.
     """
     _refuse_existing(output, imported.files)
-    if imported.lost and not how.partial:
+    if imported.dropped and not how.partial:
         _print_account(path, imported)
-        names = count(sum(part.number for part in imported.lost), "part")
+        names = count(sum(part.number for part in imported.dropped), "part")
         raise ConfigError(
             f"{path}: nothing is imported, since the suite would ask or judge otherwise: {names} cannot be taken over "
             '("left out" and "refused" above). Change them in the file, or accept the suite without them: --partial'
@@ -174,7 +174,7 @@ def _draft(folder: Path, files: Mapping[str, str]) -> Iterator[Path]:
     draft = above / f".{folder.name[:100]}.{secrets.token_hex(4)}"
     try:
         for name, text in files.items():
-            write_whole(draft / name, [text])
+            write_atomically(draft / name, [text])
         yield draft
     finally:
         shutil.rmtree(draft, ignore_errors=True)
@@ -207,10 +207,10 @@ def write_new(folder: Path, files: Mapping[str, str]) -> None:
     """
     _refuse_existing(folder, files)
     for name, text in files.items():
-        write_whole(folder / name, [text])
+        write_atomically(folder / name, [text])
 
 
-def _importer(name: str, code: list[Path]) -> "Callable[[Path], Imported]":
+def _importer(name: str, code: list[Path]) -> "Callable[[Path], ImportResult]":
     if code and name != "promptfoo":
         raise ConfigError("--code names files of promptfoo's assertions; leave it out for any other format.")
     if code:
@@ -222,7 +222,7 @@ def _importer(name: str, code: list[Path]) -> "Callable[[Path], Imported]":
     raise ConfigError(f"there is no format {name!r} to import; {advice}")
 
 
-def _title(path: Path, imported: "Imported") -> str:
+def _title(path: Path, imported: "ImportResult") -> str:
     """What was read, in one line."""
     run = imported.run
     if run is None:

@@ -8,8 +8,8 @@ import typer
 
 from evalmark.cli.terminal.output import output_look, print_line, print_text
 from evalmark.core.lazy import need
-from evalmark.inputs.datasets.dealing import parse_shard
-from evalmark.inputs.datasets.filtering import parse_filter
+from evalmark.inputs.datasets.case_filter import parse_filter
+from evalmark.inputs.datasets.sharding import parse_shard
 from evalmark.reports.terminal import forecast
 from evalmark.runs.dry_run.estimate import estimate
 from evalmark.runs.execution.options import RunOptions

@@ -10,7 +10,7 @@ from evalmark.cli.terminal.command_line import repeat_command
 from evalmark.cli.terminal.progress import Progress
 from evalmark.cli.terminal.run_command import RunDisplay, run_plan
 from evalmark.cli.terminal.supervised import send_paths
-from evalmark.inputs.datasets.fields import named_columns
+from evalmark.inputs.datasets.fields import parse_columns
 from evalmark.reports.text.similarity import similarity_notes
 from evalmark.runs.execution.rag import RagJob, plan_rag
 from evalmark.runs.execution.threshold_notes import labels_for_run
@@ -82,7 +82,7 @@ def rag(  # noqa: PLR0913  each is a flag of the command line
     settings = flags.settings(embedding_mode=mode, offline=offline, store=store)
     job = RagJob(
         dataset=dataset,
-        options=named_columns(column or ()),
+        options=parse_columns(column or ()),
         model=model or settings.embeddings,
         sufficiency=sufficiency,
         hallucination=hallucination,

@@ -12,7 +12,7 @@ from evalmark.cli.terminal.progress import Progress
 from evalmark.cli.terminal.run_command import INTERRUPTED, RunDisplay, run_plan
 from evalmark.cli.terminal.supervised import send_paths
 from evalmark.core.errors import ConfigError
-from evalmark.inputs.datasets.dealing import parse_shard
+from evalmark.inputs.datasets.sharding import parse_shard
 from evalmark.runs.execution.baseline import LAST_GREEN, NO_BASELINE
 from evalmark.runs.execution.recorded_cases import recorded_cases
 from evalmark.runs.execution.shards import shard_faults

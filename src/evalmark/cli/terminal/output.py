@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 from evalmark.core.lazy import LazyModule
 from evalmark.core.text import clean, escape_workflow_commands
-from evalmark.inputs.documents.known import without_known
+from evalmark.inputs.secrets.known_secrets import mask_known_secrets
 from evalmark.storage.store.location import display_location
 
 from .command_line import store_flag
 
 if TYPE_CHECKING:
     from evalmark.core.values.run import Run
-    from evalmark.inputs.documents import masking
+    from evalmark.inputs.secrets import masks
     from evalmark.reports.terminal import console
     from evalmark.reports.terminal.console import TerminalStyle
     from evalmark.storage.merging import shards
 else:
-    masking = LazyModule("evalmark.inputs.documents.masking")
+    masks = LazyModule("evalmark.inputs.secrets.masks")
     console = LazyModule("evalmark.reports.terminal.console")
     shards = LazyModule("evalmark.storage.merging.shards")
 
@@ -56,7 +56,7 @@ def print_text(text: str) -> None:
 
     A reader that has gone away (`| head`) has seen enough: the rest is dropped.
     """
-    _write(_without_workflow_commands(without_known(text)), sys.stdout, sys.__stdout__, sys.stderr, sys.__stderr__)
+    _write(_without_workflow_commands(mask_known_secrets(text)), sys.stdout, sys.__stdout__, sys.stderr, sys.__stderr__)
 
 
 def print_workflow_command(text: str) -> None:
@@ -88,7 +88,7 @@ def print_document(chunks: Iterable[str]) -> None:
 
 def print_error(text: str) -> None:
     """Write to the error stream, unless it is closed; never fails, and nothing in it acts on the terminal."""
-    _write(_without_workflow_commands(masking.masked(clean(text))), sys.stderr, sys.__stderr__)
+    _write(_without_workflow_commands(masks.mask_secrets(clean(text))), sys.stderr, sys.__stderr__)
 
 
 def _write(text: str, *streams: Any) -> None:

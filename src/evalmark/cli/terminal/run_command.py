@@ -13,7 +13,7 @@ from evalmark.core.errors import ConfigError, EvalmarkError, RunAbortedError
 from evalmark.core.lazy import LazyModule, need
 from evalmark.core.values import words
 from evalmark.core.values.run import Run, Shard
-from evalmark.inputs.datasets.filtering import parse_filter
+from evalmark.inputs.datasets.case_filter import parse_filter
 from evalmark.reports.files.options import ReportOptions
 from evalmark.reports.terminal.run_report import run_screen
 from evalmark.runs.execution.baseline import baseline_of

@@ -44,7 +44,7 @@ class AllowedFolders(tuple[Path, ...]):
         """What to say of a file that lies under none of the roots, after its name."""
         return f"lies outside of {', '.join(map(str, self.roots))}, and a file names nothing else; copy it there"
 
-    def holds(self, path: Path) -> bool:
+    def contains(self, path: Path) -> bool:
         """Whether a file lies under one of the roots, links followed."""
         real = real_path(path)
         return real is not None and any(real.is_relative_to(root) for root in self.roots)

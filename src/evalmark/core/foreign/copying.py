@@ -12,7 +12,7 @@ def copy_value(value: Any) -> Any:
     """A copy of what could be changed; the value itself where its type cannot be copied.
 
     >>> rows = [{"a": 1}]
-    >>> own(rows) == rows, own(rows)[0] is rows[0]
+    >>> copy_value(rows) == rows, copy_value(rows)[0] is rows[0]
     (True, False)
     """
     if isinstance(value, _IMMUTABLE) or (isinstance(value, Case) and _is_flat(value)):

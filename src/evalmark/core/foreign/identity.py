@@ -28,7 +28,7 @@ def describe_object(thing: Any, depth: int = 0, *, docstrings: bool = True) -> A
     what it calls in other modules is not looked at. Comments and formatting never count; docstrings do
     unless `docstrings` is False, since agents and programs send them to a model.
 
-    >>> described(len)
+    >>> describe_object(len)
     ['function', 'builtins:len', None, [[], [None, None]]]
     """
     if thing is None or isinstance(thing, (str, bool, int, float)):

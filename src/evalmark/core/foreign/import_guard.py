@@ -75,7 +75,7 @@ def provides_module(distribution: "Distribution", name: str) -> bool:
 def normalized_name(name: str) -> str:
     """The name of a distribution in the one spelling that all of them have.
 
-    >>> plain("Ruamel.YAML-clib")
+    >>> normalized_name("Ruamel.YAML-clib")
     'ruamel_yaml_clib'
     """
     return re.sub(r"[-_.]+", "_", name).lower()

@@ -21,7 +21,7 @@ def module_context(thing: Any, *, docstrings: bool = True) -> dict[str, Any]:
 
     A constant is plain data, or lists, tuples, sets and mappings of plain data; everything else is left out.
 
-    >>> surroundings(len)
+    >>> module_context(len)
     {}
     """
     module = sys.modules.get(getattr(thing, "__module__", None) or "")

@@ -67,7 +67,7 @@ DOWN = frozenset({"down", "dislike", "disliked", "bad", "no", "false", "0", "-1"
 def parse_thumb(said: str) -> bool | None:
     """What a word for a thumb means; None where nothing is said.
 
-    >>> thumb("Up"), thumb("👎"), thumb("")
+    >>> parse_thumb("Up"), parse_thumb("👎"), parse_thumb("")
     (True, False, None)
 
     Raises:
@@ -84,7 +84,7 @@ def parse_thumb(said: str) -> bool | None:
 def content_fingerprint(given: Any, output: Any) -> str:
     """By which a label knows an output again: the fingerprint of the input and the output.
 
-    >>> content_of("2 + 2?", "4") == content_of("2 + 2?", "5")
+    >>> content_fingerprint("2 + 2?", "4") == content_fingerprint("2 + 2?", "5")
     False
     """
     return fingerprint("label-1", given, output)
@@ -97,7 +97,7 @@ def current_labels(labels: Iterable[Label]) -> tuple[Label, ...]:
 
     >>> up = Label(about="span:1", liked=True, by="ann", created="2026-01-01", content="c")
     >>> down = Label(about="span:1", liked=False, by="ann", created="2026-01-02", content="c")
-    >>> [label.liked for label in in_force([up, down])]
+    >>> [label.liked for label in current_labels([up, down])]
     [False]
     """
     ordered = sorted(labels, key=lambda label: label.created)
@@ -114,7 +114,7 @@ def majority_vote(labels: Iterable[Label]) -> bool | None:
     """Whether people like an output: what more of them say; None when nobody does, or as many say the contrary.
 
     >>> up = Label(about="span:1", liked=True, by="ann", created="2026-01-01", content="c")
-    >>> settled([up]), settled([])
+    >>> majority_vote([up]), majority_vote([])
     (True, None)
     """
     votes = [label.liked for label in current_labels(labels) if label.liked is not None]

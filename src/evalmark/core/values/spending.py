@@ -40,7 +40,7 @@ _numbers = attrgetter(*_NUMBERS)
 def total_spending(spent: Iterable[Spending], model: str = "") -> Spending:
     """All of it in one sum; its cost is that of the calls whose price is known.
 
-    >>> in_all([Spending(model="a", calls=1, cost=0.5), Spending(model="b", calls=2, unknown_cost=2)])
+    >>> total_spending([Spending(model="a", calls=1, cost=0.5), Spending(model="b", calls=2, unknown_cost=2)])
     Spending(model='', calls=3, replayed=0, failed=0, repeated=0, attempts=0, input_tokens=0, output_tokens=0, \
 unknown_usage=0, cost=0.5, unknown_cost=2)
     """
@@ -54,7 +54,7 @@ unknown_usage=0, cost=0.5, unknown_cost=2)
 def spending_by_model(spent: Iterable[Spending]) -> tuple[Spending, ...]:
     """One sum for each model, in the order in which they are met.
 
-    >>> [(one.model, one.calls) for one in by_model(Spending(model=name, calls=1) for name in "abb")]
+    >>> [(one.model, one.calls) for one in spending_by_model(Spending(model=name, calls=1) for name in "abb")]
     [('a', 1), ('b', 2)]
     """
     found: dict[str, list[Spending]] = {}
@@ -67,8 +67,8 @@ def subtract_spending(spent: Spending, before: Spending) -> Spending:
     """What came after `before`, which is part of `spent`; its cost is unknown where no call since has a known price.
 
     >>> earlier = Spending(model="a", calls=1, cost=0.5)
-    >>> minus(Spending(model="a", calls=3, cost=0.5, unknown_cost=2), earlier).cost
-    >>> minus(Spending(model="a", calls=3, cost=0.75), earlier).cost
+    >>> subtract_spending(Spending(model="a", calls=3, cost=0.5, unknown_cost=2), earlier).cost
+    >>> subtract_spending(Spending(model="a", calls=3, cost=0.75), earlier).cost
     0.25
     """
     since = replace(spent, **{name: getattr(spent, name) - getattr(before, name) for name in _NUMBERS})
@@ -80,7 +80,7 @@ def subtract_spending(spent: Spending, before: Spending) -> Spending:
 def spending_of_reply(model: str, reply: Reply) -> Spending:
     """What one reply adds that was paid for.
 
-    >>> spent_on("a", Reply(text="4")).unknown_usage
+    >>> spending_of_reply("a", Reply(text="4")).unknown_usage
     1
     """
     read, written = reply.usage.input_tokens, reply.usage.output_tokens

@@ -6,7 +6,7 @@ from textwrap import indent, wrap
 from evalmark.core.text import clean, display_text, one_line
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Result, Score
-from evalmark.inputs.documents.masking import masked
+from evalmark.inputs.secrets.masks import mask_secrets
 from evalmark.reports.text.numbers import number_text
 from evalmark.reports.text.verdicts import raised_at
 
@@ -19,7 +19,7 @@ class EvalFailedError(AssertionError):
     """A trial did not pass: a score is too low, there is none, or something broke."""
 
     def __init__(self, message: str, result: Result) -> None:
-        super().__init__(masked(message))
+        super().__init__(mask_secrets(message))
         self.result = result
         """All that was found for the trial."""
 

@@ -12,7 +12,7 @@ from evalmark.core.text import one_line
 from evalmark.core.values.case import Case
 from evalmark.core.values.words import count
 from evalmark.inputs.datasets.options import BadRow
-from evalmark.inputs.datasets.read import made_cases, read_cases
+from evalmark.inputs.datasets.reader import iter_cases, read_cases
 from evalmark.runs.engine.trial import describe_error
 
 RowLike = Case | Mapping[str, Any] | str
@@ -52,7 +52,7 @@ def _rows(data: Any, place: str) -> Iterator[Case | BadRow]:
         return
     if isinstance(data, AsyncIterator):
         found, fault = run_sync(_gathered(data))
-        yield from made_cases(found, place)
+        yield from iter_cases(found, place)
         if fault is not None:
             raise fault
         return
@@ -60,7 +60,7 @@ def _rows(data: Any, place: str) -> Iterator[Case | BadRow]:
         raise ConfigError(
             f"{place}: its data is {one_line(repr(data), 60)}, which is no list of cases; put them into one."
         )
-    yield from made_cases(data, place)
+    yield from iter_cases(data, place)
 
 
 async def _awaited(data: Any) -> Any:

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from evalmark.core.errors import ConfigError, DataError
-from evalmark.inputs.datasets.faults import Faults
-from evalmark.inputs.datasets.read import as_cases
-from evalmark.inputs.documents.faults import PlacedError
+from evalmark.inputs.datasets.fault_list import FaultList
+from evalmark.inputs.datasets.reader import as_cases
+from evalmark.inputs.documents.errors import PlacedError
 from evalmark.inputs.documents.json_stream import JsonStream
 from evalmark.inputs.documents.strict_json import parse_json
-from evalmark.inputs.documents.text import MAX_ROW, first_letter, numbered_lines, read_text, text_chunks
+from evalmark.inputs.documents.text import MAX_ROW, first_character, numbered_lines, read_text, text_chunks
 
 from .labeled import TestCase, from_case
 
@@ -29,19 +29,19 @@ def read_test_cases(path: Path) -> list[tuple[str, TestCase]]:
         DataError: the file cannot be read, or some of its rows are no test cases; every such row is named.
     """
     found: list[tuple[str, TestCase]] = []
-    faults = Faults(str(path), most=_MOST_FAULTS)
+    faults = FaultList(str(path), most=_MOST_FAULTS)
     for place, row in _rows(path):
         try:
             found.append((place, _test_case(row, place)))
         except ConfigError as fault:
             faults.add(str(fault))
-    if told := faults.told():
+    if told := faults.lines():
         raise DataError("\n".join(told))
     return found
 
 
 def _rows(path: Path) -> Iterator[Row]:
-    start = first_letter(path)
+    start = first_character(path)
     if start == "":
         raise PlacedError(
             str(path), 'is empty; one {"inputs": {…}, "outputs": [{"label": 1, "value": …}]} a line is expected.'

@@ -10,8 +10,8 @@ from evalmark.core.text import clean, display_text, one_line
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result
 from evalmark.core.values.words import count
-from evalmark.inputs.documents.known import without_known
-from evalmark.inputs.documents.masking import masked
+from evalmark.inputs.secrets.known_secrets import mask_known_secrets
+from evalmark.inputs.secrets.masks import mask_secrets
 from evalmark.reports.terminal.console import TerminalStyle
 from evalmark.reports.terminal.run_report import run_screen
 from evalmark.reports.text.numbers import duration, number_text
@@ -28,7 +28,7 @@ class UnitTestFailedError(AssertionError):
     """Cases of a unit test did not pass, or none was evaluated."""
 
     def __init__(self, message: str, run: Run, results: Sequence[TestCaseResult] = ()) -> None:
-        super().__init__(masked(message))
+        super().__init__(mask_secrets(message))
         self.run = run
         """The whole run, as the store has it."""
         self.results = tuple(results)
@@ -95,7 +95,7 @@ def print_summary(text: str) -> None:
     if sys.stdout is None or sys.stdout.closed:
         return
     try:
-        sys.stdout.write(without_known(text))
+        sys.stdout.write(mask_known_secrets(text))
         sys.stdout.flush()
     except OSError:  # whoever read it has gone away
         return

@@ -6,53 +6,53 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from evalmark.inputs.documents.faults import PlacedError
+from evalmark.inputs.documents.errors import PlacedError
 from evalmark.inputs.documents.text import MAX_ROW, text_chunks
 
-from .fields import can_ask, field_of, no_input
-from .promptfoo import Translator
-from .rows import Reading, Row
+from .fields import can_be_case, field_of, no_input_message
+from .promptfoo import PromptfooColumns
+from .rows import DatasetFile, DatasetRow
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _DELIMITERS = (",", ";", "\t", "|")
 
 
-def csv_rows(reading: Reading) -> Iterator[Row]:
+def csv_rows(source: DatasetFile) -> Iterator[DatasetRow]:
     """The rows of a table with a header; every cell is text, an empty one no value, or an empty answer."""
-    reading.cells = True
-    return _rows(reading, None)
+    source.cells = True
+    return _rows(source, None)
 
 
-def tsv_rows(reading: Reading) -> Iterator[Row]:
+def tsv_rows(source: DatasetFile) -> Iterator[DatasetRow]:
     """The same with tabs between the cells."""
-    reading.cells = True
-    return _rows(reading, "\t")
+    source.cells = True
+    return _rows(source, "\t")
 
 
-def _rows(reading: Reading, delimiter: str | None) -> Iterator[Row]:
-    delimiter = reading.options.delimiter or delimiter or _sniffed(reading)
-    table = _Table(reading, delimiter, _spaced(reading, delimiter))
-    header = _checked_header(reading, next(table, None))
+def _rows(source: DatasetFile, delimiter: str | None) -> Iterator[DatasetRow]:
+    delimiter = source.options.delimiter or delimiter or _sniffed(source)
+    table = _Table(source, delimiter, _spaced(source, delimiter))
+    header = _checked_header(source, next(table, None))
     translate: Callable[[dict[str, Any]], Any] = _as_it_is
-    if any(name.startswith("__") for name in header) and not reading.any_columns:
-        translate = Translator(header, reading.notes)
-    answers = {name for name in header if field_of(name, reading.options) == "answer"}
-    if reading.answer_is_reference:  # where nothing stands, no answer is known
+    if any(name.startswith("__") for name in header) and not source.any_columns:
+        translate = PromptfooColumns(header, source.notes)
+    answers = {name for name in header if field_of(name, source.options) == "answer"}
+    if source.answer_is_reference:  # where nothing stands, no answer is known
         answers = set()
     for cells in table:
         if not any(cells):
             continue
-        if reading.any_columns and not any(cells[len(header) :]):
+        if source.any_columns and not any(cells[len(header) :]):
             del cells[len(header) :]
         if len(cells) != len(header):
-            yield Row(table.line, 0, _ragged(reading, table.line, cells, header))
+            yield DatasetRow(table.line, 0, _ragged(source, table.line, cells, header))
             continue
         # A cell of the answer column is the answer, also when the system under test said nothing.
         row = {name: cell if cell or name in answers else None for name, cell in zip(header, cells, strict=True)}
         try:
-            yield Row(table.line, 0, translate(row))
+            yield DatasetRow(table.line, 0, translate(row))
         except ValueError as fault:
-            yield Row(table.line, 0, PlacedError(reading.place(table.line), f"{fault}."))
+            yield DatasetRow(table.line, 0, PlacedError(source.place(table.line), f"{fault}."))
 
 
 def _as_it_is(row: dict[str, Any]) -> dict[str, Any]:
@@ -62,13 +62,13 @@ def _as_it_is(row: dict[str, Any]) -> dict[str, Any]:
 class _Table:
     """Rows of cells, the line each starts in, and faults that name the line."""
 
-    def __init__(self, reading: Reading, delimiter: str, spaced: bool) -> None:
+    def __init__(self, source: DatasetFile, delimiter: str, spaced: bool) -> None:
         if csv.field_size_limit() < MAX_ROW:
             csv.field_size_limit(MAX_ROW)  # the limit is the process's; it is only ever raised
-        self._reading = reading
+        self._source = source
         self._quirks = (delimiter, spaced)
         self._cells = csv.reader(
-            _lines(reading), delimiter=delimiter, quotechar='"', strict=True, skipinitialspace=spaced
+            _lines(source), delimiter=delimiter, quotechar='"', strict=True, skipinitialspace=spaced
         )
         self.line = 0
 
@@ -84,16 +84,16 @@ class _Table:
 
     def _fault(self, said: str) -> PlacedError:
         delimiter, spaced = self._quirks
-        rest = islice(_lines(self._reading), self.line - 1, None)
+        rest = islice(_lines(self._source), self.line - 1, None)
         opened, closed = _last_quote(rest, self.line, delimiter, spaced)
         if closed is None:
             size = f" ({said})" if "limit" in said else ""
             return PlacedError(
-                self._reading.place(opened),
+                self._source.place(opened),
                 f"the quote that opens in this line is never closed{size}; close or double it.",
             )
         return PlacedError(
-            self._reading.place(opened),
+            self._source.place(opened),
             f"the quote that opens in this line closes in line {closed} in the middle of a cell; "
             "close it, or double the quotes that belong to the text.",
         )
@@ -122,10 +122,10 @@ def _last_quote(lines: Iterable[str], line: int, delimiter: str, spaced: bool) -
     return opened, None
 
 
-def _lines(reading: Reading) -> Iterator[str]:
+def _lines(source: DatasetFile) -> Iterator[str]:
     r"""The lines with their ends, whether these are \n, \r\n or \r."""
     held, number = list[str](), 1
-    for chunk in text_chunks(reading.path, reading.options.encoding):
+    for chunk in text_chunks(source.path, source.options.encoding):
         if held and held[-1].endswith("\r") and chunk.startswith("\n"):
             held.append("\n")
             chunk = chunk[1:]
@@ -141,78 +141,78 @@ def _lines(reading: Reading) -> Iterator[str]:
             number += len(lines) - 1
             held = lines[-1:]
         if sum(map(len, held)) > MAX_ROW:
-            raise PlacedError(reading.place(number), f"the line is longer than {MAX_ROW >> 20} MiB; split it.")
+            raise PlacedError(source.place(number), f"the line is longer than {MAX_ROW >> 20} MiB; split it.")
     if held:
         yield "".join(held)
 
 
-def _header_line(reading: Reading) -> str:
-    return next((line for line in _lines(reading) if line.strip()), "").rstrip("\r\n")
+def _header_line(source: DatasetFile) -> str:
+    return next((line for line in _lines(source) if line.strip()), "").rstrip("\r\n")
 
 
-def _sniffed(reading: Reading) -> str:
+def _sniffed(source: DatasetFile) -> str:
     """The delimiter under which most names of the header are known, or that splits it at all."""
-    line = _header_line(reading)
+    line = _header_line(source)
 
     def worth(delimiter: str) -> tuple[int, bool, int]:
         names = [name.strip().strip('"') for name in line.split(delimiter)]
-        known = sum(field_of(name, reading.options) is not None for name in names)
+        known = sum(field_of(name, source.options) is not None for name in names)
         return known, delimiter == "," and len(names) > 1, len(names)
 
     best = max(_DELIMITERS, key=worth)
     if best == "," or best not in line:
         return ","
     shown = "a tab" if best == "\t" else f"'{best}'"
-    reading.notes(f"{reading.name}: the cells are read with {shown} between them, as the header has it.")
+    source.notes(f"{source.name}: the cells are read with {shown} between them, as the header has it.")
     return best
 
 
-def _spaced(reading: Reading, delimiter: str) -> bool:
+def _spaced(source: DatasetFile, delimiter: str) -> bool:
     """Whether the header has a space after each delimiter, which then belongs to no cell."""
-    line = _header_line(reading)
+    line = _header_line(source)
     count = line.count(delimiter)
     if not count or line.count(delimiter + " ") < count:
         return False
-    reading.notes(f"{reading.name}: spaces after each {delimiter!r} are left out, as in the header.")
+    source.notes(f"{source.name}: spaces after each {delimiter!r} are left out, as in the header.")
     return True
 
 
-def _checked_header(reading: Reading, cells: Sequence[str] | None) -> list[str]:
+def _checked_header(source: DatasetFile, cells: Sequence[str] | None) -> list[str]:
     if cells is None or not any(cells):
-        raise PlacedError(reading.name, "is empty; a header with the names of the columns was expected.")
+        raise PlacedError(source.name, "is empty; a header with the names of the columns was expected.")
     header = [cell.strip() for cell in cells]
     for number, name in enumerate(header, start=1):
         if not name:
             header[number - 1] = f"column {number}"
-            reading.notes(
-                f"{reading.place(1)}: column {number} has no name; it goes to the metadata as 'column {number}'."
+            source.notes(
+                f"{source.place(1)}: column {number} has no name; it goes to the metadata as 'column {number}'."
             )
     twice = sorted({name for name in header if header.count(name) > 1})
     if twice:
-        raise PlacedError(reading.place(1), f"the column {twice[0]!r} stands twice in the header; rename one of them.")
-    check_columns(reading, header)
+        raise PlacedError(source.place(1), f"the column {twice[0]!r} stands twice in the header; rename one of them.")
+    check_columns(source, header)
     return header
 
 
-def check_columns(reading: Reading, header: Sequence[str]) -> None:
+def check_columns(source: DatasetFile, header: Sequence[str]) -> None:
     """Every column that the user named is there, and one that a case can be made of.
 
     Raises:
         DataError: one is missing.
     """
-    missing = [column for column in reading.options.columns.values() if column not in header]
+    missing = [column for column in source.options.columns.values() if column not in header]
     if missing:
         names = ", ".join(header)
-        raise PlacedError(reading.place(1), f"there is no column {missing[0]!r} among {names}.")
+        raise PlacedError(source.place(1), f"there is no column {missing[0]!r} among {names}.")
     is_translated = any(column.startswith("__") for column in header)
-    if not (is_translated or reading.any_columns) and not can_ask(header, reading.options):
-        raise PlacedError(reading.place(1), f"{no_input(header)}.")
+    if not (is_translated or source.any_columns) and not can_be_case(header, source.options):
+        raise PlacedError(source.place(1), f"{no_input_message(header)}.")
 
 
-def _ragged(reading: Reading, line: int, cells: Sequence[str], header: Sequence[str]) -> PlacedError:
+def _ragged(source: DatasetFile, line: int, cells: Sequence[str], header: Sequence[str]) -> PlacedError:
     finding = f"{len(cells)} cells under a header of {len(header)}"
     if len(cells) < len(header):
         advice = f"no cell for {header[len(cells)]!r}"
     else:
         advice = f"quote the text around {cells[len(header)][:20]!r} if it holds the delimiter"
-    return PlacedError(reading.place(line), f"{finding}: {advice}.")
+    return PlacedError(source.place(line), f"{finding}: {advice}.")

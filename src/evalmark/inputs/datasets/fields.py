@@ -42,20 +42,20 @@ JUDGED_ANSWER = "`answer` is read as an answer to be judged"
 _REFERENCES = frozenset(("expected", "ideal", "liked", "disliked", "outputs"))
 
 
-def plainly(name: str) -> str:
+def normalized_name(name: str) -> str:
     """A name without what does not count in it.
 
-    >>> plainly("Ground Truth")
+    >>> normalized_name("Ground Truth")
     'groundtruth'
     """
     return re.sub(r"[\s_\-]+", "", name.casefold())
 
 
-_FIELD_OF = {plainly(name): field for field, names in SYNONYMS.items() for name in names}
+_FIELD_OF = {normalized_name(name): field for field, names in SYNONYMS.items() for name in names}
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class RowLayout:
     """Which key of a row holds which field; the same for all rows with the same keys."""
 
     single: tuple[tuple[str, str], ...]
@@ -73,7 +73,7 @@ class Layout:
     def may_hold_reference(self) -> bool:
         """Whether a key `answer` is all that could be the right answer."""
         known = {field for field, _ in (*self.single, *self.several)}
-        return plainly(self.field("answer") or "") == "answer" and not known & _REFERENCES
+        return normalized_name(self.field("answer") or "") == "answer" and not known & _REFERENCES
 
 
 def field_of(name: str, options: ReadOptions, *, wrapped: bool = False) -> str | None:
@@ -86,8 +86,8 @@ def field_of(name: str, options: ReadOptions, *, wrapped: bool = False) -> str |
     for field, column in columns.items():
         if name == column:
             return field
-    found = _FIELD_OF.get(plainly(name))
-    if wrapped and found == "answer" and plainly(name) == "output":
+    found = _FIELD_OF.get(normalized_name(name))
+    if wrapped and found == "answer" and normalized_name(name) == "output":
         found = "expected"
     return None if found in columns else found
 
@@ -101,10 +101,10 @@ def typed_as_text(options: ReadOptions) -> Callable[[str], bool]:
     return is_text
 
 
-def named_columns(said: Iterable[str]) -> ReadOptions:
+def parse_columns(said: Iterable[str]) -> ReadOptions:
     """Options out of `FIELD=NAME`, as a command line says them; a field goes by any of its names.
 
-    >>> named_columns(["question=Frage", "reference=Antwort"]).columns
+    >>> parse_columns(["question=Frage", "reference=Antwort"]).columns
     {'input': 'Frage', 'expected': 'Antwort'}
 
     Raises:
@@ -114,7 +114,7 @@ def named_columns(said: Iterable[str]) -> ReadOptions:
     found: dict[str, str] = {}
     for text in said:
         name, _, column = text.partition("=")
-        field = _FIELD_OF.get(plainly(name))
+        field = _FIELD_OF.get(normalized_name(name))
         if field not in known or not column:
             raise ConfigError(f"--column {text}: it takes FIELD=NAME, with one of {', '.join(known)} before the sign.")
         if found.setdefault(field, column) != column:
@@ -122,7 +122,7 @@ def named_columns(said: Iterable[str]) -> ReadOptions:
     return ReadOptions(**found)
 
 
-def with_reference(layout: Layout) -> Layout:
+def with_answer_as_reference(layout: RowLayout) -> RowLayout:
     """The layout with `answer` as the key of the expected answer, where no other key holds one."""
     if not layout.may_hold_reference:
         return layout
@@ -131,23 +131,23 @@ def with_reference(layout: Layout) -> Layout:
     )
 
 
-def can_ask(names: Iterable[str], options: ReadOptions) -> bool:
+def can_be_case(names: Iterable[str], options: ReadOptions) -> bool:
     """Whether a row with these columns may be a case."""
     return any(field_of(name, options) in _ASKING for name in names)
 
 
-def no_input(names: Sequence[str]) -> str:
+def no_input_message(names: Sequence[str]) -> str:
     """What to say of fields among which there is neither an input nor an answer."""
     some = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
-    return f"no input among {some or 'no fields at all'}; rename a field, or {which_one('input', 'NAME')}"
+    return f"no input among {some or 'no fields at all'}; rename a field, or {column_advice('input', 'NAME')}"
 
 
-def which_one(field: str, column: str, opening: str = "say which one") -> str:
+def column_advice(field: str, column: str, opening: str = "say which one") -> str:
     """How a user says which column holds a field."""
     return f"{opening}: `{field}: {column}` beside the `path` in a suite, `--column {field}={column}` in `evalmark rag`"
 
 
-def layout_of(keys: Sequence[str], options: ReadOptions, *, wrapped: bool = False) -> Layout:
+def layout_of(keys: Sequence[str], options: ReadOptions, *, wrapped: bool = False) -> RowLayout:
     """Sort the keys of a row into fields and metadata."""
     found: dict[str, list[str]] = {}
     rest: list[str] = []
@@ -161,7 +161,7 @@ def layout_of(keys: Sequence[str], options: ReadOptions, *, wrapped: bool = Fals
         weak = [name for name in names if name in _WEAK] if len(names) > 1 else []
         rest += weak
         names[:] = [name for name in names if name not in weak] or names
-    return Layout(
+    return RowLayout(
         single=tuple((field, names[0]) for field, names in found.items() if len(names) == 1),
         several=tuple((field, tuple(names)) for field, names in found.items() if len(names) > 1),
         rest=tuple(rest),

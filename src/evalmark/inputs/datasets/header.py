@@ -9,19 +9,19 @@ from evalmark.inputs.documents.files import regular_file
 
 from .json_rows import json_header
 from .options import ReadOptions
-from .read import format_of
-from .rows import Reading
+from .reader import format_of
+from .rows import DatasetFile
 from .wrapper import open_wrapper
 from .yaml_rows import yaml_header
 
 MAX_NAME = 200
 """Characters that a dataset's name may have."""
-AS_IT_IS = ReadOptions()
-_HEADERS: Mapping[str, Callable[[Reading], None]] = {"json": json_header, "yaml": yaml_header}
+DEFAULT_OPTIONS = ReadOptions()
+_HEADERS: Mapping[str, Callable[[DatasetFile], None]] = {"json": json_header, "yaml": yaml_header}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Header:
+class DatasetHeader:
     """What a dataset says of itself; None where it does not say."""
 
     name: str | None = None
@@ -30,27 +30,27 @@ class Header:
     """Whether every row has an expected answer, or none has."""
 
 
-NOTHING_SAID = Header()
+EMPTY_HEADER = DatasetHeader()
 
 
-def read_header(path: Path, options: ReadOptions = AS_IT_IS) -> Header:
+def read_header(path: Path, options: ReadOptions = DEFAULT_OPTIONS) -> DatasetHeader:
     """The header of a dataset: `{name, config: {example_outputs}}` around the rows of a JSON or YAML file.
 
     Its rows are not read, but passed over where a JSON file has its `config` behind them. A file that
     cannot be read says nothing: what is wrong with it is for `read_cases` to say.
     """
-    reading = Reading(path=Path(path), options=options, notes=_unheard)
+    source = DatasetFile(path=Path(path), options=options, notes=_ignore_note)
     try:
-        read = _HEADERS.get(format_of(reading.path, options))
+        read = _HEADERS.get(format_of(source.path, options))
         if read is None:
-            return NOTHING_SAID
-        regular_file(reading.path)
-        read(reading)
-        open_wrapper(reading)
+            return EMPTY_HEADER
+        regular_file(source.path)
+        read(source)
+        open_wrapper(source)
     except DataError:
-        return NOTHING_SAID
-    promised = reading.header.get("example_outputs") if reading.wrapped else None
-    return Header(name=_name(reading.header.get("name")), example_outputs=promised)
+        return EMPTY_HEADER
+    promised = source.header.get("example_outputs") if source.wrapped else None
+    return DatasetHeader(name=_name(source.header.get("name")), example_outputs=promised)
 
 
 def _name(said: object) -> str | None:
@@ -61,5 +61,5 @@ def _name(said: object) -> str | None:
     return name if 0 < len(name) <= MAX_NAME else None
 
 
-def _unheard(note: str) -> None:
+def _ignore_note(note: str) -> None:
     """Notes are heard when the rows are read."""

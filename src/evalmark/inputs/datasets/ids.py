@@ -19,10 +19,10 @@ class FieldError(ValueError):
     """What is wrong with one field of a row."""
 
 
-def id_of(value: Any) -> str | None:
+def parse_id(value: Any) -> str | None:
     """The id as text; None where a row leaves it empty.
 
-    >>> id_of(7), id_of(7.0), id_of(" ")
+    >>> parse_id(7), parse_id(7.0), parse_id(" ")
     ('7', '7', None)
 
     Raises:
@@ -38,7 +38,7 @@ def id_of(value: Any) -> str | None:
     return text if text.strip() else None
 
 
-def made_id(input: Any, history: Any, expected: Any, row: Any) -> str:  # noqa: A002  the field's name
+def generated_id(input: Any, history: Any, expected: Any, row: Any) -> str:  # noqa: A002  the field's name
     """12 hex digits that follow the question and its reference: not the row's place, not the answer under test."""
     known = input is not None or history or expected is not None
     content = [input, history, expected] if known else row
@@ -49,7 +49,7 @@ def made_id(input: Any, history: Any, expected: Any, row: Any) -> str:  # noqa: 
     return hashlib.sha256(text.encode("ascii")).hexdigest()[:12]
 
 
-class Places:
+class SeenIds:
     """Where each id was first seen, in 16 bytes a slot: a million ids need 32 MB, or 64 a few ids later.
 
     Ids are known by a 64-bit hash; that two of a million different ids share one happens once in

@@ -3,62 +3,62 @@
 from collections.abc import Iterator
 from typing import Any
 
-from evalmark.inputs.documents.faults import PlacedError
+from evalmark.inputs.documents.errors import PlacedError
 from evalmark.inputs.documents.json_stream import JsonStream
 from evalmark.inputs.documents.strict_json import parse_json
-from evalmark.inputs.documents.text import MAX_ROW, first_letter, numbered_lines, text_chunks
+from evalmark.inputs.documents.text import MAX_ROW, first_character, numbered_lines, text_chunks
 
-from .rows import Reading, Row
-from .wrapper import LIST_KEYS, check_row, looks_wrapped, no_rows, open_wrapper
+from .rows import DatasetFile, DatasetRow
+from .wrapper import LIST_KEYS, check_row, looks_wrapped, no_rows_error, open_wrapper
 
 
-def json_rows(reading: Reading) -> Iterator[Row]:
+def json_rows(source: DatasetFile) -> Iterator[DatasetRow]:
     """The rows of a `.json` file; one that really holds JSON lines is read as such, with a note."""
-    start = first_letter(reading.path, reading.options.encoding)
+    start = first_character(source.path, source.options.encoding)
     if start == "":
-        raise PlacedError(reading.name, "is empty; a list of cases was expected.")
+        raise PlacedError(source.name, "is empty; a list of cases was expected.")
     if start == "[":
-        return _list_rows(reading)
+        return _list_rows(source)
     if start != "{":
-        raise PlacedError(f"{reading.name}:1", "a list of cases was expected: [{…}, …].")
-    if _is_lines(reading):
-        reading.notes(f"{reading.name} holds one JSON object a line; it is read as JSON lines.")
-        return _line_rows(reading)
-    return _wrapped_rows(reading)
+        raise PlacedError(f"{source.name}:1", "a list of cases was expected: [{…}, …].")
+    if _is_lines(source):
+        source.notes(f"{source.name} holds one JSON object a line; it is read as JSON lines.")
+        return _line_rows(source)
+    return _wrapped_rows(source)
 
 
-def json_header(reading: Reading) -> None:
+def json_header(source: DatasetFile) -> None:
     """What a `.json` file says beside its rows, into `reading.header`; its rows are passed over only to find `config`."""
-    if first_letter(reading.path, reading.options.encoding) == "{" and not _is_lines(reading):
-        _read_header(reading)
+    if first_character(source.path, source.options.encoding) == "{" and not _is_lines(source):
+        _read_header(source)
 
 
-def jsonl_rows(reading: Reading) -> Iterator[Row]:
+def jsonl_rows(source: DatasetFile) -> Iterator[DatasetRow]:
     """The rows of a `.jsonl` file; one that really holds a JSON list is read as such, with a note."""
-    if first_letter(reading.path, reading.options.encoding) != "[":
-        return _line_rows(reading)
-    reading.notes(f"{reading.name} holds one JSON list, not an object a line; it is read as a list.")
-    return _list_rows(reading)
+    if first_character(source.path, source.options.encoding) != "[":
+        return _line_rows(source)
+    source.notes(f"{source.name} holds one JSON list, not an object a line; it is read as a list.")
+    return _list_rows(source)
 
 
-def _stream(reading: Reading) -> JsonStream:
-    return JsonStream(text_chunks(reading.path, reading.options.encoding), reading.name)
+def _stream(source: DatasetFile) -> JsonStream:
+    return JsonStream(text_chunks(source.path, source.options.encoding), source.name)
 
 
-def _list_rows(reading: Reading) -> Iterator[Row]:
-    stream = _stream(reading)
+def _list_rows(source: DatasetFile) -> Iterator[DatasetRow]:
+    stream = _stream(source)
     for item in stream.items():
-        yield Row(*item)
+        yield DatasetRow(*item)
     stream.finish()
 
 
-def _line_rows(reading: Reading) -> Iterator[Row]:
-    for number, line in numbered_lines(text_chunks(reading.path, reading.options.encoding)):
+def _line_rows(source: DatasetFile) -> Iterator[DatasetRow]:
+    for number, line in numbered_lines(text_chunks(source.path, source.options.encoding)):
         if len(line) > MAX_ROW:
-            fault = PlacedError(f"{reading.name}:{number}", f"the line is longer than {MAX_ROW >> 20} MiB; split it.")
-            yield Row(number, 0, fault)
+            fault = PlacedError(f"{source.name}:{number}", f"the line is longer than {MAX_ROW >> 20} MiB; split it.")
+            yield DatasetRow(number, 0, fault)
         elif line and not line.isspace():
-            yield Row(number, 0, _parsed(line, reading.name, number))
+            yield DatasetRow(number, 0, _parsed(line, source.name, number))
 
 
 def _parsed(line: str, name: str, number: int) -> Any:
@@ -68,36 +68,36 @@ def _parsed(line: str, name: str, number: int) -> Any:
         return fault
 
 
-def _is_lines(reading: Reading) -> bool:
+def _is_lines(source: DatasetFile) -> bool:
     """Whether the first line is a whole object, and not one that holds a list of rows."""
-    for number, line in numbered_lines(text_chunks(reading.path, reading.options.encoding)):
+    for number, line in numbered_lines(text_chunks(source.path, source.options.encoding)):
         if line.strip():
-            first = _parsed(line, reading.name, number) if len(line) <= MAX_ROW else None
-            return isinstance(first, dict) and not looks_wrapped(first, reading.options)
+            first = _parsed(line, source.name, number) if len(line) <= MAX_ROW else None
+            return isinstance(first, dict) and not looks_wrapped(first, source.options)
     return False
 
 
-def _wrapped_rows(reading: Reading) -> Iterator[Row]:
+def _wrapped_rows(source: DatasetFile) -> Iterator[DatasetRow]:
     """The rows of the list in an object. Two passes where the object's other fields come after the list."""
-    _read_header(reading)
-    open_wrapper(reading)
-    stream = _stream(reading)
+    _read_header(source)
+    open_wrapper(source)
+    stream = _stream(source)
     for key in stream.members():
         if key in LIST_KEYS and stream.peek() == "[":
             for item in stream.items():
-                yield Row(item.line, item.column, check_row(reading, item))
+                yield DatasetRow(item.line, item.column, check_row(source, item))
         else:
             stream.value()
     stream.finish()
 
 
-def _read_header(reading: Reading) -> None:
-    stream = _stream(reading)
+def _read_header(source: DatasetFile) -> None:
+    stream = _stream(source)
     found = False
     for key in stream.members():
         if key in LIST_KEYS and stream.peek() == "[":
             found = True
-            if "config" in reading.header:
+            if "config" in source.header:
                 return
             for _ in stream.items():
                 pass
@@ -105,6 +105,6 @@ def _read_header(reading: Reading) -> None:
             value = stream.value()
             if isinstance(value, PlacedError):
                 raise value
-            reading.header[key] = value
+            source.header[key] = value
     if not found:
-        raise no_rows(reading, reading.header)
+        raise no_rows_error(source, source.header)

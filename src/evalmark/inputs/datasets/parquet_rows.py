@@ -6,39 +6,39 @@ from typing import Any
 
 from evalmark.core.lazy import need
 from evalmark.core.values.plain_data import MAX_DEPTH
-from evalmark.inputs.documents.faults import PlacedError
+from evalmark.inputs.documents.errors import PlacedError
 from evalmark.inputs.documents.files import open_file
 
 from .csv_rows import check_columns
-from .rows import Reading, Row
+from .rows import DatasetFile, DatasetRow
 
 _BATCH = 256
 """Rows turned into Python values at a time."""
 
 
-def parquet_rows(reading: Reading) -> Iterator[Row]:
+def parquet_rows(source: DatasetFile) -> Iterator[DatasetRow]:
     """The rows of a Parquet file, a few hundred at a time; NaN is no value, as pandas writes it."""
-    reading.unit = "row "
+    source.unit = "row "
     parquet = need("pyarrow.parquet", "parquet")
     arrow = need("pyarrow", "parquet")
     number = 0
     try:
-        with open_file(reading.path) as opened, parquet.ParquetFile(opened, pre_buffer=False) as file:
-            check_columns(reading, file.schema_arrow.names)
+        with open_file(source.path) as opened, parquet.ParquetFile(opened, pre_buffer=False) as file:
+            check_columns(source, file.schema_arrow.names)
             for batch in file.iter_batches(batch_size=_BATCH, use_threads=False):
                 for row in batch.to_pylist():
                     number += 1
-                    yield Row(number, 0, _row(row, reading, number))
+                    yield DatasetRow(number, 0, _row(row, source, number))
     except (arrow.ArrowException, OSError, ValueError) as error:
         first = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
-        raise PlacedError(reading.name, f"cannot be read as Parquet: {first}.") from None
+        raise PlacedError(source.name, f"cannot be read as Parquet: {first}.") from None
 
 
-def _row(row: dict[str, Any], reading: Reading, number: int) -> Any:
+def _row(row: dict[str, Any], source: DatasetFile, number: int) -> Any:
     try:
         return {key: _plain(value, 1) for key, value in row.items()}
     except ValueError as fault:
-        return PlacedError(reading.place(number), f"{fault}.")
+        return PlacedError(source.place(number), f"{fault}.")
 
 
 def _plain(value: Any, depth: int) -> Any:

@@ -16,7 +16,7 @@ _KNOWN = frozenset((
 _INPUTS = ("input", "inputs")
 
 
-class Translator:
+class PromptfooColumns:
     """Turns rows with promptfoo's columns into rows with the usual fields."""
 
     def __init__(self, header: Sequence[str], notes: Callable[[str], None]) -> None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from .options import ReadOptions
 
 
-class Row(NamedTuple):
+class DatasetRow(NamedTuple):
     """One row of a file, not yet a case."""
 
     line: int
@@ -19,7 +19,7 @@ class Row(NamedTuple):
 
 
 @dataclass(slots=True)
-class Reading:
+class DatasetFile:
     """One file on its way to rows; a format may learn something about it before the first row."""
 
     path: Path
@@ -48,4 +48,4 @@ class Reading:
         return f"{self.name}:{self.unit}{line}" + (f":{column}" if column else "")
 
 
-RowReader = Callable[[Reading], Iterator[Row]]
+RowReader = Callable[[DatasetFile], Iterator[DatasetRow]]

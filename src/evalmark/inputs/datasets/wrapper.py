@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any, Protocol
 
-from evalmark.inputs.documents.faults import PlacedError
+from evalmark.inputs.documents.errors import PlacedError
 
-from .fields import can_ask
+from .fields import can_be_case
 from .options import ReadOptions
-from .rows import Reading
+from .rows import DatasetFile
 
 LIST_KEYS = ("data", "cases")
 """Where the rows of an object may lie."""
@@ -26,26 +26,26 @@ class _Placed(Protocol):
     def value(self) -> Any: ...
 
 
-def open_wrapper(reading: Reading) -> None:
+def open_wrapper(source: DatasetFile) -> None:
     """Take in what the object says beside its rows.
 
     Raises:
         DataError: `config` is no mapping, `example_outputs` no truth value or misspelled.
     """
-    if "config" not in reading.header:
+    if "config" not in source.header:
         return
-    config = reading.header["config"]
+    config = source.header["config"]
     if not isinstance(config, dict):
-        raise PlacedError(f"{reading.name}:1", '`config` is not a mapping such as {"example_outputs": true}.')
-    _explain_others(reading, config)
-    reading.wrapped = True
+        raise PlacedError(f"{source.name}:1", '`config` is not a mapping such as {"example_outputs": true}.')
+    _note_other_keys(source, config)
+    source.wrapped = True
     said = config.get("example_outputs")
     if isinstance(said, str) and said.lower() in _SPELLED:
-        reading.notes(f"{reading.name}: config.example_outputs is the text {said!r}; it is read as {said.lower()}.")
+        source.notes(f"{source.name}: config.example_outputs is the text {said!r}; it is read as {said.lower()}.")
         said = _SPELLED[said.lower()]
     if said is not None and not isinstance(said, bool):
-        raise PlacedError(f"{reading.name}:1", f"config.example_outputs is {said!r}; write true or false.")
-    reading.header["example_outputs"] = said
+        raise PlacedError(f"{source.name}:1", f"config.example_outputs is {said!r}; write true or false.")
+    source.header["example_outputs"] = said
 
 
 def looks_wrapped(data: object, options: ReadOptions) -> bool:
@@ -54,23 +54,23 @@ def looks_wrapped(data: object, options: ReadOptions) -> bool:
         return False
     if any(isinstance(data.get(key), list) for key in LIST_KEYS):
         return True
-    return not can_ask(map(str, data), options) and any(map(_is_rows, data.values()))
+    return not can_be_case(map(str, data), options) and any(map(_is_rows, data.values()))
 
 
-def no_rows(reading: Reading, data: Mapping[str, Any]) -> PlacedError:
+def no_rows_error(source: DatasetFile, data: Mapping[str, Any]) -> PlacedError:
     """What to say of an object in which the rows lie under no known name."""
     keys = ", ".join(map(str, data)) or "no keys at all"
     lists = [str(key) for key, value in data.items() if _is_rows(value)]
     told = f"an object with {keys}; a list of cases was expected, or an object with `data`"
     advice = f"; if the rows are those of `{lists[0]}`, call it `data`" if lists else ""
-    return PlacedError(f"{reading.name}:1", f"{told}{advice}.")
+    return PlacedError(f"{source.name}:1", f"{told}{advice}.")
 
 
 def _is_rows(value: object) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(row, Mapping) for row in value)
 
 
-def _explain_others(reading: Reading, config: Mapping[Any, Any]) -> None:
+def _note_other_keys(source: DatasetFile, config: Mapping[Any, Any]) -> None:
     """Say of other keys that nothing comes of them; one that was surely meant as a promise is refused.
 
     Raises:
@@ -78,18 +78,18 @@ def _explain_others(reading: Reading, config: Mapping[Any, Any]) -> None:
     """
     for key in (str(key) for key in config if key != _PROMISE):
         if get_close_matches(key.lower(), [_PROMISE], n=1, cutoff=0.7):
-            raise PlacedError(f"{reading.name}:1", f"`config` has a key {key!r}; did you mean `{_PROMISE}`?")
-        reading.notes(f"{reading.name}: config.{key} is not read; the one key that `config` knows is {_PROMISE}.")
+            raise PlacedError(f"{source.name}:1", f"`config` has a key {key!r}; did you mean `{_PROMISE}`?")
+        source.notes(f"{source.name}: config.{key} is not read; the one key that `config` knows is {_PROMISE}.")
 
 
-def check_row(reading: Reading, item: _Placed) -> Any:
+def check_row(source: DatasetFile, item: _Placed) -> Any:
     """The row, or what is wrong with it when it breaks the promise that `config` made."""
-    promised = reading.header.get("example_outputs") if reading.wrapped else None
+    promised = source.header.get("example_outputs") if source.wrapped else None
     if promised is None or not isinstance(item.value, dict):
         return item.value
     has = item.value.get("output") is not None
     if has == promised:
         return item.value
     finding = "the row has no `output`" if promised else "the row has an `output`"
-    place = reading.place(item.line, item.column)
+    place = source.place(item.line, item.column)
     return PlacedError(place, f"config.example_outputs is {str(promised).lower()}, but {finding}.")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from evalmark.core.lazy import LazyModule
 
-from .faults import PlacedError
-from .json_walk import walk
+from .errors import PlacedError
+from .json_walk import walk_json
 from .strict_json import parse_json
 from .text import read_text
 
@@ -67,7 +67,7 @@ def document_of(text: str, path: Path, is_text: Callable[[str], bool] = lambda k
 def _json_lines(text: str) -> dict[DataPath, int]:
     lines: dict[DataPath, int] = {}
     line, counted = 1, 0
-    for step in walk(text):
+    for step in walk_json(text):
         line, counted = line + text.count("\n", counted, step.offset), step.offset
         lines.setdefault(step.path, line)
     return lines

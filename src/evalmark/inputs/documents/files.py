@@ -13,11 +13,11 @@ from typing import Literal
 
 from evalmark.core.foreign.allowed_folders import project_roots, real_path
 
-from .faults import PlacedError, shown
+from .errors import PlacedError, excerpt
 
-_ELSEWHERE = re.compile(r"^(?:file:|[A-Za-z][A-Za-z0-9+.\-]+://|[A-Za-z]:|\\\\|//)")
+_NOT_RELATIVE = re.compile(r"^(?:file:|[A-Za-z][A-Za-z0-9+.\-]+://|[A-Za-z]:|\\\\|//)")
 _ESCAPED = re.compile(r"%(?:2e|2f|5c|00)", re.IGNORECASE)
-_READING = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY"))
+_OPEN_FLAGS = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY"))
 _KINDS = (
     (stat.S_ISDIR, "a folder; name a file in it"),
     (stat.S_ISFIFO, "a pipe; write it to a file first"),
@@ -33,7 +33,7 @@ def regular_file(path: Path, *, is_code: bool = False) -> Path:
     Raises:
         DataError: there is no such file, or it is a folder, a pipe, a socket, a device or a Python file that is not wanted.
     """
-    with _named(path):
+    with _placed_errors(path):
         _refuse_kinds(path, path.stat().st_mode)
     if path.suffix == ".py" and not is_code:
         raise PlacedError(str(path), f"is code, and data is wanted; evals in Python run with: pytest --evalmark {path}")
@@ -49,9 +49,9 @@ def open_file(path: Path) -> BufferedReader:
     Raises:
         DataError: there is no such file, it may not be opened, or it is something else.
     """
-    with _named(path):
+    with _placed_errors(path):
         _refuse_kinds(path, path.stat().st_mode)  # opening some devices does something
-        handle = os.open(path, _READING)
+        handle = os.open(path, _OPEN_FLAGS)
     try:
         _refuse_kinds(path, os.fstat(handle).st_mode)
     except PlacedError:
@@ -61,12 +61,12 @@ def open_file(path: Path) -> BufferedReader:
 
 
 @contextmanager
-def _named(path: Path) -> Iterator[None]:
+def _placed_errors(path: Path) -> Iterator[None]:
     """Raises what the system says of a path as a DataError."""
     try:
         yield
     except (FileNotFoundError, NotADirectoryError):
-        raise PlacedError(str(path), f"there is no such file{_near(path)}.") from None
+        raise PlacedError(str(path), f"there is no such file{_similar_files(path)}.") from None
     except (OSError, ValueError) as error:
         raise PlacedError(str(path), f"cannot be opened: {_reason(error)}.") from None
 
@@ -90,7 +90,7 @@ def local_file(path: Path) -> Path:
     return regular_file(path)
 
 
-def what_is(path: Path) -> Literal["file", "folder", "other", "nothing"]:
+def path_kind(path: Path) -> Literal["file", "folder", "other", "nothing"]:
     """What stands at a path, links followed; a link that leads nowhere is something other.
 
     Raises:
@@ -111,12 +111,12 @@ def _reason(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
-def _near(path: Path) -> str:
+def _similar_files(path: Path) -> str:
     """What the user may have meant: files beside it with a similar name."""
     try:
         names = [entry.name for entry in os.scandir(path.parent)]
     except (OSError, ValueError):
-        return f", nor the folder {shown(str(path.parent), 200)}"
+        return f", nor the folder {excerpt(str(path.parent), 200)}"
     close = get_close_matches(path.name, names, n=3, cutoff=0.6)
     return f"; did you mean {' or '.join(close)}" if close else f" in {path.parent.absolute()}"
 
@@ -141,15 +141,15 @@ def allowed_path(text: str, *folders: Path, is_code: bool = False) -> Path:
         DataError: the text is an address, a drive or hides an escape; the file is missing, is no
             regular file or lies elsewhere.
     """
-    if _ELSEWHERE.match(text):
-        raise PlacedError(shown(text, 200), "is not a relative path; name a file beside the suite.")
+    if _NOT_RELATIVE.match(text):
+        raise PlacedError(excerpt(text, 200), "is not a relative path; name a file beside the suite.")
     if _ESCAPED.search(text) or any(ord(letter) < 32 for letter in text):
-        raise PlacedError(shown(text, 200), "hides characters in its path; write the plain path.")
+        raise PlacedError(excerpt(text, 200), "hides characters in its path; write the plain path.")
     path = next((place for folder in folders if _is_there(place := folder / text)), folders[0] / text)
     real, roots = real_path(path), project_roots(folders)
     if real is None or not any(real.is_relative_to(root) for root in roots):
         raise PlacedError(
-            shown(text, 200),
+            excerpt(text, 200),
             f"lies outside the suite's folder and {', '.join(map(str, roots))}; copy the file there, or give it on the "
             "command line.",
         )

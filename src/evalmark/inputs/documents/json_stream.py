@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from .faults import PlacedError
-from .strict_json import RefusedError, decode_at, refused_fault, spot, syntax_fault
-from .text import CHUNK, MAX_ROW, near
+from .errors import PlacedError
+from .strict_json import RefusedJsonError, decode_at, location, refused_fault, syntax_fault
+from .text import CHUNK, MAX_ROW, excerpt_at
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _LENIENT = json.JSONDecoder(parse_int=len)  # finds the end of a refused value; long numbers do not stop it
@@ -15,7 +15,7 @@ _TAIL = 16
 """An error closer to the end of what was read than this may only mean that more must be read."""
 
 
-class Item(NamedTuple):
+class StreamItem(NamedTuple):
     """One item of a list, or what is wrong with it."""
 
     line: int
@@ -47,7 +47,7 @@ class JsonStream:
             if not self._fill():
                 return ""
 
-    def items(self) -> Iterator[Item]:
+    def items(self) -> Iterator[StreamItem]:
         """The items of the list that starts here, one by one; a refused item comes as a `PlacedError`.
 
         Raises:
@@ -60,7 +60,7 @@ class JsonStream:
         while True:
             self.peek()
             line, column = self._mark()
-            yield Item(line, column, self.value())
+            yield StreamItem(line, column, self.value())
             if self._next("]"):
                 return
 
@@ -112,7 +112,7 @@ class JsonStream:
                 if self._may_be_cut(error.pos) and self._fill():
                     continue
                 raise self._syntax(error) from None
-            except RefusedError:
+            except RefusedJsonError:
                 if not more and self._fill():
                     more = True
                     continue
@@ -189,10 +189,10 @@ class JsonStream:
 
     def _spot(self) -> str:
         line, column = self._here()
-        return spot("", 0, self._place, line, column)
+        return location("", 0, self._place, line, column)
 
     def _fault(self, finding: str) -> PlacedError:
-        where = "; the text ends too early" if self._at >= len(self._text) else near(self._text, self._at)
+        where = "; the text ends too early" if self._at >= len(self._text) else excerpt_at(self._text, self._at)
         return PlacedError(self._spot(), f"not valid JSON: {finding}{where}.")
 
     def _expect(self, letter: str, what: str) -> None:

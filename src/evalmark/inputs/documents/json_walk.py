@@ -24,7 +24,7 @@ _TOKEN = re.compile(
 
 
 @dataclass(slots=True)
-class _Frame:
+class _JsonFrame:
     """One open list or object."""
 
     is_object: bool
@@ -34,7 +34,7 @@ class _Frame:
     """Where each key stood first."""
 
 
-class Step(NamedTuple):
+class JsonStep(NamedTuple):
     """One thing in the text: a key, the start of a container, or a plain value."""
 
     kind: Literal["key", "open", "text", "word", "number"]
@@ -45,7 +45,7 @@ class Step(NamedTuple):
     """Of a key that stood in this object before: where."""
 
 
-class Finding(NamedTuple):
+class JsonFault(NamedTuple):
     """Something JSON allows in a text and a dataset must not hold."""
 
     offset: int
@@ -53,31 +53,31 @@ class Finding(NamedTuple):
     earlier: int | None = None
 
 
-def walk(text: str, at: int = 0) -> Iterator[Step]:
+def walk_json(text: str, at: int = 0) -> Iterator[JsonStep]:
     """Every step of the JSON value that starts at `at`, without recursion; stops where the text is no JSON."""
-    stack: list[_Frame] = []
+    stack: list[_JsonFrame] = []
     while match := _TOKEN.match(text, at):
         at, kind = match.end(), str(match.lastgroup)
         sign, offset = match[kind], match.start(kind)
         if kind == "mark" and sign in "]},:":
-            _close_or_go_on(stack, sign)
+            _close_or_continue(stack, sign)
         elif stack and stack[-1].wants_key:
             if kind != "text":
                 return
             yield _key(stack, sign, offset)
         else:
-            yield Step("open" if kind == "mark" else kind, _path(stack), offset, sign, None)  # type: ignore[arg-type]
+            yield JsonStep("open" if kind == "mark" else kind, _path(stack), offset, sign, None)  # type: ignore[arg-type]
             if kind == "mark":
-                stack.append(_Frame(sign == "{", "" if sign == "{" else 0, sign == "{"))
+                stack.append(_JsonFrame(sign == "{", "" if sign == "{" else 0, sign == "{"))
         if not stack:
             return
 
 
-def _path(stack: list[_Frame]) -> Path:
+def _path(stack: list[_JsonFrame]) -> Path:
     return tuple(frame.key for frame in stack)
 
 
-def _close_or_go_on(stack: list[_Frame], sign: str) -> None:
+def _close_or_continue(stack: list[_JsonFrame], sign: str) -> None:
     if not stack or sign == ":":
         return
     if sign in "]}":
@@ -88,7 +88,7 @@ def _close_or_go_on(stack: list[_Frame], sign: str) -> None:
         stack[-1].key = int(stack[-1].key) + 1
 
 
-def _key(stack: list[_Frame], sign: str, offset: int) -> Step:
+def _key(stack: list[_JsonFrame], sign: str, offset: int) -> JsonStep:
     frame = stack[-1]
     try:
         frame.key = str(json.loads(sign))
@@ -96,41 +96,41 @@ def _key(stack: list[_Frame], sign: str, offset: int) -> Step:
         frame.key = sign
     earlier = frame.seen.setdefault(frame.key, offset)
     frame.wants_key = False
-    return Step("key", _path(stack), offset, sign, earlier if earlier != offset else None)
+    return JsonStep("key", _path(stack), offset, sign, earlier if earlier != offset else None)
 
 
-def first_finding(text: str, at: int = 0) -> Finding | None:
+def first_json_fault(text: str, at: int = 0) -> JsonFault | None:
     """The first thing in a JSON text that evalmark refuses although the grammar allows it."""
-    for step in walk(text, at):
-        if found := _finding(step):
+    for step in walk_json(text, at):
+        if found := _fault_of(step):
             return found
     return None
 
 
-def _finding(step: Step) -> Finding | None:
+def _fault_of(step: JsonStep) -> JsonFault | None:
     where = json_path(step.path)
     if step.kind == "key" and step.earlier is not None:
-        return Finding(step.offset, f"the key {where} stands here a second time", step.earlier)
+        return JsonFault(step.offset, f"the key {where} stands here a second time", step.earlier)
     if step.kind == "open" and len(step.path) >= MAX_DEPTH:
-        return Finding(step.offset, f"nested deeper than {MAX_DEPTH} levels")
+        return JsonFault(step.offset, f"nested deeper than {MAX_DEPTH} levels")
     if step.kind == "word" and step.sign.lstrip("-") in ("NaN", "Infinity"):
-        return Finding(step.offset, f"{step.sign} at {where} is no JSON; write null for an unknown number")
+        return JsonFault(step.offset, f"{step.sign} at {where} is no JSON; write null for an unknown number")
     if step.kind == "number":
         return _number(step, where)
     return None
 
 
-def _number(step: Step, where: str) -> Finding | None:
+def _number(step: JsonStep, where: str) -> JsonFault | None:
     if step.sign.lstrip("-").isdigit():
         digits = len(step.sign.lstrip("-"))
         if digits <= MAX_DIGITS:
             return None
-        return Finding(
+        return JsonFault(
             step.offset, f"the number at {where} has {digits} digits, more than {MAX_DIGITS}; write it as text"
         )
     if math.isinf(float(step.sign)):
         shown = step.sign if len(step.sign) < 30 else step.sign[:30] + "…"
-        return Finding(step.offset, f"{shown} at {where} is too large for a number; write it as text")
+        return JsonFault(step.offset, f"{shown} at {where} is too large for a number; write it as text")
     return None
 
 

@@ -6,31 +6,31 @@ from typing import Any
 
 from evalmark.core.values.plain_data import MAX_DEPTH
 
-from .faults import PlacedError
-from .json_walk import first_finding
-from .text import near
+from .errors import PlacedError
+from .json_walk import first_json_fault
+from .text import excerpt_at
 
 
-class RefusedError(ValueError):
+class RefusedJsonError(ValueError):
     """The text is JSON in form, but holds a double key, NaN, too large a number or too deep a nest."""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise RefusedError
+        raise RefusedJsonError
     return found
 
 
 def _float(text: str) -> float:
     number = float(text)
     if math.isinf(number):
-        raise RefusedError
+        raise RefusedJsonError
     return number
 
 
 def _constant(text: str) -> Any:
-    raise RefusedError
+    raise RefusedJsonError
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_float=_float, parse_constant=_constant)
@@ -48,9 +48,9 @@ def decode_at(text: str, at: int) -> tuple[Any, int]:
     except json.JSONDecodeError:
         raise
     except (ValueError, RecursionError):  # ValueError: also whole numbers with too many digits
-        raise RefusedError from None
+        raise RefusedJsonError from None
     if text.count("[", at, end) + text.count("{", at, end) > MAX_DEPTH and deeper_than(value, MAX_DEPTH):
-        raise RefusedError
+        raise RefusedJsonError
     return value, end
 
 
@@ -86,11 +86,11 @@ def parse_json(text: str, place: str, line: int = 1) -> Any:
         value, end = decode_at(text, start)
     except json.JSONDecodeError as error:
         raise syntax_fault(text, error, place, line) from None
-    except RefusedError:
+    except RefusedJsonError:
         raise refused_fault(text, start, place, line) from None
     if (rest := _after_space(text, end)) < len(text):
         raise PlacedError(
-            spot(text, rest, place, line), f"more text after the end of the JSON value{near(text, rest)}."
+            location(text, rest, place, line), f"more text after the end of the JSON value{excerpt_at(text, rest)}."
         )
     return value
 
@@ -101,7 +101,7 @@ def _after_space(text: str, at: int) -> int:
     return at
 
 
-def spot(text: str, at: int, place: str, line: int = 1, column: int = 0) -> str:
+def location(text: str, at: int, place: str, line: int = 1, column: int = 0) -> str:
     """`file:line:column` of an offset in a text that starts at `line`, after `column` characters."""
     above = text.count("\n", 0, at)
     before = text.rfind("\n", 0, at)
@@ -110,21 +110,21 @@ def spot(text: str, at: int, place: str, line: int = 1, column: int = 0) -> str:
 
 def syntax_fault(text: str, error: json.JSONDecodeError, place: str, line: int = 1, column: int = 0) -> PlacedError:
     """What `json` says about a text, with its place in the file."""
-    where = spot(text, error.pos, place, line, column)
+    where = location(text, error.pos, place, line, column)
     if not text[error.pos :].strip():
         return PlacedError(where, "not valid JSON: the text ends too early.")
     said = (error.msg[0].lower() + error.msg[1:]).removesuffix(" starting at")
-    return PlacedError(where, f"not valid JSON: {said}{near(text, error.pos)}.")
+    return PlacedError(where, f"not valid JSON: {said}{excerpt_at(text, error.pos)}.")
 
 
 def refused_fault(text: str, at: int, place: str, line: int = 1, column: int = 0) -> PlacedError:
     """What is refused in the value at `at`, with its place in the file."""
-    found = first_finding(text, at)
+    found = first_json_fault(text, at)
     if found is None:
         return PlacedError(
-            spot(text, at, place, line, column), "nested too deep, or with a number too large, to be read."
+            location(text, at, place, line, column), "nested too deep, or with a number too large, to be read."
         )
     earlier = (
         "" if found.earlier is None else f"; it stood first in line {line + text.count(chr(10), 0, found.earlier)}"
     )
-    return PlacedError(spot(text, found.offset, place, line, column), f"{found.message}{earlier}.")
+    return PlacedError(location(text, found.offset, place, line, column), f"{found.message}{earlier}.")

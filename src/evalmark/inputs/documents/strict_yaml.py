@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 from yaml.events import SequenceEndEvent, SequenceStartEvent
 
-from .faults import PlacedError
+from .errors import PlacedError
 from .json_walk import Path
-from .yaml_build import Builder, document_events, line_of
+from .yaml_builder import YamlBuilder, document_events, line_of
 
 
 class YamlItem(NamedTuple):
@@ -72,7 +72,7 @@ def parse_yaml(
     Raises:
         DataError: no YAML, several documents, a key twice, a circle, too many aliases, too deep a nest, a tag.
     """
-    builder = Builder(document_events(TextStream(iter((text,)), place), place), place, is_text=is_text, notes=notes)
+    builder = YamlBuilder(document_events(TextStream(iter((text,)), place), place), place, is_text=is_text, notes=notes)
     builder.lines = lines
     first = next(builder.events, None)
     if first is None:
@@ -95,7 +95,7 @@ def yaml_items(
     Raises:
         DataError: as `parse_yaml`; nothing after the faulty place can be read.
     """
-    builder = Builder(document_events(TextStream(chunks, place), place), place, is_text=is_text, notes=notes)
+    builder = YamlBuilder(document_events(TextStream(chunks, place), place), place, is_text=is_text, notes=notes)
     first = next(builder.events, None)
     if first is None:
         return
@@ -107,7 +107,7 @@ def yaml_items(
         pass
 
 
-def _list(builder: Builder, first: SequenceStartEvent) -> Iterator[YamlItem]:
+def _list(builder: YamlBuilder, first: SequenceStartEvent) -> Iterator[YamlItem]:
     if first.anchor is not None:
         raise builder.fault(first, "the list itself has an anchor; leave it out.")
     for event in builder.events:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from .faults import PlacedError, shown
+from .errors import PlacedError, excerpt
 from .files import open_file, regular_file
 
 CHUNK = 1 << 20
@@ -102,12 +102,12 @@ def _check_start(raw: bytes, place: str, encoding: str | None) -> None:
             raise PlacedError(place, f"{sentence}.")
     if encoding is not None:
         return
-    guess = "utf-16" if raw.startswith(_UTF16) else _wide(raw[:1024])
+    guess = "utf-16" if raw.startswith(_UTF16) else _utf16_without_mark(raw[:1024])
     if guess:
         raise PlacedError(f"{place}:1", f"the file looks like {guess}. Save it as UTF-8, or say encoding={guess!r}.")
 
 
-def _wide(head: bytes) -> str | None:
+def _utf16_without_mark(head: bytes) -> str | None:
     """UTF-16 without its mark: every other byte of mostly Latin text is zero."""
     if len(head) < 4 or head.count(0) * 4 < len(head):
         return None
@@ -165,7 +165,7 @@ def _decodes(raw: bytes, encoding: str) -> bool:
     return True
 
 
-def first_letter(path: Path, encoding: str | None = None) -> str:
+def first_character(path: Path, encoding: str | None = None) -> str:
     """The first character of a file that is not white space; empty when there is none.
 
     `[` or `{` tells a list from an object without reading the rest.
@@ -201,11 +201,11 @@ def numbered_lines(chunks: Iterable[str]) -> Iterator[tuple[int, str]]:
         yield number, "".join(rest)
 
 
-def near(text: str, at: int) -> str:
+def excerpt_at(text: str, at: int) -> str:
     """What stands at a place in a text, for a message.
 
-    >>> near("[1, 2,, 3]", 6)
+    >>> excerpt_at("[1, 2,, 3]", 6)
     " near ', 3]'"
     """
     piece = text[at : at + 20].split("\n")[0].strip()
-    return f" near {shown(piece)}" if piece else ""
+    return f" near {excerpt(piece)}" if piece else ""

@@ -11,9 +11,9 @@ import yaml
 _NULL = frozenset(("", "~", "null", "Null", "NULL"))
 _TRUTH = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _WHOLE = re.compile(r"[-+]?(?:0|[1-9][0-9]*)|0x[0-9a-fA-F]+")
-_BROKEN = re.compile(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][-+][0-9]+)?")
+_DECIMAL_OR_EXPONENT = re.compile(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][-+][0-9]+)?")
 _NEWER = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|0o[0-7]+")
-_ENDLESS = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
+_NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 _DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 _MAY_BE_MORE = frozenset("0123456789-+.~tTfFnNyYoO")
 _MAX_WORD = 400
@@ -25,7 +25,7 @@ class ScalarError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
+class AmbiguousWord:
     """A word that YAML 1.1 or 1.2 reads as something other than text."""
 
     text: str
@@ -33,12 +33,12 @@ class Doubt:
     newer: Any
 
 
-def meaning(text: str, as_text: bool) -> Any:
-    """The value of a plain word, or a `Doubt` when its text should be kept and the user told.
+def scalar_value(text: str, as_text: bool) -> Any:
+    """The value of a plain word, or a `AmbiguousWord` when its text should be kept and the user told.
 
     With `as_text` a word is typed only if nothing of it gets lost: `42` is a number, `042` and `1.10` are texts.
 
-    >>> meaning("12", False), meaning("no", True), meaning("1.10", True), meaning("1.10", False)
+    >>> scalar_value("12", False), scalar_value("no", True), scalar_value("1.10", True), scalar_value("1.10", False)
     (12, 'no', '1.10', 1.1)
 
     Raises:
@@ -51,7 +51,7 @@ def meaning(text: str, as_text: bool) -> Any:
     if as_text:
         return _lossless(text)
     value = _agreed(text)
-    return value if value is not _UNSURE else _doubt(text)
+    return value if value is not _UNSURE else _ambiguous(text)
 
 
 _UNSURE = object()
@@ -71,12 +71,12 @@ def _agreed(text: str) -> Any:
         return _TRUTH[text]
     if _WHOLE.fullmatch(text):
         return _whole(text)
-    if _BROKEN.fullmatch(text):
+    if _DECIMAL_OR_EXPONENT.fullmatch(text):
         number = float(text)
         if math.isinf(number):
             raise ScalarError(f"{text} is too large for a number; put it in quotes")
         return number
-    if _ENDLESS.fullmatch(text):
+    if _NOT_FINITE.fullmatch(text):
         raise ScalarError(f"{text} is no number that can be kept; write null for an unknown one, or put it in quotes")
     return _UNSURE
 
@@ -88,12 +88,12 @@ def _whole(text: str) -> int:
         raise ScalarError(f"a number of {len(text)} digits is too large; put it in quotes") from None
 
 
-def _doubt(text: str) -> Any:
-    older, newer = _older(text), _newer(text)
-    return text if older == text and newer == text else Doubt(text, older, newer)
+def _ambiguous(text: str) -> Any:
+    older, newer = _yaml_1_1(text), _yaml_1_2(text)
+    return text if older == text and newer == text else AmbiguousWord(text, older, newer)
 
 
-def _older(text: str) -> Any:
+def _yaml_1_1(text: str) -> Any:
     """What YAML 1.1 makes of a word, as PyYAML knows it."""
     rules = yaml.resolver.Resolver.yaml_implicit_resolvers.get(text[:1], [])
     if not any(rule.match(text) for _, rule in rules):
@@ -104,7 +104,7 @@ def _older(text: str) -> Any:
         return "a date"
 
 
-def _newer(text: str) -> Any:
+def _yaml_1_2(text: str) -> Any:
     """What YAML 1.2 makes of a word."""
     if len(text) > _MAX_WORD or not _NEWER.fullmatch(text):
         return text

@@ -8,20 +8,20 @@ from evalmark.core.errors import DataError
 from evalmark.core.values.call import RESERVED_SETTINGS
 from evalmark.inputs.documents.document import DataPath
 from evalmark.inputs.documents.files import allowed_path
-from evalmark.inputs.documents.secrets import secrets_in
+from evalmark.inputs.secrets.fields import secret_paths
 
-from .schema import shown
+from .schema import json_excerpt
 from .suite import JudgeSpec, TargetSpec
 
 PlaceOf = Callable[[DataPath], str]
 Folders = tuple[Path, Path]
 """The suite's own, and the working directory: no other may be reached."""
-Find = Callable[[DataPath, str], None]
+AddFault = Callable[[DataPath, str], None]
 """Takes what is wrong with the value at a path."""
 
 
 def target_of(
-    said: Mapping[str, Any], folders: Folders, place_of: PlaceOf, find: Find, *, is_faulty: bool
+    said: Mapping[str, Any], folders: Folders, place_of: PlaceOf, find: AddFault, *, is_faulty: bool
 ) -> TargetSpec | None:
     """The models under test, and the prompt they are asked with; None where something is wrong with how they are named."""
     at: DataPath = ("target",)
@@ -44,18 +44,18 @@ def target_of(
     return TargetSpec(models=models, prompt=prompt, system=said.get("system"), settings=settings, place=place_of(at))
 
 
-def _models_of(at: DataPath, said: Mapping[str, Any], find: Find) -> tuple[str, ...]:
+def _models_of(at: DataPath, said: Mapping[str, Any], find: AddFault) -> tuple[str, ...]:
     """The models, each once."""
     if "model" in said and "models" in said:
         find((*at, "model"), "stands beside `models`; put all of them there.")
     models = tuple(said.get("models") or ([said["model"]] if "model" in said else ()))
     for number, name in enumerate(models):
         if name in models[:number]:
-            find((*at, "models", number), f"names {shown(name)} a second time; leave it out.")
+            find((*at, "models", number), f"names {json_excerpt(name)} a second time; leave it out.")
     return tuple(dict.fromkeys(models))
 
 
-def judges_of(at: DataPath, said: Any, place_of: PlaceOf, find: Find) -> tuple[JudgeSpec, ...]:
+def judges_of(at: DataPath, said: Any, place_of: PlaceOf, find: AddFault) -> tuple[JudgeSpec, ...]:
     """The judges that stand at a path, one or a list, each named once."""
     alone = isinstance(said, (str, Mapping))
     judges: list[JudgeSpec] = []
@@ -68,14 +68,17 @@ def judges_of(at: DataPath, said: Any, place_of: PlaceOf, find: Find) -> tuple[J
             continue
         judge = JudgeSpec(model=row["model"], settings=settings, place=place_of(where))
         if earlier := next((other for other in judges if other.model == judge.model), None):
-            find(where, f"names {shown(judge.model)}, and so does the one at {earlier.place}; leave one of them out.")
+            find(
+                where,
+                f"names {json_excerpt(judge.model)}, and so does the one at {earlier.place}; leave one of them out.",
+            )
         judges.append(judge)
     return tuple(judges)
 
 
-def _check_settings(at: DataPath, settings: Mapping[str, Any], find: Find) -> None:
+def _check_settings(at: DataPath, settings: Mapping[str, Any], find: AddFault) -> None:
     """No secret among them, and nothing that the request says itself; what one holds is not shown."""
     for name in RESERVED_SETTINGS & set(settings):
         find((*at, "settings", name), "would take the place of what is asked; leave it out.")
-    for where in secrets_in(settings, (*at, "settings")):
+    for where in secret_paths(settings, (*at, "settings")):
         find(where, "would be recorded with every request; put keys into the environment.")

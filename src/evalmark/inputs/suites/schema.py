@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from evalmark.inputs.documents.document import DataPath
 
-from .matching import Mismatch, mismatches
+from .json_schema import Mismatch, mismatches
 
-ALSO_KNOWN_AS = {
+KEY_SYNONYMS = {
     "assertions": "metrics",
     "cases": "datasets",
     "data": "datasets",
@@ -31,7 +31,7 @@ ALSO_KNOWN_AS = {
 """What other tools call a key of ours."""
 LONGEST = 60
 """Characters that a message shows of a value."""
-LATER = ("http",)
+UNSUPPORTED_TARGETS = ("http",)
 """Targets that are mappings of these; this version knows of them and cannot ask them."""
 
 
@@ -54,26 +54,26 @@ def text_keys() -> frozenset[str]:
     )
 
 
-class Finding(NamedTuple):
+class SuiteFault(NamedTuple):
     """Something wrong with a suite: where, and what to do about it."""
 
     at: DataPath
     sentence: str
 
 
-def schema_findings(data: Any) -> tuple[list[Finding], Any]:
+def schema_faults(data: Any) -> tuple[list[SuiteFault], Any]:
     """What the schema finds wrong, and the data without the values that are.
 
     An item of a list becomes None, so that the others keep their places.
     """
     wrong = list(mismatches(data, suite_schema()))
     several = {one.at for one in wrong if one.rule == "maxProperties"}
-    later = _later_target(data)
-    found = [Finding(("target",), later)] if later else []
+    later = _unsupported_target(data)
+    found = [SuiteFault(("target",), later)] if later else []
     for one in wrong:
         # Below a metric that should have been one name, nothing else is worth saying; nor of a target of another kind.
         if not any(one.at[:n] in several for n in range(len(one.at))) and not (later and one.at[:1] == ("target",)):
-            found += _findings(one)
+            found += _faults_of(one)
     return found, _pruned(data, (), {one.at for one in wrong if one.rule != "additionalProperties"})
 
 
@@ -87,34 +87,34 @@ def _pruned(data: Any, at: DataPath, faulty: set[DataPath]) -> Any:
     return data
 
 
-def _findings(wrong: Mismatch) -> Iterator[Finding]:
+def _faults_of(wrong: Mismatch) -> Iterator[SuiteFault]:
     at, rule, found, schema = wrong
     if rule == "additionalProperties":
         for key in found:
             if key not in schema["properties"]:
-                yield Finding((*at, key), _unknown(key, at, schema["properties"]))
+                yield SuiteFault((*at, key), _unknown(key, at, schema["properties"]))
     elif rule == "required":
         for key in schema["required"]:
             if key not in found:
-                yield Finding(at, f"{_named(at)} has no `{key}`; it takes {schema['properties'][key]['title']}.")
+                yield SuiteFault(at, f"{_named(at)} has no `{key}`; it takes {schema['properties'][key]['title']}.")
     else:
-        yield Finding(at, f"{_named(at)} is {shown(found)}; it takes {schema['title']}.")
+        yield SuiteFault(at, f"{_named(at)} is {json_excerpt(found)}; it takes {schema['title']}.")
 
 
 def _unknown(key: str, at: DataPath, known: Mapping[str, Any]) -> str:
     close = get_close_matches(key.lower(), known, n=1)
-    other = ALSO_KNOWN_AS.get(key.lower())
+    other = KEY_SYNONYMS.get(key.lower())
     if not close and other in known:
         close = [str(other)]
     keys = ", ".join(name for name in known if not name.startswith("$"))
     advice = f"did you mean `{close[0]}`?" if close else f"it knows {keys}."
-    return f"{_named(at)} has no key {shown(key)}; {advice}"
+    return f"{_named(at)} has no key {json_excerpt(key)}; {advice}"
 
 
-def _later_target(data: Any) -> str | None:
+def _unsupported_target(data: Any) -> str | None:
     """What to say of a target that is known of and cannot be asked yet."""
     target = data.get("target") if isinstance(data, Mapping) else None
-    kind = next((key for key in LATER if key in target), None) if isinstance(target, Mapping) else None
+    kind = next((key for key in UNSUPPORTED_TARGETS if key in target), None) if isinstance(target, Mapping) else None
     return kind and (
         f"targets of kind {kind!r} are not supported by this version; name a model as {{model: openai/NAME}}, "
         "or a Python function that asks it, as 'package.module:attribute'."
@@ -122,13 +122,13 @@ def _later_target(data: Any) -> str | None:
 
 
 def _named(at: DataPath) -> str:
-    return f"`{dotted(at)}`" if at else "the suite"
+    return f"`{dotted_path(at)}`" if at else "the suite"
 
 
-def dotted(at: DataPath) -> str:
+def dotted_path(at: DataPath) -> str:
     """A path as people write it.
 
-    >>> dotted(("metrics", 2, "similarity", "threshold"))
+    >>> dotted_path(("metrics", 2, "similarity", "threshold"))
     'metrics[2].similarity.threshold'
     """
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{_word(part)}" for part in at)
@@ -136,13 +136,13 @@ def dotted(at: DataPath) -> str:
 
 
 def _word(key: str) -> str:
-    return key if key.isprintable() and len(key) <= LONGEST else shown(key)
+    return key if key.isprintable() and len(key) <= LONGEST else json_excerpt(key)
 
 
-def shown(value: Any) -> str:
+def json_excerpt(value: Any) -> str:
     r"""A value as a message shows it: as JSON, on one line, cut where it is long.
 
-    >>> print(shown({"größe": "\x9b1m"}))
+    >>> print(json_excerpt({"größe": "\x9b1m"}))
     {"größe": "\x9b1m"}
     """
     text = json.dumps(value, ensure_ascii=False)[: LONGEST + 1]

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from evalmark.core.values.run import Gate
 
-RECORDED = "sessions:"
+SESSIONS_PREFIX = "sessions:"
 """How the name of a dataset begins that is no file: the labelled answers of a recorded project."""
 MetricKind = Literal["name", "object", "file"]
 
@@ -24,7 +24,7 @@ class DatasetSpec:
     options: Mapping[str, Any] = field(default_factory=dict)
     """What else stands beside `path` and `name`: an encoding, which column is the input."""
     place: str = ""
-    recorded: str = ""
+    project: str = ""
     """The project whose labelled answers are the cases; empty where these are in a file."""
 
 

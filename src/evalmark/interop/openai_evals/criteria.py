@@ -4,11 +4,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from evalmark.interop.shared.grading import UnfilledError, labels_of, messages_of
-from evalmark.interop.shared.items import listed
-from evalmark.interop.shared.moving import Moving, Wanted
-from evalmark.interop.shared.names import at_openai
-from evalmark.interop.shared.portable import Check
+from evalmark.interop.shared.export_run import ExportCheck
+from evalmark.interop.shared.grader_prompts import NotExpressibleError, labels_of, messages_of
+from evalmark.interop.shared.import_builder import ImportBuilder, MetricDraft
+from evalmark.interop.shared.items import list_or_empty
+from evalmark.interop.shared.model_names import openai_model_name
 from evalmark.scoring.judges.metric import MetricFile
 
 OUTPUT = "{{sample.output_text}}"
@@ -24,7 +24,7 @@ class NoCriterionError(Exception):
     """A check that no criterion says; the text is the rest of a sentence that names the check."""
 
 
-def criteria_of(check: Check, variables: Mapping[str, str]) -> list[Data]:
+def criteria_of(check: ExportCheck, variables: Mapping[str, str]) -> list[Data]:
     """The criteria that judge as the check does; `variables` says what fills the slots of a judge's question.
 
     Raises:
@@ -37,18 +37,18 @@ def criteria_of(check: Check, variables: Mapping[str, str]) -> list[Data]:
     raise NoCriterionError("is nothing that the API's graders do")
 
 
-def _equals(check: Check) -> list[Data]:
+def _equals(check: ExportCheck) -> list[Data]:
     if check.settings.get("ignore_case") or check.settings.get("strip"):
         raise NoCriterionError("overlooks case or blanks, and the API compares every letter")
     return [_string(check.name, "ne" if check.scorer.startswith("not-") else "eq", EXPECTED)]
 
 
-def _contains(check: Check) -> list[Data]:
+def _contains(check: ExportCheck) -> list[Data]:
     operation = "ilike" if check.settings.get("ignore_case") else "like"
-    wanted, every = (_texts(check.settings.get(key)) for key in ("any", "all"))
-    if len(wanted) > 1:
+    draft, every = (_texts(check.settings.get(key)) for key in ("any", "all"))
+    if len(draft) > 1:
         raise NoCriterionError("takes one text of several, and the API knows no such choice")
-    texts = [*wanted, *every] or [EXPECTED]
+    texts = [*draft, *every] or [EXPECTED]
     if any(text != EXPECTED and _ANY.search(text) for text in texts):
         raise NoCriterionError("looks for a text with braces, which the API would take for a variable")
     names = [check.name, *(f"{check.name} {number}" for number in range(2, len(texts) + 1))]
@@ -63,7 +63,7 @@ def _string(name: str, operation: str, reference: str) -> Data:
     return {"type": "string_check", "name": name, "input": OUTPUT, "reference": reference, "operation": operation}
 
 
-def _similar(check: Check) -> list[Data]:
+def _similar(check: ExportCheck) -> list[Data]:
     metric, least = ("fuzzy_match", check.threshold) if check.scorer == "edit_similarity" else ("cosine", None)
     if least is None and metric == "cosine":
         least = check.settings.get("positive", 0.9) if check.threshold is None else check.threshold
@@ -90,17 +90,17 @@ _MAKERS = {
 }
 
 
-def _judged(check: Check, metric: MetricFile, variables: Mapping[str, str]) -> Data:
+def _judged(check: ExportCheck, metric: MetricFile, variables: Mapping[str, str]) -> Data:
     judge = check.judge or metric.judge or ""
     if not judge:
         raise NoCriterionError("has no judge by name, and the API wants a model")
     labels = labels_of(metric, check.threshold)
     if not labels and check.direction == "lower":
         raise NoCriterionError("is better where lower, and the API passes from a score upwards")
-    head = {"name": check.name, "model": at_openai(judge)}
+    head = {"name": check.name, "model": openai_model_name(judge)}
     try:
         asked = [_message(role, text) for role, text in messages_of(check, variables)]
-    except UnfilledError as error:
+    except NotExpressibleError as error:
         raise NoCriterionError(str(error)) from None
     if labels:
         words = [label.word for label in labels]
@@ -130,7 +130,7 @@ def reference_of(criteria: Any) -> str | None:
     return None
 
 
-def read_criterion(said: Mapping[str, Any], place: str, moving: Moving, expected: str | None = None) -> None:
+def read_criterion(said: Mapping[str, Any], place: str, builder: ImportBuilder, expected: str | None = None) -> None:
     """Note the metric that does what a criterion asks, or why there is none.
 
     `expected` is the key of the items that holds the reference answer, where some criterion says it.
@@ -139,26 +139,26 @@ def read_criterion(said: Mapping[str, Any], place: str, moving: Moving, expected
     name = str(said.get("name") or kind)
     what = f"{place} {name!r} ({kind})"
     if kind == "python":
-        moving.part(
+        builder.part(
             what, "refused", "it is code; look at it, keep it in a file of yours, and name its function as a metric"
         )
         return
     reader = _READERS.get(kind)
     try:
-        wanted = reader(said, name, expected) if reader else None
+        draft = reader(said, name, expected) if reader else None
     except NoCriterionError as error:
-        moving.part(what, "left out", f"it {error}")
+        builder.part(what, "left out", f"it {error}")
         return
-    if wanted is None:
-        moving.part(what, "left out", "no metric here does what it does")
+    if draft is None:
+        builder.part(what, "left out", "no metric here does what it does")
         return
-    moving.metrics.append(wanted)
-    moving.part(
-        what, "mapped", f"metric {wanted.scorer or 'file'} {wanted.name!r}".replace("metric file", "a metric file")
+    builder.metrics.append(draft)
+    builder.part(
+        what, "mapped", f"metric {draft.scorer or 'file'} {draft.name!r}".replace("metric file", "a metric file")
     )
 
 
-def _read_string(said: Mapping[str, Any], name: str, expected: str | None) -> Wanted:
+def _read_string(said: Mapping[str, Any], name: str, expected: str | None) -> MetricDraft:
     if not _SAMPLE.fullmatch(str(said.get("input", "")).strip()):
         raise NoCriterionError("looks at something else than the whole output")
     operation, reference = str(said.get("operation")), str(said.get("reference", ""))
@@ -183,7 +183,7 @@ def _read_string(said: Mapping[str, Any], name: str, expected: str | None) -> Wa
     if operation not in scorers:
         raise NoCriterionError(f"asks for the operation {operation!r:.40}")
     scorer, settings = scorers[operation]
-    return Wanted(name=name, scorer=scorer, settings=settings)
+    return MetricDraft(name=name, scorer=scorer, settings=settings)
 
 
 def _check_reference(key: str, expected: str | None) -> None:
@@ -191,7 +191,7 @@ def _check_reference(key: str, expected: str | None) -> None:
         raise NoCriterionError(f"compares with `{key}` of the items, and a case has one expected answer, `{expected}`")
 
 
-def _read_similar(said: Mapping[str, Any], name: str, expected: str | None) -> Wanted:
+def _read_similar(said: Mapping[str, Any], name: str, expected: str | None) -> MetricDraft:
     if not _SAMPLE.fullmatch(str(said.get("input", "")).strip()):
         raise NoCriterionError("looks at something else than the whole output")
     found = _ITEM.fullmatch(str(said.get("reference", "")).strip())
@@ -202,13 +202,13 @@ def _read_similar(said: Mapping[str, Any], name: str, expected: str | None) -> W
     if not (isinstance(least, (int, float)) and 0 <= least <= 1):
         raise NoCriterionError(f"passes from {least!r:.40}, which is no number from 0 to 1")
     if metric == "cosine":
-        return Wanted(name=name, scorer="similarity", settings={"positive": least})
+        return MetricDraft(name=name, scorer="similarity", settings={"positive": least})
     if metric == "fuzzy_match":
-        return Wanted(name=name, scorer="edit_similarity", threshold=least)
+        return MetricDraft(name=name, scorer="edit_similarity", threshold=least)
     raise NoCriterionError(f"measures by {metric!r:.40}, which no metric of ours computes in the same way")
 
 
-def _read_labels(said: Mapping[str, Any], name: str, expected: str | None) -> Wanted:
+def _read_labels(said: Mapping[str, Any], name: str, expected: str | None) -> MetricDraft:
     labels, passing = said.get("labels"), said.get("passing_labels")
     if not (isinstance(labels, list) and len(labels) > 1 and isinstance(passing, list)):
         raise NoCriterionError("names fewer than two labels")
@@ -217,7 +217,7 @@ def _read_labels(said: Mapping[str, Any], name: str, expected: str | None) -> Wa
     return _file(said, name, (score, 1.0), expected)
 
 
-def _read_scores(said: Mapping[str, Any], name: str, expected: str | None) -> Wanted:
+def _read_scores(said: Mapping[str, Any], name: str, expected: str | None) -> MetricDraft:
     low, high = _range(said.get("range"))
     least = said.get("pass_threshold")
     share = (least - low) / (high - low) if isinstance(least, (int, float)) and not isinstance(least, bool) else None
@@ -241,9 +241,9 @@ def _range(said: Any) -> tuple[float, float]:
     return numbers[0], numbers[1]
 
 
-def _file(said: Mapping[str, Any], name: str, measure: tuple[Data, float | None], expected: str | None) -> Wanted:
+def _file(said: Mapping[str, Any], name: str, measure: tuple[Data, float | None], expected: str | None) -> MetricDraft:
     score, threshold = measure
-    texts = [text for message in listed(said.get("input")) if (text := _text(message)).strip()]
+    texts = [text for message in list_or_empty(said.get("input")) if (text := _text(message)).strip()]
     if not texts:
         raise NoCriterionError("asks its model nothing")
     sections = [slots_of_ours(text, expected) for text in texts]
@@ -259,7 +259,7 @@ def _file(said: Mapping[str, Any], name: str, measure: tuple[Data, float | None]
         "template": sections,
     }
     model = str(said.get("model") or "")
-    return Wanted(
+    return MetricDraft(
         name=name,
         judge=model if "/" in model or not model else f"openai/{model}",
         file={key: value for key, value in file.items() if value is not None},

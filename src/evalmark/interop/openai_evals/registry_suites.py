@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 from evalmark.core.errors import DataError
 from evalmark.inputs.documents.strict_json import parse_json
 from evalmark.interop.shared.assertions import KEY
-from evalmark.interop.shared.moving import Moving, Wanted
+from evalmark.interop.shared.import_builder import ImportBuilder, MetricDraft
 
-from .registry import BASIC, CLASSIFY, case_data, is_message
+from .registry_exporter import BASIC, CLASSIFY, case_data, is_message
 
 Data = dict[str, Any]
 _SLOT = re.compile(r"\{(\w+)\}")
@@ -18,7 +18,7 @@ _ARGS = ("samples_jsonl", "max_tokens")
 """Arguments of every class that change nothing here: where the samples are, and how long an answer may be."""
 
 
-class Sample(NamedTuple):
+class RegistrySample(NamedTuple):
     """A line of a file of samples."""
 
     data: Data
@@ -31,7 +31,7 @@ class Sample(NamedTuple):
         return ideal if isinstance(ideal, list) else [] if ideal is None else [ideal]
 
 
-class Eval(NamedTuple):
+class RegistryEval(NamedTuple):
     """What the registry says of an eval."""
 
     name: str
@@ -43,44 +43,44 @@ class Eval(NamedTuple):
     """The question that a model is asked, of a class that asks one."""
 
 
-class _LeftOutError(Exception):
+class _NotMappedError(Exception):
     """No metric here judges as the eval does; the text is why."""
 
 
-def suite_of(evals: Sequence[Eval], samples: Sequence[Sample]) -> Moving:
+def suite_of(evals: Sequence[RegistryEval], samples: Sequence[RegistrySample]) -> ImportBuilder:
     """The suite of evals over the same samples, with what became of each part."""
-    moving = Moving(name=evals[0].name if evals else "imported registry")
-    kept = [sample for sample in samples if _is_asked(sample, moving)]
+    builder = ImportBuilder(name=evals[0].name if evals else "imported registry")
+    kept = [sample for sample in samples if _is_asked(sample, builder)]
     own: list[list[Data]] = [[] for _ in kept]
     for one in evals:
         try:
             _check_args(one)
-            wanted, checks = READERS[one.kind](one, kept)
-        except _LeftOutError as why:
-            moving.part(one.place, "left out", str(why))
+            draft, checks = READERS[one.kind](one, kept)
+        except _NotMappedError as why:
+            builder.part(one.place, "left out", str(why))
             continue
         for row, check in zip(own, checks, strict=bool(checks)):
             row.append(check)
-        if wanted is not None:
-            moving.metrics.append(wanted)
-        said = "a metric file" if wanted and wanted.file else wanted.scorer if wanted else "regex, for each case"
-        moving.part(one.place, "mapped", said)
-    _add(kept, own, moving)
-    return moving
+        if draft is not None:
+            builder.metrics.append(draft)
+        said = "a metric file" if draft and draft.file else draft.scorer if draft else "regex, for each case"
+        builder.part(one.place, "mapped", said)
+    _add(kept, own, builder)
+    return builder
 
 
-def _add(samples: Sequence[Sample], own: Sequence[Sequence[Data]], moving: Moving) -> None:
+def _add(samples: Sequence[RegistrySample], own: Sequence[Sequence[Data]], builder: ImportBuilder) -> None:
     """Put the samples among the cases, each with the checks of its own."""
     for sample, checks in zip(samples, own, strict=True):
         row = case_data(sample.data)
-        moving.add({**row, "metadata": {**row.get("metadata", {}), KEY: [*checks]}} if checks else row)
+        builder.add({**row, "metadata": {**row.get("metadata", {}), KEY: [*checks]}} if checks else row)
         for key in [name for name in sample.data if name not in ("input", "ideal", "id")]:
-            moving.part(f"samples: {key}", "metadata", "with its case")
+            builder.part(f"samples: {key}", "metadata", "with its case")
     if any(own):
-        moving.metrics.append(Wanted(name="assertions", scorer="evalmark.scorers:Assertions"))
+        builder.metrics.append(MetricDraft(name="assertions", scorer="evalmark.scorers:Assertions"))
 
 
-def _is_asked(sample: Sample, moving: Moving) -> bool:
+def _is_asked(sample: RegistrySample, builder: ImportBuilder) -> bool:
     """Whether a suite can ask a sample as it is asked there: a text, or messages of which the user says the last."""
     said = sample.data["input"]
     if isinstance(said, str):
@@ -89,23 +89,23 @@ def _is_asked(sample: Sample, moving: Moving) -> bool:
     if is_chat and said[-1]["role"] == "user" and all(isinstance(m["content"], str) for m in said):
         return True
     why = "its messages do not end with one of the user" if is_chat else "its `input` is no text and no plain messages"
-    moving.part(f"{sample.place} input", "left out", f"{why}, so a suite would ask it in another form")
+    builder.part(f"{sample.place} input", "left out", f"{why}, so a suite would ask it in another form")
     return False
 
 
-def _check_args(one: Eval) -> None:
+def _check_args(one: RegistryEval) -> None:
     known = (*_ARGS, *_KNOWN_ARGS.get(one.kind, ()))
     if unknown := [key for key, value in one.args.items() if key not in known and value]:
-        raise _LeftOutError(
+        raise _NotMappedError(
             f"its argument `{unknown[0]}` changes what it asks or how it judges, and nothing here does that"
         )
 
 
-Found = tuple[Wanted | None, Sequence[Data]]
+Found = tuple[MetricDraft | None, Sequence[Data]]
 """The metric; or the checks of each row."""
 
 
-def _match(one: Eval, samples: Sequence[Sample]) -> Found:
+def _match(one: RegistryEval, samples: Sequence[RegistrySample]) -> Found:
     """An answer passes that begins with one of the ideal ones."""
     checks = []
     for sample in samples:
@@ -114,26 +114,26 @@ def _match(one: Eval, samples: Sequence[Sample]) -> Found:
     return None, checks
 
 
-def _includes(one: Eval, samples: Sequence[Sample]) -> Found:
+def _includes(one: RegistryEval, samples: Sequence[RegistrySample]) -> Found:
     if any(not text.strip() for sample in samples for text in _texts(sample)):
-        raise _LeftOutError("an ideal answer of its samples is blank, and every output includes it there")
+        raise _NotMappedError("an ideal answer of its samples is blank, and every output includes it there")
     settings = {"ignore_case": True} if one.args.get("ignore_case") else {}
-    return Wanted(name=one.name, scorer="contains", settings=settings), ()
+    return MetricDraft(name=one.name, scorer="contains", settings=settings), ()
 
 
-def _json_match(one: Eval, samples: Sequence[Sample]) -> Found:
+def _json_match(one: RegistryEval, samples: Sequence[RegistrySample]) -> Found:
     for sample in samples:
         for text in _texts(sample):
             try:
                 data = parse_json(text, sample.place)
             except DataError:
-                raise _LeftOutError(f"an ideal answer is no JSON, in {sample.place}") from None
+                raise _NotMappedError(f"an ideal answer is no JSON, in {sample.place}") from None
             if any(part is None or isinstance(part, bool) for part in _parts(data)):
-                raise _LeftOutError(
+                raise _NotMappedError(
                     f"null equals nothing there, and true equals 1; an ideal answer has one, {sample.place}"
                 )
     settings = {"allow_extras": False, "error_field": None}
-    return Wanted(name=one.name, scorer="structured_output", settings=settings), ()
+    return MetricDraft(name=one.name, scorer="structured_output", settings=settings), ()
 
 
 def _parts(data: Any) -> Iterator[Any]:
@@ -142,19 +142,19 @@ def _parts(data: Any) -> Iterator[Any]:
         yield from _parts(item)
 
 
-def _texts(sample: Sample) -> list[str]:
+def _texts(sample: RegistrySample) -> list[str]:
     if not sample.ideals or not all(isinstance(text, str) for text in sample.ideals):
-        raise _LeftOutError(f"the `ideal` of a sample is no text and no list of texts, in {sample.place}")
+        raise _NotMappedError(f"the `ideal` of a sample is no text and no list of texts, in {sample.place}")
     return sample.ideals
 
 
-def _graded(one: Eval, samples: Sequence[Sample]) -> Found:
+def _graded(one: RegistryEval, samples: Sequence[RegistrySample]) -> Found:
     """A model that chooses; it decides about pass and fail only where its choices are worth all or nothing."""
     if one.graded is None:
-        raise _LeftOutError("its `modelgraded_spec` is in none of the files")
+        raise _NotMappedError("its `modelgraded_spec` is in none of the files")
     asked, worths = one.graded.get("prompt"), _worths(one.graded)
     if not isinstance(asked, str):
-        raise _LeftOutError("its prompt is no text")
+        raise _NotMappedError("its prompt is no text")
     _check_shown(one.graded, asked, samples)
     file: Data = {
         "metric_description": one.name,
@@ -164,7 +164,7 @@ def _graded(one: Eval, samples: Sequence[Sample]) -> Found:
     }
     if set(worths.values()) == {0.0, 1.0}:
         file["threshold"] = 1.0
-    return Wanted(name=one.name, file=file), ()
+    return MetricDraft(name=one.name, file=file), ()
 
 
 def _worths(said: Mapping[str, Any]) -> dict[str, float]:
@@ -173,36 +173,36 @@ def _worths(said: Mapping[str, Any]) -> dict[str, float]:
     words = [] if words in ("from_n", "from_n_abc", "from_n_ABC") else words
     words = list(words) if isinstance(words, (str, list)) else []
     if len(words) < 2:
-        raise _LeftOutError("it has fewer than two choices")
+        raise _NotMappedError("it has fewer than two choices")
     if not isinstance(scores, dict):
-        raise _LeftOutError("it gives no score for its choices, so none passes")
+        raise _NotMappedError("it gives no score for its choices, so none passes")
     worths = {str(word): float(worth) for word in words if isinstance(worth := scores.get(word), (int, float))}
     if len(worths) < len(words) or not all(0 <= worth <= 1 for worth in worths.values()):
-        raise _LeftOutError("a choice of it has no score from 0 to 1")
+        raise _NotMappedError("a choice of it has no score from 0 to 1")
     return worths
 
 
-def _check_shown(said: Mapping[str, Any], asked: str, samples: Sequence[Sample]) -> None:
+def _check_shown(said: Mapping[str, Any], asked: str, samples: Sequence[RegistrySample]) -> None:
     """Refuse a question that would show a judge something else here."""
     slots = _SLOT.findall(asked.replace("{{", "").replace("}}", ""))
     unknown = [slot for slot in slots if slot not in _SLOTS]
     if unknown:
-        raise _LeftOutError(f"its prompt takes {{{unknown[0]}}} from elsewhere")
+        raise _NotMappedError(f"its prompt takes {{{unknown[0]}}} from elsewhere")
     if "completion" not in slots:
-        raise _LeftOutError("its prompt does not show the output")
+        raise _NotMappedError("its prompt does not show the output")
     if said.get("input_outputs", {"input": "completion"}) != {"input": "completion"}:
-        raise _LeftOutError("it compares several outputs, or asks for another part of the samples")
+        raise _NotMappedError("it compares several outputs, or asks for another part of the samples")
     for sample in samples:
         if "completion" in sample.data:
-            raise _LeftOutError(
+            raise _NotMappedError(
                 f"a sample brings the answer to be judged, {sample.place}; no model would be asked there"
             )
         if "ideal" in slots and len(sample.ideals) > 1:
-            raise _LeftOutError(
+            raise _NotMappedError(
                 f"its prompt shows all ideal answers of a sample and one would be shown, {sample.place}"
             )
         if "input" in slots and not isinstance(sample.data["input"], str) and len(sample.data["input"]) > 1:
-            raise _LeftOutError(f"its prompt shows all messages and the last would be shown, {sample.place}")
+            raise _NotMappedError(f"its prompt shows all messages and the last would be shown, {sample.place}")
 
 
 def _slots(asked: str) -> str:
@@ -213,7 +213,7 @@ def _slots(asked: str) -> str:
     )
 
 
-READERS: Mapping[str, Callable[[Eval, Sequence[Sample]], Found]] = {
+READERS: Mapping[str, Callable[[RegistryEval, Sequence[RegistrySample]], Found]] = {
     f"{BASIC}match:Match": _match,
     f"{BASIC}includes:Includes": _includes,
     f"{BASIC}json_match:JsonMatch": _json_match,

@@ -10,11 +10,11 @@ from evalmark.core.errors import DataError
 from evalmark.core.values.case import Case
 from evalmark.core.values.plain_data import canonical, plain
 from evalmark.inputs.documents.strict_yaml import parse_yaml
-from evalmark.interop.shared.grading import UnfilledError, labels_of
-from evalmark.interop.shared.imported import Fate
-from evalmark.interop.shared.names import from_promptfoo
-from evalmark.interop.shared.portable import Check
-from evalmark.interop.shared.rubrics import compares, grader_of, in_words
+from evalmark.interop.promptfoo.rubrics import grader_of, rubric_assertion, shows_expected
+from evalmark.interop.shared.export_run import ExportCheck
+from evalmark.interop.shared.grader_prompts import NotExpressibleError, labels_of
+from evalmark.interop.shared.import_result import PartOutcome
+from evalmark.interop.shared.model_names import from_promptfoo
 from evalmark.scoring.binding.text import text_of
 
 from .patterns import python_pattern
@@ -37,7 +37,7 @@ SIMILAR = 0.75
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class AssertionRequest:
     """What one assertion asks for, in words of ours."""
 
     scorer: str
@@ -57,18 +57,18 @@ class Asked:
         return [self.scorer, dict(self.settings), self.name, self.threshold, self.judge, self.expected is not None]
 
 
-class RefusedError(Exception):
+class UnsupportedAssertionError(Exception):
     """An assertion that is not taken over: what becomes of it, and why."""
 
-    def __init__(self, fate: Fate, why: str) -> None:
+    def __init__(self, outcome: PartOutcome, why: str) -> None:
         super().__init__(why)
-        self.fate: Fate = fate
+        self.outcome: PartOutcome = outcome
         self.why = why
 
 
 def read_assertion(
     said: Mapping[str, Any], variables: Mapping[str, Any], options: Mapping[str, Any] = NO_OPTIONS
-) -> Asked:
+) -> AssertionRequest:
     """What an assertion of a test with these variables and options asks for.
 
     Raises:
@@ -81,16 +81,16 @@ def read_assertion(
     _check_keys(said, options)
     value = said.get("value")
     if isinstance(value, str) and value.startswith(("file://", "package:")):
-        raise RefusedError("left out", "it reads a file; write what stands there in its place")
+        raise UnsupportedAssertionError("left out", "it reads a file; write what stands there in its place")
     reader = _READERS.get(base)
     if reader is None:
-        raise RefusedError("left out", _NOT_HERE.get(base, f"no metric here does what {base!r:.40} does"))
-    scorer, settings, expected = reader(filled(value, variables), said)
+        raise UnsupportedAssertionError("left out", _NOT_HERE.get(base, f"no metric here does what {base!r:.40} does"))
+    scorer, settings, expected = reader(fill_variables(value, variables), said)
     if base != kind:
         if scorer not in ("contains", "regex", "is_json", "json_schema", "length"):
-            raise RefusedError("left out", "a judgement is not turned round here; ask for the contrary")
+            raise UnsupportedAssertionError("left out", "a judgement is not turned round here; ask for the contrary")
         scorer = f"not-{scorer}"
-    return Asked(
+    return AssertionRequest(
         scorer=scorer,
         settings=settings,
         name=str(said.get("metric") or ""),
@@ -104,18 +104,22 @@ def _check_keys(said: Mapping[str, Any], options: Mapping[str, Any]) -> None:
     """Refuse what changes the meaning of an assertion of any type."""
     for key in ("transform", "contextTransform", "postprocess"):
         if said.get(key) or options.get(key):
-            raise RefusedError("refused", f"its `{key}` is code, and it looks at what that makes of the output")
+            raise UnsupportedAssertionError(
+                "refused", f"its `{key}` is code, and it looks at what that makes of the output"
+            )
     if said.get("weight") == 0:
-        raise RefusedError("left out", "its weight is 0, so it fails no test there; here it would")
+        raise UnsupportedAssertionError("left out", "its weight is 0, so it fails no test there; here it would")
     if unknown := [key for key, found in said.items() if key not in _KEYS and found is not None]:
-        raise RefusedError("left out", f"its `{unknown[0]}` changes how it judges, and nothing here does that")
+        raise UnsupportedAssertionError(
+            "left out", f"its `{unknown[0]}` changes how it judges, and nothing here does that"
+        )
 
 
 def _grader(said: Mapping[str, Any], options: Mapping[str, Any]) -> str:
     """The model that judges; empty where none is named."""
     for key in ("rubricPrompt", "factuality"):
         if said.get(key) or options.get(key):
-            raise RefusedError("left out", f"it has a `{key}` of its own; write it as a metric file")
+            raise UnsupportedAssertionError("left out", f"it has a `{key}` of its own; write it as a metric file")
     grader = said.get("provider") or options.get("provider")
     if isinstance(grader, dict) and "text" in grader:
         grader = grader["text"]
@@ -125,19 +129,23 @@ def _grader(said: Mapping[str, Any], options: Mapping[str, Any]) -> str:
         return ""
     judge = from_promptfoo(grader) if isinstance(grader, str) else None
     if judge is None:
-        raise RefusedError(
+        raise UnsupportedAssertionError(
             "left out", f"its grader {text_of(grader)!r:.60} is no model that is asked here, or has settings"
         )
     return judge
 
 
-def _code(base: str, said: Mapping[str, Any]) -> RefusedError:
+def _code(base: str, said: Mapping[str, Any]) -> UnsupportedAssertionError:
     value = said.get("value")
     if base == "python" and isinstance(value, str) and (found := _PYTHON_FILE.fullmatch(value)):
-        return RefusedError("refused", f"it is code; look at {found['path']}, and name it with --code {found['path']}")
+        return UnsupportedAssertionError(
+            "refused", f"it is code; look at {found['path']}, and name it with --code {found['path']}"
+        )
     if base == "webhook":
-        return RefusedError("refused", "it would send the output to an address in the file")
-    return RefusedError("refused", "it is code; write it as a Python function of yours, and name that as a metric")
+        return UnsupportedAssertionError("refused", "it would send the output to an address in the file")
+    return UnsupportedAssertionError(
+        "refused", "it is code; write it as a Python function of yours, and name that as a metric"
+    )
 
 
 def python_file(said: Mapping[str, Any]) -> tuple[str, str] | None:
@@ -147,23 +155,23 @@ def python_file(said: Mapping[str, Any]) -> tuple[str, str] | None:
     return (found["path"], found["function"] or "get_assert") if found else None
 
 
-def filled(value: Any, variables: Mapping[str, Any]) -> Any:
+def fill_variables(value: Any, variables: Mapping[str, Any]) -> Any:
     """A value with the variables that it names, as promptfoo fills them in: in texts, and in the texts of a list.
 
     Raises:
         RefusedError: a template does more than fill in variables, or one is missing or no plain value.
     """
     if isinstance(value, list):
-        return [filled(item, variables) for item in value]
-    if not isinstance(value, str) or spoken(value) != value:
-        return spoken(value)
+        return [fill_variables(item, variables) for item in value]
+    if not isinstance(value, str) or without_raw_marks(value) != value:
+        return without_raw_marks(value)
     parts = _VARIABLE.split(value)
     if any(_BRACES.search(part) for part in parts[::2]):
-        raise RefusedError("left out", "it is a template that does more than fill in variables")
+        raise UnsupportedAssertionError("left out", "it is a template that does more than fill in variables")
     for at, name in enumerate(parts[1::2]):
         if not isinstance(found := variables.get(name), (str, int, float)):
             what = "is no text or number" if name in variables else "the test does not have"
-            raise RefusedError("left out", f"it fills in the variable {name!r:.40}, which {what}")
+            raise UnsupportedAssertionError("left out", f"it fills in the variable {name!r:.40}, which {what}")
         parts[2 * at + 1] = js_text(found)
     return "".join(parts)
 
@@ -191,29 +199,29 @@ def _least(said: Mapping[str, Any], usual: float) -> float:
     least = said.get("threshold")
     found = usual if least is None else _share(least)
     if found is None:
-        raise RefusedError("left out", "its `threshold` is no number from 0 to 1")
+        raise UnsupportedAssertionError("left out", "its `threshold` is no number from 0 to 1")
     return found
 
 
 def _text(value: Any) -> str:
     if value is None or value == "":
-        raise RefusedError("left out", "it has no `value`")
+        raise UnsupportedAssertionError("left out", "it has no `value`")
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        raise RefusedError("left out", "its `value` is no text")
+        raise UnsupportedAssertionError("left out", "its `value` is no text")
     return js_text(value)
 
 
-def _words_of(value: Any) -> str:
+def _required_text(value: Any) -> str:
     """Only a text, as the assertion takes nothing else."""
     if not isinstance(value, str):
-        raise RefusedError("left out", "its `value` is no text")
+        raise UnsupportedAssertionError("left out", "its `value` is no text")
     return _text(value)
 
 
 def _texts(value: Any) -> list[str]:
-    items = [js_text(item) for item in value] if isinstance(value, list) else _between_commas(_words_of(value))
+    items = [js_text(item) for item in value] if isinstance(value, list) else _between_commas(_required_text(value))
     if not items or not all(items):
-        raise RefusedError("left out", "it names no text, or an empty one")
+        raise UnsupportedAssertionError("left out", "it names no text, or an empty one")
     return items
 
 
@@ -224,7 +232,9 @@ def _between_commas(text: str) -> list[str]:
     while rest:
         quoted = _QUOTED.match(rest)
         if rest.startswith('"') and quoted is None:
-            raise RefusedError("left out", "a quote in its `value` is not closed, or something stands behind it")
+            raise UnsupportedAssertionError(
+                "left out", "a quote in its `value` is not closed, or something stands behind it"
+            )
         if quoted is not None:
             found.append(re.sub(r'\\(["\\])|""', lambda sign: sign[1] or '"', quoted[1]))
             rest = rest[quoted.end() :]
@@ -240,7 +250,7 @@ Found = tuple[str, Data, Any]
 
 def _equals(value: Any, said: Mapping[str, Any]) -> Found:
     if value is None or value == "":
-        raise RefusedError("left out", "it has no `value`")
+        raise UnsupportedAssertionError("left out", "it has no `value`")
     if isinstance(value, (dict, list)):
         return "structured_output", {"allow_extras": False, "error_field": None}, value
     if said.get("type") == "not-equals":
@@ -263,9 +273,9 @@ def _json(value: Any, said: Mapping[str, Any]) -> Found:
     if schema is None or schema == "":
         return "is_json", {}, None
     if not isinstance(schema, dict):
-        raise RefusedError("left out", "its `value` is no JSON Schema")
+        raise UnsupportedAssertionError("left out", "its `value` is no JSON Schema")
     if _has_format(schema):
-        raise RefusedError("left out", "its schema asks for a `format`, which is not enforced here")
+        raise UnsupportedAssertionError("left out", "its schema asks for a `format`, which is not enforced here")
     return "json_schema", {"schema": {"$schema": _DRAFT, **schema}}, None
 
 
@@ -273,7 +283,7 @@ def _schema_in(text: str) -> Any:
     try:
         return parse_yaml(text, "schema")
     except DataError as fault:
-        raise RefusedError("left out", f"its schema cannot be read: {fault}") from None
+        raise UnsupportedAssertionError("left out", f"its schema cannot be read: {fault}") from None
 
 
 def _has_format(schema: Any) -> bool:
@@ -283,28 +293,30 @@ def _has_format(schema: Any) -> bool:
 
 
 def _starts(value: Any, said: Mapping[str, Any]) -> Found:
-    return "regex", {"pattern": f"^{re.escape(_words_of(value))}"}, None
+    return "regex", {"pattern": f"^{re.escape(_required_text(value))}"}, None
 
 
 def _regex(value: Any, said: Mapping[str, Any]) -> Found:
     try:
-        return "regex", {"pattern": python_pattern(_words_of(value))}, None
+        return "regex", {"pattern": python_pattern(_required_text(value))}, None
     except ValueError as why:
-        raise RefusedError("left out", f"its pattern is for JavaScript: {why}") from None
+        raise UnsupportedAssertionError("left out", f"its pattern is for JavaScript: {why}") from None
 
 
 def _similar(value: Any, said: Mapping[str, Any]) -> Found:
     if said.get("provider"):
-        raise RefusedError("left out", "it names an embedding model; name it with `embeddings:` in the suite")
+        raise UnsupportedAssertionError(
+            "left out", "it names an embedding model; name it with `embeddings:` in the suite"
+        )
     if isinstance(value, list):
-        raise RefusedError("left out", "it compares with several texts, and a case has one reference here")
-    return "similarity", {"positive": _least(said, SIMILAR)}, _words_of(value)
+        raise UnsupportedAssertionError("left out", "it compares with several texts, and a case has one reference here")
+    return "similarity", {"positive": _least(said, SIMILAR)}, _required_text(value)
 
 
 def _latency(value: Any, said: Mapping[str, Any]) -> Found:
     most = said.get("threshold")
     if not isinstance(most, (int, float)) or isinstance(most, bool) or most <= 0:
-        raise RefusedError("left out", "its `threshold` is no number of milliseconds")
+        raise UnsupportedAssertionError("left out", "its `threshold` is no number of milliseconds")
     return "time", {"seconds": most / 1000}, None
 
 
@@ -314,29 +326,33 @@ def _words(value: Any, said: Mapping[str, Any]) -> Found:
     limits = value if isinstance(value, dict) else {"min": value, "max": value}
     counts = {f"{key}_words": n for key, n in limits.items() if key in ("min", "max") and type(n) is int and n >= 0}
     if not counts or len(counts) < len(limits):
-        raise RefusedError("left out", "its `value` is no count of words")
+        raise UnsupportedAssertionError("left out", "its `value` is no count of words")
     return "length", counts, None
 
 
 def _judged(value: Any, said: Mapping[str, Any]) -> Found:
     if said.get("threshold") is not None:
-        raise RefusedError("left out", "it has a threshold for a score, and a criterion here is either met or not")
-    return "closed_qa", {"criteria": _words_of(value)}, None
+        raise UnsupportedAssertionError(
+            "left out", "it has a threshold for a score, and a criterion here is either met or not"
+        )
+    return "closed_qa", {"criteria": _required_text(value)}, None
 
 
 def _closed(value: Any, said: Mapping[str, Any]) -> Found:
-    return "closed_qa", {"criteria": _words_of(value)}, None
+    return "closed_qa", {"criteria": _required_text(value)}, None
 
 
 def _criteria(value: Any, said: Mapping[str, Any]) -> Found:
     one = value[0] if isinstance(value, list) and len(value) == 1 else value
     if isinstance(one, list):
-        raise RefusedError("left out", "it takes the mean of several criteria; write an assertion for each")
-    return "criteria", {"criteria": _words_of(one)}, None
+        raise UnsupportedAssertionError(
+            "left out", "it takes the mean of several criteria; write an assertion for each"
+        )
+    return "criteria", {"criteria": _required_text(one)}, None
 
 
 def _factual(value: Any, said: Mapping[str, Any]) -> Found:
-    return "factuality", {}, _words_of(value)
+    return "factuality", {}, _required_text(value)
 
 
 def _listed(key: str, **more: Any) -> Any:
@@ -388,7 +404,7 @@ TYPES = frozenset((*_READERS, *CODE, *_OTHERS))
 JUDGES = ("closed_qa", "criteria", "factuality")
 
 
-def assertion_of(check: Check, case: Case | None, shown: str = "{{input}}") -> Data | None:
+def assertion_of(check: ExportCheck, case: Case | None, shown: str = "{{input}}") -> Data | None:
     """The assertion that judges as a check does; None where there is none, or the case lacks what it compares with.
 
     Without a case it is one for all tests. `shown` is how a judge is shown the inputs of a test.
@@ -398,12 +414,14 @@ def assertion_of(check: Check, case: Case | None, shown: str = "{{input}}") -> D
     maker = _rubric_of if is_own else _MAKERS.get(base)
     if maker is None or (check.expects and (case is None or case.expected is None)):
         return None
-    if case is None and compares(check):
+    if case is None and shows_expected(check):
         return None
     expected = plain(case.expected) if case is not None else None
     try:
-        found = in_words(check, shown, text_of(expected)) if is_own and check.messages else maker(check, expected)
-    except UnfilledError:
+        found = (
+            rubric_assertion(check, shown, text_of(expected)) if is_own and check.messages else maker(check, expected)
+        )
+    except NotExpressibleError:
         return None
     if found is None:
         return None
@@ -413,19 +431,19 @@ def assertion_of(check: Check, case: Case | None, shown: str = "{{input}}") -> D
     return {**found, **({"provider": judge} if judge and check.metric is not None else {}), "metric": check.name}
 
 
-def refusal(check: Check, shown: str) -> str:
+def unsupported_reason(check: ExportCheck, shown: str) -> str:
     """Why a check is no assertion for any test: the rest of a sentence that names it."""
     if check.metric is not None and check.messages:
         try:
-            in_words(check, shown, "")
-        except UnfilledError as error:
+            rubric_assertion(check, shown, "")
+        except NotExpressibleError as error:
             return str(error)
     if check.expects and assertion_of(check, Case(id="", expected=""), shown) is not None:
         return "compares with an expected answer, and no case has one"
     return "is no assertion of promptfoo"
 
 
-def _rubric_of(check: Check, expected: Any) -> Data | None:
+def _rubric_of(check: ExportCheck, expected: Any) -> Data | None:
     """A metric file as a rubric: what it looks at, what its scores stand for, and a good answer where it shows one."""
     metric = check.metric
     if metric is None or metric.needs_history or metric.direction == "lower":
@@ -437,21 +455,23 @@ def _rubric_of(check: Check, expected: Any) -> Data | None:
     return {"type": "llm-rubric", "value": "\n".join(line.strip() for line in lines if line.strip()), **least}
 
 
-def literal_assertions(found: Sequence[Data]) -> list[Data]:
+def assertions_with_raw_marks(found: Sequence[Data]) -> list[Data]:
     """Assertions in which promptfoo finds no template to fill but the prompts of rubrics, which are meant as such."""
-    return [{key: said if key == "rubricPrompt" else literal(said) for key, said in one.items()} for one in found]
+    return [
+        {key: said if key == "rubricPrompt" else with_raw_marks(said) for key, said in one.items()} for one in found
+    ]
 
 
-def literal(value: Any) -> Any:
+def with_raw_marks(value: Any) -> Any:
     """Data in which promptfoo finds no template to fill: texts with braces stand between marks of Nunjucks."""
     if isinstance(value, str):
         return f"{_RAW[0]}{value}{_RAW[1]}" if _BRACES.search(value) and "endraw" not in value else value
     if isinstance(value, list):
-        return [literal(item) for item in value]
-    return {key: literal(item) for key, item in value.items()} if isinstance(value, dict) else value
+        return [with_raw_marks(item) for item in value]
+    return {key: with_raw_marks(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
-def spoken(value: Any) -> Any:
+def without_raw_marks(value: Any) -> Any:
     """Data without the marks that `literal` sets.
 
     >>> spoken(literal(["{{x}}", 1])), literal("{{x}}")
@@ -461,11 +481,11 @@ def spoken(value: Any) -> Any:
         is_raw = value.startswith(_RAW[0]) and value.endswith(_RAW[1]) and value.count("endraw") == 1
         return value[len(_RAW[0]) : -len(_RAW[1])] if is_raw else value
     if isinstance(value, list):
-        return [spoken(item) for item in value]
-    return {key: spoken(item) for key, item in value.items()} if isinstance(value, dict) else value
+        return [without_raw_marks(item) for item in value]
+    return {key: without_raw_marks(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
-def _contains_of(check: Check, expected: Any) -> Data | None:
+def _contains_of(check: ExportCheck, expected: Any) -> Data | None:
     before = "i" if check.settings.get("ignore_case") else ""
     for key in ("any", "all"):
         if texts := _as_list(check.settings.get(key)):
@@ -473,7 +493,7 @@ def _contains_of(check: Check, expected: Any) -> Data | None:
     return {"type": f"{before}contains", "value": text_of(expected)}
 
 
-def _both(check: Check) -> bool:
+def _both(check: ExportCheck) -> bool:
     return bool(check.settings.get("any") and check.settings.get("all"))
 
 
@@ -481,15 +501,15 @@ def _as_list(said: Any) -> list[str]:
     return [said] if isinstance(said, str) else [str(text) for text in said or ()]
 
 
-def _regex_of(check: Check, expected: Any) -> Data | None:
+def _regex_of(check: ExportCheck, expected: Any) -> Data | None:
     pattern = check.settings.get("pattern")
     if not pattern or check.settings.get("ignore_case"):
         return None
     return {"type": "regex", "value": f"^(?:{pattern})$" if check.settings.get("full") else pattern}
 
 
-def _asked_of(kind: str) -> Any:
-    def made(check: Check, expected: Any) -> Data | None:
+def _criteria_maker(kind: str) -> Any:
+    def made(check: ExportCheck, expected: Any) -> Data | None:
         criteria = check.settings.get("criteria")
         least = {} if check.threshold is None or kind != "g-eval" else {"threshold": check.threshold}
         return {"type": kind, "value": criteria, **least} if criteria else None
@@ -497,7 +517,7 @@ def _asked_of(kind: str) -> Any:
     return made
 
 
-def _similar_of(check: Check, expected: Any) -> Data:
+def _similar_of(check: ExportCheck, expected: Any) -> Data:
     least = check.settings.get("positive", 0.9) if check.threshold is None else check.threshold
     return {"type": "similar", "value": text_of(expected), "threshold": least}
 
@@ -515,12 +535,12 @@ _MAKERS: Mapping[str, Any] = {
     "similarity": _similar_of,
     "time": lambda check, expected: {"type": "latency", "threshold": 1000 * check.settings.get("seconds", 0)},
     "factuality": lambda check, expected: {"type": "factuality", "value": text_of(expected)},
-    "closed_qa": _asked_of("model-graded-closedqa"),
-    "criteria": _asked_of("g-eval"),
+    "closed_qa": _criteria_maker("model-graded-closedqa"),
+    "criteria": _criteria_maker("g-eval"),
 }
 
 
-def reference_of(asked: Sequence[Asked]) -> Any:
+def reference_of(asked: Sequence[AssertionRequest]) -> Any:
     """The reference answer of a case: what similarity and factuality compare with, else what is to be equal or contained."""
     for scorers in _REFERENCES:
         for one in asked:
@@ -529,7 +549,7 @@ def reference_of(asked: Sequence[Asked]) -> Any:
     return None
 
 
-def as_row(asked: Sequence[Asked], expected: Any) -> list[Data]:
+def row_checks(asked: Sequence[AssertionRequest], expected: Any) -> list[Data]:
     """Checks as a row keeps them for itself; one that compares with another text than the row's holds it in its settings."""
     rows = []
     for one in asked:

@@ -21,7 +21,7 @@ def python_pattern(text: str) -> str:
     Raises:
         ValueError: it has no equal, or is none of JavaScript; the text says why.
     """
-    reading = _Reading(text)
+    reading = _PatternTranslator(text)
     found = reading.whole()
     module = need("regex")
     try:
@@ -31,7 +31,7 @@ def python_pattern(text: str) -> str:
     return found
 
 
-class _Reading:
+class _PatternTranslator:
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0

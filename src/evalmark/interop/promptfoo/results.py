@@ -7,14 +7,14 @@ from typing import Any
 
 from evalmark.core.values.plain_data import canonical
 from evalmark.core.values.words import count
-from evalmark.inputs.documents.faults import PlacedError
+from evalmark.inputs.documents.errors import PlacedError
 from evalmark.inputs.documents.files import regular_file
 from evalmark.inputs.documents.json_stream import JsonStream
 from evalmark.inputs.documents.text import text_chunks
-from evalmark.interop.shared.moving import Moving
+from evalmark.interop.shared.import_builder import ImportBuilder
 from evalmark.interop.shared.results import REST, result_from
 
-from .writing import graded, is_broken, native_of
+from .exporter import graded_parts, is_broken, native_of
 
 Data = dict[str, Any]
 
@@ -81,30 +81,32 @@ def _value(stream: JsonStream) -> Any:
     return found
 
 
-def take_results(found: ResultsFile, moving: Moving) -> None:
+def add_results(found: ResultsFile, builder: ImportBuilder) -> None:
     """Put the results of a file among what was read; the same test of the same target once more is a repeat.
 
     Raises:
         DataError: a result has another form.
     """
-    moving.created = moving.created or found.created
+    builder.created = builder.created or found.created
     several = len({str(row.get("promptIdx")) for row, _ in found.rows}) > 1
     repeats: dict[tuple[Any, ...], int] = {}
     odd: list[tuple[str, Any]] = []
     for row, place in found.rows:
-        native = native_of(row, moving.name, several=several)
+        native = native_of(row, builder.name, several=several)
         key = (native["trial"]["target"], native["trial"]["position"])
         native["trial"]["repeat"] = repeats[key] = repeats.get(key, -1) + 1
         metadata = row.get("metadata")
         rest: Mapping[str, Any] | None = metadata.get(REST) if isinstance(metadata, dict) else None
-        moving.results.append(result_from(native, rest, place))
+        builder.results.append(result_from(native, rest, place))
         odd += [
-            (place, part["pass"]) for part in graded(row) if not (isinstance(part["pass"], bool) or is_broken(part))
+            (place, part["pass"])
+            for part in graded_parts(row)
+            if not (isinstance(part["pass"], bool) or is_broken(part))
         ]
     if odd:
         place, said = odd[0]
         more = f", and so in {count(len(odd) - 1, 'more grading')}" if len(odd) > 1 else ""
-        moving.remark(
+        builder.remark(
             f"{place}: `pass` is {canonical(said):.40}, neither true nor false{more}; its score has no verdict."
         )
-    moving.part(f"{found.path}: {len(found.rows)} results", "mapped", "results of a run")
+    builder.part(f"{found.path}: {len(found.rows)} results", "mapped", "results of a run")

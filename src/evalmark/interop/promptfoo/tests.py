@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from evalmark.inputs.documents.document import DataPath, Document, load_document
-from evalmark.inputs.documents.faults import PlacedError
+from evalmark.inputs.documents.errors import PlacedError
 from evalmark.inputs.documents.files import allowed_path
 from evalmark.inputs.documents.json_walk import json_path
-from evalmark.interop.shared.items import listed
-from evalmark.interop.shared.moving import Moving
-from evalmark.interop.shared.sheets import read_rows
+from evalmark.interop.shared.import_builder import ImportBuilder
+from evalmark.interop.shared.items import list_or_empty
+from evalmark.interop.shared.tables import read_rows
 
-from .assertions import TYPES, RefusedError, filled, spoken
+from .assertions import TYPES, UnsupportedAssertionError, fill_variables, without_raw_marks
 
 Data = dict[str, Any]
 MOST = 100_000
@@ -44,20 +44,20 @@ class Test:
         return {key: value for key, value in said.items() if value is not None} if isinstance(said, dict) else {}
 
 
-def tests_of(document: Document, data: Data, at: DataPath, moving: Moving) -> Iterator[Test]:
+def tests_of(document: Document, data: Data, at: DataPath, builder: ImportBuilder) -> Iterator[Test]:
     """Every test of a config that stands at a path.
 
     Raises:
         DataError: a test or an assertion has another form, or the config spreads out to more than 100,000 tests.
     """
-    for number, test in enumerate(_all_tests(document, data, at, moving), 1):
+    for number, test in enumerate(_all_tests(document, data, at, builder), 1):
         if number > MOST:
             raise PlacedError(document.place_of(at), f"the tests spread out to more than {MOST:,}; divide the file.")
         yield test
 
 
-def _all_tests(document: Document, data: Data, at: DataPath, moving: Moving) -> Iterator[Test]:
-    reading = _Reading(document, moving)
+def _all_tests(document: Document, data: Data, at: DataPath, builder: ImportBuilder) -> Iterator[Test]:
+    reading = _TestReader(document, builder)
     defaults = reading.mapping((*at, "defaultTest"), data.get("defaultTest"))
     said = data.get("tests")
     rows = [said] if isinstance(said, (str, dict)) else said or []
@@ -70,9 +70,9 @@ def _all_tests(document: Document, data: Data, at: DataPath, moving: Moving) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class _TestReader:
     document: Document
-    moving: Moving
+    builder: ImportBuilder
 
     def fault(self, at: DataPath, what: str) -> PlacedError:
         return PlacedError(self.document.place_of(at), f"`{json_path(at)}` {what}.")
@@ -91,7 +91,7 @@ class _Reading:
         raise self.fault(at, "is no list")
 
     def left(self, at: DataPath, why: str) -> None:
-        self.moving.part(f"{self.document.place_of(at)} {json_path(at)}", "left out", why)
+        self.builder.part(f"{self.document.place_of(at)} {json_path(at)}", "left out", why)
 
     def scenario(self, said: Any, defaults: Data, at: DataPath) -> Iterator[Test]:
         if isinstance(said, str):
@@ -100,7 +100,7 @@ class _Reading:
         row = self.mapping(at, said)
         tests = [{}] if row.get("tests") is None else self.rows((*at, "tests"), row["tests"])
         for number, config in enumerate(self.rows((*at, "config"), row.get("config"))):
-            under = merged(defaults, self.mapping((*at, "config", number), config))
+            under = merge_defaults(defaults, self.mapping((*at, "config", number), config))
             for place, test in enumerate(tests):
                 yield from self.test(test, under, (*at, "tests", place))
 
@@ -110,11 +110,13 @@ class _Reading:
             return
         row = self.mapping(at, said)
         if "path" in row and "vars" not in row:
-            self.moving.part(f"{self.document.place_of(at)} {json_path(at)}", "refused", "a generator of tests is code")
+            self.builder.part(
+                f"{self.document.place_of(at)} {json_path(at)}", "refused", "a generator of tests is code"
+            )
             return
         self.rows((*at, "assert"), row.get("assert"))
         self.rows(("defaultTest", "assert"), defaults.get("assert"))
-        whole = merged(defaults, row)
+        whole = merge_defaults(defaults, row)
         variables = self.mapping((*at, "vars"), whole.get("vars"))
         options = whole.get("options")
         spread = not (isinstance(options, dict) and options.get("disableVarExpansion"))
@@ -127,8 +129,8 @@ class _Reading:
         rest = {key: value for key, value in whole.items() if key not in ("vars", "assert")}
         variables, lost = whole.get("vars") or {}, ""
         try:
-            variables = resolved(variables)
-        except RefusedError as refused:
+            variables = resolve_variables(variables)
+        except UnsupportedAssertionError as refused:
             lost = refused.why
         asserts = self.asserts(whole, place, where)
         return Test(variables=variables, asserts=asserts, said=rest, place=where, lost=lost)
@@ -147,7 +149,7 @@ class _Reading:
     def asserts(self, whole: Data, place: str, where: str) -> tuple[tuple[Data, str], ...]:
         """The assertions, those of sets among them; the first ones are those of the default test."""
         found: list[tuple[Data, str]] = []
-        for number, item in enumerate(listed(whole.get("assert"))):
+        for number, item in enumerate(list_or_empty(whole.get("assert"))):
             said = self.referred(item, where)
             if said is None:
                 continue
@@ -160,15 +162,15 @@ class _Reading:
     def of_set(self, said: Data, own: str) -> Iterator[tuple[Data, str]]:
         """The assertions of a set, which passes where each of them does."""
         if said.get("threshold") is not None or said.get("weight") == 0:
-            self.moving.part(own, "left out", "a set passes there from a mean score on; here each metric has to pass")
+            self.builder.part(own, "left out", "a set passes there from a mean score on; here each metric has to pass")
             return
-        self.moving.part(own, "mapped", "the assertions in the set, each by itself")
-        for item in listed(said.get("assert")):
+        self.builder.part(own, "mapped", "the assertions in the set, each by itself")
+        for item in list_or_empty(said.get("assert")):
             one = self.referred(item, own)
             if isinstance(one, dict) and isinstance(one.get("type"), str):
                 yield one, own
             elif one is not None:
-                self.moving.part(own, "left out", "an assertion of the set has no `type`")
+                self.builder.part(own, "left out", "an assertion of the set has no `type`")
 
     def referred(self, item: Any, where: str) -> Any:
         """An assertion, or what stands in the file where its `$ref` points to; None where nothing does."""
@@ -180,7 +182,7 @@ class _Reading:
         for key in name.removeprefix("#/").split("/"):
             data = data.get(key) if isinstance(data, dict) else None
         if not name.startswith("#/") or not isinstance(data, dict):
-            self.moving.part(f"{where} $ref", "left out", f"{name!r:.80} points to nothing in the file")
+            self.builder.part(f"{where} $ref", "left out", f"{name!r:.80} points to nothing in the file")
             return None
         return {**data, **{key: said for key, said in item.items() if key != "$ref"}}
 
@@ -189,18 +191,18 @@ class _Reading:
         plain = name.removeprefix("file://")
         where = f"{self.document.place_of(at)} {json_path(at)}"
         if plain.lower().partition(":")[0].endswith(CODE):
-            self.moving.part(where, "refused", "a generator of tests is code")
+            self.builder.part(where, "refused", "a generator of tests is code")
             return
         if plain.startswith(_REMOTE):
-            self.moving.part(where, "left out", "it stands on another machine; download it and name the file")
+            self.builder.part(where, "left out", "it stands on another machine; download it and name the file")
             return
         path = self.under(plain, at)
         if path.suffix.lower() == ".csv":
-            for row in read_rows(path, (), self.moving.remark):
-                yield self.one(merged(defaults, csv_test(row.cells)), row.place, row.place)
+            for row in read_rows(path, (), self.builder.remark):
+                yield self.one(merge_defaults(defaults, csv_test(row.cells)), row.place, row.place)
             return
         document = load_document(path)
-        inner = _Reading(document, self.moving)
+        inner = _TestReader(document, self.builder)
         for number, test in enumerate(inner.rows((), document.data)):
             if isinstance(test, str):
                 inner.left((number,), "a file of tests that names another one is not followed")
@@ -243,7 +245,7 @@ def _is_spread(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and isinstance(value[0], str)
 
 
-def resolved(variables: Mapping[str, Any]) -> Data:
+def resolve_variables(variables: Mapping[str, Any]) -> Data:
     """The variables with those that their own texts name.
 
     Raises:
@@ -252,13 +254,15 @@ def resolved(variables: Mapping[str, Any]) -> Data:
     found: Data = {}
     for name, value in variables.items():
         if isinstance(value, str) and value.startswith(("file://", "package:")):
-            raise RefusedError("left out", f"the variable {name!r:.40} is read from a file; write what stands there")
+            raise UnsupportedAssertionError(
+                "left out", f"the variable {name!r:.40} is read from a file; write what stands there"
+            )
         try:
-            found[name] = filled(value, variables) if isinstance(value, str) else spoken(value)
-            again = found[name] if isinstance(value, str) and value == spoken(value) else ""
-            filled(again, {})
-        except RefusedError as refused:
-            raise RefusedError("left out", f"the variable {name!r:.40}: {refused.why}") from None
+            found[name] = fill_variables(value, variables) if isinstance(value, str) else without_raw_marks(value)
+            again = found[name] if isinstance(value, str) and value == without_raw_marks(value) else ""
+            fill_variables(again, {})
+        except UnsupportedAssertionError as refused:
+            raise UnsupportedAssertionError("left out", f"the variable {name!r:.40}: {refused.why}") from None
     return found
 
 
@@ -277,7 +281,7 @@ def _take_cell(test: Data, name: str, cell: str) -> None:
     """Put what a column says of a test into it; one that nobody knows stays as it is, and is told."""
     kind, _, key = name.partition(":")
     if re.fullmatch(r"__expected[0-9]*", kind):
-        test["assert"].append(said_assertion(cell))
+        test["assert"].append(parse_cell_assertion(cell))
     elif kind in ("__description", "__providerOutput", "__threshold"):
         test[kind.removeprefix("__")] = cell
     elif kind == "__metadata" and key:
@@ -288,10 +292,10 @@ def _take_cell(test: Data, name: str, cell: str) -> None:
         test[name] = cell
 
 
-def said_assertion(cell: str) -> Data:
+def parse_cell_assertion(cell: str) -> Data:
     """The assertion in a cell: `TYPE: VALUE`, or `TYPE(THRESHOLD): VALUE`; any other text is to be equal.
 
-    >>> said_assertion("not-contains: sorry"), said_assertion("Oslo")
+    >>> parse_cell_assertion("not-contains: sorry"), parse_cell_assertion("Oslo")
     ({'type': 'not-contains', 'value': 'sorry'}, {'type': 'equals', 'value': 'Oslo'})
     """
     found = _SAID.fullmatch(cell.strip())
@@ -309,7 +313,7 @@ def said_assertion(cell: str) -> Data:
     return {"type": f"{found[1] or ''}{kind}", **value, **usual, **least}
 
 
-def merged(defaults: Mapping[str, Any], test: Mapping[str, Any]) -> Data:
+def merge_defaults(defaults: Mapping[str, Any], test: Mapping[str, Any]) -> Data:
     """A test over its defaults: variables, metadata and options key by key, assertions after the default ones."""
     whole = {**defaults, **{key: value for key, value in test.items() if value is not None}}
     for key in ("vars", "metadata", "options"):

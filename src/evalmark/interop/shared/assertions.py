@@ -38,7 +38,7 @@ class Assertions:
         Raises:
             ValueError: the row asks for something that is no check, or in another form.
         """
-        asked = _asked(case, (*CHECKS, *(f"not-{name}" for name in CHECKS)), JUDGED)
+        asked = _checks_of(case, (*CHECKS, *(f"not-{name}" for name in CHECKS)), JUDGED)
         scores = [_named(_scorer(name, canonical(settings))(case, output), label) for name, label, settings, _ in asked]
         return scores or [Score(name=self.name, status="skipped", reason="the row asks for no check")]
 
@@ -59,7 +59,7 @@ class JudgedAssertions:
             ValueError: the row asks for something that is no question, or in another form.
         """
         scores = []
-        for name, label, settings, least in _asked(case, JUDGED, (*CHECKS, *(f"not-{name}" for name in CHECKS))):
+        for name, label, settings, least in _checks_of(case, JUDGED, (*CHECKS, *(f"not-{name}" for name in CHECKS))):
             score = _named(await _scorer(name, canonical(settings))(case, output, judge), label)
             if least is not None and score.value is not None:
                 score = replace(score, passed=meets_threshold(score.value, least))
@@ -71,7 +71,7 @@ Check = tuple[str, str, Mapping[str, Any], float | None]
 """Scorer, what its scores are called, settings, and the least value that passes."""
 
 
-def _asked(case: Case, mine: tuple[str, ...], others: tuple[str, ...]) -> list[Check]:
+def _checks_of(case: Case, mine: tuple[str, ...], others: tuple[str, ...]) -> list[Check]:
     said = case.metadata.get(KEY, ())
     if not isinstance(said, (list, tuple)):
         raise ValueError(f"`{KEY}` in the metadata is no list of checks")  # noqa: TRY004  as all that is wrong with a row

@@ -4,17 +4,17 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from evalmark.inputs.documents.faults import PlacedError
-from evalmark.inputs.documents.files import regular_file, what_is
+from evalmark.inputs.documents.errors import PlacedError
+from evalmark.inputs.documents.files import path_kind, regular_file
 
 
-def home_of(path: Path) -> Path:
+def folder_of(path: Path) -> Path:
     """A folder itself, or that of a file.
 
     Raises:
         DataError: nobody can tell what stands there.
     """
-    return path if what_is(path) == "folder" else path.parent
+    return path if path_kind(path) == "folder" else path.parent
 
 
 def files_of(path: Path, endings: Sequence[str], *, below: bool = False) -> list[Path]:
@@ -23,10 +23,10 @@ def files_of(path: Path, endings: Sequence[str], *, below: bool = False) -> list
     Raises:
         DataError: there is nothing, it cannot be read, or one of the files is a link that leads out of the folder.
     """
-    if what_is(path) != "folder":
+    if path_kind(path) != "folder":
         return [regular_file(path)]
-    wanted = (name for name in _names(path, below) if name.lower().endswith(tuple(endings)))
-    return [found for name in wanted if (found := file_in(path, name)) is not None]
+    draft = (name for name in _names(path, below) if name.lower().endswith(tuple(endings)))
+    return [found for name in draft if (found := file_in(path, name)) is not None]
 
 
 def file_in(folder: Path, name: str) -> Path | None:
@@ -36,7 +36,7 @@ def file_in(folder: Path, name: str) -> Path | None:
         DataError: it is a link that leads out of the folder: whoever made the folder could have any file read.
     """
     path = folder / name
-    if what_is(path) != "file":
+    if path_kind(path) != "file":
         return None
     if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
         raise PlacedError(str(path), "is a link that leads out of the folder; put a copy of the file in its place.")

@@ -73,7 +73,7 @@ def case_data_of(item: Mapping[str, Any], expected: str | None = None, ours: boo
     if expected is not None and item.get(expected) is not None:
         known["expected"] = item[expected]
     variables = {key: value for key, value in item.items() if key not in known and key != expected}
-    found = {"id": known.pop("id", None) or made_id(item), **known}
+    found = {"id": known.pop("id", None) or generated_row_id(item), **known}
     return found if not variables else {**found, "input": input_from(variables)}
 
 
@@ -91,20 +91,20 @@ def _is_turn(value: Any) -> bool:
     return isinstance(value, dict) and value.keys() == {"role", "content"} and isinstance(value["role"], str)
 
 
-def listed(value: Any) -> list[Any]:
+def list_or_empty(value: Any) -> list[Any]:
     """The value where it is a list; else none, since a file of another tool may hold anything."""
     return value if isinstance(value, list) else []
 
 
-def made_id(item: Any) -> str:
+def generated_row_id(item: Any) -> str:
     """An id for a row that brings none: the same for the same content."""
     return fingerprint("row", item)[:12]
 
 
-def told_apart(ids: Iterable[str]) -> list[str]:
+def unique_names(ids: Iterable[str]) -> list[str]:
     """The ids, with a number behind those that stood before.
 
-    >>> told_apart(["a", "b", "a"])
+    >>> unique_names(["a", "b", "a"])
     ['a', 'b', 'a-2']
     """
     taken: set[str] = set()

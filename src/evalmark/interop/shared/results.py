@@ -11,7 +11,7 @@ from evalmark.core.values.case import Case, Output
 from evalmark.core.values.plain_data import canonical
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result, Score, Trial
-from evalmark.inputs.documents.faults import PlacedError
+from evalmark.inputs.documents.errors import PlacedError
 from evalmark.storage.database.field_specs import CASE, OUTPUT, RUN, SCORE, output_fields, read_mode
 from evalmark.storage.database.fields import Spec, dump_fields, read_object
 
@@ -35,17 +35,17 @@ def result_data(result: Result) -> Data:
     }
 
 
-def rest_of(result: Result, native: Mapping[str, Any]) -> Data:
+def remainder_of(result: Result, native: Mapping[str, Any]) -> Data:
     """What `result_data` says and a format's reader would not find: its `native` view, in the same form."""
     full = result_data(result)
-    more = _filled_in(full["case"].get("input"), native.get("case", {}).get("input"))
+    more = _input_defaults(full["case"].get("input"), native.get("case", {}).get("input"))
     seen = {**native, "case": _without(native.get("case", {}), more)} if more else native
     rest: Data = {part: _difference(full[part], seen.get(part, {})) for part in ("case", "output")}
     rest["defaults"] = more
     rest["trial"] = full["trial"]  # which of the files a result stands in is nothing that it says itself
     known = list(native.get("scores", ()))
     if canonical(full["scores"]) != canonical(known):
-        rest["scores"] = [_score_rest(score, known) for score in full["scores"]]
+        rest["scores"] = [_score_remainder(score, known) for score in full["scores"]]
     return {part: said for part, said in rest.items() if said or part == "scores"}
 
 
@@ -58,7 +58,7 @@ def verdicts_of(result: Result) -> list[tuple[Score, float]]:
     ]
 
 
-def _filled_in(given: Any, native: Any) -> Data:
+def _input_defaults(given: Any, native: Any) -> Data:
     """The values that a format's reader finds beside all those of an input: defaults of the prompt."""
     if not (isinstance(given, Mapping) and isinstance(native, Mapping)):
         return {}
@@ -85,7 +85,7 @@ def _difference(full: Mapping[str, Any], native: Mapping[str, Any]) -> Data:
     return {name: full.get(name) for name in names if canonical(full.get(name)) != canonical(native.get(name))}
 
 
-def _score_rest(score: Data, known: Sequence[Data]) -> Data:
+def _score_remainder(score: Data, known: Sequence[Data]) -> Data:
     native = next((other for other in known if other.get("name") == score["name"]), {})
     return {"name": score["name"]} | _difference(score, native)
 

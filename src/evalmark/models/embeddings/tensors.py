@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from evalmark.core.errors import ModelError
-from evalmark.inputs.documents.faults import PlacedError
+from evalmark.inputs.documents.errors import PlacedError
 from evalmark.inputs.documents.files import open_file
 
 _WIDTHS = {"BOOL": 1, "U8": 1, "I8": 1, "I16": 2, "U16": 2, "F16": 2, "BF16": 2, "I32": 4, "U32": 4, "F32": 4}

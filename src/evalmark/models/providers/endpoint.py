@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from evalmark.core.errors import ConfigError
-from evalmark.inputs.documents.known import remember
+from evalmark.inputs.secrets.known_secrets import register_secret
 
 from .addresses import ollama_address, split_model_url, strip_suffix, validate_address
 from .model_table import ModelEntry, read_table
@@ -37,7 +37,7 @@ class Endpoint:
 
     def __post_init__(self) -> None:
         if self.key:
-            remember(self.key)
+            register_secret(self.key)
 
     @property
     def identity(self) -> str:

@@ -12,8 +12,8 @@ from evalmark.core.errors import ModelCallError
 from evalmark.core.lazy import need
 from evalmark.core.values.call import Attempt
 from evalmark.core.values.plain_data import canonical
-from evalmark.inputs.documents.known import without_key
-from evalmark.inputs.documents.strict_json import RefusedError, decode_at
+from evalmark.inputs.documents.strict_json import RefusedJsonError, decode_at
+from evalmark.inputs.secrets.known_secrets import mask_key
 
 from .endpoint import Endpoint, missing_key
 from .retry_after import retry_after
@@ -123,12 +123,12 @@ def without_secrets(response: Response, raw: tuple[tuple[bytes, bytes], ...], se
         if not (key := sent.get(name, "").rpartition(" ")[2]):
             continue
         body = response.body.decode(errors="surrogateescape")
-        if (left := without_key(body, key)) != body:
+        if (left := mask_key(body, key)) != body:
             response = response._replace(body=left.encode(errors="surrogateescape"))
         heads = [value.decode(errors="surrogateescape") for _, value in raw]
-        if any(without_key(head, key) != head for head in heads):
+        if any(mask_key(head, key) != head for head in heads):
             response = response._replace(
-                headers={name.lower(): without_key(value, key) for name, value in response.headers.items()}
+                headers={name.lower(): mask_key(value, key) for name, value in response.headers.items()}
             )
     return response
 
@@ -166,7 +166,7 @@ def _object(response: Response, endpoint: Endpoint) -> dict[str, Any]:
             "starts with a byte order mark" if response.body.startswith(_MARK) else f"{error.msg} at {error.pos}"
         )
         raise response_error(response, endpoint, f"answered with a text that is no JSON ({said_of_it})") from None
-    except RefusedError:
+    except RefusedJsonError:
         unclear = "a key twice in one object, NaN, too large a number, or too deep a nest"
         raise response_error(response, endpoint, f"answered with JSON that holds {unclear}") from None
     if text[end:].strip(_SPACE):

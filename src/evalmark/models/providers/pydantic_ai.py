@@ -11,7 +11,7 @@ from evalmark.core.lazy import need
 from evalmark.core.values.call import Attempt, Reply, ReplyForm, ReplyStatus, Request
 from evalmark.core.values.plain_data import canonical, plain
 from evalmark.core.values.usage import Usage
-from evalmark.inputs.documents.known import index_of, secrets_of
+from evalmark.inputs.secrets.known_secrets import build_index, environment_secrets
 
 from .endpoint import Endpoint
 from .forced import EMPTY_CALL, ForcedCall, read_forced_call
@@ -73,7 +73,7 @@ class PydanticAIChat:
         self._endpoint = endpoint
         self._http = http  # only to be closed with it: pydantic-ai has connections of its own
         self._within = within
-        self._secrets = index_of(secrets_of(environ or {}))
+        self._secrets = build_index(environment_secrets(environ or {}))
         self._given = model
         self._models: dict[asyncio.AbstractEventLoop, Any] = {}
         self._fallback = StructuredOutputFallback()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from evalmark.core.values.case import ToolCall
-from evalmark.inputs.documents.strict_json import RefusedError, decode_at
+from evalmark.inputs.documents.strict_json import RefusedJsonError, decode_at
 
 MOST_TOKENS = 10**9
 """A count above it is a slip of the server."""
@@ -67,7 +67,7 @@ def parse_object(text: str) -> dict[str, Any] | None:
         return None
     try:
         value, end = decode_at(text, 0)
-    except (json.JSONDecodeError, RefusedError):
+    except (json.JSONDecodeError, RefusedJsonError):
         return None
     return value if end == len(text) else None
 

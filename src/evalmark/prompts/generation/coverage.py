@@ -9,7 +9,7 @@ from evalmark.core.values.case import Case
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Score
 from evalmark.inputs.datasets.options import BadRow
-from evalmark.inputs.documents.files import what_is
+from evalmark.inputs.documents.files import path_kind
 from evalmark.prompts.specs.prompt_tests import file_of_tests, read_baseline, read_tests
 from evalmark.prompts.specs.spec import PromptRule, PromptSpec, read_spec
 from evalmark.stats.summary.headline import left_out
@@ -151,6 +151,6 @@ def _baseline(spec: PromptSpec) -> int:
     found = 0
     for name, read in ((BASELINE_TESTS.file, read_tests), ("baseline_tests.txt", read_baseline)):
         path = spec.folder / name
-        if what_is(path) == "file" and path.stat().st_size:
+        if path_kind(path) == "file" and path.stat().st_size:
             found += sum(isinstance(row, Case) for row in read(path, spec))
     return found

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from evalmark.core.errors import ConfigError
-from evalmark.inputs.documents.files import what_is
+from evalmark.inputs.documents.files import path_kind
 from evalmark.prompts.specs.prompt_tests import file_of_tests
 from evalmark.prompts.specs.spec import PromptSpec
 
@@ -22,7 +22,7 @@ def check_files(spec: PromptSpec, anew: Collection[str]) -> None:
     Raises:
         ConfigError: there are such files; all of them are named.
     """
-    if what_is(spec.folder) not in ("folder", "nothing"):
+    if path_kind(spec.folder) not in ("folder", "nothing"):
         raise ConfigError(
             f"{spec.folder}: the files of the prompt would lie in a folder of this name; move this file away."
         )

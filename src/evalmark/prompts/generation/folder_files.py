@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from evalmark.inputs.documents.faults import PlacedError
-from evalmark.inputs.documents.files import local_file, what_is
+from evalmark.inputs.documents.atomic_write import write_atomically
+from evalmark.inputs.documents.errors import PlacedError
+from evalmark.inputs.documents.files import local_file, path_kind
 from evalmark.inputs.documents.serialization import json_text
 from evalmark.inputs.documents.strict_json import parse_json
 from evalmark.inputs.documents.text import read_text
-from evalmark.inputs.documents.whole import write_whole
 from evalmark.prompts.specs.statement_files import is_refusal, lines_of
 
 RowData = dict[str, Any]
@@ -17,7 +17,7 @@ RowData = dict[str, Any]
 
 def write_json(path: Path, data: Any) -> None:
     """Put data into a JSON file. Raises as `write_whole` does."""
-    write_whole(path, [json_text(data)])
+    write_atomically(path, [json_text(data)])
 
 
 def has_content(path: Path) -> bool:
@@ -26,7 +26,7 @@ def has_content(path: Path) -> bool:
     Raises:
         DataError: there is something else than a regular file, or it cannot be read.
     """
-    if what_is(path) == "nothing":
+    if path_kind(path) == "nothing":
         return False
     local_file(path)
     return read_text(path).strip() not in ("", "[]")

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from evalmark.core.protocols import ChatModel
 from evalmark.core.values.words import count
-from evalmark.inputs.documents.whole import write_whole
+from evalmark.inputs.documents.atomic_write import write_atomically
 from evalmark.prompts.specs.prompt_tests import file_of_tests
 from evalmark.prompts.specs.spec import PromptSpec, folder_of, read_spec
 from evalmark.prompts.templates.prompt_files import read_prompt
@@ -170,7 +170,7 @@ class GenerationPipeline:
         is_there = bool(lines)
         if not is_there:
             lines = await make(self.asking, self.spec)
-            write_whole(path, ["\n".join(lines), "\n"])
+            write_atomically(path, ["\n".join(lines), "\n"])
         self._ended(stage, path, is_there, count(len(lines), "statement" if name == "input_spec" else _noun(name)))
         self.spec = with_statements(self.spec, name, lines)
 

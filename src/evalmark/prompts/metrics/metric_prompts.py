@@ -10,8 +10,8 @@ from typing import Any
 
 from evalmark.core.errors import ConfigError
 from evalmark.inputs.documents.document import Document
-from evalmark.inputs.documents.faults import PlacedError
-from evalmark.inputs.documents.files import local_file, what_is
+from evalmark.inputs.documents.errors import PlacedError
+from evalmark.inputs.documents.files import local_file, path_kind
 from evalmark.inputs.documents.text import read_text
 from evalmark.prompts.templates.frontmatter import split_frontmatter
 from evalmark.prompts.templates.prompt import Input, Prompt
@@ -48,7 +48,7 @@ def find_metrics(prompt_path: str | os.PathLike[str]) -> list[Path]:
         said = error.strerror or str(error)
         raise PlacedError(str(prompt.parent), f"cannot be looked into for metrics: {said}.") from None
     named = (path for path in found if path.name.lower().endswith(METRIC_ENDING) and path.name != prompt.name)
-    return [local_file(path) for path in named if what_is(path) == "file"]
+    return [local_file(path) for path in named if path_kind(path) == "file"]
 
 
 def read_prompt_metric(path: str | os.PathLike[str], *, named: bool = True) -> PromptMetric:

@@ -41,7 +41,7 @@ class CaseBuilder:
     """Where each id stood first."""
     told: set[str] = field(default_factory=set)
 
-    def make(self, row: Any, place: str) -> Case:
+    def build(self, row: Any, place: str) -> Case:
         """The case of a row: a mapping, or a text that is the input.
 
         Raises:

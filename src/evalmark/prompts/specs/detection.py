@@ -5,10 +5,10 @@ from itertools import islice
 from pathlib import Path
 
 from evalmark.core.errors import DataError
-from evalmark.inputs.datasets.fields import can_ask
+from evalmark.inputs.datasets.fields import can_be_case
 from evalmark.inputs.datasets.options import ReadOptions
-from evalmark.inputs.datasets.read import READERS, format_of
-from evalmark.inputs.datasets.rows import Reading
+from evalmark.inputs.datasets.reader import READERS, format_of
+from evalmark.inputs.datasets.rows import DatasetFile
 from evalmark.inputs.documents.files import regular_file
 
 from .prompt_tests import TEST_FILES
@@ -43,7 +43,7 @@ def holds_tests(path: Path, spec: PromptSpec) -> bool:
 def _first_rows(path: Path) -> list[Mapping[str, object]]:
     regular_file(path)
     options = ReadOptions()
-    reading = Reading(path=path, options=options, notes=lambda note: None, any_columns=True)
+    reading = DatasetFile(path=path, options=options, notes=lambda note: None, any_columns=True)
     rows = (value for _, _, value in READERS[format_of(path, options)](reading))
     return [row for row in islice(rows, _MAX_ROWS) if isinstance(row, Mapping)]
 
@@ -54,4 +54,4 @@ def _is_test(names: set[str], spec: PromptSpec) -> bool:
     needed = {known.name for known in spec.prompt.inputs if known.required}
     if len(needed) > 1 and needed <= names:
         return True
-    return not can_ask(names, ReadOptions()) and any(known.name in names for known in spec.prompt.inputs)
+    return not can_be_case(names, ReadOptions()) and any(known.name in names for known in spec.prompt.inputs)

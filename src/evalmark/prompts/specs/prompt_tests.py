@@ -7,10 +7,10 @@ from typing import Any
 from evalmark.core.errors import DataError
 from evalmark.core.values.case import Case
 from evalmark.inputs.datasets.options import BadRow, ReadOptions
-from evalmark.inputs.datasets.read import READERS, format_of
-from evalmark.inputs.datasets.rows import Reading
-from evalmark.inputs.documents.faults import PlacedError
-from evalmark.inputs.documents.files import local_file, what_is
+from evalmark.inputs.datasets.reader import READERS, format_of
+from evalmark.inputs.datasets.rows import DatasetFile
+from evalmark.inputs.documents.errors import PlacedError
+from evalmark.inputs.documents.files import local_file, path_kind
 from evalmark.inputs.documents.text import read_text
 
 from .case_builder import CaseBuilder
@@ -32,7 +32,7 @@ def file_of_tests(spec: PromptSpec) -> Path | None:
     Raises:
         ConfigError: there are several, so nobody can tell which one counts.
     """
-    found = [spec.folder / name for name in TEST_FILES if what_is(spec.folder / name) != "nothing"]
+    found = [spec.folder / name for name in TEST_FILES if path_kind(spec.folder / name) != "nothing"]
     if len(found) > 1:
         names = " and ".join(path.name for path in found)
         raise DataError(f"{spec.folder}: {names} both hold tests; remove one, or name the one to run.")
@@ -54,7 +54,7 @@ def read_tests(path: Path, spec: PromptSpec, notes: Note = _ignore_note) -> Iter
     local_file(path)
     options = ReadOptions()
     reader = READERS[format_of(path, options)]
-    reading = Reading(path=path, options=options, notes=notes, any_columns=True)
+    reading = DatasetFile(path=path, options=options, notes=notes, any_columns=True)
     maker = CaseBuilder(spec=spec, notes=notes)
     started = False
     try:
@@ -102,6 +102,6 @@ def sample_tests(spec: PromptSpec, notes: Note = _ignore_note) -> Iterator[Case 
 
 def _build_case(maker: CaseBuilder, row: Any, place: str) -> Case | BadRow:
     try:
-        return maker.make(row, place)
+        return maker.build(row, place)
     except InvalidRowError as fault:
         return BadRow(place=place, message=f"{fault}.")

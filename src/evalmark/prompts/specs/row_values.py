@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from evalmark.core.errors import ConfigError
-from evalmark.inputs.documents.faults import PlacedError
+from evalmark.inputs.documents.errors import PlacedError
 from evalmark.inputs.documents.strict_json import parse_json
 from evalmark.prompts.templates.prompt import Prompt
 from evalmark.prompts.templates.rendering import render

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from evalmark.core.errors import ConfigError
 from evalmark.core.values.plain_data import fingerprint
 from evalmark.core.values.words import count
-from evalmark.inputs.documents.faults import PlacedError
-from evalmark.inputs.documents.files import local_file, what_is
+from evalmark.inputs.documents.errors import PlacedError
+from evalmark.inputs.documents.files import local_file, path_kind
 from evalmark.inputs.documents.text import read_text
 from evalmark.prompts.rules.explicit_checks import explicit_check
 from evalmark.prompts.templates.prompt import Prompt
@@ -143,7 +143,7 @@ def read_spec(
 
 
 def _statements(file: Path) -> list[StatementLine]:
-    if what_is(file) == "nothing":
+    if path_kind(file) == "nothing":
         return []
     local_file(file)
     found = statements_with_checks(read_text(file), str(file))

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evalmark.inputs.documents.document import DataPath, Document
-from evalmark.inputs.documents.faults import PlacedError
+from evalmark.inputs.documents.errors import PlacedError
 from evalmark.inputs.documents.strict_yaml import parse_yaml
 
 from .input_values import json_preview

@@ -5,9 +5,9 @@ from typing import Any
 
 from evalmark.core.values.call import RESERVED_SETTINGS
 from evalmark.inputs.documents.document import DataPath
-from evalmark.inputs.documents.faults import PlacedError
-from evalmark.inputs.documents.secrets import secrets_in
+from evalmark.inputs.documents.errors import PlacedError
 from evalmark.inputs.documents.strict_json import parse_json
+from evalmark.inputs.secrets.fields import secret_paths
 
 from .findings import Findings
 from .input_values import json_preview
@@ -48,7 +48,7 @@ def settings_of(data: Mapping[str, Any], findings: Findings) -> dict[str, Any]:
         said = model.get(at[1]) if len(at) == 2 and isinstance(model, Mapping) else data.get(str(at[0]))
         for name, value in findings.mapping(at, said).items():
             _add(settings, name, value, at, findings)
-        for where in secrets_in(said, at):
+        for where in secret_paths(said, at):
             findings.find(where, "would be recorded with every request; put keys into the environment.")
     return settings
 

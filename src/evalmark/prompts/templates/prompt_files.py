@@ -9,9 +9,9 @@ from types import MappingProxyType
 from typing import Any
 
 from evalmark.inputs.documents.document import DataPath, document_of
-from evalmark.inputs.documents.faults import PlacedError
-from evalmark.inputs.documents.secrets import secrets_in
+from evalmark.inputs.documents.errors import PlacedError
 from evalmark.inputs.documents.text import read_text
+from evalmark.inputs.secrets.fields import secret_paths
 
 from .findings import Findings
 from .frontmatter import is_text, split_frontmatter
@@ -194,7 +194,7 @@ def _rest(data: Mapping[str, Any], findings: Findings) -> dict[str, Any]:
     rest = {key: value for key, value in data.items() if key not in (*READ_KEYS, "model")}
     if isinstance(model := data.get("model"), Mapping):
         rest |= {"model": others} if (others := {k: v for k, v in model.items() if k not in MODEL_KEYS}) else {}
-    for at in secrets_in(rest):
+    for at in secret_paths(rest):
         findings.find(at, "holds a secret, which has no place in a prompt; put it into the environment.")
     return rest
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from evalmark.core.errors import DataError
 from evalmark.inputs.documents.document import DataPath, document_of
-from evalmark.inputs.documents.faults import PlacedError
+from evalmark.inputs.documents.errors import PlacedError
 from evalmark.inputs.documents.files import regular_file
 from evalmark.inputs.documents.json_walk import json_path
-from evalmark.inputs.documents.secrets import secrets_in
 from evalmark.inputs.documents.text import read_text
+from evalmark.inputs.secrets.fields import secret_paths
 
 from .findings import Findings
 from .frontmatter import is_text
@@ -94,7 +94,7 @@ def _look_up(text: str, env: Mapping[str, str], findings: Findings, at: DataPath
 
 def _variable(said: str, env: Mapping[str, str]) -> str:
     name, colon, other = said.partition(":")
-    if _SECRET.search(name) or any(secrets_in({name: ""})):
+    if _SECRET.search(name) or any(secret_paths({name: ""})):
         raise DataError(f"names the variable {json_preview(name)}, a secret; it would be recorded with every question.")
     if name in env:
         return env[name]

@@ -7,7 +7,7 @@ from typing import Any
 
 from evalmark.core.errors import ConfigError
 from evalmark.core.values.case import Turn
-from evalmark.inputs.documents.faults import PlacedError
+from evalmark.inputs.documents.errors import PlacedError
 
 from .input_values import InputValueError, PlainCopier, convert_value
 from .interpreter import Image, MessagePart, MissingValue, RenderBudget, TemplateText, Thread, render_template

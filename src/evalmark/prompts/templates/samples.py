@@ -5,7 +5,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from evalmark.inputs.documents.document import DataPath
-from evalmark.inputs.documents.faults import PlacedError
+from evalmark.inputs.documents.errors import PlacedError
 
 from .findings import Findings
 from .input_values import json_preview

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from evalmark.core.errors import ConfigError
 from evalmark.core.values.run import Run
-from evalmark.inputs.documents.whole import write_whole
+from evalmark.inputs.documents.atomic_write import write_atomically
 from evalmark.stats.comparison.change import Comparison
 from evalmark.stats.comparison.flip_examples import FlipExample
 from evalmark.stats.summary.summary import Summary
@@ -97,7 +97,7 @@ def save(
     """
     file = Path(path)
     write = writer_for(file, kind)
-    write_whole(file, write(run, summary, options), "report")
+    write_atomically(file, write(run, summary, options), "report")
 
 
 def save_comparison(found: Comparison, path: str | os.PathLike[str], pairs: Sequence[FlipExample] = ()) -> None:
@@ -109,4 +109,4 @@ def save_comparison(found: Comparison, path: str | os.PathLike[str], pairs: Sequ
     """
     file = Path(path)
     write = comparison_writer_for(file)
-    write_whole(file, write(found, pairs), "report")
+    write_atomically(file, write(found, pairs), "report")

@@ -18,7 +18,7 @@ from evalmark.core.values.plain_data import plain
 from evalmark.core.values.run import Metric, Run, metrics_for
 from evalmark.core.values.score import Result, Score
 from evalmark.core.values.tool import ToolRecording
-from evalmark.inputs.documents.masking import masked_data
+from evalmark.inputs.secrets.masks import mask_secrets_in_data
 from evalmark.reports.text import verdicts
 from evalmark.reports.text.transcripts import step_count, steps
 from evalmark.reports.text.verdicts import ERROR_FIELDS, score_kind
@@ -90,7 +90,7 @@ def _download(context: PageContext, request: Request) -> Response:
     result = context.view.browsing(run).result(number)
     if result is None:
         raise HTTPException(404, f"{run.id} has no such result, or no longer.")
-    text = json.dumps(masked_data(plain(result)), ensure_ascii=True, indent=2)
+    text = json.dumps(mask_secrets_in_data(plain(result)), ensure_ascii=True, indent=2)
     headers = {"content-disposition": f'attachment; filename="result-{number}.json"'}
     return Response(text, media_type="application/json", headers=headers)
 

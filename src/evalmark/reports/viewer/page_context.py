@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from evalmark.core.values.run import Run
-from evalmark.inputs.documents.known import without_known
+from evalmark.inputs.secrets.known_secrets import mask_known_secrets
 from evalmark.reports.html.jinja import render_page, template_environment
 from evalmark.reports.viewer.auth.guard import cookie_values
 from evalmark.reports.viewer.urls.paths import case_path, decode_name, download_path, encode_name, label_path, run_path
@@ -43,7 +43,7 @@ class PageContext:
         """A page of a template; `address` is where it stands and `author` who looks at it, so far as is known."""
         query = f"?{request.url.query}" if request.url.query else ""
         beside = {"address": request.url.path + query, "author": self.author(request)}
-        return HTMLResponse(without_known(render_page(self._templates, template, {**beside, **values})), status)
+        return HTMLResponse(mask_known_secrets(render_page(self._templates, template, {**beside, **values})), status)
 
     def prepare(self) -> None:
         """Read the templates of all pages, which takes longer than a page itself."""

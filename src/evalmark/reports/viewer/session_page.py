@@ -16,7 +16,7 @@ from evalmark.core.errors import ConfigError
 from evalmark.core.values.label import Label
 from evalmark.core.values.plain_data import plain
 from evalmark.core.values.session import Span
-from evalmark.inputs.documents.known import MASK
+from evalmark.inputs.secrets.fields import MASK
 from evalmark.reports.html.escaping import page_text
 from evalmark.reports.viewer.urls.paths import decode_name, encode_query_name, session_path
 from evalmark.reports.viewer.urls.queries import parse_count, parse_session_query

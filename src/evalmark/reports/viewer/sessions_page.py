@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from evalmark.core.values.label import about_span
-from evalmark.inputs.suites.suite import RECORDED
+from evalmark.inputs.suites.suite import SESSIONS_PREFIX
 from evalmark.reports.viewer.urls.paths import encode_query_name, session_path
 from evalmark.reports.viewer.urls.queries import SESSION_LABELS, parse_session_query
 from evalmark.storage.sessions.pages import SessionLine
@@ -84,7 +84,7 @@ def _rows(context: PageContext, lines: Sequence[SessionLine], author: str) -> li
 
 def _dataset(project: str) -> Mapping[str, str]:
     """How the labelled answers of a project are used: in a suite, and as a file."""
-    name = f"{RECORDED}{project}"
+    name = f"{SESSIONS_PREFIX}{project}"
     return {
         "project": project,
         "suite": f"datasets: [{name if _UNQUOTED.fullmatch(project) else json.dumps(name, ensure_ascii=False)}]",

@@ -10,7 +10,7 @@ from evalmark.core.settings import Settings
 from evalmark.core.values.run import DatasetInfo, Metric, Run
 from evalmark.core.values.score import Result, Score
 from evalmark.core.values.words import count
-from evalmark.inputs.documents.files import what_is
+from evalmark.inputs.documents.files import path_kind
 from evalmark.prompts.metrics.disagreement import follows_rules
 from evalmark.prompts.metrics.rule_checks import RuleChecks
 from evalmark.prompts.specs.spec import RULES_FILE, PromptSpec, folder_of, read_spec
@@ -191,10 +191,10 @@ def _spec(prompt: Path, run: Run) -> tuple[PromptSpec, str]:
         )
     own = folder_of(prompt)
     folders = (Path(info.path) for info in run.datasets if info.path)
-    beside = next((f for f in folders if f.resolve() != own.resolve() and what_is(f / RULES_FILE) == "file"), None)
+    beside = next((f for f in folders if f.resolve() != own.resolve() and path_kind(f / RULES_FILE) == "file"), None)
     if beside is None:
         return read_spec(prompt), ""
-    if what_is(own / RULES_FILE) == "nothing":
+    if path_kind(own / RULES_FILE) == "nothing":
         return read_spec(prompt, beside), f"beside the results; there is no {own / RULES_FILE}"
     return read_spec(prompt), f"of the prompt; {beside / RULES_FILE} is not read"
 

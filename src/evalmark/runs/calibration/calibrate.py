@@ -10,10 +10,10 @@ from evalmark.core.errors import ConfigError, StoreError
 from evalmark.core.settings import Settings
 from evalmark.core.values.case import Case
 from evalmark.core.values.run import DatasetInfo, Run
-from evalmark.inputs.datasets.faults import Faults
+from evalmark.inputs.datasets.fault_list import FaultList
 from evalmark.inputs.datasets.options import BadRow
-from evalmark.inputs.datasets.read import read_cases
-from evalmark.inputs.documents.whole import write_whole
+from evalmark.inputs.datasets.reader import read_cases
+from evalmark.inputs.documents.atomic_write import write_atomically
 from evalmark.runs.execution.rescore import NO_OVERRIDES, plan_metrics
 from evalmark.runs.execution.threshold_notes import labels_for_run
 from evalmark.runs.planning.overrides import Overrides
@@ -124,7 +124,7 @@ def write_lock(found: Calibration, path: Path) -> LockFile:
     before = read_lock(path) if path.exists() else LockFile(metrics={}, path=str(path))
     created = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     lock = before.merged(lock_entries(found, created, version("evalmark")))
-    write_whole(path, [lock.text], "lock file")
+    write_atomically(path, [lock.text], "lock file")
     return lock
 
 
@@ -155,13 +155,13 @@ def _of_run(wanted: CalibrateRequest, ledger: Store) -> CalibrationInput:
 
 
 def _of_file(wanted: CalibrateRequest, path: Path, settings: Settings, load: Loader) -> CalibrationInput:
-    faults, cases = Faults(str(path)), list[Case]()
+    faults, cases = FaultList(str(path)), list[Case]()
     for row in read_cases(path):
         if isinstance(row, BadRow):
             faults.add(str(row))
         else:
             cases.append(row)
-    if told := faults.told():
+    if told := faults.lines():
         raise ConfigError.of(told)
     liked = row_labels(cases)
     evidence = evidence_from_rows(cases, liked, f"file {path}")

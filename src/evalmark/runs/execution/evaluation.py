@@ -14,10 +14,10 @@ from evalmark.core.sync import run_sync
 from evalmark.core.values.case import Case
 from evalmark.core.values.run import DatasetInfo, Gate, Run
 from evalmark.core.values.score import Result
-from evalmark.inputs.datasets.dealing import parse_shard
 from evalmark.inputs.datasets.options import BadRow
-from evalmark.inputs.datasets.read import as_cases
-from evalmark.inputs.suites.suite import RECORDED
+from evalmark.inputs.datasets.reader import as_cases
+from evalmark.inputs.datasets.sharding import parse_shard
+from evalmark.inputs.suites.suite import SESSIONS_PREFIX
 from evalmark.runs.isolation.worker_setup import refuse_while_spawning
 from evalmark.runs.planning.judges import ScorerLike, scorer_specs
 from evalmark.runs.planning.models import Models
@@ -165,8 +165,8 @@ def _plan(data: Data, task: Task, scorers: Sequence[ScorerLike], options: Evalua
 
 
 def _source(data: Data, settings: Settings) -> DatasetSource:
-    if isinstance(data, str) and data.startswith(RECORDED):
-        return recorded_source(data.removeprefix(RECORDED), settings, recorded_cases)
+    if isinstance(data, str) and data.startswith(SESSIONS_PREFIX):
+        return recorded_source(data.removeprefix(SESSIONS_PREFIX), settings, recorded_cases)
     if isinstance(data, (str, PathLike)):
         return file_source(Path(data))
     items = data if isinstance(data, Mapping | Case) else tuple(data)  # the one of which as_cases says what is wrong

@@ -9,7 +9,7 @@ from evalmark.core.settings import Settings
 from evalmark.core.values.case import Case
 from evalmark.core.values.plain_data import plain
 from evalmark.core.values.words import count
-from evalmark.inputs.suites.suite import RECORDED
+from evalmark.inputs.suites.suite import SESSIONS_PREFIX
 from evalmark.storage.store.store import open_store
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def recorded_cases(project: str, settings: Settings, note: Callable[[str], None]
     Raises:
         DataError: nothing is recorded of the project, or nobody has said anything that could be used.
     """
-    place = f"{RECORDED}{project}"
+    place = f"{SESSIONS_PREFIX}{project}"
     try:
         with open_store(settings.store, read_only=True) as store:
             found = store.sessions.labelled_answers(project)

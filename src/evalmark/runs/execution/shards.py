@@ -1,20 +1,20 @@
 """A run that asks a share of the cases: which rows are its own, and what it cannot be."""
 
 from evalmark.core.values.run import Shard
-from evalmark.inputs.datasets.dealing import Deal, share
+from evalmark.inputs.datasets.sharding import ShardAssignment, shard_sizes
 from evalmark.runs.planning.check import CheckResult
 from evalmark.runs.planning.plan import Plan
 
 from .options import RunOptions
 
 
-def shard_deal(plan: Plan, shard: Shard | None) -> Deal | None:
+def shard_deal(plan: Plan, shard: Shard | None) -> ShardAssignment | None:
     """What says which rows fall to a shard; None where all rows are asked.
 
     The turns of a conversation need those before them, so where there are any, a dataset stays whole.
     """
     names = [source.info.name for source in plan.sources] if _is_whole(plan) else None
-    return None if shard is None else Deal(shard, names)
+    return None if shard is None else ShardAssignment(shard, names)
 
 
 def _is_whole(plan: Plan) -> bool:
@@ -41,4 +41,4 @@ def rows_asked(plan: Plan, options: RunOptions, checked: CheckResult) -> list[in
     """How many rows of each dataset will be asked, where the check has met them all; else None."""
     found = [None if options.only is not None else checked.rows.get(source.info.name) for source in plan.sources]
     rows = [count if count is None or options.limit is None else min(count, options.limit) for count in found]
-    return rows if options.shard is None else share(rows, options.shard, whole=_is_whole(plan))
+    return rows if options.shard is None else shard_sizes(rows, options.shard, whole=_is_whole(plan))

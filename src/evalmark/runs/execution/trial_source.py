@@ -9,8 +9,8 @@ from evalmark.core.protocols import CompletedTrials
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Mode, Result, Trial
-from evalmark.inputs.datasets.dealing import Deal
 from evalmark.inputs.datasets.options import BadRow
+from evalmark.inputs.datasets.sharding import ShardAssignment
 from evalmark.runs.engine.pipeline import AnsweredTrial, AnsweredTurn, Conversation, EngineItem
 from evalmark.runs.planning.plan import DatasetSource, Plan
 
@@ -47,7 +47,7 @@ class TrialSource:
     options: RunOptions
     notes: dict[str, None] = field(default_factory=dict)
     """Notes of the readers, each once; added to while reading."""
-    deal: Deal | None = None
+    deal: ShardAssignment | None = None
     """Assigns rows to shards; None: every row belongs to this run."""
     rows: Counter[str] = field(default_factory=Counter)
     """Rows per dataset; counted while reading."""

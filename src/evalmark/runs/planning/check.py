@@ -10,9 +10,9 @@ from pathlib import Path
 from evalmark.core.errors import ConfigError, DataError
 from evalmark.core.protocols import Target
 from evalmark.core.values.case import Case
-from evalmark.inputs.datasets.faults import Faults
-from evalmark.inputs.datasets.lookalikes import LOOKS_KNOWN
+from evalmark.inputs.datasets.fault_list import FaultList
 from evalmark.inputs.datasets.options import BadRow
+from evalmark.inputs.datasets.similar_names import LOOKS_KNOWN
 from evalmark.inputs.documents.document import load_document
 from evalmark.scoring.binding.bound_scorer import BoundScorer
 
@@ -166,8 +166,8 @@ class _Rows:
     """What reading the rows of one dataset shows."""
 
     where: str
-    faults: Faults
-    unanswered: Faults
+    faults: FaultList
+    unanswered: FaultList
     """Rows that bring no answer; faults only where others do."""
     unjudged: Sequence[BoundScorer] = ()
     """Scorers that wait for a judge."""
@@ -206,10 +206,10 @@ class _Rows:
 
     def told(self, plan: Plan, *, final: bool) -> list[str]:
         """Everything that is wrong with the dataset for this plan."""
-        told = self.faults.told()
+        told = self.faults.lines()
         if plan.is_answered and plan.kept is None and self.missing:
             if self.missing < self.cases:
-                told += self.unanswered.told()
+                told += self.unanswered.lines()
             elif final:  # all of them wait for a target
                 told.append(
                     f"{self.where}: no row brings an answer, and no target is named that would give one. "
@@ -231,7 +231,7 @@ def _read(plan: Plan, source: DatasetSource, most: int | None, unjudged: Sequenc
     name = source.info.name
     waiting = {one.name: one for one in _bound(plan) if one.lacks(EMPTY)}
     bare = {one.name: one for one in _bound(plan) if one.lacks_contexts(EMPTY)}
-    rows = _Rows(source.info.path or name, Faults(name), Faults(name), unjudged, waiting=waiting, bare=bare)
+    rows = _Rows(source.info.path or name, FaultList(name), FaultList(name), unjudged, waiting=waiting, bare=bare)
     try:
         for row in islice(source.read(rows.notes.setdefault), most):
             rows.add(row, plan.targets if plan.kept is None else ())

@@ -15,7 +15,7 @@ from evalmark.core.values.plain_data import fingerprint
 from evalmark.core.values.run import DatasetInfo, Gate, Run
 from evalmark.core.values.score import Mode
 from evalmark.inputs.datasets.options import BadRow, ReadOptions
-from evalmark.inputs.datasets.read import read_cases
+from evalmark.inputs.datasets.reader import read_cases
 from evalmark.inputs.documents.files import dataset_name
 from evalmark.models.embeddings import load
 from evalmark.runs.targets.given_target import GivenTarget

@@ -11,7 +11,7 @@ from evalmark.core.settings import Settings
 from evalmark.core.values.case import Case
 from evalmark.core.values.run import DatasetInfo
 from evalmark.inputs.datasets.options import BadRow
-from evalmark.inputs.documents.files import what_is
+from evalmark.inputs.documents.files import path_kind
 from evalmark.inputs.suites.suite import TargetSpec
 
 from .judges import ResolvedMetric, judge_named, metric_from_file, with_judges
@@ -117,7 +117,7 @@ def tests_of(path: Path, spec: "PromptSpec") -> tuple[DatasetSource, ...]:
         ConfigError: there are neither tests nor samples.
     """
     files = (spec.folder / name for name in detection.BASELINE_FILES)
-    baseline = next((file for file in files if what_is(file) == "file"), None)
+    baseline = next((file for file in files if path_kind(file) == "file"), None)
     return (_tests(path, spec), *(() if baseline is None else (tests_in(baseline, spec, "baseline"),)))
 
 

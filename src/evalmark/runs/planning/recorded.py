@@ -7,7 +7,7 @@ from evalmark.core.settings import Settings
 from evalmark.core.values.case import Case
 from evalmark.core.values.run import DatasetInfo
 from evalmark.inputs.datasets.options import BadRow
-from evalmark.inputs.suites.suite import RECORDED
+from evalmark.inputs.suites.suite import SESSIONS_PREFIX
 
 from .plan import DatasetSource, NoteHandler
 
@@ -18,7 +18,7 @@ OpenRecorded = Callable[[str, Settings, NoteHandler], Iterator[Case]]
 def nothing_recorded(project: str, settings: Settings, note: NoteHandler) -> Iterator[Case]:
     """Stands where nobody can read what is recorded."""
     raise DataError(
-        f"{RECORDED}{project}: recorded sessions cannot be read here; export them to a file with evalmark export."
+        f"{SESSIONS_PREFIX}{project}: recorded sessions cannot be read here; export them to a file with evalmark export."
     )
 
 
@@ -28,4 +28,4 @@ def recorded_source(project: str, settings: Settings, opened: OpenRecorded, name
     def read(note: NoteHandler) -> Iterator[Case | BadRow]:
         yield from opened(project, settings, note)
 
-    return DatasetSource(info=DatasetInfo(name=name or project, path=f"{RECORDED}{project}"), read=read)
+    return DatasetSource(info=DatasetInfo(name=name or project, path=f"{SESSIONS_PREFIX}{project}"), read=read)

@@ -16,7 +16,7 @@ from evalmark.core.settings import Settings
 from evalmark.core.values.run import Gate
 from evalmark.inputs.datasets.header import read_header
 from evalmark.inputs.datasets.options import ReadOptions
-from evalmark.inputs.suites.read import read_suite
+from evalmark.inputs.suites.reader import read_suite
 from evalmark.inputs.suites.suite import DatasetSpec, MetricSpec, Suite, TargetSpec
 from evalmark.runs.targets.function import as_target
 from evalmark.runs.targets.given_target import GivenTarget
@@ -143,9 +143,9 @@ class _SuitePlanner:
     def _named(self, recorded: OpenRecorded) -> tuple[DatasetSource, ...]:
         """The datasets that the suite names, in its order."""
         datasets, settings = self.suite.datasets, self.models.settings
-        files = iter(_sources([spec for spec in datasets if not spec.recorded], self.spec))
+        files = iter(_sources([spec for spec in datasets if not spec.project], self.spec))
         return tuple(
-            recorded_source(spec.recorded, settings, recorded, spec.name) if spec.recorded else next(files)
+            recorded_source(spec.project, settings, recorded, spec.name) if spec.project else next(files)
             for spec in datasets
         )
 

@@ -10,7 +10,7 @@ from typing import Any
 from evalmark.core.errors import ToolError
 from evalmark.core.values.plain_data import canonical, plain
 from evalmark.core.values.tool import ToolRecording, tool_key
-from evalmark.inputs.documents.secrets import without_secrets
+from evalmark.inputs.secrets.fields import mask_secret_fields
 
 from .plain_values import NotPlainError, as_argument, as_result
 
@@ -163,7 +163,7 @@ def _call_user_function(tool: Tool, what: str, function: Callable[[Any], Any], a
 
 def describe_request(asked: ToolRequest) -> str:
     """The call as an error names it."""
-    arguments = canonical(without_secrets(dict(asked.arguments)))
+    arguments = canonical(mask_secret_fields(dict(asked.arguments)))
     return f"the arguments {_short(arguments)} and the input {_short(canonical(asked.input))}"
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from evalmark.core.values.plain_data import plain
-from evalmark.inputs.documents.strict_json import RefusedError, decode_at
+from evalmark.inputs.documents.strict_json import RefusedJsonError, decode_at
 
 UNPARSED = "unparsed"
 """Under which arguments are kept that are no JSON object."""
@@ -150,6 +150,6 @@ def call_arguments(given: Any) -> Mapping[str, Any]:
         return {}
     try:
         found, end = decode_at(text, 0)
-    except (json.JSONDecodeError, RefusedError):
+    except (json.JSONDecodeError, RefusedJsonError):
         return {UNPARSED: given}
     return found if isinstance(found, dict) and end == len(text) else {UNPARSED: given}

@@ -17,7 +17,7 @@ from referencing.exceptions import Unresolvable
 from evalmark.core.errors import ConfigError
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.score import Score
-from evalmark.inputs.documents.faults import PlacedError
+from evalmark.inputs.documents.errors import PlacedError
 from evalmark.inputs.documents.text import read_text
 from evalmark.scoring.binding.scores import check_score
 from evalmark.scoring.binding.text import preview

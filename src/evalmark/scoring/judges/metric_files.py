@@ -13,7 +13,7 @@ from evalmark.core.values.call import RESERVED_SETTINGS
 from evalmark.core.values.score import Direction
 from evalmark.inputs.documents.document import DataPath, Document, load_document
 from evalmark.inputs.documents.json_walk import json_path
-from evalmark.inputs.documents.secrets import secrets_in
+from evalmark.inputs.secrets.fields import secret_paths
 
 from .field_reader import MAX_REPEATS, FieldReader, json_preview
 from .measure import KEYS, Measure, MeasureKind, Option
@@ -272,7 +272,7 @@ class _MetricParser:
         found = self.fields.mapping((), data, "settings", needed=False) or {}
         for name in RESERVED_SETTINGS & set(found):
             self.fields.find(("settings", name), "would take the place of what the judge is asked; leave it out.")
-        for at in secrets_in(found, ("settings",)):
+        for at in secret_paths(found, ("settings",)):
             self.fields.find(at, "would be recorded with every question; put keys into the environment.")
         return found
 

@@ -7,8 +7,8 @@ from typing import Any, Literal, NamedTuple
 
 from evalmark.core.values.call import Reply
 from evalmark.core.values.plain_data import MAX_DEPTH, canonical
-from evalmark.inputs.documents.json_walk import Step, walk
-from evalmark.inputs.documents.strict_json import RefusedError, decode_at
+from evalmark.inputs.documents.json_walk import JsonStep, walk_json
+from evalmark.inputs.documents.strict_json import RefusedJsonError, decode_at
 
 FaultKind = Literal["judge_parse", "judge_range", "judge_refused", "judge_inconsistent", "judge_truncated"]
 MAX_QUOTED_CHARS = 12
@@ -154,7 +154,7 @@ def objects_in(text: str) -> list[FoundObject] | ReplyFault:
         except json.JSONDecodeError as error:
             left -= error.pos - at
             end = at + 1
-        except RefusedError:
+        except RefusedJsonError:
             return _invalid_json_fault(text, at)
         else:
             found.append(FoundObject(at, end, value))
@@ -164,7 +164,7 @@ def objects_in(text: str) -> list[FoundObject] | ReplyFault:
 
 def _invalid_json_fault(text: str, at: int) -> ReplyFault:
     """Return what the object at `at` holds that is not valid JSON."""
-    for step in walk(text, at):
+    for step in walk_json(text, at):
         if len(step.path) > MAX_DEPTH:
             break
         if step.kind == "key" and step.earlier is not None:
@@ -174,7 +174,7 @@ def _invalid_json_fault(text: str, at: int) -> ReplyFault:
     return ReplyFault("judge_parse", "the JSON in it is nested too deep")
 
 
-def _is_not_finite(step: Step) -> bool:
+def _is_not_finite(step: JsonStep) -> bool:
     if step.kind == "number":
         return len(step.sign) > 400 or float(step.sign) in (float("inf"), float("-inf"))
     return step.kind == "word" and step.sign.lstrip("-") in ("NaN", "Infinity")
@@ -206,7 +206,7 @@ def _all_objects(text: str) -> Iterator[dict[str, Any] | None]:
             value, end = decode_at(text, at)
         except json.JSONDecodeError as error:
             end = error.pos
-        except RefusedError:
+        except RefusedJsonError:
             end = at + 1_000
         else:
             yield value

@@ -7,7 +7,7 @@ from evalmark.core.errors import ConfigError
 from evalmark.core.values.case import Case, Example, Output
 from evalmark.core.values.label import parse_thumb
 from evalmark.core.values.plain_data import canonical
-from evalmark.inputs.datasets.faults import Faults
+from evalmark.inputs.datasets.fault_list import FaultList
 from evalmark.stats.inference.argument_checks import check_arguments
 from evalmark.storage.sessions.examples import LabelledAnswer, LabelledAnswers
 
@@ -54,7 +54,7 @@ def row_labels(cases: Iterable[Case]) -> dict[str, bool | None]:
     Raises:
         ConfigError: a row says it twice, or in words that are no thumb; all of them are named.
     """
-    faults = Faults(most=MOST_FAULTS)
+    faults = FaultList(most=MOST_FAULTS)
     found: dict[str, bool | None] = {}
     for case in cases:
         said = {name: value for name in LABELS if (value := case.metadata.get(name)) not in (None, "")}
@@ -65,7 +65,7 @@ def row_labels(cases: Iterable[Case]) -> dict[str, bool | None]:
             found[case.id] = _thumb(said)
         except ValueError as fault:
             faults.add(f"{fault}.", case.place or case.id)
-    if told := faults.told():
+    if told := faults.lines():
         raise ConfigError.of(told)
     return found
 

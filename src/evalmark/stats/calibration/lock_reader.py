@@ -8,7 +8,7 @@ from typing import Any, get_args
 from evalmark.core.errors import ConfigError, DataError
 from evalmark.core.values.score import Direction
 from evalmark.inputs.documents.document import DataPath, Document, load_document
-from evalmark.inputs.documents.faults import PlacedError
+from evalmark.inputs.documents.errors import PlacedError
 from evalmark.stats.inference.argument_checks import check_arguments
 
 from .lock_file import VERSION, LockedLabels, LockedThreshold, LockFile

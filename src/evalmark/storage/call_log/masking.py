@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from evalmark.core.values.call import Call, Reply, Request
-from evalmark.inputs.documents.known import MASK
-from evalmark.inputs.documents.masking import masked, masked_data
+from evalmark.inputs.secrets.fields import MASK
+from evalmark.inputs.secrets.masks import mask_secrets, mask_secrets_in_data
 from evalmark.storage.database.field_specs import REPLY, REQUEST
 from evalmark.storage.database.fields import dump_fields, load_fields
 from evalmark.storage.database.secret_scan import may_hold_secrets
@@ -16,7 +16,7 @@ def masked_call(call: Call) -> Call:
     A call with a secret in its reply is marked `masked`, because the stored reply differs from the model's. A
     call with a secret in its request is marked `altered`; its key still finds it.
     """
-    error = call.error and masked(call.error)
+    error = call.error and mask_secrets(call.error)
     call = call if error == call.error else replace(call, error=error)
     if not may_hold_secrets(call.request, call.reply):
         return call
@@ -25,7 +25,7 @@ def masked_call(call: Call) -> Call:
 
 def _request_masked(call: Call) -> Call:
     told = dump_fields(call.request, REQUEST)
-    left = masked_data(told)
+    left = mask_secrets_in_data(told)
     if left is told:
         return call
     request: Request = load_fields(Request, REQUEST, left)
@@ -37,7 +37,7 @@ def _reply_masked(call: Call, *, is_marked: bool) -> Call:
     if call.reply is None:
         return call
     told = dump_fields(call.reply, REPLY)
-    left = masked_data(told)
+    left = mask_secrets_in_data(told)
     if left is told and not (is_marked and MASK in str(told)):
         return call
     left = {name: part for name, part in left.items() if name != "tokens"}  # the tokens spell the secret piece by piece

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 from evalmark.core.errors import StoreError, ToolError
 from evalmark.core.values.call import Call, Reply
 from evalmark.core.values.tool import ToolRecording
-from evalmark.inputs.documents.faults import PlacedError
-from evalmark.inputs.documents.known import without_known
+from evalmark.inputs.documents.errors import PlacedError
 from evalmark.inputs.documents.strict_json import parse_json
 from evalmark.inputs.documents.text import MAX_ROW, numbered_lines, text_chunks
+from evalmark.inputs.secrets.known_secrets import mask_known_secrets
 from evalmark.storage.database.connection import Connection
 from evalmark.storage.database.field_specs import CALL, TOOL_RECORDING
 from evalmark.storage.database.fields import dump_fields, load_fields, to_json
@@ -59,7 +59,7 @@ def _lines(calls: Iterable[Call | ToolRecording]) -> Iterator[str]:
 
 
 def _line(data: dict[str, Any]) -> str:
-    return f"{without_known(to_json(data))}\n"
+    return f"{mask_known_secrets(to_json(data))}\n"
 
 
 def _public(reply: Reply) -> Reply:

@@ -4,7 +4,7 @@ from typing import TypeVar
 
 from evalmark.core.errors import DamagedRecordingError
 from evalmark.core.values.tool import ToolRecording
-from evalmark.inputs.documents.masking import masked_data
+from evalmark.inputs.secrets.masks import mask_secrets_in_data
 from evalmark.storage.database.connection import Connection, StoreLocation, WriteCallback
 from evalmark.storage.database.schema import transaction
 
@@ -52,7 +52,7 @@ class StoredToolLog:
             StoreFullError: the disk is full; what was acknowledged before is kept.
             StoreError: the store cannot be written.
         """
-        if masked_data(recording.result) is not recording.result:
+        if mask_secrets_in_data(recording.result) is not recording.result:
             return recording
         row = encode_tool(recording)
         return decode_tool(self._write(lambda db: keep(db, self._run, row, anew), "the result of a tool", row.size))

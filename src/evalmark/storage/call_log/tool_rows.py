@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from evalmark.core.errors import ToolError
 from evalmark.core.values.tool import ToolRecording
-from evalmark.inputs.documents.masking import masked_data
-from evalmark.inputs.documents.secrets import without_secrets
 from evalmark.inputs.documents.text import MAX_ROW
+from evalmark.inputs.secrets.fields import mask_secret_fields
+from evalmark.inputs.secrets.masks import mask_secrets_in_data
 from evalmark.storage.database.fields import from_sql, read_int, read_text, sql_text, to_json
 
 
@@ -42,8 +42,8 @@ def encode_tool(recording: ToolRecording) -> ToolRow:
     Raises:
         ToolError: it is longer than a line of a file may be.
     """
-    arguments = masked_data(without_secrets(recording.arguments))
-    texts = tuple(to_json(part) for part in (arguments, masked_data(recording.input), recording.result))
+    arguments = mask_secrets_in_data(mask_secret_fields(recording.arguments))
+    texts = tuple(to_json(part) for part in (arguments, mask_secrets_in_data(recording.input), recording.result))
     if (length := sum(map(len, texts))) > MAX_ROW // 2:
         raise ToolError(
             f"{recording.tool}: a call of it takes {length:,} characters, and {MAX_ROW // 2:,} can be recorded; have the "

@@ -8,8 +8,8 @@ from evalmark.core.values.call import Attempt, Reply, Request
 from evalmark.core.values.case import Case, Example, Output, ToolCall, Turn
 from evalmark.core.values.plain_data import MAX_DEPTH
 from evalmark.core.values.score import Score
-from evalmark.inputs.documents.known import MASK
-from evalmark.inputs.documents.masking import masked
+from evalmark.inputs.secrets.fields import MASK
+from evalmark.inputs.secrets.masks import mask_secrets
 
 from .fields import storable, to_json
 
@@ -36,7 +36,7 @@ def may_hold_secrets(*values: Any) -> bool:
     texts: list[str] = []
     _gather(values, texts, 0)
     together = "\n".join(texts)
-    return MASK in together or masked(together) != together
+    return MASK in together or mask_secrets(together) != together
 
 
 def _gather(values: Iterable[Any], texts: list[str], depth: int) -> None:

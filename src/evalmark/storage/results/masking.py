@@ -7,8 +7,8 @@ from evalmark.core.values.case import Case, Output
 from evalmark.core.values.plain_data import fingerprint
 from evalmark.core.values.score import Result, Score
 from evalmark.core.values.words import count
-from evalmark.inputs.documents.known import MASK
-from evalmark.inputs.documents.masking import in_every_text, masked, masked_data
+from evalmark.inputs.secrets.fields import MASK
+from evalmark.inputs.secrets.masks import map_texts, mask_secrets, mask_secrets_in_data
 from evalmark.storage.database.field_specs import CASE, OUTPUT, SCORE, output_fields
 from evalmark.storage.database.fields import dump_fields, load_fields
 from evalmark.storage.database.secret_scan import may_hold_secrets
@@ -28,7 +28,7 @@ def masked_result(result: Result) -> Result:
         "output": output_fields(output),
         "scores": [dump_fields(score, SCORE) for score in scores],
     }
-    left = masked_data(told)
+    left = mask_secrets_in_data(told)
     left = {**left, "output": _raised(left["output"]), "scores": [*map(_raised, left["scores"])]}
     changed = left["output"] != told["output"] or left["case"] != told["case"] or _is_marked(told)
     if left == told and not changed:
@@ -44,9 +44,9 @@ def masked_result(result: Result) -> Result:
 def _raised(data: dict[str, Any]) -> dict[str, Any]:
     """Mask everything in the text of an exception that may be a secret: no scorer reads such texts."""
     name, beside = ("reason", "detail") if data.get("status") == "error" else ("error", "metadata")
-    left = {**data, **({name: masked(data[name])} if name in data else {})}
+    left = {**data, **({name: mask_secrets(data[name])} if name in data else {})}
     if "traceback" in left.get(beside, ()):
-        left[beside] = {**left[beside], "traceback": in_every_text(left[beside]["traceback"], masked)}
+        left[beside] = {**left[beside], "traceback": map_texts(left[beside]["traceback"], mask_secrets)}
     return left
 
 
@@ -56,7 +56,7 @@ def masked_id(text: str) -> str:
     >>> masked_id("case-1"), masked_id("https://ann:pa55word@host/")[:-6]
     ('case-1', 'https://ann:(not kept)@host/-')
     """
-    found = masked(text, careful=True)
+    found = mask_secrets(text, careful=True)
     return text if found == text else f"{found}-{fingerprint('id', text)[:6]}"
 
 

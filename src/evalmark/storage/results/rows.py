@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result, Score, Trial
-from evalmark.inputs.documents.masking import masked_data
+from evalmark.inputs.secrets.masks import mask_secrets_in_data
 from evalmark.storage.database.field_specs import CASE, OUTPUT, RUN, SCORE, output_fields, read_mode
 from evalmark.storage.database.fields import (
     dump_fields,
@@ -111,7 +111,7 @@ def _case(content: Any, case_id: str, place: str) -> Case:
 
 def encode_run(run: Run) -> str:
     """Encode the header of a run as JSON, without secrets and without results."""
-    return to_json(masked_data(dump_fields(run, RUN)))
+    return to_json(mask_secrets_in_data(dump_fields(run, RUN)))
 
 
 def decode_run(text: str) -> Run:

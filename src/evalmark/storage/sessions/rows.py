@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from evalmark.core.errors import DataError
 from evalmark.core.values.label import Label
 from evalmark.core.values.session import Session, Span
-from evalmark.inputs.documents.masking import masked_data
-from evalmark.inputs.documents.secrets import without_secrets
 from evalmark.inputs.documents.text import MAX_ROW
+from evalmark.inputs.secrets.fields import mask_secret_fields
+from evalmark.inputs.secrets.masks import mask_secrets_in_data
 from evalmark.storage.database.field_specs import LABEL, SESSION, SPAN
 from evalmark.storage.database.fields import Spec, dump_fields, load_fields, read_text, to_json
 
@@ -29,7 +29,7 @@ def encode_span(span: Span) -> ChecksummedJson:
     Raises:
         DataError: it is longer than a line of a file may be.
     """
-    found = _sealed(without_secrets(dump_fields(span, SPAN)))
+    found = _sealed(mask_secret_fields(dump_fields(span, SPAN)))
     if len(found.content) > MAX_ROW // 2:
         raise DataError(
             f"{span.project}: {span.name or 'a span'} takes {len(found.content):,} characters, and {MAX_ROW // 2:,} can be "
@@ -45,7 +45,7 @@ def encode_label(label: Label) -> ChecksummedJson:
 
 def encode_session(session: Session) -> str:
     """Encode a session without its spans and without values that have the name of a secret."""
-    return to_json(masked_data(without_secrets(dump_fields(session, SESSION))))
+    return to_json(mask_secrets_in_data(mask_secret_fields(dump_fields(session, SESSION))))
 
 
 def decode_span(row: ChecksummedJson) -> Span:
@@ -79,7 +79,7 @@ def decode_session(header: str) -> Session:
 
 
 def _sealed(data: Any) -> ChecksummedJson:
-    text = to_json(masked_data(data))
+    text = to_json(mask_secrets_in_data(data))
     return ChecksummedJson(text, zlib.crc32(text.encode()))
 
 

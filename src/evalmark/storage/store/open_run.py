@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 from evalmark.core.values.case import Output
 from evalmark.core.values.score import Result, Trial
-from evalmark.inputs.documents.masking import masked
+from evalmark.inputs.secrets.masks import mask_secrets
 from evalmark.storage.call_log.requests_in_flight import RequestsInFlight, RunPass
 from evalmark.storage.database.connection import Connection, StoreLocation
 from evalmark.storage.database.errors import store_errors
@@ -109,7 +109,9 @@ class RecordedTrials:
             return False
         number, verdict = found
         # An error that is not retried, because of a limit, stays part of the run.
-        held.seen.append(ConfirmedResult(number, trial.position, sql_text(masked(trial.case.place, careful=True))))
+        held.seen.append(
+            ConfirmedResult(number, trial.position, sql_text(mask_secrets(trial.case.place, careful=True)))
+        )
         if len(held.seen) >= _MANY_SEEN:
             self._write(lambda db: held.save(db, ()), "the results")
         return not (self._retry_errors and verdict == "error")

@@ -13,11 +13,11 @@ from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result
 from evalmark.core.values.session import Session, Span
 from evalmark.inputs.datasets.csv_rows import csv_rows, tsv_rows
-from evalmark.inputs.datasets.faults import Faults
+from evalmark.inputs.datasets.fault_list import FaultList
 from evalmark.inputs.datasets.json_rows import jsonl_rows
 from evalmark.inputs.datasets.options import ReadOptions
-from evalmark.inputs.datasets.rows import Reading, Row, RowReader
-from evalmark.inputs.documents.faults import PlacedError
+from evalmark.inputs.datasets.rows import DatasetFile, DatasetRow, RowReader
+from evalmark.inputs.documents.errors import PlacedError
 from evalmark.inputs.documents.files import regular_file
 
 from .labels import (
@@ -60,7 +60,7 @@ def read_labels(path: Path, ledger: "Store", by: str) -> list[tuple[LabelSubject
     Raises:
         ConfigError: the file cannot be read, or something is wrong in it; every fault is named.
     """
-    faults = Faults(str(path))
+    faults = FaultList(str(path))
     rows = [(place, row) for place, row in _rows(path) if _is_sound(place, row, faults)]
     naming = _SubjectFinder(ledger, {_id_of(row) for _, row in rows})
     read: list[tuple[LabelSubject, NewLabel]] = []
@@ -75,7 +75,7 @@ def read_labels(path: Path, ledger: "Store", by: str) -> list[tuple[LabelSubject
         for sentence in check_labels(ledger, [said]):
             faults.add(f"{place}: {sentence}")
         read.append(said)
-    if told := faults.told():
+    if told := faults.lines():
         raise ConfigError.of(told)
     return read
 
@@ -85,8 +85,8 @@ def _rows(path: Path) -> Iterator[tuple[str, Any]]:
     reader = READERS.get(path.suffix.lower())
     if reader is None:
         raise DataError(f"{path}: labels are read from {', '.join(READERS)}; found {path.suffix or 'no ending'!r}.")
-    reading = Reading(path=path, options=ReadOptions(), notes=lambda _: None, any_columns=True)
-    rows: Iterator[Row] = reader(reading)
+    reading = DatasetFile(path=path, options=ReadOptions(), notes=lambda _: None, any_columns=True)
+    rows: Iterator[DatasetRow] = reader(reading)
     while True:
         try:
             line, column, value = next(rows)
@@ -98,7 +98,7 @@ def _rows(path: Path) -> Iterator[tuple[str, Any]]:
         yield (value.place if isinstance(value, PlacedError) else reading.place(line, column)), value
 
 
-def _is_sound(place: str, row: Any, faults: Faults) -> bool:
+def _is_sound(place: str, row: Any, faults: FaultList) -> bool:
     if isinstance(row, PlacedError):
         faults.add(str(row))
     elif not isinstance(row, dict):

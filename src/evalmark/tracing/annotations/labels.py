@@ -15,7 +15,7 @@ from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result
 from evalmark.core.values.session import Session, Span, session_id_for_key
 from evalmark.core.values.words import count
-from evalmark.inputs.documents.masking import masked
+from evalmark.inputs.secrets.masks import mask_secrets
 
 if TYPE_CHECKING:
     from evalmark.storage.sessions.store import RecordedId
@@ -50,9 +50,9 @@ class LabelSubject:
     """Something that can be labelled."""
 
     about: str
-    """As in `Label`."""
+    """As in `GraderLabel`."""
     content: str
-    """As in `Label`."""
+    """As in `GraderLabel`."""
     title: str
     """What it is called in a sentence."""
 
@@ -207,7 +207,7 @@ def save_labels(
             about=about.about,
             liked=word.liked,
             score=word.score,
-            comment=masked(word.comment),
+            comment=mask_secrets(word.comment),
             by=word.by,
             created=when,
             content=about.content,
@@ -240,7 +240,7 @@ def check_labels(ledger: "Store", said: Sequence[tuple[LabelSubject, NewLabel]])
 
 
 def label_history(ledger: "Store", about: Iterable[str]) -> list[Label]:
-    """Everything ever said about some things, named as in `Label.about`, in the order in which it was said."""
+    """Everything ever said about some things, named as in `GraderLabel.about`, in the order in which it was said."""
     return ledger.sessions.labels(about)
 
 

@@ -34,7 +34,7 @@ class QueueItem:
     """An output that may be labelled: of a run, or recorded."""
 
     about: str
-    """As in `Label`."""
+    """As in `GraderLabel`."""
     number: int | None = None
     """That of the result in its run; None for a recorded answer."""
     span: str = ""

@@ -10,9 +10,8 @@ from typing import Any
 from evalmark.core.values.case import Output
 from evalmark.core.values.session import Session, Span
 from evalmark.core.values.usage import Usage
-from evalmark.inputs.documents.known import MASK
-from evalmark.inputs.documents.masking import in_every_text, masked
-from evalmark.inputs.documents.secrets import without_secrets
+from evalmark.inputs.secrets.fields import MASK, mask_secret_fields
+from evalmark.inputs.secrets.masks import map_texts, mask_secrets
 from evalmark.runs.targets.output import join_chunks
 from evalmark.runs.transcripts.contents import as_plain, get_field
 from evalmark.runs.transcripts.frameworks import recognize_output
@@ -42,7 +41,7 @@ def span_value(span: OpenSpan) -> Span:
         parent=span.parent,
         kind=span.kind,
         name=redacted.text(span.name),
-        template=masked(str(span.template)),  # a name that tests look up, so `redact` is not applied
+        template=mask_secrets(str(span.template)),  # a name that tests look up, so `redact` is not applied
         started=iso_time(span.started),
         seconds=span.seconds,
         input=redacted(_plain(span.input.input if isinstance(span.input, Arguments) else span.input)),
@@ -97,7 +96,7 @@ class _Redactor:
         self._redact = redact
 
     def __call__(self, data: Any) -> Any:
-        return in_every_text(without_secrets(data), self.text)
+        return map_texts(mask_secret_fields(data), self.text)
 
     def text(self, text: str) -> str:
         """Return what is stored of a text."""
@@ -108,7 +107,7 @@ class _Redactor:
                 return f"{MASK} (the redactor failed)"
         if len(text) > MOST_TEXT:
             text = f"{text[:MOST_TEXT]}… ({len(text):,} characters)"
-        return masked(text)
+        return mask_secrets(text)
 
 
 _NOTHING = Output()

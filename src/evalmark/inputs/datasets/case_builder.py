@@ -1,0 +1,224 @@
+"""Rows into cases."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from evalmark.core.values.case import Case, Example, Output, Turn
+
+from .converters import CONVERTERS
+from .fields import JUDGED_ANSWER, RowLayout, column_advice, layout_of, no_input_message, with_answer_as_reference
+from .ids import FieldError, SeenIds, generated_id
+from .options import ReadOptions
+from .rows import DatasetFile
+from .similar_names import similar_name_notes
+
+_MOST_LAYOUTS = 1_000
+_NOTHING: Mapping[str, Any] = {}
+_JUDGING = frozenset(("assert", "asserts", "assertions", "evaluators", "metrics", "scorers", "threshold"))
+"""Fields by which rows of other tools say how they are to be judged."""
+
+
+class RowError(ValueError):
+    """What is wrong with one row; the text names every fault."""
+
+
+class CaseBuilder:
+    """Turns the rows of one file into cases and sees to it that no two ids are alike."""
+
+    def __init__(
+        self,
+        place: Callable[[int, int], str],
+        options: ReadOptions,
+        notes: Callable[[str], None],
+        *,
+        cells: bool = False,
+        wrapped: bool = False,
+        answer_is_reference: bool = False,
+    ) -> None:
+        self._place = place
+        self._options = options
+        self._notes = notes
+        self._cells = cells
+        self._wrapped = wrapped
+        self._answer_is_reference = answer_is_reference
+        self._layouts: dict[tuple[str, ...], RowLayout] = {}
+        self._places = SeenIds()
+        self._repeats: dict[str, int] = {}
+
+    @classmethod
+    def for_file(cls, source: DatasetFile) -> "CaseBuilder":
+        """What makes the cases of a file, once its format has said what it knows of it."""
+        return cls(
+            source.place,
+            source.options,
+            source.notes,
+            cells=source.cells,
+            wrapped=source.wrapped,
+            answer_is_reference=source.answer_is_reference,
+        )
+
+    def build(self, row: Any, line: int, column: int = 0) -> Case:
+        """The case of a row: a mapping, a text that is the input, or a case.
+
+        Raises:
+            RowError: it cannot be one.
+        """
+        if isinstance(row, Case):
+            return self._adopt(row, line, column)
+        if isinstance(row, str):
+            row = {"input": row}
+        if not isinstance(row, Mapping):
+            raise RowError(f"a row is a mapping of field names to values, not {type(row).__name__}.")
+        faults: list[str] = []
+        found = self._found(row, faults)
+        values = self._converted(found, faults)
+        case = None if faults else self._case(values, row, self._place(line, column), faults)
+        if case is None:
+            raise RowError("; ".join(faults) + ".")
+        self._register(case.id, line, column)
+        return case
+
+    def _adopt(self, case: Case, line: int, column: int) -> Case:
+        if not isinstance(case.id, str) or not case.id.strip():
+            raise RowError("the case has no id.")
+        self._register(case.id, line, column)
+        return case
+
+    def _register(self, name: str, line: int, column: int) -> None:
+        if earlier := self._places.put(name, line, column):
+            raise RowError(f"the id {name!r} stands here a second time; it stood first at {self._place(*earlier)}.")
+
+    def _layout(self, row: Mapping[str, Any]) -> RowLayout:
+        keys = tuple(row)
+        layout = self._layouts.get(keys)
+        if layout is None:
+            if not all(isinstance(key, str) for key in keys):
+                raise RowError("the field names of a row are texts.")
+            layout = layout_of(keys, self._options, wrapped=self._wrapped)
+            if self._answer_is_reference:
+                layout = with_answer_as_reference(layout)
+            if not self._layouts:
+                self._explain_answer(layout)
+            self._explain_judging(layout)
+            for note in similar_name_notes(layout.rest):
+                self._notes(note)
+            if len(self._layouts) < _MOST_LAYOUTS:
+                self._layouts[keys] = layout
+        return layout
+
+    def _explain_answer(self, layout: RowLayout) -> None:
+        """Say how a column was understood that may also mean something else."""
+        if layout.may_hold_reference:
+            self._notes(f"{JUDGED_ANSWER}; if it is the right one, {column_advice('expected', 'answer', 'say so')}.")
+
+    def _explain_judging(self, layout: RowLayout) -> None:
+        """Say of what judges in another tool that it does not here."""
+        for key in layout.rest:
+            if key.casefold() in _JUDGING:
+                self._notes(
+                    f"`{key}` is kept in the metadata and judges nothing; name scorers and thresholds in the suite."
+                )
+
+    def _found(self, row: Mapping[str, Any], faults: list[str]) -> dict[str, tuple[str, Any]]:
+        """Per field, the key and the value; empty ones left out."""
+        layout = self._layout(row)
+        found = {field: (key, value) for field, key in layout.single if (value := row[key]) is not None}
+        for field, keys in layout.several:
+            full = [key for key in keys if row[key] is not None]
+            if len(full) > 1:
+                names = " and ".join(f"`{key}`" for key in full)
+                option = f"; {column_advice(field, full[0])}" if field in ReadOptions.__slots__ else ""
+                faults.append(f"{names} both hold the {field}{option}")
+            elif full:
+                found[field] = (full[0], row[full[0]])
+        if layout.rest:
+            found["rest"] = ("", {key: row[key] for key in layout.rest})
+        return found
+
+    def _converted(self, found: dict[str, tuple[str, Any]], faults: list[str]) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        for field, (key, value) in found.items():
+            convert = CONVERTERS.get(field)
+            if convert is None:
+                values[field] = value
+                continue
+            try:
+                values[field] = convert(value, self._cells and isinstance(value, str))
+            except FieldError as fault:
+                faults.append(f"`{key}`: {fault}")
+        return values
+
+    def _case(self, values: dict[str, Any], row: Mapping[str, Any], place: str, faults: list[str]) -> Case | None:
+        given = _given(values)
+        history: tuple[Turn, ...] = values.get("history", ())
+        question = values.get("input")
+        if question is None and history and history[-1].role == "user":
+            question, history = history[-1].content, history[:-1]
+        expected, examples = _examples(values, faults)
+        metadata = _metadata(values, faults)
+        if question is None and given is None:
+            faults.append(self._no_input(row))
+        if faults:
+            return None
+        name = values.get("id") or self._made_id(question, values.get("history"), expected, row)
+        return Case(
+            id=name,
+            input=question,
+            expected=expected,
+            examples=examples,
+            contexts=_contexts(values, given),
+            history=history,
+            given=given,
+            tags=values.get("tags", ()) + values.get("split", ()),
+            metadata=metadata,
+            place=place,
+        )
+
+    def _made_id(self, question: Any, history: Any, expected: Any, row: Mapping[str, Any]) -> str:
+        """An id of the row's own, counted where rows are twins."""
+        turns = [[turn.role, turn.content] for turn in history] if history else None
+        name = generated_id(question, turns, expected, row)
+        count = self._repeats.get(name, 1 if self._places.seen(name) else 0) + 1
+        if count == 1:
+            return name
+        self._repeats[name] = count
+        return f"{name}-{count}"
+
+    def _no_input(self, row: Mapping[str, Any]) -> str:
+        wanted = self._options.input
+        if wanted is not None and wanted not in row:
+            names = ", ".join(list(row)[:12]) + (", …" if len(row) > 12 else "")
+            return f"there is no `{wanted}` among {names}"
+        return no_input_message(list(row))
+
+
+def _given(values: Mapping[str, Any]) -> Output | None:
+    answer, calls = values.get("answer"), values.get("tool_calls", ())
+    if answer is None and not calls:
+        return None
+    return Output(value=answer, contexts=values.get("retrieved"), tool_calls=calls)
+
+
+def _contexts(values: Mapping[str, Any], given: Output | None) -> tuple[str, ...] | None:
+    """What was retrieved for an answer belongs to that answer; without one, to the case."""
+    contexts: tuple[str, ...] | None = values.get("contexts")
+    return values.get("retrieved") if contexts is None and given is None else contexts
+
+
+def _examples(values: Mapping[str, Any], faults: list[str]) -> tuple[Any, tuple[Example, ...]]:
+    """The expected answer, and the further ones."""
+    expected, ideal = values.get("expected"), values.get("ideal", ())
+    if ideal and expected is not None:
+        faults.append("`ideal` and another field both hold the expected answer; leave one out")
+    further = tuple(Example(value=value) for value in ideal[1:])
+    examples = further + values.get("liked", ()) + values.get("disliked", ()) + values.get("outputs", ())
+    return (ideal[0] if ideal else expected), examples
+
+
+def _metadata(values: Mapping[str, Any], faults: list[str]) -> Mapping[str, Any]:
+    metadata, rest = values.get("metadata", _NOTHING), values.get("rest", _NOTHING)
+    if not metadata or not rest:
+        return dict(metadata or rest)
+    if both := sorted(metadata.keys() & rest.keys()):
+        faults.append(f"`{both[0]}` stands in the metadata and beside them")
+    return {**metadata, **rest}

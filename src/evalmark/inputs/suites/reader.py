@@ -1,0 +1,272 @@
+"""Suite files: read strictly, checked as a whole, every fault named at once."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from evalmark.core.errors import ConfigError, DataError
+from evalmark.core.foreign.named_objects import is_named_object
+from evalmark.core.values.run import Gate
+from evalmark.inputs.documents.document import DataPath, Document, load_document
+from evalmark.inputs.documents.errors import PlacedError
+from evalmark.inputs.documents.files import allowed_path, dataset_name
+
+from .models import judges_of, target_of
+from .schema import SuiteFault, dotted_path, json_excerpt, schema_faults, text_keys
+from .suite import SESSIONS_PREFIX, DatasetSpec, JudgeSpec, MetricKind, MetricSpec, Suite, TargetSpec
+
+METRIC_ENDINGS = (".json", ".yaml", ".yml", ".prompty")
+"""What the name of a metric file ends in."""
+
+
+_DATASET = "this is a dataset; name it in a suite, under `datasets`."
+_ROWS = frozenset((".jsonl", ".ndjson", ".csv", ".tsv"))
+"""Endings of files that hold rows and never a suite."""
+
+
+def read_suite(path: Path, cwd: Path | None = None) -> Suite:
+    """The suite in a YAML or JSON file; a Tiamat test file is one too.
+
+    Files that it names are looked up beside it, then in the working directory.
+
+    Raises:
+        ConfigError: the file cannot be read or something in it is wrong; all faults are named, one a line.
+    """
+    if path.suffix.lower() in _ROWS and path.is_file():
+        raise DataError(f"{path}: {_DATASET}")
+    document = load_document(path, is_text=text_keys().__contains__)
+    if hint := _other_file_hint(document.data):
+        raise DataError(f"{document.place_of()}: {hint}")
+    findings, sound = schema_faults(_normalized(document.data))
+    reading = _SuiteReader(document=document, cwd=cwd or Path.cwd(), notes=list(document.notes), findings=findings)
+    suite = reading.suite(sound)
+    if findings:
+        raise ConfigError.of([f"{document.place_of(at)}: {sentence}" for at, sentence in _in_order(findings, document)])
+    return suite
+
+
+def _in_order(findings: list[SuiteFault], document: Document) -> list[SuiteFault]:
+    """By the line they are about."""
+
+    def place(finding: SuiteFault) -> tuple[int, list[str]]:
+        at = finding.at
+        line = next((n for end in range(len(at), 0, -1) if (n := document.lines.get(at[:end]))), 1)
+        return line, [str(part) for part in at]
+
+    return sorted(findings, key=place)
+
+
+def _normalized(data: Any) -> Any:
+    """Without keys that have no value, at the top and in the gate, and with lists around what stands alone."""
+    if not isinstance(data, Mapping):
+        return data
+    said = {key: value for key, value in data.items() if value is not None}
+    if isinstance(gate := said.get("gate"), Mapping):
+        said["gate"] = {key: value for key, value in gate.items() if value is not None}
+    for key in ("datasets", "metrics", "judge"):
+        if isinstance(said.get(key), (str, Mapping)):
+            said[key] = [said[key]]
+    return said
+
+
+def _other_file_hint(data: Any) -> str | None:
+    """What to say of a file that is something else than a suite."""
+    if isinstance(data, list):
+        return "this is a list, perhaps a dataset; a suite is a mapping that names it under `datasets`."
+    if not isinstance(data, Mapping):
+        return f"this is {json_excerpt(data)}; a suite is a mapping with `datasets` and `metrics`."
+    if "datasets" in data or "metrics" in data:
+        return None
+    if "metric_description" in data:
+        return "this is a metric; name it in a suite, under `metrics`."
+    if isinstance(data.get("data"), list):
+        return _DATASET
+    if isinstance(data.get("messages"), list):
+        return (
+            "this seems to be a prompt of GitHub Models; let its name end in .prompt.yml, so that it is run as one, "
+            "or name it in a suite: target: {prompt: FILE}."
+        )
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SuiteReader:
+    """One suite on its way from checked data to a value."""
+
+    document: Document
+    cwd: Path
+    notes: list[str]
+    findings: list[SuiteFault]
+
+    def suite(self, data: Mapping[str, Any]) -> Suite:
+        """The suite; worth something only if nothing has been found wrong."""
+        asked = list(data.get("metrics") or ())
+        metrics = tuple(self._metrics(asked))
+        if asked and all(asked) and all(metric.kind == "name" for metric in metrics):
+            # Objects and files may give scores of other names; who resolves those checks the gate.
+            self._check_thresholds(data, [metric.label for metric in metrics])
+        gate = data.get("gate")
+        return Suite(
+            name=data.get("name") or _default_suite_name(self.document.path),
+            path=self.document.path,
+            datasets=tuple(self._datasets(list(data.get("datasets") or ()))),
+            metrics=metrics,
+            target=self._target(data.get("target")),
+            target_place=self.document.place_of(("target",)) if "target" in data else "",
+            repeat=int(data.get("repeat", 1)),
+            gate=None if gate is None else _gate(gate),
+            gate_flags=(gate or {}).get("flags", False),
+            until_decided=data.get("until_decided", False),
+            baseline=data.get("baseline"),
+            lock=self._lock(data["lock"]) if data.get("lock") else None,
+            judges=self._judges(("judge",), data.get("judge")),
+            embeddings=data.get("embeddings"),
+            timeout=None if (seconds := data.get("timeout")) is None else float(seconds),
+            notes=tuple(self.notes),
+        )
+
+    def _find(self, at: DataPath, finding: str) -> None:
+        self.findings.append(SuiteFault(at, f"`{dotted_path(at)}` {finding}"))
+
+    def _lock(self, text: str) -> Path | None:
+        """The lock file; one that is not there yet is refused by who reads it, and not by who writes it from this suite."""
+        beside = self.document.path.parent / text
+        try:
+            allowed_path(text, self.document.path.parent, self.cwd)
+        except PlacedError as fault:
+            if fault.message.startswith("there is no such file"):
+                return beside
+        except OSError:  # said with its place below
+            pass
+        return self._file(("lock",), text)
+
+    def _file(self, at: DataPath, text: str) -> Path | None:
+        """The file that the suite names, or None and a finding."""
+        folder = self.document.path.parent
+        try:
+            path = allowed_path(text, folder, self.cwd)
+        except PlacedError as fault:
+            joint = ":" if fault.message.startswith("there") else ", which"
+            self._find(at, f"names {json_excerpt(text)}{joint} {fault.message}")
+            return None
+        except OSError as error:  # a name that is too long for the file system, say
+            self._find(at, f"names {json_excerpt(text)}, which cannot be opened: {error.strerror}.")
+            return None
+        if path == self.cwd / text and path.absolute() != (folder / text).absolute():
+            place = self.document.place_of(at)
+            self.notes.append(f"{place}: {text} is not beside the suite; the one in the working directory is used.")
+        return path
+
+    def _datasets(self, items: list[Any]) -> Iterator[DatasetSpec]:
+        rows = [{"path": item} if isinstance(item, str) else item or {"path": ""} for item in items]
+        stems = [_default_dataset_name(row.get("path", "")) for row in rows]
+        called: dict[str, str] = {}
+        for number, (row, stem) in enumerate(zip(rows, stems, strict=True)):
+            if not (text := row.get("path")):
+                continue
+            at: DataPath = ("datasets", number)
+            name = row.get("name") or (stem if stems.count(stem) == 1 else text)
+            self._check_name(at, name, called)
+            options = {key: value for key, value in row.items() if key not in ("path", "name")}
+            if text.startswith(SESSIONS_PREFIX):
+                if options:
+                    self._find(
+                        at,
+                        f"names recorded sessions, which take a name beside it and no {json_excerpt(next(iter(options)))}.",
+                    )
+                if not text.removeprefix(SESSIONS_PREFIX).strip():
+                    self._find(at, f"names no project; write {SESSIONS_PREFIX}NAME.")
+                place, project = self.document.place_of(at), text.removeprefix(SESSIONS_PREFIX).strip()
+                yield DatasetSpec(path=Path(text), name=name, named="name" in row, place=place, project=project)
+            elif (path := self._file(at, text)) is not None:
+                place = self.document.place_of(at)
+                yield DatasetSpec(path=path, name=name, named="name" in row, options=options, place=place)
+
+    def _metrics(self, items: list[Any]) -> Iterator[MetricSpec]:
+        called: dict[str, str] = {}
+        for number, item in enumerate(items):
+            if not item:
+                continue
+            at: DataPath = ("metrics", number)
+            name, given = (item, None) if isinstance(item, str) else next(iter(item.items()))
+            settings = dict(given or {})
+            threshold, judge = settings.pop("threshold", None), settings.pop("judge", None)
+            repeat = settings.pop("repeat", None)
+            metric = MetricSpec(
+                name=name,
+                kind=(kind := _kind(name)),
+                settings=settings,
+                threshold=None if threshold is None else float(threshold),
+                judges=self._judges((*at, name, "judge"), judge),
+                repeat=None if repeat is None else int(repeat),
+                path=self._file(at, name) if kind == "file" else None,
+                place=self.document.place_of(at),
+            )
+            self._check_name(at, metric.label, called)
+            yield metric
+
+    def _check_name(self, at: DataPath, name: str, called: dict[str, str]) -> None:
+        """Names are told apart in every report, so each stands once."""
+        if name in called:
+            self._find(
+                at, f"is called {json_excerpt(name)}, and so is {called[name]}; give one of them another `name`."
+            )
+        called.setdefault(name, f"the one at {self.document.place_of(at)}")
+
+    def _judges(self, at: DataPath, said: Any) -> tuple[JudgeSpec, ...]:
+        return judges_of(at, said, self.document.place_of, self._find)
+
+    def _target(self, said: str | Mapping[str, Any] | None) -> str | TargetSpec | None:
+        if isinstance(said, Mapping):
+            folders = (self.document.path.parent, self.cwd)
+            is_faulty = any(finding.at[:1] == ("target",) for finding in self.findings)
+            return target_of(said, folders, self.document.place_of, self._find, is_faulty=is_faulty)
+        if said is not None:
+            self._check_object(said)
+        return said
+
+    def _check_object(self, name: str) -> None:
+        module, _, attribute = name.partition(":")
+        plain = module.removesuffix(".py").replace("/", ".").strip(".")
+        if not is_named_object(name) or plain != module:
+            better = f"{plain}:{attribute}"
+            advice = (
+                f"write {json_excerpt(better)}" if is_named_object(better) else "write it as 'package.module:attribute'"
+            )
+            self._find(("target",), f"is {json_excerpt(name)}, which names no Python object; {advice}.")
+
+    def _check_thresholds(self, data: Mapping[str, Any], known: list[str]) -> None:
+        for name in (data.get("gate") or {}).get("thresholds") or {}:
+            if name not in known:
+                close = get_close_matches(name, known, n=1)
+                advice = f"did you mean `{close[0]}`?" if close else f"the metrics are {', '.join(known)}."
+                self._find(("gate", "thresholds", name), f"is no metric of this suite; {advice}")
+
+
+def _default_dataset_name(text: str) -> str:
+    """What a dataset is called whose name nobody says: as its file, or as the project."""
+    return text.removeprefix(SESSIONS_PREFIX).strip() if text.startswith(SESSIONS_PREFIX) else dataset_name(Path(text))
+
+
+def _gate(said: Mapping[str, Any]) -> Gate:
+    rate, score = said.get("min_pass_rate"), said.get("min_score")
+    return Gate(
+        min_pass_rate=None if rate is None else float(rate),
+        min_score=None if score is None else float(score),
+        max_unscored=int(said.get("max_unscored", 0)),
+        max_errors=int(said.get("max_errors", 0)),
+        thresholds={name: float(limit) for name, limit in (said.get("thresholds") or {}).items()},
+    )
+
+
+def _default_suite_name(path: Path) -> str:
+    """What a suite is called that does not say: its file's name up to the first point."""
+    return path.name.split(".")[0] or path.name
+
+
+def _kind(name: str) -> MetricKind:
+    if name.lower().endswith(METRIC_ENDINGS):
+        return "file"
+    return "object" if is_named_object(name) else "name"

@@ -1,1 +1,0 @@
-"""Other tools' files: results and suites read into values of ours, and written out of them."""

@@ -1,0 +1,183 @@
+"""A run as prompt files of GitHub Models, one for each model, with the results as `gh models eval --json` prints them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evalmark.core.values.score import Result
+from evalmark.inputs.documents.serialization import file_name, json_text, yaml_text
+from evalmark.interop.shared.export_run import ExportCheck, ExportResult, ExportRun
+from evalmark.interop.shared.grader_prompts import NotExpressibleError, labels_of, messages_of
+from evalmark.interop.shared.import_builder import PromptText, prompt_data
+from evalmark.interop.shared.items import case_data_of, inputs_of, list_or_empty
+from evalmark.interop.shared.model_names import is_model
+from evalmark.interop.shared.results import REST, remainder_of, verdicts_of
+from evalmark.scoring.binding.text import text_of
+
+Data = dict[str, Any]
+_PARAMETERS = {"max_tokens": "maxTokens", "temperature": "temperature", "top_p": "topP"}
+
+
+def to_github_models(export: ExportRun) -> ExportResult:
+    """The files of an export, by name."""
+    remarks = list(export.remarks)
+    files: dict[str, str] = {}
+    names: list[str] = []
+    evaluators = _evaluators(export, export.shown_inputs, remarks)
+    for target, results in export.by_target.items():
+        names.append(
+            name := file_name(f"{export.run.name}.{target}" if len(export.by_target) > 1 else export.run.name, names)
+        )
+        files[f"{name}.prompt.yml"] = yaml_text(_prompt(export, target, results, evaluators))
+        files[f"{name}.results.json"] = json_text(_results(export, target, results))
+    return ExportResult(files=files | export.side, remarks=tuple(remarks))
+
+
+def _prompt(export: ExportRun, target: str, results: Sequence[Result], evaluators: list[Data]) -> Data:
+    prompt = export.prompt
+    messages = [{"role": m.role, "content": m.text} for m in prompt.messages] if prompt else []
+    more: Data = {"description": prompt.description if prompt and prompt.description else f"Cases of {export.run.name}"}
+    if is_model(target):
+        more["model"] = target
+    settings = prompt.settings if prompt else {}
+    parameters = {_PARAMETERS[key]: value for key, value in settings.items() if key in _PARAMETERS}
+    more |= {"modelParameters": parameters} if parameters else {}
+    if prompt is not None and prompt.schema is not None:
+        schema = json_text({"name": "answer", "strict": True, "schema": dict(prompt.schema)})
+        more |= {"responseFormat": "json_schema", "jsonSchema": schema}
+    text = PromptText(
+        name=export.run.name, messages=messages or [{"role": "user", "content": export.shown_inputs}], more=more
+    )
+    rows = {r.trial.case.fingerprint: row_of(r, export) for r in results}
+    return prompt_data(text) | {"testData": list(rows.values())} | ({"evaluators": evaluators} if evaluators else {})
+
+
+def row_of(result: Result, export: ExportRun) -> Data:
+    """A case as a row of `testData`: variables for the prompt, and the expected answer."""
+    case = result.trial.case
+    row = {"id": case.id, **inputs_of(case, export.prompt)}
+    return row if case.expected is None else row | {"expected": text_of(case.expected)}
+
+
+def _evaluators(export: ExportRun, shown: str, remarks: list[str]) -> list[Data]:
+    found: list[Data] = []
+    for check in export.checks:
+        evaluator, why = _evaluator(check, shown)
+        if evaluator is None:
+            remarks.append(f"{check.name}: it {why}; its scores stand in the results alone.")
+        else:
+            found.append({"name": check.name, **evaluator})
+            remarks += [f"{check.name}: it {why}."] if why else []
+    return found
+
+
+def _evaluator(check: ExportCheck, shown: str) -> tuple[Data | None, str]:
+    """What judges as the check does, and what a reader should know of the difference."""
+    if check.metric is not None:
+        return _judge_evaluator(check, shown)
+    if check.scorer == "equals" and not check.settings:
+        return {"string": {"equals": "{{expected}}"}}, ""
+    if check.scorer == "contains":
+        draft = [*_listed(check.settings.get("any")), *_listed(check.settings.get("all"))]
+        if len(draft) > 1:
+            return None, "looks for several texts, and an evaluator looks for one"
+        why = "" if check.settings.get("ignore_case") else "overlooks upper and lower case there"
+        return {"string": {"contains": draft[0] if draft else "{{expected}}"}}, why
+    return None, "is nothing that an evaluator of GitHub Models does"
+
+
+def _listed(said: Any) -> list[str]:
+    return [said] if isinstance(said, str) else [str(text) for text in said or ()]
+
+
+def _judge_evaluator(check: ExportCheck, shown: str) -> tuple[Data | None, str]:
+    metric = check.metric
+    judge = check.judge or (metric.judge if metric else None)
+    if metric is None or not judge:
+        return None, "has no judge by name, and an evaluator wants a model"
+    variables = {"input": shown, "output": "{{completion}}", "expected": "{{expected}}"}
+    labels = labels_of(metric, check.threshold)
+    if labels:
+        choices = [{"choice": label.word, "score": float(label.passes)} for label in labels]
+        # The first choice that stands anywhere in the reply counts, so longer words come before those within them.
+        choices.sort(key=lambda choice: -len(str(choice["choice"])))
+        why = "" if metric.measure.kind == "boolean" else "counts 1 there for what passes, and 0 for the rest"
+    else:
+        low, high = metric.measure.low, metric.measure.high
+        if metric.measure.kind != "scale" or high - low > 10:
+            return None, "gives a number, and an evaluator chooses between a few words"
+        choices = [_step(number, low, high, check) for number in range(high, low - 1, -1)]
+        why = "passes there where the score is above 0, which is so from the threshold upwards"
+    try:
+        messages = messages_of(check, variables)
+    except NotExpressibleError as error:
+        return None, str(error)
+    # No variable is filled in a system prompt there, so one that has any goes before the rest.
+    system = [text for role, text in messages if role == "system" and "{{" not in text]
+    asked = [text for role, text in messages if not (role == "system" and "{{" not in text)]
+    said: Data = {"modelId": judge, "prompt": "\n\n".join(asked), "choices": choices}
+    return {"llm": said | ({"systemPrompt": "\n\n".join(system)} if system else {})}, why
+
+
+def _step(number: int, low: int, high: int, check: ExportCheck) -> Data:
+    """One number of a scale: its worth, or 0 where it does not pass."""
+    worth = (number - low) / (high - low)
+    least = 0.0 if check.threshold is None else check.threshold
+    passes = worth <= least + 1e-9 if check.direction == "lower" else worth >= least - 1e-9
+    return {"choice": str(number), "score": worth if passes else 0.0}
+
+
+def _results(export: ExportRun, target: str, results: Sequence[Result]) -> Data:
+    rows = [_row(export, result, number) for number, result in enumerate(results)]
+    passed = sum(result.verdict in ("pass", "ungated") for result in results)
+    return {
+        "name": export.run.name,
+        "description": f"Results of {target}",
+        "model": target,
+        "testResults": rows,
+        "summary": {
+            "totalTests": len(rows),
+            "passedTests": passed,
+            "failedTests": len(rows) - passed,
+            "passRate": 100 * passed / len(rows) if rows else 100.0,
+        },
+    }
+
+
+def _row(export: ExportRun, result: Result, number: int) -> Data:
+    row: Data = {
+        "testCase": row_of(result, export),
+        "modelResponse": "" if result.output.error is not None else text_of(result.output.value),
+        "evaluationResults": [
+            {"evaluatorName": score.name, "score": number, "passed": score.passed, "details": score.reason}
+            for score, number in verdicts_of(result)
+        ],
+    }
+    native = native_of(row, export.run.name, result.trial.target or export.run.target or "given", number)
+    return row | {REST: remainder_of(result, native)}
+
+
+def native_of(row: Mapping[str, Any], dataset: str, target: str, number: int) -> Data:
+    """What a test result says by itself, in the form of `result_data`."""
+    case = row.get("testCase")
+    said = row.get("modelResponse")
+    return {
+        "trial": {"dataset": dataset, "target": target, "position": number, "repeat": 0, "mode": "single"},
+        "case": case_data_of(case if isinstance(case, dict) else {}),
+        "output": {"value": said} if isinstance(said, str) else {},
+        "scores": [
+            _native_score(found) for found in list_or_empty(row.get("evaluationResults")) if isinstance(found, dict)
+        ],
+    }
+
+
+def _native_score(said: Mapping[str, Any]) -> Data:
+    number, passed, reason = said.get("score"), said.get("passed"), said.get("details")
+    score: Data = {"name": str(said.get("evaluatorName") or "score")}
+    if isinstance(number, (int, float)) and not isinstance(number, bool):
+        score["raw"] = number
+        score |= {"value": number} if 0 <= number <= 1 else {}
+    if isinstance(passed, bool):
+        score["passed"] = passed
+    elif "raw" not in score:
+        score["status"] = "unscored"
+    return score | ({"reason": reason} if isinstance(reason, str) and reason else {})

@@ -1,0 +1,269 @@
+"""Prompt files of GitHub Models read as suites, and what `gh models eval --json` printed as runs."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from evalmark.core.values.plain_data import canonical
+from evalmark.inputs.documents.document import Document, load_document
+from evalmark.inputs.documents.errors import PlacedError
+from evalmark.inputs.documents.json_walk import json_path
+from evalmark.inputs.documents.serialization import yaml_text
+from evalmark.interop.github_models.exporter import native_of
+from evalmark.interop.shared.assertions import KEY
+from evalmark.interop.shared.folders import files_of, folder_of
+from evalmark.interop.shared.import_builder import (
+    ImportBuilder,
+    MetricDraft,
+    PromptText,
+    combine_imports,
+    read_side_file,
+)
+from evalmark.interop.shared.import_result import ImportResult
+from evalmark.interop.shared.items import case_data_of, unique_names
+from evalmark.interop.shared.results import REST, SIDE, result_from
+from evalmark.prompts.templates.frontmatter import is_text
+from evalmark.prompts.templates.prompt import Prompt
+from evalmark.prompts.templates.prompt_files import parse_prompt, read_prompt
+from evalmark.prompts.templates.template import MAX_TEMPLATE_CHARS
+from evalmark.scoring.binding.text import text_of
+
+Data = dict[str, Any]
+_PROMPTS = (".yml", ".yaml")
+_WHOLE = re.compile(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}")
+_KEPT = ("name", "description", "model", "modelParameters", "responseFormat", "jsonSchema", "messages")
+_BUILT_IN = {
+    "github/similarity": (
+        "similarity",
+        True,
+        "How close is the meaning of the output to the example of a good output?",
+    ),
+    "github/coherence": ("coherence", False, "How well do the sentences of the output hang together, as one text?"),
+    "github/fluency": ("fluency", False, "How well is the output written: grammar, choice of words, ease of reading?"),
+    "github/relevance": ("relevance", False, "How far does the output answer what was asked, and keep to it?"),
+    "github/groundedness": (
+        "groundedness",
+        True,
+        "How far does all that the output says follow from the example beside it?",
+    ),
+}
+"""What GitHub's own evaluators look at, in words of ours; the second says whether they see the expected answer."""
+
+
+def import_github_models(path: Path) -> ImportResult:
+    """The prompt in a `.prompt.yml` file with its test data and evaluators, or the results in a `.json` file.
+
+    Of a folder, all of both; prompts that ask or judge otherwise become a suite each.
+
+    Raises:
+        ConfigError: a file cannot be read, or none is one of GitHub Models.
+    """
+    results = ImportBuilder(side=read_side_file(folder_of(path)))
+    groups: dict[str, ImportBuilder] = {}
+    for file in _files(path):
+        document = load_document(file, is_text)
+        data = document.data
+        if isinstance(data, dict) and "testResults" in data:
+            _results(document, data, results)
+        elif isinstance(data, dict) and "messages" in data:
+            alike = canonical({key: said for key, said in data.items() if key not in ("model", "testData")})
+            _prompt(document, data, groups.setdefault(alike, ImportBuilder()))
+        elif file == path:
+            raise PlacedError(f"{file}:1", "has neither `messages`, as a prompt of GitHub Models, nor `testResults`.")
+    if not (groups or results.results or results.parts):
+        raise PlacedError(str(path), "holds no prompt file and no results of GitHub Models.")
+    named = unique_names(builder.name for builder in groups.values())
+    return combine_imports(dict(zip(named, groups.values(), strict=True)), results)
+
+
+def _files(path: Path) -> list[Path]:
+    return [file for file in files_of(path, (*_PROMPTS, ".json")) if file == path or file.name != SIDE]
+
+
+def _prompt(document: Document, data: Data, builder: ImportBuilder) -> None:
+    place = document.place_of()
+    prompt = _read(document, data)
+    if not builder.prompts:
+        builder.name = prompt.name
+    if isinstance(model := data.get("model"), str) and model and model not in builder.models:
+        builder.models.append(model)
+        builder.part(f"{place} model", "mapped", f"the model {model}; its name has to be one that you can reach")
+    _messages(data, prompt.name, place, builder)
+    _evaluators(document, data, builder)
+    for number, row in enumerate(_list(document, data, "testData")):
+        if not isinstance(row, dict):
+            raise PlacedError(document.place_of(("testData", number)), f"`$.testData[{number}]` is no mapping.")
+        builder.add(_case(row, data))
+    for key in [name for name in data if name not in (*_KEPT, "testData", "evaluators")]:
+        builder.part(f"{document.place_of((key,))} {key}", "left out", "prompts of GitHub Models have no such key")
+
+
+def _case(row: Data, data: Data) -> Data:
+    """A row of the test data as a case, with the texts that evaluators make of its variables."""
+    case = case_data_of(row)
+    strings = [said for said in data.get("evaluators") or () if isinstance(said.get("string"), dict)]
+    own = [check for said in strings if (check := _check_of_row(said, row)) is not None]
+    return {**case, "metadata": {**case.get("metadata", {}), KEY: own}} if own else case
+
+
+def _check_of_row(said: Data, row: Data) -> Data | None:
+    """The check of one row by an evaluator whose text has variables; None where another metric does it, or nothing can."""
+    key, text = _text_of(said["string"])
+    if not _is_of_rows(key, text) or any(name not in row for name in _WHOLE.findall(text)):
+        return None
+    name = str(said.get("name") or "evaluator")
+    draft, _ = _check(name, key, _WHOLE.sub(lambda slot: text_of(row[slot[1]]), text), expected=False)
+    return None if draft is None else {draft.scorer: {**draft.settings, "name": name}}
+
+
+def _is_of_rows(key: str, text: str) -> bool:
+    """Whether each row has a text of its own to look for, which is not the expected answer in a place of its own."""
+    names, is_whole = set(_WHOLE.findall(text)), "{{" not in _WHOLE.sub("", text)
+    is_expected = key in ("equals", "contains") and text.strip("{} ") == "expected"
+    return bool(names) and is_whole and "completion" not in names and not is_expected
+
+
+def _read(document: Document, data: Data) -> Prompt:
+    """The prompt itself, whose test data may be larger than any prompt."""
+    if document.path.stat().st_size <= MAX_TEMPLATE_CHARS:
+        return read_prompt(document.path)
+    return parse_prompt(yaml_text({key: data[key] for key in _KEPT if key in data}), document.path)
+
+
+def _messages(data: Data, name: str, place: str, builder: ImportBuilder) -> None:
+    more = {key: data[key] for key in _KEPT if key in data and key not in ("name", "messages", "model")}
+    messages = [{"role": str(m["role"]), "content": str(m["content"])} for m in data["messages"]]
+    if all(messages != other.messages for other in builder.prompts):
+        builder.prompts.append(PromptText(name=name, messages=messages, more=more, place=place))
+        builder.part(f"{place} messages", "mapped", "a prompt file")
+
+
+def _evaluators(document: Document, data: Data, builder: ImportBuilder) -> None:
+    known = {draft.name for draft in builder.metrics}
+    for number, said in enumerate(_list(document, data, "evaluators")):
+        at = ("evaluators", number)
+        if not isinstance(said, dict):
+            raise PlacedError(document.place_of(at), f"`{json_path(at)}` is no mapping.")
+        if str(said.get("name")) not in known:
+            _evaluator(said, f"{document.place_of(at)} {json_path(at)}", builder)
+
+
+def _list(document: Document, data: Data, key: str) -> list[Any]:
+    found = data.get(key)
+    if found is not None and not isinstance(found, list):
+        raise PlacedError(document.place_of((key,)), f"`$.{key}` is no list.")
+    return found or []
+
+
+def _evaluator(said: Data, place: str, builder: ImportBuilder) -> None:
+    name = str(said.get("name") or "evaluator")
+    what = f"{place} {name!r}"
+    if isinstance(said.get("string"), dict):
+        draft, why = _string(name, said["string"])
+    elif isinstance(said.get("llm"), dict):
+        draft, why = _judge_metric(name, said["llm"])
+    else:
+        draft, why = _built_in(name, str(said.get("uses", "")))
+    if draft is None:
+        builder.part(what, "left out", why)
+        return
+    if draft not in builder.metrics:
+        builder.metrics.append(draft)
+    builder.part(what, "mapped", f"{'a metric file' if draft.file else draft.scorer}{f'; {why}' if why else ''}")
+
+
+def _text_of(said: Data) -> tuple[str, str]:
+    """What a `string` looks for, and how: the first that says something counts, as there."""
+    found = ((key, said.get(key)) for key in ("equals", "contains", "startsWith", "endsWith"))
+    return next(((key, text) for key, text in found if isinstance(text, str) and text), ("", ""))
+
+
+def _string(name: str, said: Data) -> tuple[MetricDraft | None, str]:
+    key, text = _text_of(said)
+    if not text:
+        return None, "it names no text to look for"
+    if _is_of_rows(key, text):
+        return MetricDraft(name="assertions", scorer="evalmark.scorers:Assertions"), "each case says which text"
+    if "{{" in text and text.strip("{} ") != "expected":
+        return None, "it looks for a text that is put together from more than the variables of a row"
+    return _check(name, key, text, expected="{{" in text)
+
+
+def _check(name: str, key: str, text: str, *, expected: bool) -> tuple[MetricDraft | None, str]:
+    if key == "contains":
+        settings: Data = {"ignore_case": True} | ({} if expected else {"all": [text]})
+        return MetricDraft(name=name, scorer="contains", settings=settings), ""
+    if key == "equals" and expected:
+        return MetricDraft(name=name, scorer="equals"), ""
+    pattern = {"equals": "{}", "startsWith": "^{}", "endsWith": r"{}\Z"}[key].format(re.escape(text))
+    settings = {"pattern": pattern} | ({"full": True} if key == "equals" else {"ignore_case": True})
+    return MetricDraft(name=name, scorer="regex", settings=settings), ""
+
+
+def _judge_metric(name: str, said: Data) -> tuple[MetricDraft | None, str]:
+    choices = said.get("choices")
+    rows = [row for row in choices if isinstance(row, dict)] if isinstance(choices, list) else []
+    worths = {str(row.get("choice")): row.get("score") for row in rows}
+    numbers = [worth for worth in worths.values() if isinstance(worth, (int, float)) and not isinstance(worth, bool)]
+    if len(worths) < 2 or len(numbers) != len(worths) or not all(0 <= n <= 1 for n in numbers):
+        return None, "its choices are not two or more with a score from 0 to 1 each"
+    texts = [
+        _slots(text)
+        for text in (said.get("systemPrompt"), said.get("prompt"))
+        if isinstance(text, str) and text.strip()
+    ]
+    if not any("{{output}}" in text for text in texts):
+        return None, "its prompt has no {{completion}}, so nothing would be judged"
+    above = [n for n in numbers if n > 0]
+    file = {
+        "metric_description": name,
+        "config": {"needs_history": False, "needs_example_output": any("{{expected}}" in text for text in texts)},
+        "score": {"type": "choice", "description": "the choice that fits", "choices": worths},
+        "threshold": min(above) if above else 1.0,
+        "template": texts,
+    }
+    return MetricDraft(name=name, file=file, judge=_model(said.get("modelId"))), ""
+
+
+def _slots(text: str) -> str:
+    names = {"completion": "{{output}}", "expected": "{{expected}}"}
+    parts = _WHOLE.split(text)
+    for at in range(0, len(parts), 2):
+        parts[at] = parts[at].replace("{{", "{").replace("}}", "}").replace("{%", "{ %").replace("%}", "% }")
+    parts[1::2] = [names.get(name, "\0") for name in parts[1::2]]
+    head, slot, rest = "".join(parts).partition("\0")
+    return head + ("{{input}}" if slot else "") + rest.replace("\0", "(in the input above)")
+
+
+def _model(said: Any) -> str:
+    return said if isinstance(said, str) and "/" in said else f"openai/{said}" if isinstance(said, str) and said else ""
+
+
+def _built_in(name: str, uses: str) -> tuple[MetricDraft | None, str]:
+    if uses not in _BUILT_IN:
+        return None, f"there is no evaluator {uses!r:.60}" if uses else "it says neither `string`, `llm` nor `uses`"
+    looks_at, expected, question = _BUILT_IN[uses]
+    file = {
+        "config": {"needs_history": False, "needs_example_output": expected},
+        "metric_description": question,
+        "score": {"type": "scale", "description": f"1 is no {looks_at}, 5 is the best there is", "min": 1, "max": 5},
+        "threshold": 0.5,
+    }
+    return MetricDraft(name=name, file=file), "it asks what GitHub's own asks in words of ours, so scores will differ"
+
+
+def _results(document: Document, data: Mapping[str, Any], builder: ImportBuilder) -> None:
+    rows = data["testResults"]
+    if not isinstance(rows, list):
+        raise PlacedError(document.place_of(("testResults",)), "`$.testResults` is no list.")
+    name = str(data.get("name") or "imported")
+    target = str(data.get("model") or "")
+    if builder.name == "imported":
+        builder.name = name
+    for number, row in enumerate(rows):
+        place = document.place_of(("testResults", number))
+        if not isinstance(row, dict) or not isinstance(row.get("testCase"), dict):
+            raise PlacedError(place, f"`$.testResults[{number}].testCase` is no mapping.")
+        builder.results.append(result_from(native_of(row, name, target, number), row.get(REST), place))
+    builder.part(f"{document.path}: {len(rows)} test results", "mapped", "results of a run")

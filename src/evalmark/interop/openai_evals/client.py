@@ -1,0 +1,117 @@
+"""Posting an exported eval and its runs to the evals API of OpenAI, of Azure OpenAI or of a Foundry project."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import aiohttp
+
+from evalmark.core.errors import ConfigError, EvalmarkError, ModelCallError
+from evalmark.core.values.words import count
+from evalmark.models.providers.addresses import validate_address
+from evalmark.models.providers.endpoint import Endpoint, find_endpoint, missing_key
+from evalmark.models.providers.http import HttpClient, read_json, require_key
+from evalmark.models.providers.request_body import encode_body
+
+AZURE_KEY = "AZURE_OPENAI_API_KEY"
+AZURE_TOKEN = "AZURE_OPENAI_AD_TOKEN"  # noqa: S105  the name of a variable
+_AZURE_HOSTS = (".azure.com", ".azure.us", ".azure.cn")
+_AZURE_PATH = "/openai/v1"
+_NO_TABLE: Mapping[str, Any] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreatedEval:
+    """What the service calls the eval and its runs."""
+
+    eval_id: str
+    runs: Mapping[str, str]
+    """The id of each run, by the name of its file."""
+
+
+def evals_endpoint(environ: Mapping[str, str], base_url: str | None = None) -> Endpoint:
+    """Where evals are posted, and the key for it, which stands in the environment alone.
+
+    Without an address it is OpenAI, or what OPENAI_BASE_URL names. An address under azure.com, or one that ends in
+    `/openai/v1`, takes the key of Azure: AZURE_OPENAI_AD_TOKEN as a bearer token, else AZURE_OPENAI_API_KEY.
+
+    >>> service({"AZURE_OPENAI_API_KEY": "key"}, "https://box.services.ai.azure.com/api/projects/mine").base_url
+    'https://box.services.ai.azure.com/api/projects/mine/openai/v1'
+
+    Raises:
+        ConfigError: the address cannot be used, or the key is missing.
+    """
+    if base_url is None:
+        found = find_endpoint("openai/evals", environ, _NO_TABLE)
+    elif _is_azure(address := validate_address(base_url, "--base-url")):
+        token = environ.get(AZURE_TOKEN, "").strip()
+        found = Endpoint(
+            name="azure/evals",
+            provider="openai" if token else "azure",  # which of the two headers holds the key
+            model="evals",
+            base_url=address if address.endswith(_AZURE_PATH) else f"{address.removesuffix('/openai')}{_AZURE_PATH}",
+            key_variable=AZURE_TOKEN if token else AZURE_KEY,
+            key=token or environ.get(AZURE_KEY, "").strip(),
+            needs_key=True,
+        )
+    else:
+        found = find_endpoint("openai/evals", {**environ, "OPENAI_BASE_URL": base_url}, _NO_TABLE)
+    if (fault := missing_key(found)) is not None:
+        raise ConfigError(fault)
+    return found
+
+
+def _is_azure(address: str) -> bool:
+    parts = urlsplit(address)
+    return (parts.hostname or "").endswith(_AZURE_HOSTS) or parts.path.endswith(_AZURE_PATH)
+
+
+async def post_evals(
+    eval_body: Mapping[str, Any],
+    runs: Mapping[str, Mapping[str, Any]],
+    endpoint: Endpoint,
+    http: HttpClient,
+    within: float,
+) -> CreatedEval:
+    """Create the eval, then a run for each body; each is sent once.
+
+    Raises:
+        EvalmarkError: the service refused one, could not be reached, or answered without an id. What was created
+            before stays there, and the message names it.
+    """
+    eval_id = await _create("evals", eval_body, endpoint, http, within)
+    made: dict[str, str] = {}
+    for name, body in runs.items():
+        try:
+            made[name] = await _create(f"evals/{quote(eval_id, safe='')}/runs", body, endpoint, http, within)
+        except EvalmarkError as error:
+            there = f"The eval is there as {eval_id}, with {len(made)} of {count(len(runs), 'run')}."
+            raise EvalmarkError(f"{error} {there}") from error
+    return CreatedEval(eval_id=eval_id, runs=made)
+
+
+def _was_never_sent(error: ModelCallError) -> bool:
+    return isinstance(error.__context__, (aiohttp.ClientConnectorError, aiohttp.ClientHttpProxyError))
+
+
+async def _create(what: str, body: Mapping[str, Any], endpoint: Endpoint, http: HttpClient, within: float) -> str:
+    require_key(endpoint)
+    headers = {"api-key": endpoint.key} if endpoint.provider == "azure" else {"authorization": f"Bearer {endpoint.key}"}
+    url = f"{endpoint.base_url}/{what}"
+    try:
+        answer = await http.post(url, encode_body(body, endpoint), headers if endpoint.key else {}, within=within)
+        data = read_json(answer, endpoint)
+    except ModelCallError as error:
+        if error.fault != "transient" or _was_never_sent(error):
+            raise
+        noun = "run" if what.endswith("/runs") else "eval"
+        raise EvalmarkError(
+            f"{error} The {noun} may exist there all the same; look before it is posted again."
+        ) from error
+    found = data.get("id")
+    if not isinstance(found, str) or not found:
+        raise EvalmarkError(
+            f"{endpoint.host} answered without an id when {what} was posted; look there whether it exists."
+        )
+    return found

@@ -1,0 +1,224 @@
+"""A run as bodies for OpenAI's evals API, which Microsoft Foundry speaks too: an eval, and a run for each target.
+
+`eval.json` and `run.*.json` are what a client posts; `again.*.json` has a service ask the model once more, where the
+target was a prompt. `results.*.jsonl` holds the results as the API lists them, one output item a line.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from evalmark.core.values.case import Case
+from evalmark.core.values.score import Result, Verdict
+from evalmark.inputs.documents.serialization import file_name, json_line, json_text
+from evalmark.interop.shared.export_run import ExportResult, ExportRun
+from evalmark.interop.shared.items import case_data_of, inputs_of, item_of, list_or_empty
+from evalmark.interop.shared.model_names import is_model, openai_model_name
+from evalmark.interop.shared.results import REST, remainder_of, verdicts_of
+from evalmark.prompts.templates.prompt import Prompt
+from evalmark.scoring.binding.text import text_of
+
+from .criteria import EXPECTED, OUTPUT, NoCriterionError, criteria_of, reference_of
+
+Data = dict[str, Any]
+_SETTINGS = {"max_tokens": "max_completion_tokens"} | {
+    name: name for name in ("temperature", "top_p", "seed", "reasoning_effort")
+}
+_MORE = re.compile(r"\{%|\{#|\{\{(?!item\.\w+\}\})")
+STATUS: Mapping[Verdict, str] = {
+    "pass": "pass",
+    "fail": "fail",
+    "error": "error",
+    "unscored": "error",
+    "ungated": "pass",
+}
+
+
+def to_openai_evals(export: ExportRun) -> ExportResult:
+    """The files of an export, by name."""
+    remarks = list(export.remarks)
+    groups = export.by_target
+    cases = [result.trial.case for results in groups.values() for result in results]
+    body = eval_body(export, cases, remarks)
+    expected = reference_of(body["testing_criteria"])
+    files = {"eval.json": json_text(body)}
+    names: list[str] = []
+    for target, results in groups.items():
+        names.append(name := file_name(target, names))
+        files[f"run.{name}.json"] = json_text(run_body(export, target, results))
+        if export.prompt is not None and is_model(target):
+            if (again := _model_run_body(export.prompt, target, results)) is not None:
+                files[f"again.{name}.json"] = json_text(again)
+            else:
+                remarks.append(f"{target}: no run that asks the model again: the API fills in variables, and no more.")
+        lines = (json_line(_output_item(export, r, n, expected)) for n, r in enumerate(results))
+        files[f"results.{name}.jsonl"] = "".join(lines)
+    return ExportResult(files=files | export.side, remarks=tuple(remarks))
+
+
+def eval_body(export: ExportRun, cases: Sequence[Case], remarks: list[str]) -> Data:
+    """The body of `POST /evals`."""
+    items = [item_of(case, export.prompt) for case in cases]
+    criteria: list[Data] = []
+    for check in export.checks:
+        if check.expects and not all("expected" in item for item in items):
+            remarks.append(f"{check.name}: it needs an expected answer, and not every case has one.")
+            continue
+        try:
+            criteria += criteria_of(check, _variables(export, cases))
+        except NoCriterionError as error:
+            remarks.append(f"{check.name}: it {error}; its scores stand in the results alone.")
+    return {
+        "name": export.run.name,
+        "metadata": {"evalmark_run": export.run.id} if export.run.id else {},
+        "data_source_config": {"type": "custom", "item_schema": schema_of(items), "include_sample_schema": True},
+        "testing_criteria": criteria,
+    }
+
+
+def schema_of(items: Iterable[Mapping[str, Any]]) -> Data:
+    """A JSON Schema that every one of the items matches: each key with the types that it has, required where all have it."""
+    types: dict[str, set[str]] = {}
+    counts: dict[str, int] = {}
+    total = 0
+    for item in items:
+        total += 1
+        for key, value in item.items():
+            types.setdefault(key, set()).add(_type(value))
+            counts[key] = counts.get(key, 0) + 1
+    properties = {key: {"type": min(found) if len(found) == 1 else sorted(found)} for key, found in types.items()}
+    return {"type": "object", "properties": properties, "required": [k for k in types if counts[k] == total]}
+
+
+def _type(value: Any) -> str:
+    kinds = ((bool, "boolean"), (str, "string"), ((int, float), "number"), (list, "array"), (dict, "object"))
+    return next((name for kind, name in kinds if isinstance(value, kind)), "null")
+
+
+def _variables(export: ExportRun, cases: Sequence[Case]) -> dict[str, str]:
+    """What fills the slots of a judge's question: only what every item has."""
+    names = list(dict.fromkeys(name for case in cases for name in inputs_of(case, export.prompt)))
+    one = len(names) == 1
+    shown = [f"{{{{item.{name}}}}}" if one else f"{name}: {{{{item.{name}}}}}" for name in names]
+    variables = {"input": "\n".join(shown), "output": OUTPUT}
+    has = {
+        "expected": all(case.expected is not None for case in cases),
+        "contexts": all(case.contexts is not None for case in cases),
+        "history": all(case.history for case in cases),
+    }
+    places = {"expected": EXPECTED, "contexts": "{{item.contexts}}", "history": "{{item.history}}"}
+    return variables | {slot: text for slot, text in places.items() if has[slot]}
+
+
+def run_body(export: ExportRun, target: str, results: Sequence[Result]) -> Data:
+    """The body of `POST /evals/{id}/runs` for outputs that are there already; those that never came are left out."""
+    content = [
+        {"item": item_of(r.trial.case, export.prompt), "sample": {"output_text": text_of(r.output.value)}}
+        for r in results
+        if r.output.error is None
+    ]
+    source = {"type": "file_content", "content": content}
+    return {"name": target, "metadata": {"target": target[:512]}, "data_source": {"type": "jsonl", "source": source}}
+
+
+def _model_run_body(prompt: Prompt, target: str, results: Sequence[Result]) -> Data | None:
+    """The body of a run that asks the model once more: the prompt's messages, each in its role.
+
+    None where a template does more than fill in variables.
+    """
+    cases = {r.trial.case.fingerprint: r.trial.case for r in results}
+    content = [{"item": item_of(case, prompt)} for case in cases.values()]
+    template = [{"type": "message", "role": m.role, "content": _with_items(m.text, prompt)} for m in prompt.messages]
+    if any(_MORE.search(message["content"]) for message in template):
+        return None
+    source: Data = {
+        "type": "completions",
+        "model": openai_model_name(target),
+        "source": {"type": "file_content", "content": content},
+        "input_messages": {"type": "template", "template": template},
+    }
+    settings = {
+        _SETTINGS[key]: value for key, value in prompt.settings.items() if key in _SETTINGS and value is not None
+    }
+    if prompt.schema is not None:
+        asked = {"name": "answer", "schema": dict(prompt.schema)}
+        settings["response_format"] = {"type": "json_schema", "json_schema": asked}
+    return {"name": target, "data_source": source | ({"sampling_params": settings} if settings else {})}
+
+
+def _with_items(text: str, prompt: Prompt) -> str:
+    """A template whose variables are those of the items."""
+    for known in prompt.inputs:
+        for written in (f"{{{{{known.name}}}}}", f"{{{{ {known.name} }}}}"):
+            text = text.replace(written, f"{{{{item.{known.name}}}}}")
+    return text
+
+
+def _output_item(export: ExportRun, result: Result, number: int, expected: str | None) -> Data:
+    """A result as the API lists it; what it cannot say of it stands under a key of ours."""
+    trial, item = result.trial, item_of(result.trial.case, export.prompt)
+    spoken = [] if result.output.error is not None else [{"role": "assistant", "content": text_of(result.output.value)}]
+    found: Data = {
+        "object": "eval.run.output_item",
+        "id": f"outputitem_{number}",
+        "datasource_item_id": number,
+        "datasource_item": item,
+        "status": STATUS[result.verdict],
+        "results": [
+            {"name": score.name, "score": number, "passed": score.passed, "reason": score.reason}
+            for score, number in verdicts_of(result)
+        ],
+        "sample": {
+            "model": openai_model_name(trial.target),
+            "input": [],
+            "output": spoken,
+            "error": None if result.output.error is None else {"code": "error", "message": result.output.error},
+        },
+    }
+    native = native_of(found, export.run.name, number, expected)
+    return found | {REST: remainder_of(result, native)}
+
+
+def native_of(item: Mapping[str, Any], dataset: str, number: int, expected: str | None) -> Data:
+    """What an output item says by itself, in the form of `result_data`; `number` is its position."""
+    row = item.get("datasource_item")
+    sample = item.get("sample")
+    sample = sample if isinstance(sample, dict) else {}
+    scores = [_native_score(said) for said in list_or_empty(item.get("results")) if isinstance(said, dict)]
+    return {
+        "trial": {
+            "dataset": dataset,
+            "target": str(sample.get("model") or ""),
+            "position": number,
+            "repeat": 0,
+            "mode": "single",
+        },
+        "case": case_data_of(row if isinstance(row, dict) else {}, expected),
+        "output": _output_data(sample),
+        "scores": scores,
+    }
+
+
+def _output_data(sample: Mapping[str, Any]) -> Data:
+    if isinstance(error := sample.get("error"), dict) and error.get("message"):
+        return {"error": str(error["message"])}
+    texts = [said.get("content") for said in list_or_empty(sample.get("output")) if isinstance(said, dict)]
+    texts = [text for text in texts if isinstance(text, str)] or [sample.get("output_text")]
+    return {"value": texts[-1]} if isinstance(texts[-1], str) else {}
+
+
+def _native_score(said: Mapping[str, Any]) -> Data:
+    number, passed = said.get("score"), said.get("passed")
+    is_number = isinstance(number, (int, float)) and not isinstance(number, bool)
+    name = str(said.get("name") or said.get("type") or "score")
+    score: Data = {"name": name}
+    if is_number:
+        score["raw"] = number
+        score |= {"value": number} if 0 <= (number or 0) <= 1 else {}
+    if isinstance(passed, bool):
+        score["passed"] = passed
+    elif not is_number:
+        score["status"] = "unscored"
+    if isinstance(said.get("reason"), str) and said["reason"]:
+        score["reason"] = said["reason"]
+    return score

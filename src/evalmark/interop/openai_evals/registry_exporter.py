@@ -1,0 +1,206 @@
+"""A run as a registry of the open-source openai/evals: evals in YAML, samples in JSONL, and a log for each target."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evalmark.core.errors import ConfigError
+from evalmark.core.values.case import Case
+from evalmark.core.values.plain_data import plain
+from evalmark.core.values.score import Result, Score
+from evalmark.inputs.documents.serialization import file_name, json_line, yaml_text
+from evalmark.interop.shared.export_run import ExportCheck, ExportResult, ExportRun
+from evalmark.interop.shared.grader_prompts import NotExpressibleError, labels_of, messages_of
+from evalmark.interop.shared.items import generated_row_id
+from evalmark.interop.shared.results import REST, remainder_of, verdicts_of
+from evalmark.prompts.templates.prompt import Prompt
+from evalmark.prompts.templates.rendering import render
+from evalmark.runs.targets.prompt import input_values
+from evalmark.scoring.binding.text import text_of
+
+Data = dict[str, Any]
+BASIC = "evals.elsuite.basic."
+CLASSIFY = "evals.elsuite.modelgraded.classify:ModelBasedClassify"
+_ROLES = ("system", "user", "assistant")
+
+
+def to_openai_registry(export: ExportRun) -> ExportResult:
+    """The files of an export, by name: lay the folder over a registry, or name it with `--registry_path`."""
+    remarks = list(export.remarks)
+    name = file_name(export.run.name).replace(".", "-")
+    cases = {r.trial.case.fingerprint: r.trial.case for results in export.by_target.values() for r in results}
+    order = {key: number for number, key in enumerate(cases)}
+    files = {f"data/{name}/samples.jsonl": "".join(json_line(sample_of(case, export)) for case in cases.values())}
+    evals, graded = _evals(export, name, list(cases.values()), remarks)
+    files |= {f"evals/{name}.yaml": yaml_text(evals)} if evals else {}
+    files |= {f"modelgraded/{name}.yaml": yaml_text(graded)} if graded else {}
+    logs: list[str] = []
+    for target, results in export.by_target.items():
+        logs.append(log := file_name(target, logs))
+        files[f"logs/{log}.jsonl"] = "".join(json_line(row) for row in _log(export, name, target, results, order))
+    return ExportResult(files=files | export.side, remarks=tuple(remarks))
+
+
+def sample_of(case: Case, export: ExportRun) -> Data:
+    """A case as a sample: the conversation that is asked, and the ideal answers where there are any."""
+    ideal = [text_of(value) for value in case.liked]
+    answers = {} if not ideal else {"ideal": ideal[0] if len(ideal) == 1 else ideal}
+    return {"input": _messages(case, export.prompt), **answers, "id": case.id}
+
+
+def _messages(case: Case, prompt: Prompt | None) -> Any:
+    """The messages of a case: those of the prompt where it can be rendered, else the input as the user's message."""
+    turns = [(turn.role if turn.role in _ROLES else "user", text_of(turn.content)) for turn in case.history]
+    if prompt is not None:
+        try:
+            rendered = [
+                (turn.role, text_of(turn.content)) for turn in render(prompt, input_values(prompt, plain(case.input)))
+            ]
+            return [{"role": role, "content": text} for role, text in (*rendered, *turns)]
+        except ConfigError:
+            pass
+    asked = [*turns, ("user", text_of(case.input))]
+    return [{"role": role, "content": text} for role, text in asked]
+
+
+def _evals(export: ExportRun, name: str, cases: Sequence[Case], remarks: list[str]) -> tuple[Data, Data]:
+    evals: Data = {}
+    graded: Data = {}
+    has_ideal = all(case.liked for case in cases)
+    for check in export.checks:
+        key = file_name(f"{name}-{check.name}", [other.split(".")[0] for other in evals]).replace(".", "-")
+        lacks = not has_ideal and (check.metric is None or check.expects)
+        found, why = _class(check, key, {} if lacks else graded, has_ideal)
+        if found is not None and lacks:
+            found, why = None, "needs a sample with an ideal answer each, and some have none"
+        if found is None:
+            remarks.append(f"{check.name}: it {why}; its scores stand in the logs alone.")
+            continue
+        remarks += [f"{check.name}: it {why}."] if why else []
+        evals[key] = {
+            "id": f"{key}.test.v0",
+            "description": f"{check.name} of {export.run.name}",
+            "metrics": ["accuracy"],
+        }
+        evals[f"{key}.test.v0"] = {"class": found[0], "args": {"samples_jsonl": f"{name}/samples.jsonl", **found[1]}}
+    return evals, graded
+
+
+def _class(check: ExportCheck, key: str, graded: Data, has_ideal: bool) -> tuple[tuple[str, Data] | None, str]:
+    if check.metric is not None:
+        return _model_graded(check, key, graded, has_ideal)
+    if check.scorer == "equals" and not check.settings:
+        return (f"{BASIC}match:Match", {}), "passes there what only begins with the ideal answer"
+    if check.scorer == "contains" and not check.listed:
+        more = {"ignore_case": True} if check.settings.get("ignore_case") else {}
+        return (f"{BASIC}includes:Includes", more), ""
+    return None, "is no class of the registry"
+
+
+def _model_graded(check: ExportCheck, key: str, graded: Data, has_ideal: bool) -> tuple[tuple[str, Data] | None, str]:
+    metric = check.metric
+    labels = labels_of(metric, check.threshold) if metric is not None else []
+    if metric is None or not labels:
+        return None, "gives a number, and a model-graded eval chooses between words"
+    variables = {"input": "\1input\2", "output": "\1completion\2"} | ({"expected": "\1ideal\2"} if has_ideal else {})
+    try:
+        asked = "\n\n".join(text for _, text in messages_of(check, variables))
+    except NotExpressibleError as error:
+        return None, str(error)
+    braced = asked.replace("{", "{{").replace("}", "}}").replace("\1", "{").replace("\2", "}")
+    graded[key] = {
+        "prompt": braced,
+        "choice_strings": [label.word for label in labels],
+        "choice_scores": {label.word: float(label.passes) for label in labels},
+        "input_outputs": {"input": "completion"},
+        "eval_type": "cot_classify",
+    }
+    return (CLASSIFY, {"modelgraded_spec": key}), ""
+
+
+def _log(export: ExportRun, name: str, target: str, results: Sequence[Result], order: Mapping[str, int]) -> list[Data]:
+    """The rows of a log: what was run, each answer and each score, and the shares that passed."""
+    run_id = export.run.id or generated_row_id([target, export.run.name])
+    spec = {
+        "completion_fns": [target],
+        "eval_name": f"{name}.test.v0",
+        "base_eval": name,
+        "split": "test",
+        "run_config": {},
+        "created_by": "",
+        "run_id": run_id,
+        "created_at": export.run.created,
+    }
+    rows: list[Data] = [{"spec": spec}]
+    for number, result in enumerate(results):
+        sample = f"{name}.test.{order[result.trial.case.fingerprint]}"
+        for kind, data in _events(export, result, number, target):
+            head = {"run_id": run_id, "event_id": len(rows) - 1, "sample_id": sample, "type": kind}
+            rows.append({**head, "data": data, "created_by": "", "created_at": export.run.created})
+    return [*rows, {"final_report": _shares(results), "run_id": run_id}]
+
+
+def _events(export: ExportRun, result: Result, number: int, target: str) -> list[tuple[str, Data]]:
+    case, output = result.trial.case, result.output
+    sampled = [] if output.error is not None else [text_of(output.value)]
+    asked: Data = {"prompt": _messages(case, export.prompt), "sampled": sampled}
+    matches = [_match(score, case, sampled) for score, _ in verdicts_of(result)]
+    error = [] if output.error is None else [("error", {"type": "error", "message": output.error})]
+    native = native_of(sample_of(case, export), asked, [data for _, data in matches], error[0][1] if error else None)
+    native["trial"] = {"dataset": export.run.name, "target": target, "position": number, "repeat": 0, "mode": "single"}
+    return [("sampling", asked | {REST: remainder_of(result, native)}), *error, *matches]
+
+
+def _match(score: Score, case: Case, sampled: list[str]) -> tuple[str, Data]:
+    said = {"name": score.name, "correct": score.passed, "score": score.value, "reason": score.reason}
+    return "match", {**said, "expected": plain(case.expected), "sampled": sampled[0] if sampled else None}
+
+
+def _shares(results: Sequence[Result]) -> dict[str, float]:
+    said: dict[str, list[bool]] = {}
+    for score in (score for result in results for score in result.scores):
+        if score.passed is not None:
+            said.setdefault(score.name, []).append(score.passed)
+    return {f"{name}/accuracy": sum(found) / len(found) for name, found in said.items()}
+
+
+def native_of(sample: Data | None, asked: Data, matches: Sequence[Data], error: Data | None) -> Data:
+    """What a sample and the events about it say by themselves, in the form of `result_data`."""
+    row = sample or {"input": asked.get("prompt")}
+    sampled = asked.get("sampled")
+    value = sampled[0] if isinstance(sampled, list) and sampled else sampled
+    output: Data = {"value": value} if isinstance(value, str) else {}
+    if error is not None:
+        output = {"error": str(error.get("message") or error.get("type") or "error")}
+    return {"case": case_data(row), "output": output, "scores": [_native_score(said) for said in matches]}
+
+
+def case_data(sample: Mapping[str, Any]) -> Data:
+    """The fields of the case in a sample; a message of the user at the end is the input, those before it the history."""
+    said, ideal = sample.get("input"), sample.get("ideal")
+    name = sample.get("id")
+    found: Data = {"id": name if isinstance(name, str) and name else generated_row_id([said, ideal]), "input": said}
+    if isinstance(said, list) and said and all(map(is_message, said)) and said[-1]["role"] == "user":
+        found["input"] = said[-1]["content"]
+        found |= {"history": said[:-1]} if said[:-1] else {}
+    answers = ideal if isinstance(ideal, list) else [ideal]
+    if answers and answers[0] is not None:
+        found["expected"] = answers[0]
+        found |= {"examples": [{"value": value, "liked": True} for value in answers[1:]]} if answers[1:] else {}
+    rest = {key: value for key, value in sample.items() if key not in ("input", "ideal", "id")}
+    return found | ({"metadata": rest} if rest else {})
+
+
+def is_message(said: Any) -> bool:
+    """Whether it is a message with a role and a content, and nothing else."""
+    return isinstance(said, dict) and said.keys() == {"role", "content"} and isinstance(said["role"], str)
+
+
+def _native_score(said: Data) -> Data:
+    passed, value = said.get("correct"), said.get("score")
+    score: Data = {"name": str(said.get("name") or "match")}
+    if isinstance(passed, bool):
+        score |= {"passed": passed, "raw": passed, "value": float(passed)}
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1:
+        score |= {"raw": value, "value": value}
+    reason = said.get("reason")
+    return score | ({"reason": reason} if isinstance(reason, str) and reason else {})

@@ -1,0 +1,269 @@
+"""A run as a config of promptfoo and a file of its results, version 3."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from evalmark.core.values.case import Case
+from evalmark.core.values.plain_data import plain
+from evalmark.core.values.score import Result, Score
+from evalmark.inputs.documents.serialization import json_text, yaml_text
+from evalmark.interop.promptfoo.rubrics import differences
+from evalmark.interop.shared.export_run import ExportResult, ExportRun
+from evalmark.interop.shared.items import generated_row_id, input_from, inputs_of, list_or_empty
+from evalmark.interop.shared.model_names import from_promptfoo, to_promptfoo
+from evalmark.interop.shared.results import REST, remainder_of, verdicts_of
+from evalmark.scoring.binding.text import text_of
+
+from .assertions import (
+    AssertionRequest,
+    UnsupportedAssertionError,
+    assertion_of,
+    assertions_with_raw_marks,
+    read_assertion,
+    reference_of,
+    unsupported_reason,
+    with_raw_marks,
+)
+
+Data = dict[str, Any]
+CONFIG, RESULTS = "promptfooconfig.yaml", "results.json"
+_PARAMETERS = ("temperature", "max_tokens", "top_p", "seed")
+PLAIN_PROMPT = "{{input}}"
+_LITERAL = {"vars": with_raw_marks, "assert": assertions_with_raw_marks}
+"""Parts of a test in which promptfoo would look for templates."""
+
+
+def to_promptfoo_files(export: ExportRun) -> ExportResult:
+    """The files of an export, by name."""
+    remarks = list(export.remarks)
+    groups = export.by_target
+    cases = {r.trial.case.fingerprint: r for results in groups.values() for r in results}
+    tests = {key: number for number, key in enumerate(cases)}
+    shown = export.shown_inputs if cases else PLAIN_PROMPT
+    config = _config(export, list(cases.values()), shown, remarks)
+    prompt = {"raw": _prompt(export), "label": _prompt(export)[:100]}
+    rows = [_row(export, prompt, r, tests[r.trial.case.fingerprint], shown) for rs in groups.values() for r in rs]
+    return ExportResult(
+        files={CONFIG: yaml_text(config), RESULTS: json_text(_results_file(export, config, rows))} | export.side,
+        remarks=tuple(remarks),
+    )
+
+
+def _config(export: ExportRun, results: Sequence[Result], shown: str, remarks: list[str]) -> Data:
+    targets = list(export.by_target)
+    providers = [_provider(export, target, remarks) for target in targets]
+    is_asked = any(to_promptfoo(target) is not None for target in targets)
+    common = {check.name: said for check in export.checks if (said := assertion_of(check, None, shown)) is not None}
+    everywhere = set(common)
+    tests = []
+    for result in results:
+        test = _test(export, result.trial.case, everywhere, shown)
+        if not is_asked and result.output.error is None:
+            test["providerOutput"] = text_of(result.output.value)
+        tests.append({key: _LITERAL[key](said) if key in _LITERAL else said for key, said in test.items()})
+    for check in export.checks:
+        if all(assertion_of(check, r.trial.case, shown) is None for r in results):
+            remarks.append(
+                f"{check.name}: it {unsupported_reason(check, shown)}; its scores stand in the results alone."
+            )
+        else:
+            remarks += [f"{check.name}: it {said}." for said in differences(check)]
+    head: Data = {"description": export.run.name, "prompts": [_prompt(export)], "providers": providers}
+    head |= {"defaultTest": {"assert": assertions_with_raw_marks(list(common.values()))}} if common else {}
+    return head | {"tests": tests}
+
+
+def _prompt(export: ExportRun) -> str:
+    """The prompt under test: a chat as JSON, or the one message of a user."""
+    if export.prompt is None:
+        return PLAIN_PROMPT
+    messages = [{"role": m.role, "content": m.text} for m in export.prompt.messages]
+    return (
+        messages[0]["content"] if len(messages) == 1 and messages[0]["role"] == "user" else json_text(messages).strip()
+    )
+
+
+def _provider(export: ExportRun, target: str, remarks: list[str]) -> Any:
+    name = to_promptfoo(target)
+    if name is None:
+        remarks.append(f"{target}: it is no provider of promptfoo, so `echo` stands there; put in your own.")
+        return {"id": "echo", "label": target}
+    settings = export.prompt.settings if export.prompt else {}
+    config = {key: settings[key] for key in _PARAMETERS if settings.get(key) is not None}
+    return {"id": name, "config": config} if config else name
+
+
+def _test(export: ExportRun, case: Case, common: set[str], shown: str) -> Data:
+    found = (assertion_of(check, case, shown) for check in export.checks if check.name not in common)
+    asserts = [said for said in found if said is not None]
+    metadata = {**plain(case.metadata), "id": case.id}
+    test: Data = {"vars": inputs_of(case, export.prompt), "metadata": metadata}
+    return test | ({"assert": asserts} if asserts else {})
+
+
+def _row(export: ExportRun, prompt: Data, result: Result, number: int, shown: str) -> Data:
+    """A result as promptfoo lists it; what it cannot say of it stands under a key of ours in the metadata."""
+    output, case = result.output, result.trial.case
+    target = result.trial.target or export.run.target or "given"
+    components = [_component(score, number) for score, number in verdicts_of(result)]
+    verdict = result.verdict
+    success = verdict in ("pass", "ungated")
+    values = [said["score"] for said in components]
+    mean = sum(values) / len(values) if values else float(success)
+    reason = "; ".join(said["reason"] for said in components if not said["pass"]) or verdict
+    row: Data = {
+        "promptIdx": 0,
+        "testIdx": number,
+        "testCase": _test(export, case, set(), shown),
+        "promptId": generated_row_id(prompt["raw"]),
+        "provider": {"id": to_promptfoo(target) or "echo", "label": target},
+        "prompt": prompt,
+        "vars": inputs_of(case, export.prompt),
+        "response": {} if output.error is not None else {"output": plain(output.value)},
+        "error": output.error,
+        "failureReason": 2 if verdict == "error" else 0 if success else 1,
+        "success": success,
+        "score": mean,
+        "latencyMs": 0 if output.seconds is None else round(1000 * output.seconds, 3),
+        "namedScores": {said["assertion"]["metric"]: said["score"] for said in components},
+        "gradingResult": {"pass": success, "score": mean, "reason": reason, "componentResults": components},
+        "metadata": {},
+    }
+    native = native_of(row, export.run.name, several=False)
+    row["metadata"] = {REST: remainder_of(result, native)}
+    return row
+
+
+def _results_file(export: ExportRun, config: Data, rows: Sequence[Data]) -> Data:
+    """The whole file of results."""
+    stats = {
+        "successes": sum(row["success"] for row in rows),
+        "failures": sum(row["failureReason"] == 1 for row in rows),
+        "errors": sum(row["failureReason"] == 2 for row in rows),
+        "tokenUsage": {},
+    }
+    prompts = [
+        {"raw": _prompt(export), "label": _prompt(export)[:100], "provider": to_promptfoo(target) or "echo"}
+        for target in export.by_target
+    ]
+    results = {"version": 3, "timestamp": export.run.created, "prompts": prompts, "results": list(rows), "stats": stats}
+    return {"evalId": export.run.id or None, "results": results, "config": config, "shareableUrl": None}
+
+
+def _component(score: Score, number: float) -> Data:
+    assertion = {"type": "equals" if score.name == "equals" else "llm-rubric", "metric": score.name}
+    return {"pass": score.passed, "score": number, "reason": score.reason, "assertion": assertion}
+
+
+def native_of(row: Mapping[str, Any], dataset: str, *, several: bool) -> Data:
+    """What a result says by itself, in the form of `result_data`; with `several` prompts the target names its own."""
+    provider = row.get("provider")
+    said = (provider.get("label") or provider.get("id")) if isinstance(provider, dict) else provider
+    name = str(said or "")
+    target = from_promptfoo(name) or name
+    position = row.get("testIdx")
+    return {
+        "trial": {
+            "dataset": dataset,
+            "target": f"{target} (prompt {row.get('promptIdx')})" if several else target,
+            "position": position if type(position) is int and position >= 0 else 0,
+            "repeat": 0,
+            "mode": "single",
+        },
+        "case": _case(row),
+        "output": _output_data(row),
+        "scores": _scores(row),
+    }
+
+
+def _case(row: Mapping[str, Any]) -> Data:
+    test = row.get("testCase")
+    test = test if isinstance(test, dict) else {}
+    variables = row.get("vars")
+    variables = variables if isinstance(variables, dict) else test.get("vars")
+    variables = variables if isinstance(variables, dict) else {}
+    metadata = dict(test["metadata"]) if isinstance(test.get("metadata"), dict) else {}
+    name = metadata.pop("id", None)
+    metadata.pop(REST, None)
+    found: Data = {
+        "id": name if isinstance(name, str) and name else generated_row_id(variables),
+        "input": input_from(variables),
+    }
+    if isinstance(text := test.get("description"), str) and text:
+        metadata["description"] = text
+    found["expected"] = reference_of(_requests_of(test, variables))
+    return {key: value for key, value in found.items() if value is not None} | (
+        {"metadata": metadata} if metadata else {}
+    )
+
+
+def _requests_of(test: Data, variables: Data) -> list[AssertionRequest]:
+    """What of the assertions of a test can be taken over."""
+    options = test.get("options")
+    found = []
+    for said in list_or_empty(test.get("assert")):
+        with suppress(UnsupportedAssertionError):
+            if isinstance(said, dict):
+                found.append(read_assertion(said, variables, options if isinstance(options, dict) else {}))
+    return found
+
+
+def _output_data(row: Mapping[str, Any]) -> Data:
+    response = row.get("response")
+    output: Data = {}
+    if row.get("failureReason") == 2 and isinstance(row.get("error"), str):
+        output["error"] = row["error"]
+    elif isinstance(response, dict) and response.get("output") is not None:
+        output["value"] = response["output"]
+    seconds = row.get("latencyMs")
+    if isinstance(seconds, (int, float)) and not isinstance(seconds, bool) and seconds > 0:
+        output["seconds"] = seconds / 1000
+    return output
+
+
+def graded_parts(row: Mapping[str, Any]) -> list[Data]:
+    """What promptfoo says of each assertion of a result, or else of all of them together."""
+    grading = row.get("gradingResult")
+    grading = grading if isinstance(grading, dict) else {}
+    parts = [part for part in list_or_empty(grading.get("componentResults")) if isinstance(part, dict)]
+    if not parts and row.get("failureReason") == 2:
+        return []  # nothing came that could have been judged
+    if not parts and not grading and "success" in row:
+        grading = {"pass": row["success"], "score": row.get("score"), "reason": row.get("error") or ""}
+    return [part for part in parts or [grading] if "pass" in part]
+
+
+def is_broken(part: Data) -> bool:
+    """Whether the grader broke, and so has said nothing, for or against."""
+    metadata = part.get("metadata")
+    return isinstance(metadata, dict) and bool(metadata.get("graderError"))
+
+
+def _scores(row: Mapping[str, Any]) -> list[Data]:
+    found: list[Data] = []
+    for part in graded_parts(row):
+        found.append(_score(part, [score["name"] for score in found]))
+    return found
+
+
+def _score(part: Data, taken: Sequence[str]) -> Data:
+    assertion = part.get("assertion")
+    assertion = assertion if isinstance(assertion, dict) else {}
+    name = base = str(assertion.get("metric") or assertion.get("type") or "promptfoo")
+    number = 2
+    while name in taken:
+        name, number = f"{base}-{number}", number + 1
+    score: Data = {"name": name}
+    reason = part.get("reason")
+    score |= {"reason": reason} if isinstance(reason, str) and reason else {}
+    if is_broken(part):
+        return score | {"status": "unscored"}
+    value = part.get("score")
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        score |= {"raw": value} | ({"value": value} if 0 <= value <= 1 else {})
+    if isinstance(part["pass"], bool):
+        score["passed"] = part["pass"]
+    elif "raw" not in score:
+        score["status"] = "unscored"
+    return score

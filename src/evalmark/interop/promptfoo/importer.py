@@ -1,0 +1,430 @@
+"""Configs and results of promptfoo read: tests and assertions as a suite, results of versions 2 and 3 as a run."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from evalmark.core.errors import DataError
+from evalmark.core.values.plain_data import canonical, plain
+from evalmark.inputs.documents.document import Document, load_document
+from evalmark.inputs.documents.errors import PlacedError
+from evalmark.inputs.documents.files import allowed_path, open_file, path_kind
+from evalmark.inputs.documents.json_walk import json_path
+from evalmark.inputs.documents.strict_json import parse_json
+from evalmark.inputs.documents.strict_yaml import parse_yaml
+from evalmark.inputs.documents.text import MAX_ROW, read_text
+from evalmark.interop.shared.assertions import CHECKS, JUDGED, KEY
+from evalmark.interop.shared.folders import file_in, files_of, folder_of
+from evalmark.interop.shared.import_builder import ImportBuilder, MetricDraft, PromptText, read_side_file
+from evalmark.interop.shared.import_result import ImportResult, PartOutcome
+from evalmark.interop.shared.items import generated_row_id, input_from, list_or_empty
+from evalmark.interop.shared.model_names import CODE, from_promptfoo
+from evalmark.interop.shared.results import SIDE
+
+from .assertions import (
+    JUDGES,
+    AssertionRequest,
+    UnsupportedAssertionError,
+    python_file,
+    read_assertion,
+    reference_of,
+    row_checks,
+)
+from .results import add_results, read_results
+from .tests import Test, tests_of
+
+Data = dict[str, Any]
+_TABLES = (".csv", ".jsonl", ".xlsx", ".xls")
+_TEXTS = (".txt", ".json", ".md", ".yaml", ".yml", ".prompt", ".j2", *_TABLES)
+_DATA = re.compile(r'\{(?![{%#]).*\}$|\[\s*(["{\[\]0-9-]|true|false|null).*\]$|\[\s*\]$', re.DOTALL)
+"""Texts that promptfoo takes for JSON."""
+CONFIGS = ("promptfooconfig.yaml", "promptfooconfig.yml", "promptfooconfig.json")
+_CODE_KEYS = ("extensions", "nunjucksFilters", "assertScoringFunction", "derivedMetrics")
+_WITHOUT_EFFECT = (
+    "env",
+    "sharing",
+    "outputPath",
+    "tracing",
+    "writeLatestResults",
+    "commandLineOptions",
+    "$schema",
+    "tags",
+    "metadata",
+)
+_KNOWN = (
+    "assertionTemplates",
+    "description",
+    "prompts",
+    "providers",
+    "targets",
+    "tests",
+    "scenarios",
+    "defaultTest",
+    "evaluateOptions",
+)
+_SETTINGS = {"temperature": "temperature", "max_tokens": "max_tokens", "top_p": "top_p", "seed": "seed", "stop": "stop"}
+_OF_TEST = ("description", "metadata", "providerOutput", "options")
+_NO_EFFECT = ("label", "delay", "apiKey", "apiKeyEnvar", "maxRetries", "organization")
+"""Of a provider and its settings: what changes no answer."""
+_NO_EFFECT_OPTIONS = ("disableVarExpansion", "disableDefaultAsserts", "disableConversationVar", "runSerially")
+_OF_ASSERTIONS = ("transform", "postprocess", "rubricPrompt", "factuality", "provider")
+"""Options of a test that its assertions look at."""
+
+
+def import_promptfoo(path: Path, code: Sequence[Path] = ()) -> ImportResult:
+    """The config or the results in a file, or both in a folder; `code` names the Python files whose assertions are wanted.
+
+    Nothing in the files is run: an assertion that is code is refused, unless its file is named.
+
+    Raises:
+        DataError: a file cannot be read, or is none of promptfoo's.
+    """
+    builder = ImportBuilder(name="imported tests", side=read_side_file(folder_of(path)))
+    files = _files(path)
+    found = {file: read_results(file) if file.suffix.lower() == ".json" else None for file in files}
+    configs = [document for file in files if found[file] is None and _is_config((document := load_document(file)).data)]
+    results = [one for one in found.values() if one is not None]
+    if not (configs or results):
+        raise PlacedError(
+            str(path), "is no config of promptfoo (with `prompts`, or `tests`) and no file of its results."
+        )
+    for document in configs:
+        _config(document, document.data, (), builder, code)
+    for one in results:
+        if not builder.cases and isinstance(one.config, dict):
+            inner = Document(path=one.path, data={"config": one.config})
+            _config(inner, one.config, ("config",), builder, code)
+        add_results(one, builder)
+    return builder.imported()
+
+
+def _files(path: Path) -> list[Path]:
+    if path_kind(path) != "folder":
+        return [path]
+    files = [file for name in CONFIGS if (file := file_in(path, name)) is not None][:1]
+    return files + [file for file in files_of(path, (".json",)) if file.name not in (*CONFIGS, SIDE)]
+
+
+def _is_config(data: Any) -> bool:
+    return isinstance(data, dict) and bool({"prompts", "tests", "providers", "targets", "scenarios"} & data.keys())
+
+
+def _config(document: Document, data: Data, at: tuple[str, ...], builder: ImportBuilder, code: Sequence[Path]) -> None:
+    if isinstance(said := data.get("description"), str) and said.strip():
+        builder.name = said.strip().splitlines()[0]
+    tests = list(tests_of(document, data, at, builder))
+    if tests and all(isinstance(test.said.get("providerOutput"), str) for test in tests):
+        builder.part(f"{document.place_of(at)} prompts, providers", "no effect", "every test brings its output")
+    else:
+        _prompts(document, data.get("prompts"), (*at, "prompts"), builder)
+        _providers(document, data, at, builder)
+    options = data.get("evaluateOptions")
+    if isinstance(options, dict) and type(repeat := options.get("repeat")) is int and repeat > 1:
+        builder.options["repeat"] = repeat
+    for key in data:
+        where = f"{document.place_of((*at, key))} {key}"
+        if key in _CODE_KEYS and data[key]:
+            builder.part(where, "refused", "it is code")
+        elif key in _WITHOUT_EFFECT:
+            builder.part(where, "no effect", "it changes neither what is asked nor how it is judged")
+        elif key not in _KNOWN:
+            builder.part(where, "left out", "nothing here acts on it")
+    _tests(tests, builder, code, document.path.parent)
+
+
+# Prompts.
+
+
+def _prompts(document: Document, said: Any, at: tuple[str, ...], builder: ImportBuilder) -> None:
+    rows = [said] if isinstance(said, str) else said
+    if isinstance(rows, dict):
+        rows = [{"raw": f"file://{file}", "label": label} for file, label in rows.items()]
+    for number, row in enumerate(rows if isinstance(rows, list) else []):
+        _one_prompt(document, row, (*at, number), builder)
+    if said is None:  # as promptfoo has it
+        builder.prompts.append(PromptText(name="prompt-1", messages=[{"role": "user", "content": "{{prompt}}"}]))
+
+
+def _one_prompt(document: Document, row: Any, at: tuple[str | int, ...], builder: ImportBuilder) -> None:
+    where = f"{document.place_of(at)} {json_path(at)}"
+    said = row if isinstance(row, dict) else {"raw": row}
+    text, label = said.get("raw") or said.get("id"), said.get("label")
+    if not isinstance(text, str) or not text.strip():
+        raise PlacedError(document.place_of(at), f"`{json_path(at)}` is no prompt.")
+    if (text.startswith(CODE) and not text.startswith("file://")) or text.lower().partition(":")[0].endswith(CODE):
+        _drop_prompt(where, "refused", "a prompt that is made by code is code", builder)
+        return
+    for more in [key for key in said if key not in ("raw", "id", "label", "display")]:
+        builder.part(f"{where} {more}", "left out", "nothing here acts on it for one prompt")
+    for part in _texts(text, document, where, builder):
+        messages = _messages(part)
+        if isinstance(messages, str):
+            _drop_prompt(where, "left out", messages, builder)
+            continue
+        name = str(label) if label else f"prompt-{len(builder.prompts) + 1}"
+        builder.prompts.append(PromptText(name=name, messages=messages, place=where))
+        builder.part(where, "mapped", "a prompt file")
+
+
+def _drop_prompt(where: str, outcome: PartOutcome, why: str, builder: ImportBuilder) -> None:
+    """Note a prompt that is not taken over."""
+    builder.part(where, outcome, why)
+    builder.lacks_prompt = True
+
+
+def _texts(text: str, document: Document, where: str, builder: ImportBuilder) -> list[str]:
+    """The prompts that a text is, or that stand in the file it names."""
+    name = text.removeprefix("file://")
+    is_name = "\n" not in text and name.lower().endswith(_TEXTS)
+    if name == text and not is_name:
+        return [text]
+    if name.lower().partition(":")[0].endswith((".py", ".js", ".cjs", ".mjs", ".ts")):
+        _drop_prompt(where, "refused", "a prompt that is made by code is code", builder)
+        return []
+    if name.lower().endswith(_TABLES):
+        _drop_prompt(where, "left out", "a table of prompts is not read; write each of them here", builder)
+        return []
+    folder = document.path.parent
+    try:
+        file = allowed_path(name, folder, folder)
+        if file.suffix in (".yaml", ".yml"):
+            return [json.dumps(load_document(file).data)]
+        read = read_text(file)
+    except DataError as error:
+        _drop_prompt(where, "left out", f"its file cannot be read: {error}", builder)
+        return []
+    parts = [part.strip() for part in f"\n{read}\n".split("\n---\n")] if file.suffix == ".txt" else [read]
+    return [part for part in parts if part]
+
+
+def _messages(text: str) -> list[dict[str, str]] | str:
+    """The messages of a prompt: a chat in JSON or YAML, or one message of the user; a text says why there are none."""
+    is_yaml = text.strip().startswith("- role:")
+    is_data = is_yaml or bool(_DATA.match(text.strip()))
+    try:
+        found = parse_yaml(text, "prompt") if is_yaml else parse_json(text, "prompt")
+    except DataError:
+        if is_data:
+            return "it is a chat that is data only once its variables are filled in"
+        return [{"role": "user", "content": text}]
+    if not isinstance(found, (list, dict)):
+        return [{"role": "user", "content": text}]
+    rows = found if isinstance(found, list) else []
+    if not rows or not all(isinstance(m, dict) and m.keys() <= {"role", "content"} and "role" in m for m in rows):
+        return "it is data that is sent as messages there, and not all of it is a role with a content"
+    if not all(isinstance(m["role"], str) and isinstance(m.get("content"), str) for m in rows):
+        return "a message of it holds more than text, such as a picture"
+    return [{"role": m["role"], "content": m["content"]} for m in rows]
+
+
+# Providers.
+
+
+def _providers(document: Document, data: Data, at: tuple[str, ...], builder: ImportBuilder) -> None:
+    key = "targets" if "targets" in data else "providers"
+    said = data.get(key)
+    settings: list[Data] = []
+    for number, row in enumerate([said] if isinstance(said, (str, dict)) else list_or_empty(said)):
+        where = f"{document.place_of((*at, key, number))} {json_path((*at, key, number))}"
+        name, config = _provider(row)
+        model = from_promptfoo(name)
+        if model is None:
+            is_code = name.startswith(CODE) or name.lower().partition(":")[0].endswith(CODE)
+            why = (
+                "it is code; name a Python function of yours as the target"
+                if is_code
+                else "it is no model that is asked here"
+            )
+            builder.part(where, "refused" if is_code else "left out", f"{name!r:.60}: {why}")
+            continue
+        builder.models.append(model)
+        builder.part(where, "mapped", f"the model {model}")
+        settings.append({_SETTINGS[k]: v for k, v in config.items() if k in _SETTINGS and v is not None})
+        more = row if isinstance(row, dict) and "id" in row else {}
+        for other in (
+            *(key for key in more if key not in ("id", "config")),
+            *(k for k in config if k not in _SETTINGS),
+        ):
+            is_idle = other in _NO_EFFECT
+            why = (
+                "it changes no answer"
+                if is_idle
+                else "keys and addresses stand in the environment, settings in the suite"
+            )
+            builder.part(f"{where} {other}", "no effect" if is_idle else "left out", why)
+    if settings and all(canonical(row) == canonical(settings[0]) for row in settings):
+        builder.settings = settings[0]
+    elif any(settings):
+        why = "the models have different settings, and a suite has one for all: write a suite for each"
+        builder.part(f"{document.place_of((*at, key))} {key}", "left out", why)
+
+
+def _provider(row: Any) -> tuple[str, Data]:
+    if isinstance(row, str):
+        return row, {}
+    if isinstance(row, dict) and isinstance(row.get("id"), str):
+        config = row.get("config")
+        return row["id"], config if isinstance(config, dict) else {}
+    if isinstance(row, dict) and len(row) == 1:
+        name, inner = next(iter(row.items()))
+        config = inner.get("config") if isinstance(inner, dict) else None
+        return str(name), config if isinstance(config, dict) else {}
+    return str(plain(row))[:60], {}
+
+
+# Tests.
+
+
+def _tests(tests: Sequence[Test], builder: ImportBuilder, code: Sequence[Path], folder: Path) -> None:
+    """The cases, and the metrics: one for what all tests ask for, the rest with each case."""
+    asked: list[list[AssertionRequest]] = []
+    rows: list[Data] = []
+    all_given = all(isinstance(test.said.get("providerOutput"), str) for test in tests)
+    for test in tests:
+        if why := test.lost or _excluded_reason(test, all_given):
+            builder.part(test.place, "left out", why)
+            continue
+        draft = _requests_of(test, builder, code, folder)
+        rows.append(_row(test, reference_of(draft), builder))
+        asked.append(draft)
+    shared = _shared(asked, rows)
+    for one in shared.values():
+        name = one.name or one.scorer
+        builder.metrics.append(
+            MetricDraft(name=name, scorer=one.scorer, settings=one.settings, threshold=one.threshold, judge=one.judge)
+        )
+    for row, draft in zip(rows, asked, strict=True):
+        own = [one for one in draft if canonical(one.shape) not in shared]
+        kept = [one for one in own if _can_stand(one, row)]
+        if kept:
+            row.setdefault("metadata", {})[KEY] = row_checks(kept, row.get("expected"))
+        _note_outcomes(draft, [one for one in own if one not in kept], builder)
+        builder.add(row)
+    _own_scorers(builder)
+
+
+def _note_outcomes(draft: Sequence[AssertionRequest], lost: Sequence[AssertionRequest], builder: ImportBuilder) -> None:
+    """Note what became of the assertions of a test."""
+    for one in draft:
+        if one in lost:
+            why = "only some tests have it, or with other settings, and here it can only judge all cases of a suite"
+            builder.part(one.where, "left out", why)
+        else:
+            builder.part(one.where, "mapped", one.scorer)
+
+
+def _excluded_reason(test: Test, all_given: bool) -> str:
+    """Why a test is none of a suite that asks; empty where it is one."""
+    if test.said.get("providerOutput") is None or all_given:
+        return ""
+    return "its output is given, and a suite takes given outputs for all of its cases or asks for all of them"
+
+
+def _requests_of(test: Test, builder: ImportBuilder, code: Sequence[Path], folder: Path) -> list[AssertionRequest]:
+    found: list[AssertionRequest] = []
+    for said, where in test.asserts:
+        if (file := python_file(said)) is not None and _is_allowed_code(file[0], code, folder):
+            _python(said, file, where, builder, folder)
+            continue
+        try:
+            asked = read_assertion(said, test.variables, test.options)
+        except UnsupportedAssertionError as refused:
+            builder.part(f"{where} ({said['type']})", refused.outcome, refused.why)
+            continue
+        if "weight" in said:
+            builder.part(f"{where} weight", "no effect", "whether a test passes does not depend on it")
+        found.append(replace(asked, where=f"{where} ({said['type']})"))
+    return found
+
+
+def _is_allowed_code(name: str, code: Sequence[Path], folder: Path) -> bool:
+    return any(path.resolve() == (folder / name).resolve() for path in code)
+
+
+def _python(said: Data, file: tuple[str, str], where: str, builder: ImportBuilder, folder: Path) -> None:
+    """A function in a file that the user has named: the suite takes the file along."""
+    path, function = folder / file[0], file[1]
+    try:
+        with open_file(path) as opened:
+            text = opened.read(MAX_ROW).decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise PlacedError(str(path), f"cannot be read: {error}.") from None
+    if builder.files.setdefault(path.name, text) != text:
+        builder.part(f"{where} (python)", "left out", f"another file is called {path.name} too; rename one of them")
+        return
+    settings: Data = {"file": path.name, "function": function}
+    if isinstance(least := said.get("threshold"), (int, float)):
+        settings["least"] = float(least)
+    if all(dict(draft.settings) != settings for draft in builder.metrics):
+        name = str(said.get("metric") or function)
+        builder.metrics.append(MetricDraft(name=name, scorer="evalmark.scorers:PythonAssertion", settings=settings))
+    builder.part(
+        f"{where} (python)", "mapped", f"the function {function} of {path.name}, which every case is judged by"
+    )
+
+
+def _row(test: Test, expected: Any, builder: ImportBuilder) -> Data:
+    said = test.said
+    metadata = dict(said["metadata"]) if isinstance(said.get("metadata"), dict) else {}
+    if isinstance(text := said.get("description"), str) and text:
+        metadata = {"description": text, **metadata}
+    if metadata:
+        builder.part(f"{test.place} metadata", "metadata", "with its case")
+    for key in [name for name in said if name not in _OF_TEST and said[name] is not None]:
+        builder.part(f"{test.place} {key}", *_outcome_of(key))
+    for key in [name for name in test.options if name not in (*_NO_EFFECT_OPTIONS, *_OF_ASSERTIONS)]:
+        builder.part(f"{test.place} options.{key}", "left out", "nothing here acts on it for one test")
+    row: Data = {
+        "id": str(metadata.pop("id", "") or generated_row_id(test.variables)),  # as a result of the same test has it
+        "input": input_from(test.variables),
+    }
+    row |= {"expected": expected} if expected is not None else {}
+    row |= {"answer": said["providerOutput"]} if isinstance(said.get("providerOutput"), str) else {}
+    return row | ({"metadata": metadata} if metadata else {})
+
+
+def _outcome_of(key: str) -> tuple[PartOutcome, str]:
+    """What becomes of a key of a test."""
+    if key == "assertScoringFunction":
+        return "refused", "it is code"
+    if key == "threshold":
+        return "left out", "a test passes there from a mean score on; here each metric has to pass"
+    return "left out", "nothing here acts on it for one test"
+
+
+def _shared(asked: Sequence[Sequence[AssertionRequest]], rows: Sequence[Data]) -> dict[str, AssertionRequest]:
+    """What every test asks for, compared with the one reference answer that each has."""
+    counts: dict[str, int] = {}
+    first: dict[str, AssertionRequest] = {}
+    twice: set[str] = set()
+    for draft, row in zip(asked, rows, strict=True):
+        expected = canonical(row.get("expected"))
+        mine: set[str] = set()
+        for one in draft:
+            key = canonical(one.shape)
+            if key in mine:
+                twice.add(key)  # they compare with different answers, and only one of these can be the case's
+            elif one.expected is None or canonical(one.expected) == expected:
+                counts[key] = counts.get(key, 0) + 1
+                first.setdefault(key, one)
+            mine.add(key)
+    return {key: one for key, one in first.items() if counts[key] == len(rows) and key not in twice}
+
+
+def _can_stand(one: AssertionRequest, row: Data) -> bool:
+    """Whether a case can keep a check for itself."""
+    base = one.scorer.removeprefix("not-")
+    same = one.expected is None or canonical(one.expected) == canonical(row.get("expected"))
+    is_check = base in CHECKS and (same or base in ("equals", "contains", "structured_output"))
+    return is_check or (base in JUDGED and same and not one.judge)
+
+
+def _own_scorers(builder: ImportBuilder) -> None:
+    said = [name for row in builder.cases for item in row.get("metadata", {}).get(KEY, ()) for name in item]
+    if any(name.removeprefix("not-") in CHECKS for name in said):
+        builder.metrics.append(MetricDraft(name="assertions", scorer="evalmark.scorers:Assertions"))
+    if any(name in JUDGES for name in said):
+        builder.metrics.append(MetricDraft(name="judged_assertions", scorer="evalmark.scorers:JudgedAssertions"))

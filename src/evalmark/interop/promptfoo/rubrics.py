@@ -1,0 +1,88 @@
+"""A metric with words of its own as an `llm-rubric` of promptfoo: its messages are the prompt of the rubric."""
+
+from typing import Any
+
+from evalmark.inputs.documents.serialization import json_text
+from evalmark.interop.shared.export_run import ExportCheck
+from evalmark.interop.shared.grader_prompts import GraderLabel, NotExpressibleError, labels_of, messages_of
+from evalmark.interop.shared.model_names import to_promptfoo
+from evalmark.scoring.judges.metric import MetricFile
+from evalmark.scoring.judges.template import slots_in
+
+ANSWER = "{{output}}"
+RESERVED_VARIABLES = ("output", "rubric")
+"""What promptfoo calls the answer and the value of an assertion; a variable of a test by that name would hide it."""
+_SETTINGS = ("temperature", "max_tokens", "top_p", "seed")
+
+
+def rubric_assertion(check: ExportCheck, shown: str, expected: str) -> dict[str, Any]:
+    """The assertion: the messages of the metric with variables of promptfoo in them, and how the grader is to answer.
+
+    `shown` is how the inputs of a test are shown, `expected` its reference answer.
+
+    Raises:
+        NotExpressibleError: promptfoo cannot ask so; the text is the rest of a sentence that names the check.
+    """
+    metric = check.metric
+    if metric is None or metric.direction == "lower":
+        raise NotExpressibleError("has better scores the lower they are, and a rubric has them the other way round")
+    messages = messages_of(check, {"input": shown, "output": ANSWER, "expected": _as_text(expected)})
+    if any("{#" in text for _, text in messages):
+        raise NotExpressibleError("has '{#' in its words, which begins a comment there")
+    if any(f"{{{{{name}}}}}" in shown for name in RESERVED_VARIABLES):
+        raise NotExpressibleError(
+            "would not see the answer there, since an input of the prompt has a name that stands for it"
+        )
+    *before, (role, last) = messages
+    told = [*before, (role, f"{last.rstrip()}\n\n{_reply_instructions(metric, labels_of(metric, check.threshold))}")]
+    least = {} if check.threshold is None else {"threshold": check.threshold}
+    prompt = json_text([{"role": role, "content": text} for role, text in told]).strip()
+    return {"type": "llm-rubric", "value": metric.description or metric.name, "rubricPrompt": prompt, **least}
+
+
+def shows_expected(check: ExportCheck) -> bool:
+    """Whether the words of a metric show the expected answer, which each test has for itself."""
+    return any("expected" in slots_in(text) for _, text in check.messages)
+
+
+def grader_of(check: ExportCheck) -> Any:
+    """Who judges, with the settings of the metric; None where promptfoo knows no such provider."""
+    name = to_promptfoo(check.judge)
+    settings = check.metric.settings if check.metric is not None and check.messages else {}
+    config = {key: settings[key] for key in _SETTINGS if settings.get(key) is not None}
+    return {"id": name, "config": config} if name and config else name
+
+
+def differences(check: ExportCheck) -> list[str]:
+    """How a metric that goes out as a rubric is asked otherwise there, each the rest of a sentence."""
+    found = []
+    if check.judge and to_promptfoo(check.judge) is None:
+        found.append(f"is judged by {check.judge} here; promptfoo knows no such provider and asks its own grader")
+    if check.messages and check.metric is not None:
+        if check.metric.repeat > 1:
+            found.append(f"is asked {check.metric.repeat} times here, and once there")
+        if check.threshold is None and not labels_of(check.metric):
+            found.append("gives a score that fails no test, there as here")
+    return found
+
+
+def _as_text(expected: str) -> str:
+    """A text that promptfoo takes for no template."""
+    if "endraw" in expected:
+        raise NotExpressibleError("compares with a text that holds a mark of a template")
+    is_plain = not any(mark in expected for mark in ("{{", "{%", "{#"))
+    return expected if is_plain else f"{{% raw %}}{expected}{{% endraw %}}"
+
+
+def _reply_instructions(metric: MetricFile, labels: list[GraderLabel]) -> str:
+    """The form of reply that promptfoo reads, in the terms of the metric."""
+    opening = 'Reply with one JSON object: {"reason": "...", "pass": true or false, "score": a number from 0 to 1}.'
+    if not labels:
+        measure = metric.measure
+        low, high = (measure.low, measure.high) if measure.kind == "scale" else (0, 100)
+        return f'{opening} "score" is your score from {low} to {high}, moved to 0 to 1; "pass" is true.'
+    said = [
+        f'For {label.word}, "pass" is {str(label.passes).lower()} and "score" is {float(label.worth or 0):g}.'
+        for label in labels
+    ]
+    return " ".join([opening, *said])

@@ -1,0 +1,167 @@
+"""PromptPex: a folder of its results as one run."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from evalmark.core.values.run import DatasetInfo, Run
+from evalmark.core.values.words import count
+from evalmark.inputs.documents.errors import PlacedError
+from evalmark.inputs.documents.files import path_kind
+from evalmark.inputs.documents.text import read_text
+from evalmark.interop.shared.folders import file_in
+from evalmark.interop.shared.import_result import ImportedPart, ImportResult
+from evalmark.interop.shared.tables import RawRow, read_rows
+from evalmark.prompts.specs.statement_files import is_check
+
+from .trials import FolderTables, trials_of
+
+Notes = Callable[[str], None]
+
+RESULTS = "test_results"
+TABLES: Mapping[str, tuple[str, ...]] = {
+    RESULTS: ("id", "model", "input", "output"),
+    "tests": ("testinput",),
+    "test_evals": ("id",),
+    "rule_evals": ("ruleid",),
+}
+"""Which tables are read, and the columns that each of their rows must have."""
+COLUMN_OUTCOMES = (
+    ImportedPart(name="input, output", outcome="mapped", to="the input of each case, and what each model answered"),
+    ImportedPart(name="model", outcome="mapped", to="the target"),
+    ImportedPart(
+        name="compliance, complianceText", outcome="mapped", to="the score `compliance`: passed or not, and its reason"
+    ),
+    ImportedPart(name="metrics", outcome="mapped", to="a score each, from 0 to 100"),
+    ImportedPart(name="error", outcome="mapped", to="the error of the output"),
+    ImportedPart(
+        name="ruleid, rule, inverse, baseline", outcome="mapped", to="the tags `positive`, `negative`, `baseline`"
+    ),
+    ImportedPart(name="groundtruth", outcome="mapped", to="the expected answer"),
+    ImportedPart(name="promptid, ruleid, rule, inverse, scenario, baseline", outcome="metadata"),
+    ImportedPart(name="tests: testid, expectedoutput, reasoning", outcome="metadata"),
+    ImportedPart(name="test_evals: validity, validityText", outcome="metadata", to="`valid`, `valid_reason`"),
+    ImportedPart(
+        name="test_evals: coverage, coverageEvalText, coverageText",
+        outcome="metadata",
+        to="`agreement`, `agreement_reason`, `agreement_output`",
+    ),
+    ImportedPart(name="rule_evals: grounded, groundedText", outcome="metadata", to="`grounded`, `grounded_reason`"),
+)
+RULES = "which rules are positive and which negative, where no row says it"
+LEFT_OUT = {
+    "overview.csv": "its figures are computed from the rows themselves: evalmark show --overview",
+    "report.json": "it repeats the tables",
+    "baseline_tests.txt": "it repeats the inputs of the baseline tests",
+    "intent.txt": "it is about the prompt, and no result",
+    "input_spec.txt": "it is about the prompt, and no result",
+}
+
+
+def read_promptpex(folder: Path | str) -> Run:
+    """A folder of results that PromptPex has written, as one run; what did not fit stands in its notes.
+
+    Each test of a rule is a case of the dataset named for the folder, each baseline test one of a dataset of its own.
+    The id of a case is the published one with the number of its rule, as one input may stand under several rules.
+
+    Raises:
+        DataError: there are no results in the folder, or they cannot be read.
+    """
+    run = import_promptpex(folder).run
+    assert run is not None  # noqa: S101  the importer gives one or raises
+    return run
+
+
+def import_promptpex(folder: Path | str) -> ImportResult:
+    """`read_promptpex`, with an account of what was mapped, kept as metadata and left out."""
+    folder = Path(folder)
+    found = _read(folder)
+    known = FolderTables(
+        name=folder.resolve().name,
+        tests=found.tables["tests"],
+        verdicts=found.tables["test_evals"],
+        groundings=found.tables["rule_evals"],
+        rules=_lines(folder, "rules.txt"),
+        inverse_rules=_lines(folder, "inverse_rules.txt"),
+    )
+    trials = trials_of(found.tables[RESULTS], known, found.notes.append)
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    run = Run(
+        id=known.name,
+        name=known.name,
+        created=now,
+        finished=now,
+        target=", ".join(trials.targets),
+        datasets=tuple(
+            DatasetInfo(name=name, path=str(folder), rows=rows) for name, rows in trials.sizes.items() if rows
+        ),
+        metrics=trials.metrics,
+        repeat=trials.repeats,
+        notes=(f"Imported from results of PromptPex in {folder}.", *found.notes),
+        results=trials.results,
+    )
+    return ImportResult(run=run, parts=(*found.parts, *_column_outcomes(found)), remarks=tuple(found.notes))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Folder:
+    """What stands in a folder."""
+
+    tables: dict[str, Sequence[RawRow]] = field(default_factory=dict)
+    parts: list[ImportedPart] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def _read(folder: Path) -> _Folder:
+    """All tables of a folder; those that are not there have no rows.
+
+    Raises:
+        DataError: there are no results.
+    """
+    found = _Folder()
+    for name, needed in TABLES.items():
+        files = [path for ending in (".json", ".csv") if (path := file_in(folder, f"{name}{ending}"))]
+        if not files and name == RESULTS:
+            raise _no_results_error(folder)
+        found.tables[name] = read_rows(files[0], needed, found.notes.append) if files else ()
+        found.parts.extend(
+            [ImportedPart(name=path.name, outcome="mapped", to=_rows(found.tables[name])) for path in files[:1]]
+        )
+        found.parts.extend(
+            [ImportedPart(name=path.name, outcome="left out", to=f"{files[0].name} is read") for path in files[1:]]
+        )
+    others = [ImportedPart(name=name, outcome="mapped", to=RULES) for name in ("rules.txt", "inverse_rules.txt")]
+    others += [ImportedPart(name=name, outcome="left out", to=why) for name, why in LEFT_OUT.items()]
+    found.parts.extend(part for part in others if file_in(folder, part.name))
+    return found
+
+
+def _no_results_error(folder: Path) -> PlacedError:
+    if path_kind(folder) != "folder":
+        return PlacedError(str(folder), "there is no such folder; name one in which PromptPex has written its results.")
+    below = sorted(path.parent.name for ending in (".csv", ".json") for path in folder.glob(f"*/{RESULTS}{ending}"))
+    advice = f"; name one of the folders in it: {', '.join(below[:5])}" if below else "; name the folder that has them"
+    return PlacedError(str(folder), f"there is no {RESULTS}.csv or {RESULTS}.json here{advice}.")
+
+
+def _rows(rows: Sequence[RawRow]) -> str:
+    return count(len(rows), "row")
+
+
+def _column_outcomes(found: _Folder) -> Iterable[ImportedPart]:
+    """The fates of those columns that are there."""
+    columns = {name: {column for row in rows for column in row.cells} for name, rows in found.tables.items()}
+    for part in COLUMN_OUTCOMES:
+        table, _, names = part.name.rpartition(": ")
+        there = columns[table] if table else columns[RESULTS] | columns["tests"]
+        if kept := [name for name in names.split(", ") if name in there]:
+            label = f"{table}: " if table else ""
+            yield ImportedPart(name=label + ", ".join(kept), outcome=part.outcome, to=part.to)
+
+
+def _lines(folder: Path, name: str) -> tuple[str, ...]:
+    """The statements of a text file, one a line, without blanks around them; none where there is no such file."""
+    path = file_in(folder, name)
+    lines = () if path is None else map(str.strip, read_text(path).splitlines())
+    return tuple(line for line in lines if line and not is_check(line))
