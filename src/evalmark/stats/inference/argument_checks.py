@@ -1,4 +1,4 @@
-"""What statistical functions accept: finite numbers, and values of the kinds that their annotations name."""
+"""Checks the arguments of statistical functions against their annotations."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,10 +13,11 @@ _MANY = (Sequence, Iterable, list)
 
 
 def check_arguments(function: F) -> F:
-    """Have a function refuse what its annotations exclude, by the name of the argument, before anything is computed.
+    """Make a function refuse arguments that do not fit its annotations, before it computes anything.
 
-    Numbers have to be finite, also those in sequences, tuples and mappings: NaN compares with nothing, so that sorting, counting
-    and comparing it give plausible numbers. Arguments annotated as `Any`, `Hashable` or callables are not looked at.
+    Numbers have to be finite, also those in sequences, tuples and mappings: comparisons with NaN are always
+    false, so that sorting and counting would give plausible but wrong results. Arguments annotated as `Any`,
+    `Hashable` or callables are not checked.
 
     Raises:
         ValueError: a number is NaN or infinite, a whole number has a fraction, a word is none of those known, or an argument is
@@ -43,18 +44,21 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def _is_drained(value: Any, hint: Any) -> bool:
-    """Whether looking at the numbers of an argument would use them up."""
+    """Return whether checking an argument would consume it, as with a generator."""
     is_once = isinstance(value, Iterable) and not isinstance(value, (str, bytes, Sequence, Mapping))
     return is_once and get_origin(hint) is Iterable and not _is_value(get_args(hint)[0])
 
 
 def _is_value(hint: Any) -> bool:
-    """Whether a hint names a class of evalmark; sequences of these may be read from disk, and are not looked through."""
+    """Return whether a hint names a class of evalmark.
+
+    Sequences of these may be read from disk, so their items are not checked.
+    """
     return isinstance(hint, type) and hint.__module__.startswith("evalmark.")
 
 
 def _check(value: Any, hint: Any, where: str) -> None:
-    """Refuse a value that is none of the kind that a hint names."""
+    """Raise ValueError if a value does not fit a hint."""
     origin = get_origin(hint)
     if hint in (float, int, bool):
         _check_number(value, hint, where)
@@ -104,7 +108,7 @@ def _check_many(value: Any, hint: Any, where: str) -> None:
 
 
 def _check_all(values: Iterable[Any], hint: Any, where: str) -> None:
-    if hint is float:  # the common case, and the long ones
+    if hint is float:  # the most common case, which can be long
         for value in values:
             if type(value) is not float or not math.isfinite(value):
                 _check_number(value, hint, where)
@@ -119,7 +123,7 @@ def _check_kind(value: Any, kind: type, where: str) -> None:
 
 
 def _check_number(value: Any, kind: type, where: str) -> None:
-    if type(value).__name__ in ("bool", "bool_"):  # numpy's bool is no number to Python
+    if type(value).__name__ in ("bool", "bool_"):  # numpy's bool is not a Python number
         return
     if not isinstance(value, Real) or not _is_of(value, kind):
         raise ValueError(f"{where} must be {_NAMES[kind]}, got {value!r}")

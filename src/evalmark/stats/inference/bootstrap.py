@@ -1,4 +1,4 @@
-"""The bootstrap interval of a mean, without the second that importing scipy.stats takes."""
+"""The bootstrap interval of a mean, without scipy.stats, whose import takes a second."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,14 +10,13 @@ _BATCH = 500
 
 
 def bca(values: Sequence[float], level: float, seed: int) -> tuple[float, float]:
-    """The bias-corrected and accelerated bootstrap interval of the mean of at least two different values.
+    """Return the bias-corrected and accelerated bootstrap interval of the mean of at least two different values.
 
-    Efron, Better Bootstrap Confidence Intervals (1987), with the acceleration from the jackknife.
-    The same resamples and figures as `scipy.stats.bootstrap(..., method="BCa")`, which the tests
-    hold it to.
+    Efron, Better Bootstrap Confidence Intervals (1987), with the acceleration from the jackknife. Resamples and
+    results equal those of `scipy.stats.bootstrap(..., method="BCa")`; the tests compare both.
     """
     numpy, special = need("numpy"), need("scipy.special")
-    sample = numpy.sort(numpy.asarray(values, dtype=numpy.float64))  # the order of cases must not matter
+    sample = numpy.sort(numpy.asarray(values, dtype=numpy.float64))  # so that the order of cases does not matter
     means = _resampled_means(sample, numpy.random.default_rng(seed))
     centre = sample.mean()
     below = (numpy.count_nonzero(means < centre) + numpy.count_nonzero(means <= centre)) / (2 * len(means))

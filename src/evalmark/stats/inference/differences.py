@@ -1,4 +1,4 @@
-"""How two targets compare on the cases that both were judged on: the mean difference, how far off it may be, a verdict."""
+"""Compares two targets on the cases that both were scored on: the mean difference, its interval, a test and a verdict."""
 
 import math
 from collections import Counter
@@ -17,66 +17,69 @@ from .sign_flips import sign_flips
 
 Outcome = Literal["better", "worse", "same", "cannot tell"]
 MARGIN = 0.05
-"""Differences within so much, as a share of all cases, count as none."""
+"""Differences up to this size, as a share of 1, count as none."""
 
 SCORE = "paired score"
-"""How the names of Newcombe's intervals begin."""
+"""The prefix of the names of Newcombe's intervals."""
 MCNEMAR = "exact McNemar"
 _NOBODY_HAS = 10**9
-"""So many cases are none that anybody could add."""
+"""More cases than anybody could add."""
 _TOO_MANY_ROOT = math.sqrt(_NOBODY_HAS)
 _TOO_LARGE = 1e150
-"""A spread with a square beyond double precision."""
+"""A spread whose square does not fit into a double."""
 Case = tuple[str, str]
-"""Dataset and case."""
+"""The dataset and the id of a case."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """How one target compares with another, paired by case; a case with repeats counts once, by their mean."""
+    """The difference between two targets, paired by case. A case with repeats counts once, by their mean."""
 
     first: str
     second: str
     metric: str = ""
-    """The metric whose values are compared; empty for the share of tests that hold."""
+    """The metric whose values are compared; empty for the pass rate."""
     n: int
-    """Cases on which both were judged."""
+    """Cases on which both were scored."""
     alone: int
-    """Cases on which only one of them was."""
+    """Cases on which only one of them was scored."""
     up: int
-    """Cases on which the first does better than the second."""
+    """Cases on which the first target does better than the second."""
     down: int
     value: float | None
-    """The mean of the first minus that of the second, -1 to 1; above 0 the first does better. None without a common case."""
+    """The mean of the first minus that of the second, from -1 to 1; positive if the first does better. None without
+    a common case.
+    """
     interval: Interval
     p: float | None
-    """That so large a difference, either way, is luck; None where no case differs."""
+    """The two-sided p-value; None if no case differs."""
     test: str = ""
-    """How `p` was found: `exact McNemar` where all values are 0 or 1, else how signs were flipped; or why there is none."""
+    """How `p` was computed: `exact McNemar` if all values are 0 or 1, otherwise by sign flips; or why there is none."""
     adjusted: float | None = None
-    """`p` adjusted for all that was tested beside it, see `holm`; where it is given, it decides instead of `p`."""
+    """`p` adjusted for all simultaneous tests, see `holm`; replaces `p` in the verdict."""
     spread: float | None = None
-    """The standard deviation of the difference of one case, with which `needed` and `smallest` plan."""
+    """The standard deviation of the difference of one case, which `needed` and `smallest` use."""
     margin: float = MARGIN
     bounded: bool = True
-    """Whether the values can only be from 0 to 1."""
+    """Whether the values lie between 0 and 1."""
     reach: float | None = 1.0
-    """The largest difference that one case can have; for values without known ends, the range of those seen."""
+    """The largest possible difference of one case; for unbounded values, the observed range."""
     worst: "Difference | None" = None
-    """The same with every missing value as bad as possible for the first; None where nothing is missing, or where values
-    have no known ends."""
+    """The same with every missing value as bad as possible for the first target; None if nothing is missing or
+    values are unbounded.
+    """
     best: "Difference | None" = None
-    """The same with every missing value as good as possible for the first."""
+    """The same with every missing value as good as possible for the first target."""
     missing: int = 0
-    """Values that are missing on either side, see `with_missing`."""
+    """The number of missing values on both sides, see `with_missing`."""
 
     @property
     def outcome(self) -> Outcome:
-        """The verdict on the first, which holds whatever the missing values are.
+        """The verdict on the first target, which holds whatever the missing values are.
 
-        The verdict of the judged values, `judged_outcome`, counts where it is `better` also with `worst`, `worse` also with
-        `best`, or `same` with both; else it is `cannot tell`. Without known ends there is no worst value: such values are
-        never `better` or `same` where some are missing.
+        The verdict on the known values, `judged_outcome`, counts if it stays `better` with `worst`, `worse`
+        with `best`, or `same` with both; otherwise the outcome is `cannot tell`. Unbounded values have no
+        worst value, so with missing values they are never `better` or `same`.
         """
         found = self.judged_outcome
         return found if not self.missing or self._holds(found) else "cannot tell"
@@ -89,11 +92,11 @@ class Difference:
 
     @property
     def judged_outcome(self) -> Outcome:
-        """The verdict on the first by the judged values alone.
+        """The verdict on the first target, based on the known values only.
 
-        `same` where the interval lies within the margin; `better` or `worse` where it leaves out 0 and the test agrees; else
-        `cannot tell`. The interval alone does not do: that of few cases can leave out 0 where the exact test finds nothing, for
-        two of two cases, say.
+        `same` if the interval lies within the margin; `better` or `worse` if the interval excludes 0 and the
+        test agrees; otherwise `cannot tell`. The interval alone is not enough: with very few cases it can
+        exclude 0 although the exact test finds nothing.
         """
         low, high = self.interval.low, self.interval.high
         if low is None or high is None:
@@ -107,10 +110,7 @@ class Difference:
 
     @property
     def within(self) -> float | None:
-        """The smallest margin within which these cases show both to be the same; None where they show none.
-
-        Whatever the missing values are, both are the same within it.
-        """
+        """The smallest margin within which the cases show both targets to be the same, whatever the missing values are; None if there is none."""
         if self.missing:
             ends = [None if one is None else one.within for one in (self.worst, self.best)]
             known = [end for end in ends if end is not None]
@@ -122,41 +122,48 @@ class Difference:
 
     @property
     def needed(self) -> int | None:
-        """How many more cases would decide, at least 1, were they like those seen; None where it is decided or unknowable.
+        """How many more cases would decide, if they are like those seen; at least 1.
 
-        The fewer of those that find the difference that was seen in four of five attempts, and those that find it within the
-        margin. No exact test finds anything in fewer than six cases that differ, which is counted with. None also from a
-        billion on, and where values are missing, as more cases do not tell what these are.
+        None if it is decided or cannot be known.
+
+        It is the smaller of two numbers: cases that find the observed difference with a power of 80 %, and
+        cases that show it to lie within the margin. It accounts for the exact test, which finds nothing in
+        fewer than six differing cases. None from a billion cases on, and where values are missing, because
+        more cases do not reveal these.
         """
         if self.missing or self.judged_outcome != "cannot tell" or self.value is None or not self.spread:
             return None
         room = self.margin - abs(self.value)
-        # Both ends have to hold, so that each may fail in half as many attempts.
+        # both ends have to hold, so each may fail in half as many attempts
         totals = [self._to_tell_apart(), self._to_bound(room, power=(1 + POWER) / 2)]
         more = min((total for total in totals if total is not None), default=_NOBODY_HAS) - self.n
         return max(1, more) if more < _NOBODY_HAS - self.n else None
 
     def _to_tell_apart(self) -> int | None:
-        """The cases after which a difference of the value seen would be found, if cases go on to differ as often."""
+        """Return the number of cases after which the observed difference would be found."""
         luck, size, spread = 1 - self.interval.level, abs(self.value or 0.0), self.spread or 0.0
         if self.p and self.adjusted:
-            luck *= min(1.0, self.p / self.adjusted)  # what is left to this test among several
+            luck *= min(
+                1.0, self.p / self.adjusted
+            )  # the level left to this test after the adjustment for several tests
         total = cases_needed(size, variance=spread**2, level=1 - luck)
         if total is None:
             return None
         total = max(total, math.ceil(_fewest(luck) * self.n / (self.up + self.down)))
         if not self._is_score and size + 2 * spread / math.sqrt(total) <= self.margin:
-            return self._to_bound(size, power=POWER)  # too small to count, unless nothing unseen could outweigh it
+            return self._to_bound(
+                size, power=POWER
+            )  # a difference within the margin counts only if unseen values cannot outweigh it
         return total
 
     def _to_bound(self, room: float, *, power: float) -> int | None:
-        """The cases after which an end of the interval would be less than `room` from the value seen."""
+        """Return the number of cases after which each end of the interval is less than `room` from the observed value."""
         spread, level = self.spread or 0.0, self.interval.level
         if room <= 0:
             return None
         if self._is_score or self.reach is None:
             return cases_needed(room, variance=spread**2, level=level, power=power)
-        # A value at the worst end that no case showed weighs log(2 / (1 - level)) / n of all.
+        # an unseen value at the worst end has a weight of log(2 / (1 - level)) / n
         unseen = math.log(2 / (1 - level)) * (self.reach + abs(self.value or 0.0))
         chance = quantiles(level, power) * spread
         root = (chance + math.sqrt(chance**2 + 4 * unseen * room)) / (2 * room)
@@ -168,10 +175,11 @@ class Difference:
 
     @property
     def smallest(self) -> float | None:
-        """The smallest difference that so many cases show in four of five attempts: to be said wherever none was found.
+        """The smallest difference that this number of cases finds with a power of 80 %.
 
-        For pass and fail, at the share of cases seen to differ; None where not even cases that all differ would show any.
-        A graded difference that lies within the margin shows only where nothing unseen could outweigh it.
+        For pass and fail it uses the observed share of differing cases; None if even the largest possible
+        difference would not be found. A graded difference within the margin is found only if unseen values
+        cannot outweigh it.
         """
         level = self.interval.level
         if not self.spread or self.n < _fewest(1 - level):
@@ -187,7 +195,7 @@ class Difference:
 
 
 def _fewest(luck: float) -> int:
-    """The fewest cases that differ, all the same way, with which an exact two-sided p is below `luck`: six for 0.05."""
+    """Return the smallest number of differing cases, all in one direction, with an exact two-sided p below `luck`; six for 0.05."""
     return math.floor(1 - math.log2(luck)) + 1
 
 
@@ -201,9 +209,9 @@ def difference(
     *,
     bounded: bool = True,
 ) -> Difference:
-    """How two `targets` compare, from how well each did on every judged case: higher is better.
+    """Compare two `targets` by their values on each case; higher is better.
 
-    Values are from 0 to 1 unless `bounded` says otherwise; `margin` is in their unit.
+    Values lie between 0 and 1 unless `bounded` is false; `margin` has the same unit.
 
     Raises:
         ValueError: a value is not finite, or not from 0 to 1 where it should be; `level` or `margin` is none.
@@ -241,10 +249,11 @@ def difference(
 
 
 def _chosen(likely: Interval, apart: Sequence[float], p: float | None, margin: float, reach: float | None) -> Interval:
-    """The interval that the differences support.
+    """Return the interval that the differences support.
 
-    Graded differences get `likely` only where the test finds one that is not within the margin: it tells how large that is.
-    Everything else that is said of them rests on what the cases did not show, and needs the bound that counts with it.
+    Graded differences get the interval `likely` only if the test finds a difference beyond the margin; its size
+    is then estimated. All other statements depend on values that the cases did not show, and need the Dirichlet
+    bound.
     """
     if likely.method == SCORE or not apart or reach is None:
         return likely
@@ -253,13 +262,13 @@ def _chosen(likely: Interval, apart: Sequence[float], p: float | None, margin: f
 
 
 def _counts(ends: tuple[float, float], margin: float) -> bool:
-    """Whether an interval leaves out 0 and does not lie within the margin."""
+    """Return whether an interval excludes 0 and does not lie within the margin."""
     low, high = ends
     return not low <= 0 <= high and (low < -margin or high > margin)
 
 
 def _range(one: Sequence[float], other: Sequence[float]) -> float | None:
-    """How far apart two of the values seen can be; None where they are all the same, or too far apart to reckon with."""
+    """Return the range of the observed values; None if they are all equal, or too large."""
     every = [*one, *other]
     found = max(every, default=0.0) - min(every, default=0.0)
     return found if 0 < found < _TOO_LARGE else None
@@ -275,7 +284,7 @@ def _tested(apart: Sequence[float], up: int, down: int, *, truths: bool) -> tupl
 
 
 def _spread(apart: Sequence[float], *, bound: bool) -> float | None:
-    """The standard deviation of differences; of few, or few that differ, as if one in two more cases had differed by 1."""
+    """Return the standard deviation of the differences; with `bound`, as if one of two more cases had differed by 1."""
     centre, n = mean(apart), len(apart)
     if centre is None:
         return None
@@ -290,7 +299,7 @@ def _are_truths(first: Sequence[float], second: Sequence[float]) -> bool:
 
 @check_arguments
 def paired_interval(first: list[float], second: list[float], level: float = LEVEL) -> Interval:
-    """The interval of mean(first) - mean(second) for paired values from 0 to 1, one pair a case.
+    """Return the interval of mean(first) - mean(second), for paired values from 0 to 1, one pair for each case.
 
     Values that are all 0 or 1, and few or nearly equal ones, get Newcombe's score interval for paired shares (1998,
     method 10), which has a width even where no case differs. For values in between it is a bound, as nothing from 0 to 1
@@ -332,7 +341,7 @@ def _newcombe(first: list[float], second: list[float], level: float, method: str
 
 
 def _phi(first: list[float], second: list[float], p: float, q: float) -> float:
-    """The correlation of the pairs, drawn towards 0 where it would make the interval shorter (Newcombe's correction)."""
+    """Return the correlation of the pairs, shrunk towards 0 if it would shorten the interval (Newcombe's correction)."""
     spread = p * (1 - p) * q * (1 - q)
     if spread <= 0:
         return 0.0

@@ -1,4 +1,4 @@
-"""The interval of a mean of values with known ends, which counts on values that the sample does not show."""
+"""The interval of a mean of bounded values that accounts for values the sample does not show."""
 
 import math
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from .intervals import LEVEL, Interval, no_interval
 
 METHOD = "Dirichlet bound"
 _DISTINCT = 1_000
-"""More distinct values than these are gathered in as many equal steps, each with its own mean."""
+"""With more distinct values, they are grouped into this many equal steps, each represented by its mean."""
 _STEP = 0.1
 _REACH = 16
 _NOTHING = 1e-17
@@ -19,7 +19,7 @@ _NOTHING = 1e-17
 
 @check_arguments
 def dirichlet_interval(values: Sequence[float], low: float, high: float, level: float = LEVEL) -> Interval:
-    """The interval of the mean of values that can only lie from `low` to `high`, whatever their distribution.
+    """Return the interval of the mean of values between `low` and `high`, whatever their distribution.
 
     Each end is the bound of Gaffke (2005), also found by Learned-Miller and Thomas (2019): the sample and one more value at
     the worst end get random weights, uniform over all weights that sum to 1, and the bound is the quantile of the weighted
@@ -61,7 +61,7 @@ def dirichlet_interval(values: Sequence[float], low: float, high: float, level: 
 
 
 def _gathered(values: Any) -> tuple[Any, Any]:
-    """Distinct values and how often each occurs; of very many, the means of short steps."""
+    """Return distinct values and their counts; very many values are grouped."""
     numpy = need("numpy")
     distinct, counts = numpy.unique(values, return_counts=True)
     if len(distinct) <= _DISTINCT:
@@ -75,7 +75,7 @@ def _gathered(values: Any) -> tuple[Any, Any]:
 
 
 def _quantile(values: Any, counts: Any, tail: float) -> float:
-    """Where the randomly weighted mean of 0 and the `values` from 0 on has the chance `tail` to be lower."""
+    """Return the value below which the randomly weighted mean lies with probability `tail`."""
     highest = float(values[-1])
     if highest <= 0:
         return 0.0
@@ -83,7 +83,7 @@ def _quantile(values: Any, counts: Any, tail: float) -> float:
     wanted = float(special.ndtri(tail))
 
     def beyond(at: float) -> float:
-        """On the scale of normal deviates, on which the chance is nearly a straight line."""
+        """Return the deviation from `tail` on the scale of normal deviates, where it is nearly linear."""
         if at <= 0 or at >= highest:
             return -math.inf if at <= 0 else math.inf
         return float(special.ndtri(min(1 - 1e-16, max(1e-300, _chance_below(at, values, counts))))) - wanted
@@ -102,11 +102,11 @@ def _quantile(values: Any, counts: Any, tail: float) -> float:
 
 
 def _chance_below(at: float, values: Any, counts: Any) -> float:
-    """The chance that the weighted mean is below `at`.
+    """Return the probability that the weighted mean is below `at`.
 
-    The weights are exponential variables divided by their sum, so it is the chance that a sum of weighted exponential
-    variables is below 0: an integral over its moment generating function along a line in the complex plane, laid through the
-    saddle point, where the integrand is largest on the line and does not oscillate.
+    The weights are exponential variables divided by their sum. So it is the probability that a sum of weighted
+    exponential variables is negative: an integral over its moment generating function along a line in the complex
+    plane. The line passes through the saddle point, where the integrand is largest on it and does not oscillate.
     """
     numpy = need("numpy")
     slopes = numpy.append((values - at) / at, -1.0)
@@ -126,7 +126,7 @@ def _chance_below(at: float, values: Any, counts: Any) -> float:
 
 
 def _saddle(slopes: Any, weights: Any) -> tuple[float, float]:
-    """Where the integrand is smallest on the real axis, from 0 to 1, and how far it reaches across."""
+    """Return where the integrand is smallest on the real axis between 0 and 1, and its width there."""
     low, high = 0.0, 1.0
     for _ in range(30):
         middle = (low + high) / 2

@@ -1,4 +1,4 @@
-"""How far off an estimate may be: intervals for a share of passes."""
+"""Intervals for a share of passes."""
 
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -12,10 +12,10 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """A range that holds the true value with the given confidence, and how it was found."""
+    """A confidence interval and the method that computed it."""
 
     low: float | None
-    """None, together with `high`, where no honest range can be given; `method` then says why."""
+    """None, together with `high`, if no valid interval exists; `method` then says why."""
     high: float | None
     level: float = LEVEL
     method: str
@@ -26,30 +26,30 @@ class Interval:
 
     @property
     def ends(self) -> tuple[float, float] | None:
-        """Both ends; None where no honest range can be given."""
+        """Both ends; None if no valid interval exists."""
         return None if self.low is None or self.high is None else (self.low, self.high)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """So many of so many."""
+    """A count of passes with its share."""
 
     passed: int
     n: int
     value: float | None
-    """None when `n` is 0."""
+    """The share; None if `n` is 0."""
     interval: Interval
 
 
 @check_arguments
 def no_interval(reason: str, level: float = LEVEL) -> Interval:
-    """Says that there is no interval, and why."""
+    """Return an empty interval with the reason."""
     return Interval(low=None, high=None, level=level, method=f"none: {reason}")
 
 
 @check_arguments
 def wilson(passed: float, n: float, level: float = LEVEL, *, method: str = "Wilson") -> Interval:
-    """The Wilson score interval of a share: within 0 to 1, and never of zero width.
+    """Return the Wilson score interval of a share; it lies within 0 to 1 and never has zero width.
 
     >>> found = wilson(9, 10)
     >>> round(found.low, 4), round(found.high, 4)
@@ -61,7 +61,7 @@ def wilson(passed: float, n: float, level: float = LEVEL, *, method: str = "Wils
     p, z2 = passed / n, NormalDist().inv_cdf((1 + level) / 2) ** 2
     middle = (p + z2 / (2 * n)) / (1 + z2 / n)
     half = (z2 * p * (1 - p) / n + z2 * z2 / (4 * n * n)) ** 0.5 / (1 + z2 / n)
-    # At both ends the formula gives p itself; rounding must not push it past.
+    # the formula gives p itself at both ends; rounding must not exceed it
     low = 0.0 if passed == 0 else min(p, max(0.0, middle - half))
     high = 1.0 if passed == n else max(p, min(1.0, middle + half))
     return Interval(low=low, high=high, level=level, method=method)
@@ -69,7 +69,7 @@ def wilson(passed: float, n: float, level: float = LEVEL, *, method: str = "Wils
 
 @check_arguments
 def clopper_pearson(passed: int, n: int, level: float = LEVEL) -> Interval:
-    """The exact binomial interval of a share: at least as sure as it says, and wider for it.
+    """Return the exact binomial interval of a share, which has at least the given level and is wider than Wilson's.
 
     >>> found = clopper_pearson(9, 10)
     >>> round(found.low, 4), round(found.high, 4)

@@ -1,4 +1,4 @@
-"""How far off a mean may be: the method is chosen by what the values are, and named."""
+"""Intervals for a mean; the method depends on the values, and is named in the interval."""
 
 import math
 from collections import Counter
@@ -11,30 +11,30 @@ from .bootstrap import bca
 from .intervals import LEVEL, Interval, Share, no_interval, wilson
 
 FEW = 10
-"""Below so many values from 0 to 1 no resampling can be trusted; the widest spread is assumed."""
+"""With fewer values from 0 to 1, resampling is unreliable, and the widest spread is assumed."""
 MANY = 300
-"""From so many values on, the mean is near enough to normal for Student's t."""
+"""From this many values on, Student's t is accurate enough."""
 DIFFERENT = 5
-"""So many values must differ from the most common one before their spread says anything."""
+"""This many values have to differ from the most common one before their spread is used."""
 
 
 @check_arguments
 def mean(values: Sequence[float]) -> float | None:
-    """The mean, exactly rounded; None of nothing."""
+    """Return the mean, exactly rounded; None for no values."""
     if not values:
         return None
     try:
         return math.fsum(values) / len(values)
     except OverflowError:
-        # Scaled by a power of two, which rounds nothing that a sum of such size would keep.
+        # scaling by a power of two loses no precision
         return math.ldexp(math.fsum(math.ldexp(v, -64) for v in values) / len(values), 64)
 
 
 @check_arguments
 def clustered_error(values: Sequence[float], clusters: Sequence[Hashable]) -> float | None:
-    """The standard error of a mean whose values come in clusters (CR1); None with fewer than two clusters.
+    """Return the standard error of a mean with clustered values (CR1); None with fewer than two clusters.
 
-    With one value a cluster it is the usual standard error of a mean.
+    With one value in each cluster it is the usual standard error of a mean.
 
     >>> round(clustered_error([1, 1, 1, 0, 0, 0, 1, 0, 1, 1, 1, 1], [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]), 10)
     0.2357022604
@@ -50,10 +50,10 @@ def clustered_error(values: Sequence[float], clusters: Sequence[Hashable]) -> fl
 def share_interval(
     passed: Sequence[float], clusters: Sequence[Hashable] | None = None, level: float = LEVEL
 ) -> Interval:
-    """The Wilson interval of the share of ones among zeros and ones.
+    """Return the Wilson interval of the share of ones.
 
-    Repeats of one case tell less than as many cases: the interval is that of the effective number
-    of trials, which lies between that of the cases alone and that of all trials.
+    Repeats of one case carry less information than as many cases. So the interval uses the effective number of
+    trials, which lies between the number of cases and the number of trials.
     """
     if not set(passed) <= {0, 1}:
         raise ValueError(f"passed must be zeros and ones, got {next(p for p in passed if p not in (0, 1))!r}")
@@ -66,13 +66,13 @@ def share_interval(
 
 @check_arguments
 def share(flags: Sequence[int], clusters: Sequence[Hashable] | None = None, level: float = LEVEL) -> Share:
-    """So many of so many, with the interval of the share; `clusters` as in `share_interval`."""
+    """Return the number and the share of ones with its interval; `clusters` as in `share_interval`."""
     n, yes = len(flags), sum(flags)
     return Share(passed=yes, n=n, value=yes / n if n else None, interval=share_interval(flags, clusters, level))
 
 
 def _effective_number(passed: Sequence[float], clusters: Sequence[Hashable], level: float) -> float:
-    """How many independent trials would tell as much (Korn and Graubard 1998)."""
+    """Return how many independent trials would carry the same information (Korn and Graubard 1998)."""
     sizes = Counter(clusters).values()
     n, groups = len(passed), len(sizes)
     cases_alone = n * n / sum(size * size for size in sizes)
@@ -80,7 +80,7 @@ def _effective_number(passed: Sequence[float], clusters: Sequence[Hashable], lev
     spread = math.fsum(s * s for s in _residual_sums(passed, clusters)) / n**2
     if groups < 2 or spread == 0:
         return cases_alone
-    # The spread is itself an estimate, a poor one from few cases: t instead of z pays for that.
+    # the spread is an estimate, too, so t replaces z
     special, tail = need("scipy.special"), (1 + level) / 2
     fewer = float(special.ndtri(tail) / special.stdtrit(groups - 1, tail)) ** 2
     return max(cases_alone, min(n, share * (1 - share) / spread * fewer))
@@ -95,10 +95,10 @@ def mean_interval(
     bounded: bool | None = None,
     seed: int = 0,
 ) -> Interval:
-    """The interval of a mean; `clusters` names the case of each value when cases were repeated.
+    """Return the interval of a mean; `clusters` names the case of each value if cases were repeated.
 
-    `bounded` says that values can only be from 0 to 1; None looks at the values themselves.
-    The order of the values does not matter, and the same seed gives the same interval.
+    `bounded` says that values lie between 0 and 1; with None, the values themselves decide. The order of the
+    values does not matter, and the same seed gives the same interval.
 
     >>> mean_interval([0.2, 0.9, 0.4]).method
     'Wilson bound'
@@ -118,14 +118,14 @@ def mean_interval(
 def _bounded_interval(
     values: Sequence[float], clusters: Sequence[Hashable] | None, level: float, seed: int
 ) -> Interval:
-    """The interval for values that can only be from 0 to 1."""
+    """Return the interval for values between 0 and 1."""
     if values and set(values) <= {0.0, 1.0}:
         return share_interval(values, clusters, level)
     units = values if clusters is None else _cluster_means(values, clusters)
     if len(units) < 2:
-        return _student(values, clusters, level)  # says why there is none
+        return _student(values, clusters, level)  # returns an empty interval with the reason
     if len(units) < FEW or _differing(units) < DIFFERENT:
-        # No score from 0 to 1 with this mean spreads wider than zeros and ones do.
+        # no values from 0 to 1 with this mean have a larger spread than zeros and ones
         centre = min(1.0, math.fsum(values) / len(values))
         return wilson(centre * len(units), len(units), level, method="Wilson bound")
     if len(units) == len(values) < MANY:
@@ -157,7 +157,7 @@ def _student(values: Sequence[float], clusters: Sequence[Hashable] | None, level
 
 def _residual_sums(values: Sequence[float], clusters: Sequence[Hashable]) -> list[float]:
     centre = mean(values) or 0.0
-    if isinstance(clusters, range):  # each by itself, and then there may be many
+    if isinstance(clusters, range):  # every value is its own cluster, and there may be many
         return [v - centre for v in values]
     return [math.fsum(v - centre for v in group) for group in _grouped(values, clusters)]
 
@@ -174,5 +174,5 @@ def _grouped(values: Sequence[float], clusters: Sequence[Hashable]) -> Iterable[
 
 
 def _differing(values: Sequence[float]) -> int:
-    """How many values are not the most common one."""
+    """Return how many values differ from the most common one."""
     return len(values) - max(Counter(values).values())

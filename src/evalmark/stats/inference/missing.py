@@ -1,4 +1,4 @@
-"""Differences of which values are missing: what is said of them has to hold whatever the missing values are."""
+"""Differences with missing values, whose verdict has to hold whatever the missing values are."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,27 +9,27 @@ from .differences import Case, Difference, difference
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedValues:
-    """How well one side did, and what is missing of it."""
+    """The values of one target, and what is missing."""
 
     values: Mapping[Case, float]
-    """The mean over the judged repeats of each case that has any; higher is better."""
+    """The mean over the known repeats of each case; higher is better."""
     ranges: Mapping[Case, tuple[float, float]] = field(default_factory=dict)
-    """For each case with missing values the lowest and the highest mean that it may have; empty where values have no known
-    ends."""
+    """The lowest and the highest possible mean of each case with missing values; empty for unbounded values."""
     missing: int = 0
-    """How many values are missing, each repeat counted."""
+    """The number of missing values, counting each repeat."""
 
     def filled(self, end: int) -> dict[Case, float]:
-        """The values with those of cases that lost some at one end: 0 the lowest, 1 the highest."""
+        """Return the values, with incomplete cases at their lowest (0) or highest (1) possible mean."""
         return {**self.values, **{case: ends[end] for case, ends in self.ranges.items()}}
 
 
 @check_arguments
 def with_missing(found: Difference, first: JudgedValues, second: JudgedValues) -> Difference:
-    """The difference of the judged values, with what it is with every missing value at its worst and at its best.
+    """Add the difference with all missing values at their worst, and at their best.
 
-    A failed answer that became an error leaves the mean of the others higher; so `Difference.outcome` says `better` only where
-    that holds with the values missing on the first side at their lowest and those missing on the second at their highest.
+    A failing trial that ends in an error raises the mean of the others. So `Difference.outcome` is `better` only
+    if it stays better with missing values of the first target at their lowest and those of the second at their
+    highest.
     """
     if not first.missing + second.missing:
         return found
@@ -56,7 +56,7 @@ Adjustment = Callable[[Sequence[float | None]], list[float | None]]
 
 @check_arguments
 def adjust_differences(differences: Sequence[Difference], by: Adjustment) -> list[Difference]:
-    """The differences with their p adjusted for each other `by` `holm` or `benjamini_hochberg`, also those at worst and best."""
+    """Return the differences with p-values adjusted by `holm` or `benjamini_hochberg`, also for their worst and best."""
     likely = by([one.p for one in differences])
     worst = by([(one.worst or one).p for one in differences])
     best = by([(one.best or one).p for one in differences])

@@ -1,4 +1,4 @@
-"""Several tests at once: p-values raised so that many looks do not find what is not there."""
+"""Adjusts the p-values of simultaneous tests."""
 
 from collections.abc import Iterable, Sequence
 
@@ -7,10 +7,10 @@ from .argument_checks import check_arguments
 
 @check_arguments
 def holm(ps: Sequence[float | None]) -> list[float | None]:
-    """Holm's adjusted p-values, in the order given; None stays None and is not counted as a test.
+    """Return Holm's adjusted p-values in the given order; None stays None and does not count as a test.
 
-    Calling those below 0.05 keeps the chance of any false call below 5 %, however the tests hang together: for gates. Holm,
-    A simple sequentially rejective multiple test procedure (1979).
+    Rejecting those below 0.05 keeps the probability of any false rejection below 5 %, whatever the dependence
+    between the tests; used for gates. Holm, A simple sequentially rejective multiple test procedure (1979).
 
     Raises:
         ValueError: a p is not from 0 to 1.
@@ -28,10 +28,11 @@ def holm(ps: Sequence[float | None]) -> list[float | None]:
 
 @check_arguments
 def benjamini_hochberg(ps: Sequence[float | None]) -> list[float | None]:
-    """Benjamini and Hochberg's adjusted p-values, in the order given; None stays None and is not counted as a test.
+    """Return Benjamini and Hochberg's adjusted p-values in the given order; None stays None and does not count as a test.
 
-    Calling those below 0.05 keeps the expected share of false calls among all calls below 5 %, for tests that are independent
-    or hang together positively: for looking around. Benjamini and Hochberg, Controlling the false discovery rate (1995).
+    Rejecting those below 0.05 keeps the expected share of false rejections below 5 %, for independent or
+    positively dependent tests; used for exploration. Benjamini and Hochberg, Controlling the false discovery rate
+    (1995).
 
     Raises:
         ValueError: a p is not from 0 to 1.
@@ -48,7 +49,7 @@ def benjamini_hochberg(ps: Sequence[float | None]) -> list[float | None]:
 
 
 def _ranked(ps: Iterable[float | None]) -> list[tuple[float, int]]:
-    """The known p-values, smallest first, each with its place."""
+    """Return the known p-values, the smallest first, each with its position."""
     known = [(p, place) for place, p in enumerate(ps) if p is not None]
     for p, _ in known:
         if not 0 <= p <= 1:

@@ -1,4 +1,4 @@
-"""Tests of pairs that passed or failed: whether those that changed can be luck."""
+"""Tests whether changes between paired passes and failures can be chance."""
 
 from dataclasses import dataclass
 
@@ -9,24 +9,24 @@ from .argument_checks import check_arguments
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McNemar:
-    """What McNemar's test says of the pairs that changed; all None where none did."""
+    """McNemar's test of changed pairs; all None without changed pairs."""
 
     exact: float | None
-    """The two-sided p of the binomial distribution with probability 1/2; `sign_test` alone gives the same."""
+    """The two-sided p of the binomial distribution with probability 1/2, as `sign_test`."""
     mid_p: float | None
-    """The same with half the weight on the split that was seen: a little too sure at times, where `exact` is too cautious."""
+    """The same with half the weight on the observed split; slightly too small at times, where `exact` is too large."""
     chi2: float | None
-    """McNemar's own statistic, to be compared with chi-squared of one degree of freedom; for many changed pairs only."""
+    """McNemar's statistic, for chi-squared with one degree of freedom; valid for many changed pairs."""
     corrected: float | None
-    """The statistic with Edwards' correction for continuity."""
+    """The statistic with Edwards' continuity correction."""
 
 
 @check_arguments
 def sign_test(down: int, up: int) -> float | None:
-    """The exact two-sided p that so many of `down` + `up` coins fall one way; None without coins.
+    """Return the exact two-sided p that `down` + `up` fair coins split this unevenly; None without coins.
 
-    Twice the smaller tail of the binomial distribution with probability 1/2, and at most 1. For pairs that passed or
-    failed this is the exact form of McNemar's test (Dixon and Mood 1946).
+    Twice the smaller tail of the binomial distribution with probability 1/2, and at most 1. For pairs that passed
+    or failed this is the exact form of McNemar's test (Dixon and Mood 1946).
 
     >>> sign_test(5, 0), sign_test(3, 3), sign_test(0, 0)
     (0.0625, 1.0, None)
@@ -39,10 +39,10 @@ def sign_test(down: int, up: int) -> float | None:
 
 @check_arguments
 def mcnemar(b: int, c: int) -> McNemar:
-    """McNemar's test in its four forms, from how many pairs changed one way, `b`, and the other, `c`.
+    """Compute four forms of McNemar's test from the number of pairs that changed one way, `b`, and the other, `c`.
 
-    McNemar (1947), Edwards (1948) for the correction, Lancaster (1961) for mid-p. The correction takes one off the
-    difference of the two counts, but never more than there is.
+    McNemar (1947), Edwards (1948) for the correction, Lancaster (1961) for mid-p. The correction subtracts at
+    most the difference of the two counts.
 
     Raises:
         ValueError: a count is below 0.
@@ -60,7 +60,7 @@ def mcnemar(b: int, c: int) -> McNemar:
     below = float(tail(fewer - 1, n, 0.5)) if fewer else 0.0
     return McNemar(
         exact=sign_test(b, c),
-        # Twice the tail less the split itself, written as a sum of two tails so that nothing cancels.
+        # a sum of two tails instead of a difference, to avoid cancellation
         mid_p=min(1.0, float(tail(fewer, n, 0.5)) + below),
         chi2=(b - c) ** 2 / n,
         corrected=max(0, abs(b - c) - 1) ** 2 / n,

@@ -1,4 +1,4 @@
-"""How many cases it takes to show a difference, and how small a difference so many cases can show."""
+"""Plans how many cases show a difference, and how small a difference a number of cases shows."""
 
 import math
 from statistics import NormalDist
@@ -7,12 +7,12 @@ from .argument_checks import check_arguments
 from .intervals import LEVEL
 
 POWER = 0.8
-"""How often a difference of the size planned for shall be found."""
+"""The probability with which a planned difference should be found."""
 
 
 @check_arguments
 def quantiles(level: float = LEVEL, power: float = POWER) -> float:
-    """The standard errors that a difference must measure to be found as often as `power` says, at two-sided `level`.
+    """Return how many standard errors a difference has to measure to be found with probability `power`, at two-sided `level`.
 
     Raises:
         ValueError: `level` or `power` is not between 0 and 1.
@@ -31,10 +31,11 @@ def quantiles(level: float = LEVEL, power: float = POWER) -> float:
 def paired_variance(
     omega2: float, sigma2: tuple[float, float] = (0.0, 0.0), repeats: tuple[int, int] = (1, 1)
 ) -> float:
-    """The variance of a paired difference, of one case: that between cases, and what repeats leave of that within each side.
+    """Return the variance of the paired difference of one case.
 
-    `omega2` is the variance over cases of the true difference; `sigma2` the mean variance of repeated scores of one case, on
-    either side; `repeats` how many are averaged. Miller, Adding error bars to evals (2024), section 5.
+    `omega2` is the variance over cases of the true difference; `sigma2` the mean variance of repeated scores of
+    one case, on either side; `repeats` how many are averaged. Miller, Adding error bars to evals (2024), section
+    5.
 
     >>> round(paired_variance(1 / 9, (1 / 6, 1 / 6), (10, 10)), 6)
     0.144444
@@ -53,7 +54,7 @@ def cases_needed(
     level: float = LEVEL,
     power: float = POWER,
 ) -> int | None:
-    """The cases that it takes to find a mean difference of `effect` between two sides, at least 1; None where no number would.
+    """Return how many cases find a mean difference of `effect`, at least 1; None if no number does.
 
     Either the `variance` of the difference of one case is known, see `paired_variance`, or for pass and fail the
     `discordance`, the share of cases that pass on one side only: the variance is then the discordance less effect². Miller
@@ -72,7 +73,7 @@ def cases_needed(
     if effect == 0:
         return None
     root = quantiles(level, power) * math.sqrt(one) / abs(effect)
-    # Past that it is not a number of cases that anybody has.
+    # more cases than anybody has
     return max(1, math.ceil(root * root - 1e-9)) if root < 1e9 else None
 
 
@@ -85,10 +86,11 @@ def smallest_effect(
     level: float = LEVEL,
     power: float = POWER,
 ) -> float | None:
-    """The smallest mean difference that `n` cases find as often as `power` says; None without cases.
+    """Return the smallest mean difference that `n` cases find with probability `power`; None without cases.
 
-    The inverse of `cases_needed`. A difference in passes is never larger than the discordance: where so many cases could not
-    show a difference of the whole `discordance`, the answer is the one that they show when all changes go one way.
+    The inverse of `cases_needed`. A difference in passes is never larger than the discordance. Where `n` cases
+    could not find a difference of the whole `discordance`, the result is the one that they find when all changes
+    go one way.
 
     Raises:
         ValueError: neither or both are given, or they cannot be.

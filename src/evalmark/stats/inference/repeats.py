@@ -1,4 +1,4 @@
-"""Cases that were tried several times: whether any of k tries would pass, and whether all would."""
+"""pass@k and pass^k: whether any of k tries, or all of them, would pass."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -15,17 +15,17 @@ class PassAtK:
 
     k: int
     value: float | None
-    """The mean over cases; None where no case has k tries."""
+    """The mean over cases; None if no case has k tries."""
     n: int
     """Cases with at least k tries."""
     left_out: int
-    """Cases with fewer."""
+    """Cases with fewer tries."""
     interval: Interval
 
 
 @check_arguments
 def pass_at_k(n: int, c: int, k: int) -> float | None:
-    """The chance that at least one of `k` tries passes, drawn from `n` of which `c` passed; None where n < k.
+    """Return the probability that at least one of `k` tries passes, drawn from `n` of which `c` passed; None if n < k.
 
     1 - C(n - c, k) / C(n, k), unbiased, in whole numbers and rounded once. Chen et al., Evaluating large language models
     trained on code (2021).
@@ -42,7 +42,7 @@ def pass_at_k(n: int, c: int, k: int) -> float | None:
 
 @check_arguments
 def pass_hat_k(n: int, c: int, k: int) -> float | None:
-    """The chance that all of `k` tries pass (pass^k), drawn from `n` of which `c` passed; None where n < k.
+    """Return the probability that all of `k` tries pass (pass^k), drawn from `n` of which `c` passed; None if n < k.
 
     C(c, k) / C(n, k), unbiased, in whole numbers and rounded once. Yao et al., tau-bench (2024).
 
@@ -58,10 +58,10 @@ def pass_hat_k(n: int, c: int, k: int) -> float | None:
 
 @check_arguments
 def mean_pass_at_k(cases: Sequence[tuple[int, int]], k: int, level: float = LEVEL) -> PassAtK:
-    """The mean of `pass_at_k` over `cases`, each (tries, passed), with an interval over cases.
+    """Return the mean of `pass_at_k` over `cases`, each (tries, passed), with an interval over cases.
 
-    Tries of one case tell nothing of another, so that each case is one value from 0 to 1, and the interval is the one that
-    `mean_interval` gives such values: cases are resampled, never tries.
+    Tries of different cases are independent, so each case is one value from 0 to 1, and the interval is that of
+    `mean_interval`: cases are resampled, never tries.
 
     >>> found = mean_pass_at_k([(5, 2), (5, 5), (5, 0), (1, 1)], 2)
     >>> round(found.value, 4), found.n, found.left_out, found.interval.method
@@ -72,7 +72,7 @@ def mean_pass_at_k(cases: Sequence[tuple[int, int]], k: int, level: float = LEVE
 
 @check_arguments
 def mean_pass_hat_k(cases: Sequence[tuple[int, int]], k: int, level: float = LEVEL) -> PassAtK:
-    """The mean of `pass_hat_k` over `cases`, each (tries, passed), with an interval over cases, as `mean_pass_at_k`.
+    """Return the mean of `pass_hat_k` over `cases`, each (tries, passed), with an interval over cases, as `mean_pass_at_k`.
 
     >>> mean_pass_hat_k([(5, 2), (5, 5), (5, 0), (1, 1)], 5).value == 1 / 3
     True

@@ -1,4 +1,4 @@
-"""Looking after every case: intervals that hold at all times at once, so that a run may stop when they have decided."""
+"""Intervals that are valid after every case, so that a run may stop as soon as they decide."""
 
 import math
 from typing import Any
@@ -9,23 +9,23 @@ from .argument_checks import check_arguments
 from .intervals import LEVEL, Interval
 
 STEPS = 1000
-"""So fine is the grid of possible means."""
+"""The number of steps of the grid of possible means."""
 SLACK = 1e-9
-"""By so much may a sum be off through rounding."""
+"""The tolerance for rounding errors of sums."""
 
 
 class Wealth:
-    """What bets against possible means have come to, value after value: large where the values do not fit.
+    """The wealth of bets against possible means, which grows where the values contradict a mean.
 
-    Of a true mean it exceeds 1 / (1 - level) at any time with a probability of at most 1 - level, whatever the values
-    from 0 to 1 are, as long as they are drawn with that mean given those before. Half of the money is bet on more,
-    half on less, and the larger of the two counts. `means` is one mean or an array of them; a value may be an array
-    too, one for each of many runs side by side. I. Waudby-Smith, A. Ramdas, Estimating means of bounded random
-    variables by betting, JRSS B 86 (2024), arXiv 2010.09686.
+    Against the true mean it exceeds 1 / (1 - level) at any time with a probability of at most 1 - level. The
+    values lie between 0 and 1, and each has that mean, given those before. Half of the wealth bets on higher
+    values, half on lower ones, and the larger of the two counts. `means` is a mean or an array of means; a value
+    may be an array, too, with one entry for each of several runs. I. Waudby-Smith, A. Ramdas, Estimating means of
+    bounded random variables by betting, JRSS B 86 (2024), arXiv 2010.09686.
 
-    With `size` the values are drawn without replacement from so many, whose mean it is about: each bet is made against
-    the mean that those not yet drawn would have, and a mean that they can no longer reach is refuted for good (section 5
-    of the same paper).
+    With `size`, the values are drawn without replacement from that many, and the mean is that of all of them:
+    each bet is made against the mean of the remaining values, and a mean that they can no longer reach is
+    rejected (section 5 of the same paper).
     """
 
     def __init__(
@@ -50,15 +50,15 @@ class Wealth:
 
     @property
     def logarithm(self) -> Any:
-        """The natural logarithm of the wealth against each mean; infinite where it cannot be."""
+        """The natural logarithm of the wealth against each mean; infinite for impossible means."""
         wealth = self._numpy.maximum(self._more, self._less) - math.log(2)
         return wealth if self._size is None else self._numpy.where(self._possible, wealth, math.inf)
 
     def take(self, value: Any) -> None:
-        """Bets on a value that is not yet seen, and sees it; it must be from 0 to 1, and one of `size`."""
+        """Bet on the next value, then observe it; it has to lie between 0 and 1, and to be one of `size`."""
         means = self._means if self._size is None else self._of_the_rest(self._size)
         numpy, self.n = self._numpy, self.n + 1
-        # The spread of the values before is squares / n; bets that shrink as the root of n log n suit all times alike.
+        # The spread of the values so far is squares / n; bets that shrink with the root of n log n suit all times.
         times = math.log1p(self.n) if self._planned is None else self._planned / self.n
         bet = numpy.sqrt(self._stake / (self._squares * times))
         self._more = self._more + numpy.log1p(numpy.minimum(bet, self._most[0]) * (value - means))
@@ -71,7 +71,7 @@ class Wealth:
             self._possible = self._possible & (rest > -SLACK) & (rest < self._size - self.n + SLACK)
 
     def _of_the_rest(self, size: int) -> Any:
-        """The mean of the values not yet drawn, were each mean true; the most that may be bet against it goes along."""
+        """Return the mean of the remaining values under each possible mean, and update the largest bets."""
         if self.n >= size:
             raise ValueError(f"there are {size!r} values, and one more was given")
         means = self._numpy.clip((size * self._means - self._total) / (size - self.n), 0, 1)
@@ -79,21 +79,22 @@ class Wealth:
         return means
 
     def _limits(self, means: Any) -> tuple[Any, Any]:
-        """The largest bets on more and on less: never more than half of the money."""
+        """Return the largest bets on higher and lower values: at most half of the wealth."""
         with self._numpy.errstate(divide="ignore"):
             return 0.5 / means, 0.5 / (1 - means)
 
 
 class BettingSequence:
-    """An interval for the mean of values within bounds that holds after every value at once: look as often as you like.
+    """An interval for a mean of bounded values that is valid after every value.
 
-    For pass or fail, scores from 0 to 1, and paired differences with `bounds=(-1, 1)`. Cases have to come in random
-    order. With the given level the true mean never leaves `low` to `high`, from the first value to the last one; so a
-    run may stop at any time for any reason. The ends lie on a grid of 1,000 steps, rounded outwards. A value takes
-    some 0.05 ms.
+    For pass or fail, scores from 0 to 1, and paired differences with `bounds=(-1, 1)`. Cases have to come in
+    random order. With probability `level`, the true mean lies between `low` and `high` after every value, so a
+    run may stop at any time for any reason. The ends lie on a grid of 1,000 steps and are rounded outwards. A
+    value takes about 0.05 ms.
 
-    With `size` the interval is for the mean of that many values, of which those seen so far were drawn at random, each
-    once: it is never wider than what the rest can still change, and after the last value it is the mean itself.
+    With `size`, the interval is for the mean of that many values, of which those seen so far were drawn at random
+    without replacement. It is never wider than what the remaining values can change; after the last value it is
+    the mean itself.
 
     >>> seen = BettingSequence()
     >>> for passed in [1, 1, 0, 1, 1, 1, 0, 1, 1, 1] * 5:
@@ -127,7 +128,7 @@ class BettingSequence:
 
     @property
     def n(self) -> int:
-        """How many values were taken."""
+        """How many values were added."""
         return self._wealth.n
 
     @property
@@ -143,7 +144,7 @@ class BettingSequence:
         return Interval(low=self.low, high=self.high, level=self.level, method="betting confidence sequence")
 
     def take(self, value: float) -> None:
-        """Takes the next value; raises ValueError when it is not within the bounds."""
+        """Add the next value; raises ValueError if it is outside of the bounds."""
         start, end = self._bounds
         if not start <= value <= end:
             raise ValueError(f"values must be from {start:g} to {end:g}, got {value!r}")
@@ -151,13 +152,13 @@ class BettingSequence:
         self._total += value
         possible = need("numpy").flatnonzero(self._wealth.logarithm < self._enough)
         if len(possible):
-            # The true mean may lie between the last impossible point and the first possible one.
+            # the true mean may lie between the last impossible grid point and the first possible one
             low, high = max(self._low, int(possible[0]) - 1), min(self._high, int(possible[-1]) + 1)
-            # Values that drift can leave nothing over; then what was known before stays.
+            # values that drift can leave no possible mean; then the earlier interval stays
             self._low, self._high = (low, high) if low <= high else (self._low, self._high)
 
     def _within(self, end: float) -> float:
-        """The end, or the one that the mean would have if every value not yet drawn lay at a bound: no bet beats that."""
+        """Return an end, limited to the mean that results if every remaining value lies at a bound."""
         if self._size is None:
             return end
         low, high = ((self._total + bound * (self._size - self.n)) / self._size for bound in self._bounds)
@@ -170,12 +171,12 @@ class BettingSequence:
 
 @check_arguments
 def asymptotic_half_width(spread: float, n: int, level: float = LEVEL, best_at: int = 100) -> float:
-    """How far a mean of `n` values with this standard deviation may be off, at all times at once, once they are many.
+    """Return the half width of an interval for a mean of `n` values that is valid at all times, for large `n`.
 
-    `best_at` is the number of values at which it is to be the shortest. It is 1.5 to 1.7 times as wide as an interval
-    that is looked at once. It holds in the limit only; `BettingSequence` holds from the first value on. I.
-    Waudby-Smith, D. Arbour, R. Sinha, E. H. Kennedy, A. Ramdas, Time-uniform central limit theory and asymptotic
-    confidence sequences, Annals of Statistics 52 (2024).
+    `best_at` is the number of values at which it is the shortest. It is 1.5 to 1.7 times as wide as an interval
+    that is computed once. It is asymptotic; `BettingSequence` is valid from the first value on. I. Waudby-Smith,
+    D. Arbour, R. Sinha, E. H. Kennedy, A. Ramdas, Time-uniform central limit theory and asymptotic confidence
+    sequences, Annals of Statistics 52 (2024).
 
     >>> round(asymptotic_half_width(0.5, 100), 7)
     0.1517604
@@ -192,7 +193,7 @@ def asymptotic_half_width(spread: float, n: int, level: float = LEVEL, best_at: 
 
 @check_arguments
 def reaches_threshold(interval: Interval, bar: float) -> bool | None:
-    """Whether the mean reaches the bar: True when all of the interval does, False when none of it does, None before.
+    """Return whether the mean reaches the threshold: True or False if the whole interval does or does not, otherwise None.
 
     >>> seen = BettingSequence().interval
     >>> reaches_threshold(seen, 0.9) is None

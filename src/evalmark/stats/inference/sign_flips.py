@@ -1,4 +1,4 @@
-"""The paired permutation test: whether the mean of differences can be luck, by turning their signs in every way."""
+"""The paired permutation test, which flips the signs of differences in all possible ways."""
 
 import math
 from collections.abc import Hashable, Sequence
@@ -10,11 +10,11 @@ from evalmark.core.lazy import need
 from .argument_checks import check_arguments
 
 ALL = 36
-"""So many differences have every choice of signs counted."""
+"""Up to this many differences, all choices of signs are counted."""
 FINEST = 10_000
-"""Values on a grid are taken as such where the sum spreads over at most so many steps; else the grid is as good as none."""
+"""Values on a grid are summed exactly if the sum spreads over at most this many steps."""
 SMALLEST = 1e-12
-"""Below so little, p is bounded from above and no longer computed."""
+"""Below this, p is bounded instead of computed."""
 _ROUNDING = 1e-12
 _NOTHING = 1e-15
 _CELLS = 250_000
@@ -22,26 +22,29 @@ _CELLS = 250_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignFlipTest:
-    """What the permutation test says of paired differences."""
+    """The result of the permutation test."""
 
     p: float | None
-    """Two-sided: the share of all choices of signs whose sum is as far from 0 as the one seen. None where nothing differs."""
+    """Two-sided: the share of all choices of signs whose sum is at least as far from 0 as the observed one. None if
+    nothing differs.
+    """
     n: int
-    """Differences, or clusters of them, that are not 0; the others are the same whatever their sign."""
+    """Differences, or clusters of them, that are not 0."""
     method: str
 
 
 @check_arguments
 def sign_flips(differences: Sequence[float], clusters: Sequence[Hashable] | None = None) -> SignFlipTest:
-    """The two-sided permutation test of paired differences (Fisher 1935): were both sides alike, each could have either sign.
+    """Run the two-sided permutation test of paired differences (Fisher 1935): without an effect, each could have either sign.
 
-    `clusters` names the case of each difference where cases were repeated: all differences of one turn together. Nothing is
-    drawn, so the order of the differences, their unit and which side comes first change nothing. Up to 36 differences are
-    counted out, exactly. The sum of more of them is told by its characteristic function, a product of cosines (Pagano and
-    Tritchler 1983): exactly, to 1e-12, where all lie on a grid (whole numbers, parts of up to 1/1024); else sums up to 0.002
-    of a standard deviation nearer than the one seen are counted in part, so that p is never too small, and near 0.05 too
-    large by 0.0003 or so. A p below 1e-12 is said as Hoeffding's bound, or as 1e-12. What is below 1e-12 of the largest
-    difference is taken as rounding.
+    `clusters` names the case of each difference if cases were repeated: the differences of one case are flipped
+    together. No random numbers are used, so the order of the differences, their unit and the order of the sides
+    do not matter. Up to 36 differences are counted exactly. With more, the distribution of the sum comes from its
+    characteristic function, a product of cosines (Pagano and Tritchler 1983). It is exact to 1e-12 if all
+    differences lie on a grid (integers, fractions down to 1/1024). Otherwise, sums up to 0.002 standard
+    deviations nearer than the observed one are counted in part, so p is never too small, and near 0.05 too large
+    by about 0.0003. A p below 1e-12 is reported as Hoeffding's bound, or as 1e-12. Differences below 1e-12 of the
+    largest one count as rounding errors.
 
     Raises:
         ValueError: a difference is not finite, or there are not as many clusters.
@@ -68,13 +71,13 @@ def sign_flips(differences: Sequence[float], clusters: Sequence[Hashable] | None
 
 
 def _units(differences: Sequence[float], clusters: Sequence[Hashable] | None) -> tuple[Any, float]:
-    """What is flipped as one, zeros left out: in steps of the grid and that step, or below 1 and 0 where there is none."""
+    """Return the sizes of the units to flip, without zeros, and the step of their grid; 0 without a grid."""
     numpy = need("numpy")
     values = numpy.asarray(differences, dtype=numpy.float64)
     largest = float(abs(values).max(initial=0.0))
     if not largest:
         return values[:0], 0.0
-    values = numpy.ldexp(values, -math.frexp(largest)[1])  # below 1, exactly: no square can overflow
+    values = numpy.ldexp(values, -math.frexp(largest)[1])  # scaled below 1 exactly, so that no square overflows
     values[abs(values) < _ROUNDING] = 0.0
     step = _step(numpy.unique(abs(values)))
     if step:
@@ -88,7 +91,7 @@ def _units(differences: Sequence[float], clusters: Sequence[Hashable] | None) ->
 
 
 def _step(sizes: Any) -> float:
-    """The step of the grid on which all `sizes` below 1 lie, the coarsest of 1 to 1/1024; 0 where they lie on none."""
+    """Return the coarsest grid step, from 1 to 1/1024, on which all `sizes` lie; 0 if there is none."""
     numpy = need("numpy")
     parts = numpy.arange(1, 1025)[:, None]
 
@@ -96,14 +99,14 @@ def _step(sizes: Any) -> float:
         return (abs(parts * some - numpy.rint(parts * some)) <= 1e-9).all(axis=1)
 
     for part in parts[fits(parts, sizes[:: max(1, len(sizes) // 16)])]:
-        # Values much smaller than a step would be called 0.
+        # values much smaller than a step would become 0
         if sizes[sizes > 0].min() * part >= 0.5 and fits(part[:, None], sizes).all():
             return 1 / float(part[0])
     return 0.0
 
 
 def _counted(sizes: Any, far: float) -> float:
-    """The share of all sums that are at least `far` from 0, from the sorted sums of one half and those of the other."""
+    """Return the share of all sums that are at least `far` from 0, from the sorted sums of two halves."""
     if far <= 0:
         return 1.0
     numpy = need("numpy")
@@ -122,7 +125,7 @@ def _all_sums(sizes: Any) -> Any:
 
 
 def _summed(sizes: Any, far: float, spread: float, *, on_grid: bool) -> float:
-    """The chance that the sum of `sizes` with random signs is at least `far` from 0, by a Fourier series.
+    """Return the probability that the sum of `sizes` with random signs is at least `far` from 0, by a Fourier series.
 
     The period of the series leaves 9.5 standard deviations beyond `far`, where Hoeffding's bound is below 1e-19.
     """
@@ -134,20 +137,21 @@ def _summed(sizes: Any, far: float, spread: float, *, on_grid: bool) -> float:
 
 
 def _nearer_on_grid(sizes: Any, far: float, spread: float) -> float:
-    """The chance of a sum nearer to 0 than `far`, for whole sizes: sums are two apart, so that half a period is enough."""
+    """Return the probability of a sum nearer to 0 than `far`, for integer sizes; sums are two apart, so half a period is enough."""
     numpy = need("numpy")
     if far == 0:
         return 0.0
-    count = int(far + 9.5 * spread) // 2 * 2 + 1  # sums in a period, odd: its middle would stand alone
+    count = int(far + 9.5 * spread) // 2 * 2 + 1  # the number of sums in a period has to be odd
     at = math.pi / count * numpy.arange(1, count // 2 + 1)
     at, product = _product_of_cosines(at, sizes)
     return float((far - 1 + 2 * (product * numpy.sin((far - 1) * at) / numpy.sin(at)).sum()) / count)
 
 
 def _nearer(sizes: Any, far: float, spread: float) -> float:
-    """The chance of a sum nearer to 0 than `far` less four blurs, the sum being blurred by a normal one of 1/4000 of its own.
+    """Return the probability of a sum nearer to 0 than `far`, with the sum blurred by a normal distribution of 1/4000 its size.
 
-    The blur ends the series, and with four of them no sum that is tied with the one seen is missed.
+    The blur ends the series; subtracting four blurs from `far` makes sure that no sum tied with the observed one
+    is missed.
     """
     numpy = need("numpy")
     blur = spread / 4_000
@@ -162,10 +166,12 @@ def _nearer(sizes: Any, far: float, spread: float) -> float:
 
 
 def _product_of_cosines(at: Any, sizes: Any) -> tuple[Any, Any]:
-    """The characteristic function of the sum, and where: frequencies at which it has come to nothing are dropped."""
+    """Return the characteristic function of the sum and its frequencies, without frequencies where it is negligible."""
     numpy = need("numpy")
     values, times = numpy.unique(sizes, return_counts=True)
-    order = numpy.lexsort((-values, -times))  # the most common, then the largest: they leave the least
+    order = numpy.lexsort(
+        (-values, -times)
+    )  # the most common sizes first, then the largest, because they reduce the product most
     values, times = values[order], times[order]
     product, done = numpy.ones_like(at), 0
     while done < len(values) and at.size:
