@@ -1,4 +1,4 @@
-"""Which earlier runs a run can be held against, and which one where nobody says."""
+"""Chooses the earlier run to compare a run with."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import PurePath
@@ -9,13 +9,13 @@ from evalmark.stats.inference.argument_checks import check_arguments
 
 @check_arguments
 def choose_baseline(run: Run, runs: Iterable[Run]) -> Run | None:
-    """The run that another is held against where nobody names one; None where there is none.
+    """Return the default baseline of a run; None if there is none.
 
-    It is the newest that came before it with the same name, the same suite and the same datasets, and that was complete
-    with every case asked. For a run that leaves out cases itself, another one that does will do too; for a shard, the same shard. `runs` are those of a
-    store, the newest first; results are not looked at, so the targets may differ.
+    It is the newest earlier run with the same name, suite and datasets that is complete and asked every case. A
+    run that leaves out cases may be compared with another one that does, and a shard with the same shard. `runs`
+    are those of a store, the newest first. Results are not read, so the targets may differ.
     """
-    if not (run.name or run.suite or run.datasets):  # nothing says what it is a run of
+    if not (run.name or run.suite or run.datasets):  # without a name or suite, nothing identifies its runs
         return None
     datasets = _datasets(run)
     return next(
@@ -30,21 +30,21 @@ def choose_baseline(run: Run, runs: Iterable[Run]) -> Run | None:
 
 @check_arguments
 def comparable_runs(run: Run, runs: Iterable[Run]) -> Iterator[Run]:
-    """The runs before one that share a dataset with it, the newest first, whatever became of them."""
+    """Return the earlier runs that share a dataset with a run, the newest first, whatever their status."""
     datasets = _datasets(run)
     return (one for one in _before(run, runs) if datasets & _datasets(one))
 
 
 @check_arguments
 def is_complete_run(run: Run) -> bool:
-    """Whether every case was asked: what a part of them says hides the others."""
+    """Return whether every case was asked."""
     stopped_early = run.until_decided is not None and run.until_decided.outcome is not None
     return run.status == "complete" and not run.is_part and not stopped_early
 
 
 @check_arguments
 def is_same_suite(run: Run, other: Run) -> bool:
-    """By name and file; the folder does not count, as it is another one on another machine."""
+    """Return whether two runs have the same suite name and file name; folders differ between machines."""
     return run.name == other.name and PurePath(run.suite).name == PurePath(other.suite).name
 
 
@@ -57,11 +57,11 @@ def _datasets(run: Run) -> frozenset[str]:
 
 
 def _before(run: Run, runs: Iterable[Run]) -> Iterator[Run]:
-    """The runs behind one in the order of a store; all of them where it is not kept yet."""
+    """Yield the runs that are older than a run; all of them if the run is not stored yet."""
     newer, left = [], iter(runs)
     for one in left:
         if one.id == run.id:
-            yield from left  # no more of them are read than somebody asks for
+            yield from left  # reads no more runs than needed
             return
         newer.append(one)
     yield from newer

@@ -1,4 +1,4 @@
-"""What the baseline answered to the trials of a run, one by one."""
+"""Finds the baseline's output for each trial of a run."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -12,24 +12,24 @@ from .metric_values import case_fingerprint
 from .scoring_rules import SAME, ScoringRules
 
 _Place = tuple[str, Mode, int, str]
-"""A target of the baseline, how it was asked, for which time, and what it was asked."""
+"""A target of the baseline, the mode, the repeat, and the fingerprint of the case."""
 
 
 class BaselineOutput(NamedTuple):
-    """What was answered to a trial in the baseline."""
+    """The output of the baseline for one trial."""
 
     value: Any
     error: str | None
     verdict: Verdict
-    """As the newer run judges."""
+    """By the rules of the newer run."""
     rules: ScoringRules = SAME
     metric: str = ""
-    """By which cases are ranked; empty: by whether they pass."""
+    """The metric that ranks cases; empty: pass or fail."""
     score: Score | None = None
-    """What it said."""
+    """The score of that metric."""
 
     def went(self, now: Result) -> str:
-        """What became of it: `worse` or `better` by what decided, else by whether it passes; else `other` or `same`."""
+        """Return `worse` or `better` by the deciding metric, otherwise by pass or fail; else `other` or `same`."""
         score = next((score for score in now.scores if score.name == self.metric), None)
         if self.score is not None and score is not None and (found := _moved(self.score, score)):
             return found
@@ -42,10 +42,10 @@ class BaselineOutput(NamedTuple):
 
 @check_arguments
 def baseline_outputs(found: Comparison, results: Iterable[Result], baseline: Run) -> Mapping[str, BaselineOutput]:
-    """The answers of the baseline to the trials of some results of a run, by the id of the trial.
+    """Return the baseline's outputs for the trials of some results, by trial id.
 
-    A case is known again by its content, and by its id where several have the same; a trial of which there is no such answer
-    is left out. Of each result of the baseline only its answer is held.
+    A case is identified by its content, and by its id if several have the same content. Trials without a match
+    are left out.
     """
     deciding = {change.against: change.deciding.name for change in found.targets}
     against = {change.target: change.against for change in found.targets}
@@ -73,7 +73,7 @@ def baseline_outputs(found: Comparison, results: Iterable[Result], baseline: Run
 
 
 def _moved(before: Score, now: Score) -> str:
-    """What became of an output by one metric; empty where it is as before within rounding, or where that is not known."""
+    """Return how an output changed by one metric; empty if it is unchanged within rounding, or unknown."""
     if before.status != "scored" or now.status != "scored":
         return ""
     in_units = before.value is None or now.value is None

@@ -1,4 +1,4 @@
-"""Which case of one run is which of the other: by id and content, else by content alone."""
+"""Matches the cases of two runs: by id and content, otherwise by content alone."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -9,18 +9,18 @@ from .change import Key, Matching
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchedCases:
-    """The cases that two targets have in common."""
+    """The common cases of two targets."""
 
     pairs: Mapping[Key, Key]
-    """A case of the run, and the same case of the baseline."""
+    """Maps a case of the run to the same case of the baseline."""
     matching: Matching
 
 
 def match(now: Mapping[Key, str], before: Mapping[Key, str]) -> MatchedCases:
-    """Bring cases together whose id and content are the same; of the rest, those whose content only one on each side has.
+    """Match cases with the same id and content; of the others, those whose content is unique on both sides.
 
-    Both map cases to the fingerprints of their content. Where each side has a single dataset, its name does not matter:
-    a file that was renamed holds the same cases.
+    Both arguments map cases to fingerprints of their content. If each side has a single dataset, its name does
+    not matter, so a renamed file still matches.
     """
     names = ({dataset for dataset, _ in now}, {dataset for dataset, _ in before})
     alone = all(len(found) == 1 for found in names)
@@ -59,7 +59,7 @@ def _dataset(key: Key, alone: bool) -> str:
 def _by_content(
     rest: Iterable[Key], left: Iterable[Key], now: Mapping[Key, str], before: Mapping[Key, str]
 ) -> dict[Key, Key]:
-    """Cases with other ids and the same content, where there is one of each."""
+    """Match cases with different ids and the same, unique content."""
     new: defaultdict[str, list[Key]] = defaultdict(list)
     old: defaultdict[str, list[Key]] = defaultdict(list)
     for key in rest:

@@ -1,4 +1,4 @@
-"""What else is different about two runs, which a reader has to know before the verdict."""
+"""Warns about other differences between two runs that affect the verdict."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -11,7 +11,7 @@ from .rule_caveats import gate_caveats, rule_caveats
 from .scoring_rules import ScoringRules
 
 SHOWN = 3
-"""So many ids are named."""
+"""The largest number of ids in a warning."""
 
 
 def warnings(
@@ -21,7 +21,7 @@ def warnings(
     targets: tuple[Sequence[str], Sequence[str]],
     rules: ScoringRules,
 ) -> tuple[str, ...]:
-    """One sentence for each thing that changed besides the target under test."""
+    """Return one sentence for each thing that changed besides the target."""
     return tuple(
         dict.fromkeys(
             [
@@ -67,12 +67,12 @@ def _targets(
         yield f"There is no result to compare {_without(targets, within_one=within_one)}."
     elif not changes:
         yield "The two runs have no target in common, and one of them has several, so nothing can be compared."
-    elif not within_one:  # else both were chosen
+    elif not within_one:  # otherwise the user has chosen both
         yield from _other_targets(changes, targets)
 
 
 def _without(targets: tuple[Sequence[str], Sequence[str]], *, within_one: bool) -> str:
-    """Which of the two sides has nothing."""
+    """Name the side without a target."""
     if within_one:
         return "of one of the targets" if any(targets) else "of either target"
     empty = [called for names, called in zip(targets, ("the run", "the baseline"), strict=True) if not names]
@@ -96,7 +96,7 @@ def _cases(change: TargetChange, run: Run, baseline: Run) -> Iterator[str]:
 
 
 def _cases_of_two(change: TargetChange) -> Iterator[str]:
-    """Of two targets that were asked in one run: nothing has changed, but one of them may have been asked less."""
+    """Warn if one of two targets of the same run was asked fewer cases."""
     matching = change.matching
     if not matching.common:
         yield "The two targets have no case in common."

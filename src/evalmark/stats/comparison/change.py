@@ -1,4 +1,4 @@
-"""What became of a run since an earlier one."""
+"""The result of comparing two runs."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -10,62 +10,62 @@ from .scoring_rules import SAME, ScoringRules
 
 Outcome = Literal["better", "worse", "same", "cannot tell"]
 Key = tuple[str, str]
-"""Dataset and case."""
+"""The dataset and the id of a case."""
 _TRUTHS = "paired score"
-"""How intervals of values that are all 0 or 1 are found."""
+"""The prefix of the names of intervals for values that are all 0 or 1."""
 ROUNDING = 0.0005
-"""Differences below this, as a share of 1, are none in any report."""
+"""Smaller differences, as a share of 1, are reported as none."""
 DRAWN = 240
-"""Differences of single cases that a change keeps to be drawn."""
+"""The largest number of single differences that are kept for a chart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flip:
-    """A case that came out otherwise: of which another share of the repeats passes, or of which a metric gives another value."""
+    """A case whose pass rate over its repeats, or whose metric value, changed."""
 
     dataset: str
     case: str
     target: str
     before: float
-    """The share of its judged repeats that passed in the baseline, 0 to 1; with a `metric`, the mean of what it said."""
+    """The share of its scored repeats that passed in the baseline, 0 to 1; with a `metric`, its mean value."""
     now: float
     was: Key = ("", "")
-    """Dataset and id of the same case in the baseline."""
+    """The dataset and id of the case in the baseline."""
     asked: object = None
-    """The input, where the id was made of it and tells a reader nothing."""
+    """The input, for a case with a generated id."""
     metric: str = ""
-    """Of which these are the numbers; empty: of whether the case passes."""
+    """The metric of these numbers; empty: pass or fail."""
     direction: Direction = "higher"
     unit: str = ""
-    """As that of a `MetricChange`."""
+    """The unit, as in `MetricChange`."""
     is_share: bool = True
-    """Whether both are shares, to be said in percent."""
+    """Whether both numbers are shares, to be shown in percent."""
 
     @property
     def gain(self) -> float:
-        """By how much the case did better, below 0 where it did worse."""
+        """How much better the case became; negative if it became worse."""
         return self.now - self.before if self.direction == "higher" else self.before - self.now
 
     @property
     def is_worse(self) -> bool:
-        """Whether the case did worse."""
+        """Whether the case became worse."""
         return self.gain < 0
 
 
 def is_unchanged(before: float, now: float, *, in_units: bool) -> bool:
-    """Whether two values of a case are the same within rounding: to three decimals, or three digits of a unit of its own."""
+    """Return whether two values are equal within rounding: to three decimals, or to three digits in other units."""
     return abs(now - before) < ROUNDING * (max(abs(before), abs(now)) if in_units else 1.0) or now == before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unjudged:
-    """The trials of one run that a metric could not judge, each repeat counted."""
+    """The trials of one run that a metric could not score, counting each repeat."""
 
     errors: int = 0
     """The scorer failed, or there was no output."""
     unscored: int = 0
     of: int = 0
-    """All trials that it should have judged."""
+    """All trials that should have a score."""
 
     @property
     def total(self) -> int:
@@ -74,124 +74,126 @@ class Unjudged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricChange:
-    """How one metric changed on the cases that it could judge in both runs."""
+    """How one metric changed on the cases that it scored in both runs."""
 
     name: str
-    """Empty: whether the case passes as a whole."""
+    """Empty: whether the case passes."""
     difference: Difference
-    """The run minus the baseline, above 0 where the run does better; the level is that of the whole family."""
+    """The run minus the baseline, positive if the run is better; intervals have the level of the comparison."""
     before: float | None
-    """The mean over those cases in the baseline, in the unit of `unit`; None without a common case."""
+    """The mean over these cases in the baseline, in `unit`; None without a common case."""
     now: float | None
     direction: Direction = "higher"
-    """Which way of the metric is better."""
+    """Which direction of the metric is better."""
     unit: str = ""
-    """Of the numbers, where they are not from 0 to 1; then lower may be better, and `difference` has been turned round."""
+    """The unit, if the numbers are not from 0 to 1. If lower is better, `difference` has the opposite sign."""
     unjudged: tuple[Unjudged, Unjudged] = (Unjudged(), Unjudged())
-    """What is missing of the common cases in the baseline and in the run."""
+    """What is missing of the common cases, in the baseline and in the run."""
     ordered: tuple[float, ...] = ()
-    """The differences of single cases from the worst to the best, to be drawn: of many cases `DRAWN`, evenly chosen, the ends
-    among them."""
+    """The differences of single cases, from worst to best, for a chart; at most `DRAWN`, evenly chosen with both
+    ends.
+    """
     moved: tuple[int, int] = (0, 0)
-    """How many cases did worse, and how many better; what is the same within rounding did neither."""
+    """How many cases became worse, and how many better, beyond rounding."""
 
     @property
     def is_in_doubt(self) -> bool:
-        """Whether what is missing could turn the verdict on what was judged."""
+        """Whether missing values could change the verdict."""
         return self.difference.outcome != self.difference.judged_outcome
 
     @property
     def may_be_worse(self) -> bool:
-        """Whether it is worse with everything that is missing at its worst."""
+        """Whether it is worse if all missing values are at their worst."""
         return self.difference.worst is not None and self.difference.worst.judged_outcome == "worse"
 
     @property
     def outcome(self) -> Outcome:
-        """The verdict on it, which holds whatever the missing values are."""
+        """The verdict, which holds whatever the missing values are."""
         return self.difference.outcome
 
     @property
     def is_share(self) -> bool:
-        """Whether means are shares of cases, to be said in percent."""
+        """Whether means are shares of cases, to be shown in percent."""
         return not self.name or self.difference.interval.method == _TRUTHS
 
     @property
     def stayed(self) -> int:
-        """How many cases are as before, within rounding."""
+        """How many cases are unchanged within rounding."""
         return self.difference.n - sum(self.moved)
 
     @property
     def size(self) -> float:
-        """The mean difference in margins, so that metrics in different units can be ordered."""
+        """The mean difference in margins, which makes metrics with different units comparable."""
         return (self.difference.value or 0.0) / (self.difference.margin or 1.0)
 
     @property
     def is_lost(self) -> bool:
-        """Whether cases should have been judged, and not one of them was in both runs."""
+        """Whether no case was scored in both runs, although some should have been."""
         return not self.difference.n and any(side.total for side in self.unjudged)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slice:
-    """The cases that carry one tag."""
+    """The cases with one tag."""
 
     tag: str
     difference: Difference
-    """Of the share of repeats that pass; `adjusted` is over all slices (Benjamini and Hochberg)."""
+    """The difference of the pass rate; `adjusted` is over all slices (Benjamini and Hochberg)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matching:
-    """How the cases of two runs were brought together."""
+    """How the cases of two runs were matched."""
 
     common: int
     renamed: int = 0
-    """Of these, cases with other ids and the same content."""
+    """Common cases with different ids and the same content."""
     edited: tuple[str, ...] = ()
-    """Ids that both runs have, with another content; not compared."""
+    """Ids in both runs with different content; not compared."""
     new: tuple[str, ...] = ()
-    """Ids that only the run has."""
+    """Ids only in the run."""
     gone: tuple[str, ...] = ()
-    """Ids that only the baseline has."""
+    """Ids only in the baseline."""
 
     @property
     def is_whole(self) -> bool:
-        """Whether every case of either run was compared."""
+        """Whether every case of both runs was compared."""
         return not (self.edited or self.new or self.gone)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetChange:
-    """How one target compares with what it was, or with the one it is compared to."""
+    """How one target compares with its baseline."""
 
     target: str
     against: str
-    """The target of the baseline; the same name unless both runs have only one."""
+    """The target of the baseline; the same name, unless each run has a single target."""
     matching: Matching
     overall: MetricChange
     metrics: tuple[MetricChange, ...]
-    """In the order of the run; without the one that says the same as `overall`."""
+    """In the order of the run, without a metric that equals `overall`."""
     flips: tuple[Flip, ...]
-    """Those that became worse first, the largest change first."""
+    """Cases that became worse first, the largest change first."""
     moved: tuple[Flip, ...] = ()
-    """The cases that came out otherwise by what decided, see `deciding`: the largest drop first, the largest gain last."""
+    """Cases that changed by the deciding metric, from the largest drop to the largest gain; see `deciding`."""
     slices: tuple[Slice, ...] = ()
     is_identical: bool = False
-    """Whether every output of the common cases, and every score, is word for word what it was: then nothing has changed, however
-    few cases there are."""
+    """Whether all outputs and scores of the common cases are identical: then nothing has changed, however few cases
+    there are.
+    """
 
     def outcome_of(self, change: MetricChange) -> Outcome:
-        """What is said of one of the changes."""
-        # What nobody could judge may be the same, but nothing was found out about it; neither was of cases that are gone,
-        # as from a run that is under way.
+        """Return the verdict on one of the changes."""
+        # Identical outputs prove nothing about a metric that scored no case, or about cases that are missing or
+        # edited.
         is_all = not (change.is_lost or self.matching.gone or self.matching.edited)
         return "same" if self.is_identical and is_all else change.outcome
 
     @property
     def deciding(self) -> MetricChange:
-        """By which single cases are ranked: what made the target worse, else what made it better, else what moved most.
+        """The change that ranks single cases: what made the target worse, otherwise better, otherwise what changed most.
 
-        That is whether cases pass where that is among it and any case flipped, else the metric with the largest difference.
+        Pass or fail is preferred if any case flipped; otherwise the metric with the largest difference.
         """
         told = {word: [c for c in self.changes if self.outcome_of(c) == word] for word in ("worse", "better")}
         found = told["worse"] or told["better"] or self.changes
@@ -201,50 +203,50 @@ class TargetChange:
 
     @property
     def worse(self) -> tuple[Flip, ...]:
-        """The cases that did worse by what decided."""
+        """The cases that became worse by the deciding metric."""
         return tuple(flip for flip in self.moved if flip.is_worse)
 
     @property
     def better(self) -> tuple[Flip, ...]:
-        """The cases that did better by what decided."""
+        """The cases that became better by the deciding metric."""
         return tuple(flip for flip in self.moved if not flip.is_worse)
 
     @property
     def changes(self) -> tuple[MetricChange, ...]:
-        """Everything the verdict rests on; whether cases pass as a whole only where some can."""
+        """All changes that the verdict depends on; pass or fail only if some cases can pass."""
         is_told = self.overall.difference.n or self.overall.is_lost or not self.metrics
         return (self.overall, *self.metrics) if is_told else self.metrics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """A run beside an earlier one: whether it is better, worse, the same, or cannot be told."""
+    """A run compared with an earlier one."""
 
     run: str
     """The id of the run."""
     baseline: str
-    """The id of the earlier one."""
+    """The id of the baseline."""
     names: tuple[str, str] = ("", "")
-    """What the run and the baseline are called."""
+    """The names of the run and of the baseline."""
     created: tuple[str, str] = ("", "")
-    """When each was made, ISO 8601."""
+    """When each was created, ISO 8601."""
     targets: tuple[TargetChange, ...]
     warnings: tuple[str, ...] = ()
-    """What else is different about the two runs, to be read before the verdict; one sentence each."""
+    """Other differences between the runs, one sentence each; to be read before the verdict."""
     level: float
     margin: float = MARGIN
     rules: ScoringRules = SAME
-    """What became of stored scores so that both runs are under one rule."""
+    """The rules that both runs were scored by."""
     rescore: str = ""
-    """The command that judges the older run anew, where something of a metric is not compared; empty where there is none."""
+    """The command that scores the older run again, if a metric is not fully compared; empty if there is none."""
 
     @property
     def outcome(self) -> Outcome:
-        """`worse` where any metric is worse; else `better` where any is, `cannot tell` where any cannot be told, or `same`.
+        """The verdict: `worse` if any metric is worse, else `better` if any is, `cannot tell` if any is undecided, or `same`.
 
-        One metric that gets worse is not made good by another that gets better. Where nothing got worse and something is
-        proven better, metrics that cannot be told are no reason to doubt it; one that no longer judges any case is, and one
-        that is worse with all that is missing at its worst.
+        A better metric does not make up for a worse one. If nothing is worse and something is better,
+        undecided metrics do not matter, except one that no longer scores any case, and one that is worse with
+        all missing values at their worst.
         """
         found = {target.outcome_of(change) for target in self.targets for change in target.changes}
         if any(change.is_lost or change.may_be_worse for target in self.targets for change in target.changes):
@@ -254,10 +256,10 @@ class Comparison:
 
     @property
     def is_of_one_run(self) -> bool:
-        """Whether two targets of one run are compared: nothing was before, and nothing is now."""
+        """Whether two targets of one run are compared."""
         return self.run == self.baseline and any(change.target != change.against for change in self.targets)
 
     @property
     def exit_code(self) -> int:
-        """Better or the same 0, worse 1, cannot tell 3."""
+        """Exit code: 0 for better or the same, 1 for worse, 3 for cannot tell."""
         return {"better": 0, "same": 0, "worse": 1, "cannot tell": 3}[self.outcome]

@@ -1,4 +1,4 @@
-"""Compare a run with an earlier one: every target, every metric, and a verdict."""
+"""Compares a run with an earlier one: every target, every metric, and a verdict."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,9 +24,9 @@ from .rule_caveats import rescore_command
 from .scoring_rules import align_rules
 
 _NAMED = 10
-"""Targets that a fault names."""
+"""Targets in an error message."""
 MOST_SLICES = 200
-"""Tags beyond these are not compared, the rarest first."""
+"""The largest number of tags to compare; rare tags are left out."""
 
 
 @check_arguments
@@ -38,17 +38,30 @@ def compare(
     margin: float = MARGIN,
     targets: tuple[str, str] | None = None,
 ) -> Comparison:
-    """Whether a run is better or worse than an earlier one, case by case and metric by metric.
+    """Compare a run with an earlier one, case by case and metric by metric.
 
-    Cases are matched by id and content; a case with repeats counts once, by their mean. Pass and fail are tested exactly
-    (McNemar), graded scores by flipping signs; p is adjusted over all metrics and targets (Holm), so that many metrics do not
-    cry wolf. Within `margin`, a share of 1, a difference counts as none.
+    Cases are matched by id and content. A case with repeats counts once, by their mean. Pass and fail are tested
+    exactly (McNemar), graded scores by sign flips. The p-values are adjusted over all metrics and targets (Holm),
+    so many metrics do not raise false alarms. Targets with the same name are compared, or the only ones of both
+    runs.
 
-    Targets of the same name are compared, and those of runs that have one each. With `targets` it is one of the run and one of
-    the baseline, which may then be the same run.
+    Args:
+        run: The newer run.
+        baseline: The earlier run.
+        level: The confidence level, between 0 and 1.
+        margin: The difference that counts as none, as a share of 1, from 0 to below 1.
+        targets: A target of the run and one of the baseline to compare; both runs may then be the same.
+
+    Returns:
+        The comparison; its `outcome` is `better`, `worse`, `same` or `cannot tell`.
 
     Raises:
-        ConfigError: `level` or `margin` is none, or neither run has a result.
+        ConfigError: `level` or `margin` is out of range.
+
+    >>> from evalmark.core.values.run import Run
+    >>> empty = Run(id="1", name="demo", created="2026-01-01T00:00:00Z")
+    >>> compare(empty, empty).outcome
+    'cannot tell'
     """
     return _RunPair(run, baseline, (level, margin), targets).comparison()
 
@@ -62,7 +75,7 @@ def compare_by_case(
     margin: float = MARGIN,
     targets: tuple[str, str] | None = None,
 ) -> tuple[Comparison, tuple[ComparedCases, ...]]:
-    """The same, and for each target what the metrics said of every case that both runs have. Raises what `compare` does."""
+    """Compare like `compare`, and also return the values of every common case for each target."""
     both = _RunPair(run, baseline, (level, margin), targets)
     found = both.comparison()
     return found, tuple(side.cases(change) for side, change in zip(both.sides, found.targets, strict=True))
@@ -111,14 +124,14 @@ class _RunPair:
         )
 
     def _known(self, side: "_TargetPair", change: TargetChange) -> TargetChange:
-        """The change with its cases; without a metric that is compared, outputs that are the same say nothing of scores."""
+        """Add the changed cases. If no metric is compared, identical outputs do not prove identical scores."""
         is_judged = change.metrics or change.overall.difference.n or not self.rules.is_partial
         change = change if is_judged else replace(change, is_identical=False)
         return replace(change, moved=tuple(side.moved(change.deciding)))
 
 
 def _pairs(now: Iterable[str], before: Iterable[str]) -> list[tuple[str, str]]:
-    """Targets of the same name; where each run has only one, these two."""
+    """Pair targets with the same name, or the only targets of both runs."""
     mine, theirs = list(now), list(before)
     if len(mine) == len(theirs) == 1:
         return [(mine[0], theirs[0])]
@@ -126,12 +139,12 @@ def _pairs(now: Iterable[str], before: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def _asked(run: Run) -> int:
-    """How many results of each case a run would have that has not come to its end; 0 for one that has."""
+    """Return how many results each case of an unfinished run should have; 0 for a finished run."""
     return 0 if run.status == "complete" else run.repeat
 
 
 class _TargetPair:
-    """One target in both runs; cases go by their keys in the run."""
+    """One target in both runs; cases are identified by their keys in the run."""
 
     def __init__(
         self,
@@ -148,7 +161,7 @@ class _TargetPair:
         self.level, self.margin = asked
 
     def whole(self, units: Mapping[str, str]) -> TargetChange:
-        """What became of the target; `units` are those of the metrics."""
+        """Compare the target; `units` are those of the metrics."""
         now, before = self.now, self.before
         shared = [name for name in now.metrics if name != VERDICT and name in before.metrics]
         found = [self.change(name, units.get(name, "")) for name in shared]
@@ -166,7 +179,7 @@ class _TargetPair:
         )
 
     def cases(self, found: TargetChange) -> ComparedCases:
-        """What every metric of a change said of each case."""
+        """Return the values of every metric for each case."""
         values = []
         for change in found.changes:
             mine, theirs, in_units = self._columns(change.name)
@@ -182,7 +195,7 @@ class _TargetPair:
         )
 
     def change(self, name: str, unit: str) -> MetricChange:
-        """How a metric changed."""
+        """Return the change of one metric."""
         mine, theirs, in_units = self._columns(name)
         now, before = self._both(mine, theirs, in_units)
         both = [key for key in now if key in before]
@@ -203,7 +216,7 @@ class _TargetPair:
         )
 
     def _columns(self, name: str) -> tuple[MetricValues, MetricValues, bool]:
-        """Both columns of a metric, and whether its numbers have a unit of their own."""
+        """Return the values of a metric in both runs, and whether they have their own unit."""
         mine, theirs = (side.metrics.get(name) or MetricValues() for side in (self.now, self.before))
         return mine, theirs, mine.valueless or theirs.valueless
 
@@ -227,7 +240,7 @@ class _TargetPair:
         direction: Direction,
         in_units: bool,
     ) -> Difference:
-        """Above 0 the run does better, whichever way is better for the metric."""
+        """Return the difference, positive if the run is better."""
         now, before = (
             JudgedValues(values=known, ranges=side.ranges, missing=side.unjudged.total)
             for known, side in zip(values, (lost.now, lost.before), strict=True)
@@ -238,14 +251,14 @@ class _TargetPair:
         return with_missing(found, first, second)
 
     def tells_the_same(self, change: MetricChange) -> bool:
-        """Whether a metric passes and fails on the very cases that the verdict does, so that it would be told twice."""
+        """Return whether a metric equals the verdict in every case, so it would be reported twice."""
         return all(
             side.metrics[change.name].values == side.metrics[VERDICT].values and not side.metrics[change.name].valueless
             for side in (self.now, self.before)
         )
 
     def moved(self, change: MetricChange) -> list[Flip]:
-        """The cases that came out otherwise by a change, the largest drop first; what is the same within rounding did not."""
+        """Return the cases that changed by a metric beyond rounding, the largest drop first."""
         mine, theirs, in_units = self._columns(change.name)
         now, before = self._both(mine, theirs, in_units)
         found = [
@@ -268,7 +281,7 @@ class _TargetPair:
         return sorted(found, key=lambda flip: (flip.gain, flip.dataset, flip.case))
 
     def slices(self) -> list[Slice]:
-        """The cases of each tag by themselves, the most common tags first; none where every case has the same tags."""
+        """Compare the cases of each tag, the most common tags first; tags of every case are left out."""
         tagged: defaultdict[str, list[Key]] = defaultdict(list)
         for key in self.pairs:
             for tag in dict.fromkeys(self.now.tags.get(key, ())):
@@ -288,7 +301,7 @@ class _TargetPair:
 
 
 def _moved(values: Sequence[tuple[float, float]], direction: Direction, *, in_units: bool) -> tuple[int, int]:
-    """How many cases did worse, and how many better, of what was said before and now."""
+    """Return how many cases became worse, and how many better."""
     moved = [now > before for before, now in values if not is_unchanged(before, now, in_units=in_units)]
     rose = sum(moved)
     return (len(moved) - rose, rose) if direction == "higher" else (rose, len(moved) - rose)
@@ -306,7 +319,7 @@ def _range(numbers: Sequence[float]) -> float:
 
 
 def _adjusted(changes: Sequence[TargetChange]) -> Iterable[TargetChange]:
-    """With every p adjusted over all that the verdict rests on."""
+    """Adjust the p-values over all changes that the verdict depends on."""
     every = [change.difference for target in changes for change in (target.overall, *target.metrics)]
     found = iter(adjust_differences(every, holm))
     for target in changes:
@@ -317,7 +330,7 @@ def _adjusted(changes: Sequence[TargetChange]) -> Iterable[TargetChange]:
 
 @check_arguments
 def two_targets(run: Run, target: str, against: str) -> tuple[str, str]:
-    """The two, where the run has both; results are read only where its header does not say so.
+    """Return two targets after checking that the run has both; results are read only if its header does not name them.
 
     Raises:
         ConfigError: the run has no such target, or both are the same.

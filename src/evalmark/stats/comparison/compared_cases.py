@@ -1,4 +1,4 @@
-"""What metrics said of single cases in two runs, and which case is to be seen first."""
+"""Ranks the cases of a comparison, for lists of changed cases."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,19 +16,20 @@ CASE_OUTCOMES: tuple[CaseOutcome, ...] = get_args(CaseOutcome)
 
 @dataclass(frozen=True, kw_only=True)
 class ComparedCases:
-    """The cases of one target that both runs have, in the order of the run."""
+    """The common cases of one target, in the order of the run."""
 
     change: TargetChange
     pairs: tuple[tuple[Key, Key], ...]
-    """Each case of the run, and the same one of the baseline."""
+    """Each case of the run, with the same one of the baseline."""
     values: tuple[tuple[tuple[float, float] | None, ...], ...]
-    """For each of `change.changes` and each case what was said before and now, in the unit of the change; None where one of
-    them is not known."""
+    """For each of `change.changes` and each case, the values before and now, in the unit of the change; None if one
+    is unknown.
+    """
     sources: tuple[Mapping[str, tuple[str, Mode]], Mapping[str, tuple[str, Mode]]]
-    """The dataset and the mode that the first part of a key stands for, in the run and in the baseline."""
+    """Maps the first part of a key to its dataset and mode, in the run and in the baseline."""
 
     def gain(self, metric: int, case: int) -> float | None:
-        """By how much a case did better by a metric, below 0 where it did worse; None where that is not known."""
+        """Return how much better a case became by a metric, negative if worse; None if unknown."""
         found = self.values[metric][case]
         if found is None:
             return None
@@ -36,7 +37,7 @@ class ComparedCases:
         return now - before if self.change.changes[metric].direction == "higher" else before - now
 
     def went(self, metric: int, case: int) -> CaseOutcome | None:
-        """What became of a case by a metric, where differences within rounding are none; None where that is not known."""
+        """Return how a case changed by a metric beyond rounding; None if unknown."""
         found, gain = self.values[metric][case], self.gain(metric, case)
         if found is None or gain is None:
             return None
@@ -46,37 +47,37 @@ class ComparedCases:
 
     @cached_property
     def flips(self) -> Mapping[Key, Flip]:
-        """The cases that came out otherwise by what decided, or else by whether they pass, by their keys in the run."""
+        """The cases that changed by the deciding metric, otherwise by pass or fail, by their keys in the run."""
         return {(flip.dataset, flip.case): flip for flip in (*self.change.flips, *self.change.moved)}
 
     @cached_property
     def deciding(self) -> int:
-        """The number of the change by which cases are ranked where no metric is named."""
+        """The number of the change that ranks cases if no metric is named."""
         return self.change.changes.index(self.change.deciding)
 
     @cached_property
     def _reach(self) -> tuple[float, ...]:
-        """The largest difference of each metric: units of their own are not comparable otherwise."""
+        """The largest difference of each metric, which makes different units comparable."""
         return tuple(_reach(change) for change in self.change.changes)
 
     def share(self, metric: int, case: int) -> float | None:
-        """The gain of a case as a share of 1, or of the largest difference for units of their own."""
+        """Return the gain of a case as a share of 1, or of the largest difference in other units."""
         gain = self.gain(metric, case)
         return None if gain is None else gain / self._reach[metric]
 
     def largest(self, case: int) -> float:
-        """The largest difference of a case by any metric, as a share of 1, or of the largest one for units of their own."""
+        """Return the largest difference of a case by any metric, as a share like in `share`."""
         shares = (self.share(metric, case) for metric in range(len(self.values)))
         return max((abs(share) for share in shares if share is not None), default=0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedCase:
-    """A case among those of its target."""
+    """A case in a ranking."""
 
     cases: ComparedCases
     metric: int
-    """By which it is sorted, among the changes of its target."""
+    """The number of the change that it is ranked by."""
     case: int
 
     @property
@@ -86,11 +87,11 @@ class RankedCase:
 
 @check_arguments
 def rank_cases(every: Sequence[ComparedCases], metric: str | None = None) -> list[RankedCase]:
-    """The cases of all targets: what became worse by a metric, then what became better, the largest difference first.
+    """Rank the cases of all targets by a metric: the worse ones first, then the better ones, by the size of the change.
 
-    Behind them stand those of which the metric says the same, by the largest difference of any other metric, and those it
-    could not judge. Without a name it is what decided about each target; an empty one is whether cases pass. Targets without
-    the metric have no case here.
+    Unchanged cases follow, by the largest difference in any other metric, then unscored ones. Without a name, the
+    deciding metric of each target ranks; an empty name means pass or fail. Targets without the metric are left
+    out.
     """
     found = [place for cases in every for place in _places(cases, metric)]
     return sorted(found, key=_telling)

@@ -1,4 +1,4 @@
-"""What was answered to a case that came out otherwise, before and now."""
+"""Finds results that show how a changed case differs before and now."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from .metric_values import case_key
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlipExample:
-    """A case that came out otherwise, with one result of either run that shows it."""
+    """A changed case, with one result of each run."""
 
     flip: Flip
     before: Result
@@ -24,10 +24,10 @@ class FlipExample:
 
 @check_arguments
 def flip_examples(found: Comparison, run: Run, baseline: Run, limit: int) -> list[FlipExample]:
-    """The results behind the first cases of every target that came out otherwise by what decided, the largest drop first.
+    """Return the results of the first `limit` changed cases of each target, the largest drop first.
 
-    Of each target there are `limit`. Of a case with repeats the first one is taken that passes where more pass, and the first
-    that fails where fewer do; where a metric decided, the one that it finds best, or worst.
+    Of a case with repeats, it takes the first passing one where more pass, and the first failing one where fewer
+    do; if a metric decided, the best or worst one.
     """
     wanted = [(change, list(islice(change.moved, limit))) for change in found.targets]
     run, baseline = found.rules.runs(run, baseline)
@@ -52,13 +52,13 @@ def _results(run: Run, wanted: Collection[tuple[str, Key]]) -> dict[tuple[str, K
         if place in wanted:
             found.setdefault(place, []).append(result)
             missing -= 1
-            if missing <= 0 and len(found) == len(wanted):  # the rest need not be read
+            if missing <= 0 and len(found) == len(wanted):  # no more results are needed
                 break
     return found
 
 
 def _showing(results: Iterable[Result], metric: str, *, passes: bool) -> Result:
-    """The first that passes, or the first that fails; by a metric the best, or the worst; the first of all where none does."""
+    """Return the first result that passes or fails; by a metric the best or worst; the first one if none does."""
     several = list(results)
     if metric:
         known = [(worth, result) for result in several if (worth := _worth(result, metric)) is not None]
@@ -68,7 +68,7 @@ def _showing(results: Iterable[Result], metric: str, *, passes: bool) -> Result:
 
 
 def _worth(result: Result, metric: str) -> float | None:
-    """What a metric says of a result, higher where it is better."""
+    """Return the value of a metric for a result, higher if better."""
     for score in result.scores:
         said = score.raw if score.value is None else score.value
         if score.name == metric and score.status == "scored" and isinstance(said, (int, float)):

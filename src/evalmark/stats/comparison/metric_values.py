@@ -1,4 +1,4 @@
-"""The numbers of a run, case by case, with nothing of its texts."""
+"""The numbers of a run, case by case, without texts."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -12,12 +12,12 @@ from evalmark.stats.summary.headline import left_out
 from .change import Key
 
 VERDICT = ""
-"""The name of the column that holds whether a case passes as a whole."""
+"""The name of the column for pass or fail."""
 
 
 @dataclass(slots=True)
 class MetricValues:
-    """What one metric said: a list a case, an entry a repeat."""
+    """The values of one metric: a list for each case, with an entry for each repeat."""
 
     direction: Direction = "higher"
     values: dict[Key, list[float]] = field(default_factory=dict)
@@ -25,28 +25,28 @@ class MetricValues:
     raws: dict[Key, list[float]] = field(default_factory=dict)
     """In the scorer's own unit."""
     words: dict[Key, list[str]] = field(default_factory=dict)
-    """Choices, where a score says a name."""
+    """Labels."""
     told: dict[Key, int] = field(default_factory=dict)
     """Trials of a case with a score of any status."""
     failed: dict[Key, int] = field(default_factory=dict)
-    """Of these, errors and scores of trials without an output."""
+    """Those with an error, or without an output."""
     failed_outputs: dict[Key, int] = field(default_factory=dict)
     """Trials of a case with a score and without an output."""
     not_asked: dict[Key, int] = field(default_factory=dict)
-    """Trials that it was not asked about, or cannot pass or fail; where that is so in both runs, nothing is missing."""
+    """Trials that the metric skipped or that cannot pass or fail; if that is so in both runs, nothing is missing."""
     valueless: bool = False
     """Whether there is a raw number without a value from 0 to 1; then raw numbers are compared."""
 
     def means(self) -> Mapping[Key, float]:
-        """The mean over the judged repeats of each case, from 0 to 1."""
+        """Return the mean of each case over its scored repeats, from 0 to 1."""
         return _means(self.values)
 
     def raw_means(self) -> Mapping[Key, float]:
-        """The same in the scorer's own unit."""
+        """Return the same in the scorer's own unit."""
         return _means(self.raws)
 
     def has_said(self, key: Key, other: "MetricValues", was: Key) -> bool:
-        """Whether a case has the scores that it had in another column."""
+        """Return whether a case has the same scores as in another run."""
         return all(
             sorted(mine.get(key, ())) == sorted(theirs.get(was, ()))
             for mine, theirs in ((self.values, other.values), (self.raws, other.raws), (self.words, other.words))
@@ -63,9 +63,9 @@ class MetricValues:
                 counts[key] = counts.get(key, 0) + 1
 
     def add(self, key: Key, score: Score, *, answered: bool = True) -> None:
-        """Take in a score; a label that stands for no number is nothing to compare, and nothing that is missing.
+        """Add a score. Labels are neither compared nor missing.
 
-        What was skipped is no more missing than that, unless there was no answer to judge.
+        A skipped score is not missing either, unless there was no output.
         """
         raw = _number(score.raw)
         if (score.status == "skipped" and answered) or (
@@ -75,7 +75,7 @@ class MetricValues:
         self.count(key, answered=answered, failed=score.status == "error")
         if score.status != "scored":
             return
-        # Errors, and what was not asked for want of an answer, know nothing of it.
+        # errors and skipped scores do not know the direction
         self.direction = score.direction
         if score.value is not None:
             self.values.setdefault(key, []).append(score.value)
@@ -87,7 +87,7 @@ class MetricValues:
             self.words.setdefault(key, []).append(score.raw)
 
     def add_verdict(self, key: Key, result: Result) -> None:
-        """Take in whether a trial passes as a whole."""
+        """Add whether a trial passes."""
         self.count(key, answered=result.output.error is None, failed=result.verdict == "error")
         if result.verdict in ("pass", "fail"):
             self.values.setdefault(key, []).append(float(result.verdict == "pass"))
@@ -97,25 +97,25 @@ class MetricValues:
 
 @dataclass(slots=True)
 class TargetValues:
-    """What one target of a run did."""
+    """The values of one target of a run."""
 
     cases: dict[Key, str] = field(default_factory=dict)
-    """The content of each case, as a fingerprint of everything but its id."""
+    """A fingerprint of each case's content, without its id."""
     trials: dict[Key, int] = field(default_factory=dict)
-    """How often each case was asked."""
+    """The number of trials of each case."""
     failed: dict[Key, int] = field(default_factory=dict)
     """Trials of a case without an output."""
     tags: dict[Key, tuple[str, ...]] = field(default_factory=dict)
     asked: dict[Key, object] = field(default_factory=dict)
-    """The inputs of cases whose id was made of it, and so tells a reader nothing."""
+    """The inputs of cases with generated ids."""
     metrics: dict[str, MetricValues] = field(default_factory=dict)
     outputs: dict[Key, list[int]] = field(default_factory=dict)
-    """What was answered, as a hash for each repeat that was."""
+    """A hash of each output of a case."""
     sources: dict[str, tuple[str, Mode]] = field(default_factory=dict)
-    """The dataset and the mode that the first part of a key stands for."""
+    """Maps the first part of a key to its dataset and mode."""
 
     def add(self, result: Result) -> None:
-        """Take in a result."""
+        """Add a result."""
         trial, key = result.trial, case_key(result.trial)
         _count(self.trials, key)
         if result.output.error is not None:
@@ -135,7 +135,7 @@ class TargetValues:
             self.metrics.setdefault(score.name, MetricValues()).add(key, score, answered=result.output.error is None)
 
     def has_answered(self, key: Key, other: "TargetValues", was: Key) -> bool:
-        """Whether a case was answered as it was in another run, and scored the same by every metric of either."""
+        """Return whether a case has the same outputs and scores as in another run."""
         mine, theirs = self.outputs.get(key), other.outputs.get(was)
         if (
             mine is None
@@ -149,7 +149,7 @@ class TargetValues:
 
 
 def target_values(run: Run, target: str | None = None) -> dict[str, TargetValues]:
-    """The numbers of each target of a run, or of one, in one pass; trials that stand beside the headline are left out."""
+    """Read the values of each target of a run, or of one, in one pass; trials that do not count for the headline are left out."""
     wanted = (result for result in run.results if target in (None, result.trial.target))
     return _gathered(result for result in wanted if left_out(result.trial.case) is None)
 
@@ -164,12 +164,12 @@ def _gathered(results: Iterable[Result]) -> dict[str, TargetValues]:
 
 
 def case_key(trial: Trial) -> Key:
-    """By which a case is known; one that is asked alone and as a turn of a conversation is two."""
+    """Return the key of a case; in another mode it is another case."""
     return (trial.dataset if trial.mode == "single" else f"{trial.dataset} ({trial.mode})", trial.case.id)
 
 
 def case_fingerprint(trial: Trial) -> str:
-    """What is asked and what is expected; tags and metadata may change, and the case is still the same."""
+    """Return the fingerprint of a case's content, without its tags and metadata."""
     case = trial.case
     given = None if case.given is None or trial.target else case.given.value
     return fingerprint(case.input, case.expected, case.examples, case.contexts, case.history, given is None)

@@ -1,4 +1,4 @@
-"""Values that are missing on either side of a comparison, repeat by repeat."""
+"""Counts the missing values on both sides of a comparison, repeat by repeat."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -8,16 +8,16 @@ from .change import Key, Unjudged
 from .metric_values import MetricValues, TargetValues
 
 Counts = Mapping[Key, tuple[int, int, int]]
-"""For each case the errors, the unscored trials, and all that should have been judged."""
+"""For each case: errors, unscored trials, and all trials that should have a score."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissingSide:
-    """What is missing in one of the runs; cases go by their keys in the newer one."""
+    """What is missing in one of the runs; cases are identified by their keys in the newer run."""
 
     counts: Counts
     ranges: Mapping[Key, tuple[float, float]] = field(default_factory=dict)
-    """The lowest and the highest mean that a case with missing values may have, from 0 to 1."""
+    """The lowest and highest possible mean of each case with missing values, from 0 to 1."""
 
     @property
     def unjudged(self) -> Unjudged:
@@ -25,7 +25,7 @@ class MissingSide:
         return Unjudged(errors=errors, unscored=unscored, of=of)
 
     def of(self, keys: Collection[Key]) -> "MissingSide":
-        """The same of some of the cases."""
+        """Return the same for some of the cases."""
         return MissingSide(
             counts={key: self.counts[key] for key in keys if key in self.counts},
             ranges={key: self.ranges[key] for key in keys if key in self.ranges},
@@ -34,13 +34,13 @@ class MissingSide:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissingValues:
-    """What a metric lost in the run and in the baseline."""
+    """The missing values of a metric in the run and in the baseline."""
 
     now: MissingSide
     before: MissingSide
 
     def of(self, keys: Collection[Key]) -> "MissingValues":
-        """The same of some of the cases."""
+        """Return the same for some of the cases."""
         return MissingValues(now=self.now.of(keys), before=self.before.of(keys))
 
 
@@ -51,11 +51,11 @@ def missing_values(
     *,
     in_units: bool,
 ) -> MissingValues:
-    """What the column of a metric lost in each run: `pairs` has the common cases, by their keys in the run and the baseline.
+    """Find the missing values of a metric in both runs; `pairs` maps cases of the run to those of the baseline.
 
-    A metric should have judged every trial of a case but those that it was not asked about. Where it says nothing at all of
-    a case, it was not asked in either run, unless it judges the case in the other run or there was no output. A trial that it
-    skips, and would not have skipped in the other run, is missing.
+    A metric should score every trial of a case that it did not skip. If it has no score of a case, it was not
+    asked in either run, unless it scored the case in the other run, or there was no output. A trial that it
+    skipped in one run only is missing.
     """
     datasets = {key[0] for key in now[1].told} | {key[0] for key, was in pairs.items() if was in before[1].told}
     mine: dict[Key, tuple[int, int, int]] = {}
@@ -74,11 +74,10 @@ def missing_values(
 def with_unfinished(
     matched: MatchedCases, sides: tuple[TargetValues, TargetValues], unfinished: tuple[int, int]
 ) -> Mapping[Key, Key]:
-    """The common cases, with those that a run did not come to, and with the repeats that it did not come to.
+    """Add the cases and repeats that an unfinished run did not reach.
 
-    A run that was interrupted lacks the cases that take longest, which may be those that fail; so what it would still have
-    asked is missing. `unfinished` says of the run and of the baseline how many results each case was to have, 0 where the
-    run has come to its end.
+    An interrupted run lacks the slowest cases, which may be those that fail; so they count as missing.
+    `unfinished` is the planned number of results of each case, in the run and in the baseline; 0 if finished.
     """
     (now, before), (of_run, of_baseline) = sides, unfinished
     pairs, edited = dict(matched.pairs), set(matched.matching.edited)
@@ -94,7 +93,7 @@ def with_unfinished(
 
 @dataclass(frozen=True, slots=True)
 class _CaseValues:
-    """One case in the column of a metric."""
+    """One case in the values of a metric."""
 
     columns: TargetValues
     column: MetricValues
@@ -102,7 +101,7 @@ class _CaseValues:
 
     @property
     def is_not_asked(self) -> bool:
-        """Whether the metric was not asked about any trial."""
+        """Whether the metric skipped every trial."""
         return self.column.not_asked.get(self.key, 0) == self.columns.trials[self.key]
 
     @property
@@ -114,7 +113,7 @@ class _CaseValues:
         return self.columns.failed.get(self.key, 0) == self.columns.trials[self.key]
 
     def counts(self, other: "_CaseValues", *, in_dataset: bool, in_units: bool) -> tuple[int, int, int] | None:
-        """Errors, unscored trials, and all that should have been judged; None where none should."""
+        """Return errors, unscored trials, and all that should have a score; None if none should."""
         judged, column, key = self._judged(in_units=in_units), self.column, self.key
         if not judged and not self._should_judge(other, in_dataset=in_dataset, in_units=in_units):
             return None
@@ -128,9 +127,9 @@ class _CaseValues:
         return len(values.get(self.key, ()))
 
     def _excused(self, other: "_CaseValues") -> int:
-        """Trials that the metric was not asked about, no larger a part than in the other run.
+        """Return the number of trials that were legitimately skipped: at most the same share as in the other run.
 
-        What it skips here and judged there is missing, since it may have skipped it because of the answer.
+        A trial that is skipped here and scored there is missing, since the output may have caused it.
         """
         skipped, of = other.column.not_asked.get(other.key, 0), other.columns.trials[other.key]
         return min(self.column.not_asked.get(self.key, 0), -(-skipped * self.columns.trials[self.key] // of))

@@ -1,4 +1,4 @@
-"""One rule for both runs of a comparison: the newer run's thresholds, and no metric that judges otherwise than it did."""
+"""Scores both runs of a comparison by the same rules: those of the newer run."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
@@ -12,20 +12,20 @@ from evalmark.scoring.binding.scores import is_barred, meets_threshold
 from evalmark.stats.inference.argument_checks import check_arguments
 
 ComparedPart = Literal["all", "values", "nothing"]
-"""What of a metric takes part in a comparison: all; the values of its scores, but not whether they pass; nothing."""
+"""Which part of a metric is compared: all; the values without pass or fail; nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoringRule:
-    """What becomes of a stored score so that both runs are under one rule."""
+    """How a stored score is converted, so that both runs follow the same rule."""
 
     kind: Literal["threshold", "bars", "truth", "undecided", "left out"]
-    """It passes by a threshold, by the scorer's own bars or by its truth value; it neither passes nor fails; it is left out."""
+    """By a threshold, by the scorer's own thresholds or by its boolean; neither passes nor fails; or left out."""
     threshold: float = 0.0
     bars: Mapping[str, float] = field(default_factory=dict)
 
     def of(self, score: Score) -> Score | None:
-        """The score under this rule; None where it is left out."""
+        """Return the score under this rule; None if it is left out."""
         if self.kind == "left out":
             return None
         if score.status != "scored":
@@ -39,7 +39,7 @@ class ScoringRule:
         return score if score.passed is passed else replace(score, passed=passed)
 
     def _passes(self, score: Score) -> bool | None:
-        # Which way is better, a score says itself: a scorer written as a function has no other place to say it.
+        # the score itself holds the direction, because function scorers have no other place for it
         if self.kind == "truth":
             return score.raw is (score.direction == "higher") if isinstance(score.raw, bool) else None
         if score.value is None:
@@ -49,7 +49,7 @@ class ScoringRule:
 
 
 def _own_bar(score: Score, bars: Mapping[str, float]) -> float | None:
-    """Which of its own bars a score of the cosine rule is held to: that of the side of the closest example."""
+    """Return the cosine scorer's own threshold for the side of the closest example."""
     closest: Any = score.detail.get("closest")
     if not isinstance(closest, Mapping):
         return 1.0 if is_barred(score) else None
@@ -58,57 +58,57 @@ def _own_bar(score: Score, bars: Mapping[str, float]) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RejudgedCounts:
-    """Scores of the baseline that are judged by the rule of the newer run."""
+    """Scores of the baseline that were judged by the rules of the newer run."""
 
     n: int
     then: int | None
-    """How many of them passed by their own rule; None where by that they neither passed nor failed."""
+    """How many passed by their own rule; None if they could neither pass nor fail."""
     today: int | None
-    """How many of them pass by the rule of the newer run; None where by that they neither pass nor fail."""
+    """How many pass by the rule of the newer run; None if they can neither pass nor fail."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleChange:
-    """A metric that judges otherwise in the two runs, and what of it is compared."""
+    """A metric whose rule differs between the runs, and what of it is compared."""
 
     metric: str
     dataset: str
-    """In the newer run, or in the baseline where only that has the metric."""
+    """In the newer run, or in the baseline if only that has the metric."""
     was: str
     """What changed, as part of a sentence: `the threshold was 0.35 and is now 0.01`."""
     compared: ComparedPart
     is_judged: bool = False
-    """Whether a model judges in the newer run."""
+    """Whether the metric has a judge in the newer run."""
     only: Literal["run", "baseline", ""] = ""
     """Which run alone has the metric."""
     rejudged: RejudgedCounts | None = None
-    """None unless scores of the baseline are judged anew."""
+    """None unless scores of the baseline are judged again."""
 
 
 RulesByMetric = Mapping[str, Mapping[str, ScoringRule]]
-"""The rule of each metric of each dataset; a metric without one stays as it was judged."""
+"""The rule of each metric in each dataset; metrics without a rule stay unchanged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoringRules:
-    """What becomes of the stored scores of both runs so that they are under one rule."""
+    """The rules for the stored scores of both runs."""
 
     of_run: RulesByMetric = field(default_factory=dict)
     of_baseline: RulesByMetric = field(default_factory=dict)
     changes: tuple[RuleChange, ...] = ()
     verdicts: tuple[RejudgedCounts, ...] = ()
-    """Of all trials of the baseline that passed or failed, where results of it are judged anew; else empty."""
+    """The trials of the baseline that passed or failed, if its results are judged again; otherwise empty."""
 
     def run(self, result: Result) -> Result:
-        """A result of the newer run: without the scores that are not compared."""
+        """Return a result of the newer run without scores that are not compared."""
         return _under(self.of_run, result)
 
     def baseline(self, result: Result) -> Result:
-        """A result of the baseline as the newer run judges."""
+        """Return a result of the baseline by the rules of the newer run."""
         return _under(self.of_baseline, result)
 
     def runs(self, run: Run, baseline: Run) -> tuple[Run, Run]:
-        """Both runs under one rule."""
+        """Return both runs under the same rules."""
         now = replace(run, results=_RejudgedResults(run.results, self.of_run)) if self.of_run else run
         before = (
             replace(baseline, results=_RejudgedResults(baseline.results, self.of_baseline))
@@ -119,22 +119,22 @@ class ScoringRules:
 
     @property
     def left_out(self) -> bool:
-        """Whether anything of a metric that both runs have is not compared."""
+        """Whether part of a metric of both runs is not compared."""
         return any(change.compared != "all" and not change.only for change in self.changes)
 
     @property
     def is_partial(self) -> bool:
-        """Whether anything of a metric is not compared, be it that of one run alone."""
+        """Whether part of any metric is not compared."""
         return any(change.compared != "all" for change in self.changes)
 
 
 SAME = ScoringRules()
-"""Both runs are under one rule already."""
+"""Both runs have the same rules already."""
 
 
 @dataclass(frozen=True, slots=True)
 class _RejudgedResults(Collection[Result]):
-    """Results as they are judged by other rules, one by one."""
+    """Results that are judged by other rules when they are read."""
 
     results: Collection[Result]
     rules: RulesByMetric
@@ -161,7 +161,7 @@ def _under(kept: RulesByMetric, result: Result) -> Result:
 
 
 def _rule_for(score: str, rules: Mapping[str, ScoringRule]) -> ScoringRule | None:
-    """The rule of a score: of its name, or of the metric whose several scores begin with its name."""
+    """Return the rule for a score by its name, or by the metric whose name its name begins with."""
     if (rule := rules.get(score)) is not None or "." not in score:
         return rule
     return next((rule for name, rule in rules.items() if score.startswith(f"{name}.")), None)
@@ -169,19 +169,19 @@ def _rule_for(score: str, rules: Mapping[str, ScoringRule]) -> ScoringRule | Non
 
 @dataclass(slots=True)
 class RuleEvidence:
-    """What the stored scores of a metric tell of the rule by which they passed."""
+    """What the stored scores of a metric reveal about its rule."""
 
     scored: int = 0
     decided: int = 0
     follows: bool = True
-    """Whether each passes where its value meets the threshold of the metric, and fails where it does not."""
+    """Whether each score passes exactly if its value meets the metric's threshold."""
     truths: bool = True
-    """Whether each is a truth value that passes where it is the better one."""
+    """Whether each score is a boolean that passes if it is the better one."""
     booleans: bool = True
-    """Whether each is a truth value."""
+    """Whether each score is a boolean."""
 
     def add(self, score: Score, metric: Metric | None) -> None:
-        """Take in a score; those without a judgement tell nothing."""
+        """Add a score; those without a result are ignored."""
         if score.status != "scored":
             return
         self.scored += 1
@@ -195,7 +195,7 @@ class RuleEvidence:
 
 
 class RunMetrics:
-    """What one run says of its metrics, in its header and in its scores."""
+    """The metrics of one run, from its header and its scores."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
@@ -210,18 +210,18 @@ class RunMetrics:
                 evidence.add(score, self.metric(dataset, score.name))
 
     def header(self, dataset: str) -> Mapping[str, Metric]:
-        """The metrics that a dataset is held to, by name."""
+        """Return the metrics of a dataset by name."""
         if dataset not in self._headers:
             self._headers[dataset] = metrics_for(self.run.metrics, dataset)
         return self._headers[dataset]
 
     def metric(self, dataset: str, score: str) -> Metric | None:
-        """The metric that gave a score: of its name, or the one whose several scores begin with its name."""
+        """Return the metric of a score by its name, or the metric whose name its name begins with."""
         header = self.header(dataset)
         return header.get(score) or next((m for name, m in header.items() if score.startswith(f"{name}.")), None)
 
     def silent(self, dataset: str) -> Mapping[str, Metric]:
-        """Metrics without a score of their name: one of them gives the scores that go by names of their own."""
+        """Return the metrics without a score of their name; such a metric may give scores with other names."""
         seen = self.seen.get(dataset, {})
         given = {
             name for score in seen if (metric := self.metric(dataset, score)) is not None for name in [metric.name]
@@ -231,20 +231,20 @@ class RunMetrics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleDecision:
-    """How a metric is compared that judges otherwise in two runs."""
+    """How a metric with different rules is compared."""
 
     was: str
     compared: ComparedPart
     rule: ScoringRule
-    """Of the baseline, and of the run as well where something is not compared."""
+    """For the baseline; also for the run, if part of the metric is not compared."""
 
 
 def align_rules(run: Run, baseline: Run) -> ScoringRules:
-    """What has to be done so that a run and its baseline are judged by one rule, that of the run.
+    """Return the rules that judge a run and its baseline alike, by the rules of the run.
 
-    Results are read only where the headers of the two differ or say nothing. Where a threshold alone is another one, the
-    stored values of the baseline are judged by the newer one. Scores of another judge, another scorer or another embedding
-    model cannot be judged anew without asking these: such a metric is left out.
+    Results are read only if the headers differ or are incomplete. If only a threshold differs, the stored values
+    of the baseline are judged by the newer one. Scores of another judge, scorer or embedding model cannot be
+    recomputed without calling it, so such a metric is left out.
     """
     if run is baseline or (run.metrics and have_same_rules(run, baseline)):
         return SAME
@@ -253,12 +253,12 @@ def align_rules(run: Run, baseline: Run) -> ScoringRules:
 
 @check_arguments
 def have_same_rules(run: Run, baseline: Run) -> bool:
-    """Whether the headers of two runs say that both are judged by one rule; nothing is read."""
+    """Return whether the headers of two runs contain the same rules; reads no results."""
     return bool(_headers(run, baseline) == _headers(baseline, run))
 
 
 def _headers(run: Run, other: Run) -> Any:
-    """What a header says of how a run is judged, comparable with that of another run."""
+    """Return the rules in a header in a form that can be compared with another run."""
     model = model_and_mode(run.embedder)[0] if run.embedder and other.embedder else ""
     alone = len(run.datasets) == len(other.datasets) == 1
     found = [replace(metric, dataset="" if alone else metric.dataset) for metric in run.metrics]
@@ -267,7 +267,7 @@ def _headers(run: Run, other: Run) -> Any:
 
 @check_arguments
 def rules_from_headers(run: Run, baseline: Run) -> ScoringRules:
-    """The rules for a run of which no result is known yet, by the headers alone."""
+    """Return the rules for a run without results, from the headers alone."""
     if not (run.metrics and baseline.metrics):
         return SAME
     models = {model_and_mode(one.embedder)[0] for one in (run, baseline) if one.embedder}
@@ -288,7 +288,7 @@ def rules_from_headers(run: Run, baseline: Run) -> ScoringRules:
 
 
 class _RuleAligner:
-    """The rules of two runs, dataset by dataset."""
+    """Determines the rules of two runs, dataset by dataset."""
 
     def __init__(self, now: RunMetrics, before: RunMetrics) -> None:
         self.now, self.before = now, before
@@ -312,7 +312,7 @@ class _RuleAligner:
         return self._counted(ScoringRules(of_run=of_run, of_baseline=of_baseline, changes=tuple(changes)))
 
     def _datasets(self) -> list[tuple[str, str]]:
-        """The datasets of both runs, each with the same one of the baseline: by name, or the only ones there are."""
+        """Pair the datasets of both runs by name, or the only ones."""
         mine, theirs = list(self.now.seen), list(self.before.seen)
         if len(mine) == len(theirs) == 1:
             return [(mine[0], theirs[0])]
@@ -339,7 +339,7 @@ class _RuleAligner:
         return change, found.rule
 
     def _metrics(self, mine: str, theirs: str, name: str) -> tuple[Metric | None, Metric | None]:
-        """The metric that gave a score, in both runs."""
+        """Return the metric of a score in both runs."""
         now, before = self.now.metric(mine, name), self.before.metric(theirs, name)
         if now is not None or before is not None:
             return now, before
@@ -349,7 +349,7 @@ class _RuleAligner:
         return next(iter(changed), next(iter(both), (None, None)))
 
     def _counted(self, rules: ScoringRules) -> ScoringRules:
-        """With how much of the baseline passes by either rule."""
+        """Count how much of the baseline passes by either rule."""
         if not rules.of_baseline:
             return rules
         counts: defaultdict[tuple[str, str], _Count] = defaultdict(_Count)
@@ -394,9 +394,9 @@ def _more(count: int | None, passed: bool | None) -> int | None:
 def decide_rule(
     now: Metric, before: Metric, evidence: tuple[RuleEvidence, RuleEvidence] | None = None, *, other_model: bool
 ) -> RuleDecision | None:
-    """How a metric is compared that two runs have; None where it judges alike in both.
+    """Decide how a metric of two runs is compared; None if its rule is the same in both.
 
-    Without `evidence` of both, where no score of the run is known yet, values are taken to pass by their threshold.
+    Without `evidence`, before any score of the run is known, values are assumed to pass by their threshold.
     """
     bars = _other_bars(now, before)
     if was := _other_values(now, before, other_model=other_model):
@@ -411,7 +411,7 @@ def decide_rule(
 
 
 def _other_values(now: Metric, before: Metric, *, other_model: bool) -> str:
-    """Why the values of two metrics cannot be compared; empty where they can."""
+    """Return why the values of two metrics cannot be compared; empty if they can."""
     if now.judge != before.judge:
         return f"the judge was {before.judge or 'none'} and is now {now.judge or 'none'}"
     if now.version and before.version and now.version != before.version:
@@ -424,10 +424,10 @@ def _other_values(now: Metric, before: Metric, *, other_model: bool) -> str:
 
 
 def _other_bars(now: Metric, before: Metric) -> str:
-    """Which bar of a metric is another one; empty where none is."""
+    """Return which threshold of a metric changed; empty if none did."""
     if now.threshold != before.threshold:
         return f"the threshold was {_said(before.threshold)} and is now {_said(now.threshold)}"
-    if now.threshold is not None:  # then its own bars decide nothing
+    if now.threshold is not None:  # its own thresholds are not used then
         return ""
     names = [name for name in {**before.bars, **now.bars} if before.bars.get(name) != now.bars.get(name)]
     return " and ".join(
@@ -436,10 +436,10 @@ def _other_bars(now: Metric, before: Metric) -> str:
 
 
 def _rule_of(now: Metric, evidence: tuple[RuleEvidence, RuleEvidence] | None) -> ScoringRule | None:
-    """By what the scores of the newer run pass, so that stored ones can be judged by it; None where that is not known."""
+    """Return the rule by which the scores of the newer run pass; None if it is unknown."""
     seen, stored = evidence or (RuleEvidence(decided=1, truths=False), RuleEvidence())
     if seen.scored and not seen.decided:
-        return ScoringRule(kind="undecided")  # they are only recorded
+        return ScoringRule(kind="undecided")  # the scores are only recorded
     if now.threshold is not None:
         return ScoringRule(kind="threshold", threshold=now.threshold) if seen.follows else None
     if now.bars:

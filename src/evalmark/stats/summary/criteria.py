@@ -1,4 +1,4 @@
-"""What a gate asks of a whole run, decided case by case: each bar holds, is missed, or is still open."""
+"""The criteria of a gate, decided case by case: each is met, missed or still open."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,38 +13,38 @@ from .missed_means import SLACK
 
 
 class Criterion(Protocol):
-    """One thing that a gate asks for."""
+    """One criterion of a gate."""
 
     def take(self, results: Sequence[Result]) -> None:
-        """See all trials of the next case, in the order in which cases were drawn."""
+        """Add all trials of the next case, in the random order of the run."""
 
     @property
     def holds(self) -> bool | None:
-        """What the whole run would say; None while that is open."""
+        """Whether the complete run would meet the criterion; None while that is open."""
 
     @property
     def said(self) -> str:
-        """What is known of the whole run, as part of a sentence."""
+        """What is known about the complete run, as part of a sentence."""
 
 
 CriterionFactory = Callable[[float], Criterion]
-"""A bar at the level that it is given: several share what may go wrong."""
+"""Creates a criterion at a confidence level; several criteria share the error probability."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequiredMean:
-    """A mean over all cases of the run, and what it has to reach."""
+    """A mean over all cases of the run, and the value that it has to reach."""
 
     what: str
     needed: float
     size: int
-    """Cases of the whole run that it is over."""
+    """The number of cases of the complete run."""
     direction: Direction = "higher"
     bounds: tuple[float, float] = (0.0, 1.0)
 
 
 class MeanBounds:
-    """Two intervals for one mean, each good at any time: as if all that is missing were the worst, and the best."""
+    """Two sequential intervals for one mean: with all missing values at their worst, and at their best."""
 
     def __init__(self, reach: RequiredMean, level: float) -> None:
         self._reach, self._level = reach, level
@@ -52,10 +52,10 @@ class MeanBounds:
         self._taken: list[float] = []
 
     def take(self, worst: float, best: float) -> None:
-        """See what a case comes to: the least good that it may be, and the best."""
+        """Add the lowest and the highest value that a case can have, in the direction of the metric."""
         low, high = self._reach.bounds
         worst, best = min(max(worst, low), high), min(max(best, low), high)
-        if self._worst is self._best and worst != best:  # until then one is enough
+        if self._worst is self._best and worst != best:  # one interval is enough until the two values differ
             self._best = BettingSequence(self._level, self._reach.bounds, size=self._reach.size)
             for value in self._taken:
                 self._best.take(value)
@@ -67,13 +67,13 @@ class MeanBounds:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Between which the mean lies."""
+        """The bounds of the mean."""
         found = (self._worst, self._best) if self._reach.direction == "higher" else (self._best, self._worst)
         return found[0].low, found[1].high
 
     @property
     def holds(self) -> bool | None:
-        """Whether the mean reaches what is needed."""
+        """Whether the mean reaches the required value."""
         (low, high), needed = self.ends, self._reach.needed
         if self._reach.direction == "higher":
             return True if low >= needed - SLACK else False if high < needed - SLACK else None
@@ -93,10 +93,11 @@ class MeanBounds:
 
 
 class PassRate:
-    """The share of judged trials that pass; what could not be judged is left out, as the gate leaves it out.
+    """The pass rate of the scored trials.
 
-    Every case has `trials` places. One without a verdict counts as the bar itself, which moves the mean neither way; an
-    error or an unscored trial counts as failed where a pass is to be decided, and as passed where a failure is.
+    Every case has `trials` places. One without a verdict counts as the required rate, which moves the mean in
+    neither direction. An error or an unscored trial counts as failed when deciding a pass, and as passed when
+    deciding a failure.
     """
 
     def __init__(self, needed: float, size: int, trials: int, level: float) -> None:
@@ -129,13 +130,13 @@ class MetricColumn:
     dataset: str | None = None
     """None: all datasets."""
     trials: int = 1
-    """How many scores a case has, at the most."""
+    """The largest number of scores of a case."""
     of_every: bool = False
-    """Whether every metric is asked for, and so not one that only names things, or counts in a unit of its own."""
+    """Whether the criterion applies to every metric, so that metrics with labels or their own unit are exempt."""
 
 
 class MetricMean:
-    """The mean of a metric; scores that were skipped count as the bar itself, missing ones as in `PassRate`."""
+    """The mean of a metric. Skipped scores count as the required mean, missing ones as in `PassRate`."""
 
     def __init__(self, column: MetricColumn, reach: RequiredMean, level: float) -> None:
         self._column, self._reach, self._between = column, reach, MeanBounds(reach, level)
@@ -161,11 +162,11 @@ class MetricMean:
 
     @property
     def is_of_every_metric(self) -> bool:
-        """Whether it is one of the means of all metrics."""
+        """Whether the criterion is one of those for the means of all metrics."""
         return self._column.of_every
 
     def _value(self, score: Score) -> float | None:
-        """The value, where it is one from 0 to 1; a number that is none cannot be bounded."""
+        """Return the value if it lies between 0 and 1; other numbers have no bounds."""
         if score.status != "scored":
             return None
         if score.value is not None and 0 <= score.value <= 1:
@@ -190,17 +191,17 @@ class MetricMean:
 
 
 def _is_missing(result: Result, score: Score | None) -> bool:
-    """Whether a score should be there and is not."""
+    """Return whether a score is missing."""
     if score is None:
         return result.output.error is not None
     return score.status in ("unscored", "error")
 
 
 class AllTrialsPass:
-    """No trial may fail: missed at the first that does, and otherwise open to the end.
+    """No trial may fail: missed at the first failure, otherwise open until the end.
 
-    Nothing is asked for where every score so far was a number that can neither pass nor fail. One that was skipped might
-    pass or fail elsewhere.
+    The criterion is met if every score so far was a number that can neither pass nor fail. A skipped score might
+    pass or fail in other cases.
     """
 
     def __init__(self) -> None:
@@ -226,10 +227,10 @@ class AllTrialsPass:
 
 
 class NotWorse:
-    """The mean of what each case is better by than in an earlier run: missed when worse, held when better or the same.
+    """The mean difference from an earlier run: missed if worse, met if better or the same.
 
-    `earlier` has the value from 0 to 1 of each case that both runs have, by dataset and position, `value` finds what it
-    is now, and None where that is missing. A difference of no more than `margin` is none.
+    `earlier` holds the value from 0 to 1 of each common case, by dataset and position. `value` returns its
+    present value, or None if it is missing. Differences up to `margin` count as none.
     """
 
     def __init__(
@@ -252,7 +253,7 @@ class NotWorse:
 
     @property
     def outcome(self) -> str | None:
-        """`worse` or `better` where 0 is left out, `same` where all lies within the margin; None while it is open."""
+        """`worse` or `better` if the interval excludes 0, `same` if it lies within the margin; None while it is open."""
         low, high = self._between.ends
         if high < -SLACK:
             return "worse"

@@ -1,4 +1,4 @@
-"""The verdict on a run: pass, fail or cannot tell."""
+"""Applies the gate to a summary: pass, fail or cannot tell."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -24,7 +24,7 @@ GATED_LATER = "The gate judges all shards together, once they are merged."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateVerdict:
-    """What the gate says of a run, and why: one sentence a reason."""
+    """The verdict of the gate, with one sentence for each reason."""
 
     outcome: Outcome
     reasons: tuple[str, ...]
@@ -47,19 +47,19 @@ class _Finding:
 
 @check_arguments
 def summary_and_verdict(run: Run, summary: Summary | None = None) -> tuple[Summary, GateVerdict]:
-    """The figures of a run and what its gate says; the figures are found here unless somebody has them already."""
+    """Return the summary of a run and the verdict of its gate; `summary` saves computing it again."""
     summary = summary or summarise(run)
     return summary, apply_gate(summary, run.gate)
 
 
 @check_arguments
 def apply_gate(summary: Summary, gate: Gate | None) -> GateVerdict:
-    """Fail only what no missing row could save; cannot tell while too much is missing; else pass.
+    """Apply a gate: fail only if no missing trial could change that, cannot tell while too much is missing, otherwise pass.
 
-    Trials that are left out of the headline (`left_out`) neither fail it nor are missing.
-    What is missing within `max_errors` and `max_unscored` is left out of every rate and mean. Of a run that stopped once
-    its gate was decided, what was decided stands; a pass, only as long as no more is missing than may be. A shard is not
-    judged, but where more is missing in it than may be in all, nobody can tell.
+    Trials that `left_out` excludes from the headline neither fail nor count as missing. Errors and unscored
+    trials within `max_errors` and `max_unscored` are left out of every rate and mean. For a run that stopped
+    because its gate was decided, that decision stands, unless too much is missing for a pass. A shard is not
+    gated; it is `cannot tell` if more is missing in it than the whole run may miss.
     """
     gate = gate or Gate()
     if summary.shard is not None:
@@ -147,7 +147,7 @@ def _missing(summary: Summary) -> int | None:
 
 
 def _means(summary: Summary, gate: Gate) -> Iterable[_Finding]:
-    """A threshold is for the metric of its name, or for every judge of the metric that several share."""
+    """Check each threshold against the metric of its name, or against every judge of that metric."""
     targets = dict.fromkeys(group.target for group in summary.counted)
     metrics = [metric for group in summary.counted for metric in group.metrics]
     for wanted, needed in gate.thresholds.items():
@@ -160,7 +160,7 @@ def _means(summary: Summary, gate: Gate) -> Iterable[_Finding]:
 
 
 def _every_mean(summary: Summary, gate: Gate) -> Iterable[_Finding]:
-    """The least mean holds for each metric of each group by itself, so that no good one makes up for a bad one."""
+    """Check the minimum mean for each metric of each group separately, so that a good mean does not make up for a bad one."""
     needed = gate.min_score
     if needed is None or not summary.counted:
         return
@@ -183,9 +183,10 @@ def _every_mean(summary: Summary, gate: Gate) -> Iterable[_Finding]:
 
 
 def _is_held(metric: MetricSummary) -> bool:
-    """Whether a metric should have a mean from 0 to 1 that is better when higher.
+    """Return whether a metric should have a mean from 0 to 1 that is better when higher.
 
-    Left out are labels, numbers in a unit without ends (edits, characters), and what was skipped throughout.
+    This excludes labels, numbers in an unbounded unit (edits, characters), and metrics whose scores were all
+    skipped.
     """
     if metric.direction == "lower" or not metric.scored + metric.missing:
         return False
@@ -195,7 +196,7 @@ def _is_held(metric: MetricSummary) -> bool:
 
 
 def _where(group: SummaryGroup, summary: Summary) -> str:
-    """Which of several datasets and targets is meant; nothing where there is one of each."""
+    """Name the dataset and target of a group, where there are several."""
     datasets, targets = ({getattr(other, of) for other in summary.counted} for of in ("dataset", "target"))
     parts = [f" in {group.dataset}" if len(datasets) > 1 else "", f" on {group.target}" if len(targets) > 1 else ""]
     return "".join(parts) + (", turn by turn" if group.mode == "conversation" else "")

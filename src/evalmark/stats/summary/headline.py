@@ -1,4 +1,4 @@
-"""Which trials count towards the headline figure and the gate, and which stand beside it."""
+"""Decides which trials count for the headline figure and the gate."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -8,21 +8,21 @@ from evalmark.core.values.case import Case
 from evalmark.stats.inference.argument_checks import check_arguments
 
 LeftOut = Literal["baseline", "invalid", "ungrounded"]
-"""Why a trial is left out of the headline."""
+"""Why a trial does not count for the headline figure."""
 REASONS: Mapping[LeftOut, str] = MappingProxyType(
     {"baseline": "baseline", "invalid": "not valid", "ungrounded": "of ungrounded rules"}
 )
-"""The same as it stands behind a number of tests."""
+"""The reasons as they follow a number of tests."""
 _ABOUT_A_RULE = ("ruleid", "rule")
-"""Fields that the metadata of every test of a prompt have, if only as None."""
+"""Metadata fields that every prompt test has, possibly as None."""
 
 
 def left_out(case: Case) -> LeftOut | None:
-    """Why the trials of a test stand beside the headline figure; None for all that count.
+    """Return why the trials of a test do not count for the headline figure; None if they count.
 
-    That are baseline tests, tests whose input was found not to keep to the input specification, and tests of a rule that
-    the prompt does not ground. Only tests of a prompt, whose metadata have a `rule` or a `ruleid`, can be marked so: a
-    column `valid` of any other dataset means whatever its author wants.
+    Excluded are baseline tests, tests with an invalid input, and tests of a rule that the prompt does not
+    contain. Only prompt tests, whose metadata have a `rule` or a `ruleid`, can be excluded: in other datasets a
+    column `valid` can mean anything.
 
     >>> left_out(Case(id="1", metadata={"ruleid": 2, "valid": False})), left_out(Case(id="2", metadata={"valid": False}))
     ('invalid', None)
@@ -39,7 +39,7 @@ def left_out(case: Case) -> LeftOut | None:
 
 @check_arguments
 def describe_left_out(counts: Mapping[LeftOut, int]) -> str:
-    """How many trials are left out, and why.
+    """Describe how many trials are left out, and why.
 
     >>> describe_left_out({"invalid": 3, "baseline": 1_000})
     '1,000 baseline, 3 not valid'

@@ -1,4 +1,4 @@
-"""Metrics that several judges share, and their mean, output by output."""
+"""Averages the scores of several judges of one metric, output by output."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from evalmark.core.values.score import Score
 
 
 def metrics_with_several_judges(metrics: Iterable[Metric]) -> Mapping[str, tuple[Metric, ...]]:
-    """The metrics of each base that more than one judge has; datasets may have metrics of one name."""
+    """Return the metrics of each base name that has more than one judge."""
     found: dict[str, list[Metric]] = {}
     for metric in {metric.name: metric for metric in metrics}.values():
         if metric.base:
@@ -18,7 +18,7 @@ def metrics_with_several_judges(metrics: Iterable[Metric]) -> Mapping[str, tuple
 
 
 def mean_metric(several: Sequence[Metric]) -> Metric:
-    """What the mean of several judges is called, and in which unit it is.
+    """Return the metric for the mean of several judges.
 
     >>> judges = [Metric(name=f"kind [{judge}]", judge=judge, base="kind", unit="%") for judge in "ab"]
     >>> mean_metric(judges).name
@@ -29,10 +29,9 @@ def mean_metric(several: Sequence[Metric]) -> Metric:
 
 
 def mean_scores(scores: Sequence[Score], judges: Mapping[str, Sequence[Metric]]) -> Iterator[Score]:
-    """The mean of what all judges of a metric say of one output; unscored where one of them says nothing.
+    """Yield the mean score of all judges of a metric; unscored if one of them gave no score.
 
-    `judges` holds the metrics by their bases. Where none of them was asked, nothing comes; neither does where they say
-    names, of which there is no mean.
+    `judges` maps base names to metrics. Nothing is yielded if no judge was asked, or if the judges return labels.
     """
     by_name = {score.name: score for score in scores}
     for several in judges.values():

@@ -1,4 +1,4 @@
-"""Several judges of one metric: what each said of the outputs that at least two of them scored."""
+"""Compares several judges of one metric, on outputs that at least two of them scored."""
 
 import math
 from array import array
@@ -18,10 +18,10 @@ from .metric_scores import finite_number
 from .summary import JudgeAgreement, JudgePair
 
 _NAMED = 2.0**40
-"""Choices are kept as numbers from here on, where no judge gives any."""
+"""Labels are stored as numbers from here on, above any score."""
 _LONGEST = 100
 _LARGEST = 1e100
-"""Numbers beyond are left out: their squares have no sum."""
+"""Larger numbers are left out, because their squares overflow."""
 
 
 class JudgePanel:
@@ -39,7 +39,7 @@ class JudgePanel:
         self._numbers = self._fractions = False
 
     def add(self, scores: Iterable[Score], case: int) -> None:
-        """Keep what was said of one output, if at least two judges scored it."""
+        """Add the scores of one output, if at least two judges scored it."""
         found = {self._place[s.name]: s for s in scores if s.status == "scored" and s.name in self._place}
         said = {place: self._read(score) for place, score in found.items()}
         if sum(not math.isnan(x) for x in said.values()) < 2:
@@ -50,7 +50,7 @@ class JudgePanel:
             self._values[place].append(finite_number(found[place].value) if place in found else math.nan)
 
     def _read(self, score: Score) -> float:
-        """What a score says, as a number: choices are numbered as they come."""
+        """Return a score as a number; labels are numbered in the order of their occurrence."""
         if isinstance(score.raw, str):
             return self._choices.setdefault(score.raw[:_LONGEST], _NAMED + len(self._choices))
         said = finite_number(score.value if math.isnan(finite_number(score.raw)) else score.raw)
@@ -67,7 +67,7 @@ class JudgePanel:
         return "interval" if self._fractions else "ordinal"
 
     def agreement(self, level: float = LEVEL) -> JudgeAgreement:
-        """How far the judges agree."""
+        """Compute the agreement of the judges."""
         alpha, interval = self._alpha(level) if len(self.judges) > 2 else (None, None)
         common, prevalence = self._most_common()
         return JudgeAgreement(
@@ -88,7 +88,7 @@ class JudgePanel:
         )
 
     def _means(self) -> list[float]:
-        """The mean value over the judges of each output; none at all where one has no value."""
+        """Return the mean over the judges for each output; empty if an output has no value."""
         rows = [[x for x in row if not math.isnan(x)] for row in zip(*self._values, strict=True)]
         return [math.fsum(row) / len(row) for row in rows] if all(rows) else []
 
@@ -125,12 +125,12 @@ class JudgePanel:
 
 
 def judge_panels(metrics: Iterable[Metric]) -> tuple[JudgePanel, ...]:
-    """A panel for each metric that several judges share."""
+    """Create a panel for each metric with several judges."""
     return tuple(JudgePanel(several) for several in metrics_with_several_judges(metrics).values())
 
 
 def _labels(metrics: Sequence[Metric]) -> tuple[str, ...]:
-    """The judges by their models, or by their metrics where one model judges twice."""
+    """Name the judges by their models, or by their metrics if a model judges twice."""
     judges = tuple(metric.judge or metric.name for metric in metrics)
     return judges if len(set(judges)) == len(judges) else tuple(metric.name for metric in metrics)
 
@@ -138,11 +138,11 @@ def _labels(metrics: Sequence[Metric]) -> tuple[str, ...]:
 def _both(
     first: Sequence[float], second: Sequence[float], cases: Sequence[int]
 ) -> tuple[list[float], list[float], list[int]]:
-    """The places where both said something."""
+    """Return the entries that both judges scored."""
     rows = [row for row in zip(first, second, cases, strict=True) if not (math.isnan(row[0]) or math.isnan(row[1]))]
     return [a for a, _, _ in rows], [b for _, b, _ in rows], [case for _, _, case in rows]
 
 
 def _clusters(cases: Sequence[int]) -> Sequence[int] | None:
-    """The case of each output, or None where no case was met twice."""
+    """Return the case of each output; None if no case occurs twice."""
     return None if len(set(cases)) == len(cases) else cases

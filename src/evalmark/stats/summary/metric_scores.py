@@ -1,4 +1,4 @@
-"""All scores of one metric in one group: numbers while they are gathered, figures at the end."""
+"""Collects the scores of one metric in one group, and computes its summary."""
 
 import math
 import re
@@ -21,18 +21,18 @@ from .worst import WorstScores
 
 BINS = 10
 CHOICES = 50
-"""A metric that says more different texts than these is one of texts, and not of choices."""
+"""A metric with more different texts than this has free texts, not labels."""
 SKIP_REASONS = 5
-"""So many different reasons for skipping a score are kept of one metric."""
+"""The largest number of reasons for skipped scores that are kept for one metric."""
 _LONGEST = 100
-"""Of a choice's name, in characters."""
-_UNKNOWN = math.nan  # marks a gap inside the arrays of this file and never leaves it
+"""Characters of a label."""
+_UNKNOWN = math.nan  # marks a gap in the arrays of this module
 _SCALE = re.compile(r"(-?\d+(?:\.\d+)?)\.\.(-?\d+(?:\.\d+)?)")
 
 
 @dataclass(slots=True)
 class MetricScores:
-    """What is kept of the scores of one metric in one group."""
+    """The scores of one metric in one group."""
 
     direction: Direction
     statuses: Counter[str] = field(default_factory=Counter)
@@ -44,13 +44,13 @@ class MetricScores:
     passing_cases: "array[int]" = field(default_factory=lambda: array("Q"))
     on_failed_outputs: int = 0
     truths: bool = True
-    """Whether every score so far said yes or no."""
+    """Whether every score so far was true or false."""
     choices: Counter[str] | None = field(default_factory=Counter)
-    """None when the texts were too many or too long to be names of choices."""
+    """None if the texts are too many or too long to be labels."""
     details: SteadinessCounts = field(default_factory=SteadinessCounts)
     worst: WorstScores = field(default_factory=WorstScores)
     skips: Counter[str] = field(default_factory=Counter)
-    """How often a score was skipped for which reason; only the first few reasons."""
+    """How often scores were skipped, for the first few reasons."""
 
     def add(self, score: Score, trial: Trial) -> None:
         case = trial.position
@@ -62,7 +62,7 @@ class MetricScores:
             self.passing_cases.append(case)
         if score.status != "scored":
             return
-        # Errors, and what was not asked for want of an answer, know nothing of it.
+        # errors and skipped scores do not know the direction
         self.direction = score.direction
         value = finite_number(score.value)
         raw = value if score.raw is score.value else finite_number(score.raw)
@@ -77,7 +77,7 @@ class MetricScores:
         self.worst.add(score, trial, raw if math.isnan(value) else value)
 
     def skip(self, reason: str) -> None:
-        """Count a score of a good output that was skipped."""
+        """Count a skipped score of an output without error."""
         if reason in self.skips or len(self.skips) < SKIP_REASONS:
             self.skips[reason] += 1
 
@@ -90,7 +90,7 @@ class MetricScores:
 
 
 def finite_number(value: object) -> float:
-    """Any finite number as a float; NaN for everything else."""
+    """Return a finite number as a float; NaN for anything else."""
     if not isinstance(value, (int, float)):
         return _UNKNOWN
     try:
@@ -103,7 +103,7 @@ def finite_number(value: object) -> float:
 def metric_summary(
     metric: Metric, scores: MetricScores, *, unanswered: int, repeated: bool, level: float
 ) -> MetricSummary:
-    """The figures of a metric; `unanswered` counts the trials of the group whose output never came."""
+    """Compute the summary of a metric; `unanswered` counts trials of the group without an output."""
     raws = scores.values if scores.raws is None else scores.raws
     scale, column = _column(scores.values, raws)
     known_places = [not math.isnan(value) for value in column]
@@ -146,7 +146,7 @@ def metric_summary(
 
 
 def _column(values: "array[float]", raws: "array[float]") -> tuple[Literal["value", "raw"] | None, "array[float]"]:
-    """Values when all scores have one; else raw numbers, as a mean over part of them would mislead."""
+    """Return the values if all scores have one, otherwise the raw numbers; a mean over part of the values would mislead."""
     with_value = len(values) - sum(map(math.isnan, values))
     with_raw = len(raws) - sum(map(math.isnan, raws))
     if not with_value and not with_raw:
@@ -155,7 +155,7 @@ def _column(values: "array[float]", raws: "array[float]") -> tuple[Literal["valu
 
 
 def _in_own_unit(metric: Metric, scores: MetricScores, scale: str | None) -> bool:
-    """Whether raw numbers say more than the values: they differ, or are all at the 0 of a scale that begins there."""
+    """Return whether raw numbers add information: they differ from the values, or are all at the 0 of their scale."""
     if scale != "value" or scores.truths:
         return False
     ends = scale_ends(metric.unit)
@@ -168,7 +168,7 @@ def _choices(scores: MetricScores) -> Mapping[str, int]:
 
 @check_arguments
 def scale_ends(unit: str) -> tuple[float, float] | None:
-    """The ends of a scale that a unit names, or None where it names none.
+    """Return the ends of a scale that a unit names; None if it names none.
 
     >>> scale_ends("1..5"), scale_ends("%"), scale_ends("cosine")
     ((1.0, 5.0), (0.0, 100.0), None)
@@ -180,7 +180,7 @@ def scale_ends(unit: str) -> tuple[float, float] | None:
 
 
 def _on_scale(unit: str, centre: float | None, raw_mean: float | None, found: Interval) -> Interval | None:
-    """The interval of a mean in the unit of its scale, if the values are indeed places on that scale."""
+    """Convert the interval of a mean to the unit of its scale, if the values are positions on that scale."""
     ends = scale_ends(unit)
     if ends is None or centre is None or raw_mean is None:
         return None
@@ -196,7 +196,7 @@ def _bins(values: Sequence[float], low: float, high: float) -> tuple[int, ...]:
     if not values:
         return ()
     counts = [0] * BINS
-    width = high / BINS - low / BINS  # divided first: the difference of two large numbers may be infinite
+    width = high / BINS - low / BINS  # divided first, since the difference of two large numbers can be infinite
     for value in values:
         place = (value / width - low / width) if width else 0
         counts[min(BINS - 1, max(0, int(place)))] += 1

@@ -1,4 +1,4 @@
-"""Means that a gate asks for and a run misses, and the trials furthest below them."""
+"""Finds means that miss the gate, and the trials furthest below them."""
 
 import heapq
 import math
@@ -13,16 +13,16 @@ from evalmark.core.values.score import Direction, Result, Score
 from .summary import SummaryGroup, TrialCounts
 
 SLACK = 1e-9
-"""A mean that misses its threshold by rounding alone reaches it."""
+"""The tolerance for rounding errors."""
 
 
 def mean_reaches(value: float, needed: float, *, lower: bool) -> bool:
-    """Whether a mean is at least what is needed, or at most that where lower is better."""
+    """Return whether a mean is at least the required value, or at most, if lower is better."""
     return value <= needed + SLACK if lower else value >= needed - SLACK
 
 
 def missed_means(groups: Iterable[SummaryGroup], gate: Gate) -> tuple[str, ...]:
-    """The metrics whose mean is not what the gate asks for, in the order of the gate."""
+    """Return the metrics whose mean misses the gate, in the order of the gate."""
     counted = [group for group in groups if not group.left_out]
     return tuple(dict.fromkeys((*_missed(counted, gate.thresholds), *_missed_least(counted, gate.min_score))))
 
@@ -53,7 +53,7 @@ def _lower(direction: Direction) -> bool:
 
 
 def misses_pass_rate(total: TrialCounts, gate: Gate) -> bool:
-    """Whether fewer trials pass than the gate asks for."""
+    """Return whether fewer trials pass than the gate requires."""
     if gate.min_pass_rate is None:
         return total.failed > 0
     judged = total.passed + total.failed
@@ -62,7 +62,7 @@ def misses_pass_rate(total: TrialCounts, gate: Gate) -> bool:
 
 @dataclass(slots=True)
 class TrialsBelowMeans:
-    """The few trials furthest below each mean that a gate asks for."""
+    """Collects the trials furthest below each mean that the gate requires."""
 
     gate: Gate
     bases: Mapping[str, str]
@@ -71,7 +71,7 @@ class TrialsBelowMeans:
     heaps: dict[str, list[tuple[float, int, Result]]] = field(default_factory=dict)
 
     def add(self, result: Result) -> None:
-        """Take in a trial."""
+        """Add a trial."""
         self.seen += 1
         if not self.limit or (self.gate.min_score is None and not self.gate.thresholds):
             return
@@ -87,7 +87,7 @@ class TrialsBelowMeans:
                 heapq.heappushpop(heap, entry)
 
     def _short(self, score: Score) -> float | None:
-        """By how much a score is worse than the mean that its metric has to reach; None where none is asked for."""
+        """Return how much worse a score is than the required mean of its metric; None if none is required."""
         number = score.raw if score.value is None else score.value
         if score.status != "scored" or not isinstance(number, (int, float)):
             return None
@@ -100,20 +100,20 @@ class TrialsBelowMeans:
         return number - needed if score.direction == "lower" else needed - number
 
     def furthest(self, names: Iterable[str]) -> list[tuple[int, Result]]:
-        """The trials below the means of some metrics with their numbers: metric by metric, the furthest below first."""
+        """Return numbered trials below the means of some metrics, for each metric the furthest below first."""
         ordered = (sorted(self.heaps.get(name, ()), key=itemgetter(0, 1), reverse=True) for name in names)
         return [(-seen, result) for heap in ordered for _, seen, result in heap]
 
 
 def below_means(gate: Gate | None, metrics: Iterable[Metric], limit: int) -> TrialsBelowMeans:
-    """What gathers the trials below the means of a gate."""
+    """Create the collector for a gate."""
     return TrialsBelowMeans(gate or Gate(), {metric.name: metric.base for metric in metrics if metric.base}, limit)
 
 
 def first_to_review(
     worst: Sequence[tuple[int, Result]], below: Sequence[tuple[int, Result]], *, trials_decide: bool
 ) -> list[Result]:
-    """The trials to look at first, where a mean is missed: by that mean, unless single trials fail the gate already."""
+    """Return the trials to review first: those below a missed mean, unless failed trials already fail the gate."""
     rest = [one for one in worst if one[1].verdict == "ungated"]
     failed = [one for one in worst if one[1].verdict != "ungated"]
     order = (failed, below, rest) if trials_decide else (below, failed, rest)

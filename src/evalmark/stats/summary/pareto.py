@@ -1,4 +1,4 @@
-"""What an answer of each target costs, and which targets are not beaten on cost and quality."""
+"""Computes the cost of each target's outputs, and which targets are Pareto-optimal in cost and quality."""
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -8,34 +8,34 @@ from evalmark.core.values.score import Result
 from evalmark.stats.inference.argument_checks import check_arguments
 
 PriceLookup = Callable[[Collection[str]], Mapping[str, tuple[str, float | None]]]
-"""The model and the US dollars of each call of a model with one of these keys; None where the price is not known."""
+"""Returns the model and the cost in US dollars of each call with one of these keys; the cost is None if it is unknown."""
 _AT_ONCE = 2_000
-"""Calls whose prices are asked for together."""
+"""Calls whose prices are looked up together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetCost:
-    """What the answers of one target cost: the calls that it made itself, those of judges not among them."""
+    """The cost of one target's outputs: its own calls, without those of judges."""
 
     target: str
     trials: int
     priced: int
-    """Trials with calls, the price of each of which is known."""
+    """Trials whose calls all have a known price."""
     uncalled: int
-    """Trials for which no call is known, be it that the target asks no model, or not through evalmark."""
+    """Trials without a known call: the target calls no model, or not through evalmark."""
     total: float | None
-    """US dollars of the priced trials, as if nothing had been replayed; None without any."""
+    """US dollars of the priced trials, as if nothing had been cached; None without priced trials."""
     models: tuple[str, ...]
-    """That were asked, by name."""
+    """The names of the models."""
 
     @property
     def cost(self) -> float | None:
-        """US dollars of one answer, the mean over priced trials; None where no price is known."""
+        """The mean cost of a priced trial in US dollars; None without priced trials."""
         return None if self.total is None else self.total / self.priced
 
     @property
     def unpriced(self) -> int:
-        """Trials with a call whose price is not known."""
+        """Trials with a call of unknown price."""
         return self.trials - self.priced - self.uncalled
 
 
@@ -48,7 +48,7 @@ class _Target:
 
 
 class CostCollector:
-    """Gathers what targets cost in one pass over results."""
+    """Collects the costs of targets in one pass over the results."""
 
     def __init__(self, prices: PriceLookup) -> None:
         self._prices = prices
@@ -57,7 +57,7 @@ class CostCollector:
         self._keys = 0
 
     def add(self, result: Result) -> None:
-        """Take in a result."""
+        """Add a result."""
         target = self._targets.setdefault(result.trial.target, _Target())
         target.trials += 1
         keys = own_calls(result)
@@ -70,7 +70,7 @@ class CostCollector:
             self._look_up()
 
     def found(self) -> tuple[TargetCost, ...]:
-        """What each target costs, in the order in which they were met."""
+        """Return the cost of each target, in the order of the results."""
         self._look_up()
         return tuple(
             TargetCost(
@@ -88,7 +88,7 @@ class CostCollector:
         known = self._prices({key for _, keys in self._waiting for key in keys})
         for target, keys in self._waiting:
             calls = [known[key] for key in keys if key in known]
-            if not calls:  # tools alone
+            if not calls:  # only tool calls
                 target.uncalled += 1
                 continue
             target.models |= {model for model, _ in calls if model}
@@ -99,7 +99,7 @@ class CostCollector:
 
 
 def own_calls(result: Result) -> tuple[str, ...]:
-    """The keys of the calls that an answer is made of, those that were made to judge it not among them."""
+    """Return the keys of the calls that produced an output, without those of judges."""
     keys = result.output.metadata.get("calls")
     found = keys if isinstance(keys, list | tuple) else ()
     return tuple(dict.fromkeys(key for key in found if isinstance(key, str)))
@@ -107,9 +107,9 @@ def own_calls(result: Result) -> tuple[str, ...]:
 
 @check_arguments
 def pareto_optimal(points: Sequence[tuple[float, float]], *, lower: bool = False) -> list[bool]:
-    """Of each cost and quality whether no other costs no more and is no worse, and differs in one of them.
+    """Return for each (cost, quality) whether no other point costs no more, is no worse, and differs.
 
-    With `lower`, less quality is better.
+    With `lower`, lower quality values are better.
 
     >>> pareto_optimal([(1, 0.7), (2, 0.9), (3, 0.8), (1, 0.7)])
     [True, True, False, True]

@@ -1,4 +1,4 @@
-"""The random order in which a run that may stop early asks its cases, and its results in just that order."""
+"""The random order of cases in a run that may stop early, and their results in that order."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -9,15 +9,15 @@ from evalmark.core.values.score import Result
 from evalmark.stats.inference.argument_checks import check_arguments
 
 CasePosition = tuple[str, int]
-"""A case of a run: its dataset, and where it stands in it."""
+"""The dataset of a case and its position in it."""
 
 
 @check_arguments
 def random_order(places: Iterable[CasePosition], seed: int) -> list[CasePosition]:
-    """The places in a random order that rests on the seed.
+    """Sort positions in a random order that depends on the seed.
 
-    The order of two of them does not depend on which others there are: rows that are added to a dataset stand between
-    those that were there, which keep theirs.
+    The order of two positions does not depend on the others, so rows added to a dataset do not change the order
+    of existing ones.
 
     >>> random_order([("a", 0), ("a", 1), ("a", 2), ("a", 3)], seed=7)
     [('a', 1), ('a', 2), ('a', 0), ('a', 3)]
@@ -31,9 +31,10 @@ def _lot(place: CasePosition, seed: int) -> bytes:
 
 
 class OrderedResults:
-    """Hands on the results of whole cases in the order in which they were drawn, not in that in which they came back.
+    """Passes on the results of complete cases in the random order, not in the order of their arrival.
 
-    Fast answers come first, and may be better or worse than slow ones; so a case waits until all before it are there.
+    Fast outputs arrive first, and may be better or worse than slow ones. So a case waits until all cases before
+    it are complete.
     """
 
     def __init__(
@@ -42,17 +43,17 @@ class OrderedResults:
         order: Sequence[CasePosition],
         take: Callable[[Sequence[Result]], None],
     ) -> None:
-        """`trials` says how many results a case has."""
+        """`trials` maps each case to its number of results."""
         self._trials, self._order, self._take = trials, order, take
         self._waiting: dict[CasePosition, list[Result]] = {}
         self._next = 0
         self.left = sum(trials.values())
-        """Results that have not come back."""
+        """Results that have not arrived."""
         self.met: set[CasePosition] = set()
-        """Cases of which some result is there."""
+        """Cases with at least one result."""
 
     def add(self, results: Iterable[Result]) -> None:
-        """Results that came back, in any order; those of cases that were not drawn are passed over."""
+        """Add results in any order; results of other cases are ignored."""
         for result in results:
             place = result.trial.dataset, result.trial.position
             if place in self._trials:
@@ -68,7 +69,7 @@ class OrderedResults:
 
 
 def _lean(result: Result) -> Result:
-    """What a gate looks at, without the texts: many results may wait for a slow one."""
+    """Return the result without the texts that a gate does not need, to save memory."""
     case = result.trial.case
     scores = tuple(
         replace(score, reason="", detail={}, raw=score.raw if isinstance(score.raw, int | float) else None)

@@ -1,4 +1,4 @@
-"""Whether a run may stop: what its gate would say of all cases, known from those asked so far."""
+"""Decides during a run what its gate would say about all cases."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,27 +16,28 @@ from .headline import left_out
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedRun:
-    """The run that would be, were every case asked."""
+    """The complete run that is planned."""
 
     sizes: Mapping[str, int]
-    """By dataset, the cases that count."""
+    """The number of counting cases of each dataset."""
     metrics: Sequence[Metric]
     targets: Sequence[str]
     repeat: int = 1
 
     @property
     def cases(self) -> int:
-        """All cases that count."""
+        """All counting cases."""
         return sum(self.sizes.values())
 
 
 class SequentialGate:
-    """Says pass or fail as soon as a gate is decided for all cases, with a look after every case.
+    """Decides pass or fail as soon as the gate is decided for all cases, checking after every case.
 
-    Cases have to be taken in the random order in which they were drawn, each with all its trials. Whatever the cases
-    are, what it says is not what the whole run would have said with a probability of at most 1 - level: each of k bars
-    is at 1 - (1 - level)/k. A pass is said once all bars hold, and errors and unscored trials so far are no more than
-    the gate allows; a failure as soon as one bar is missed. Further bars may be given as `more`: a baseline, say.
+    Cases have to be added in the random order of the run, each with all its trials. The probability that the
+    complete run would get another verdict is at most 1 - level; each of k criteria is tested at 1 - (1 -
+    level)/k. A pass is decided once all criteria are met, and errors and unscored trials do not exceed the gate's
+    limits; a failure, as soon as one criterion is missed. `more` adds criteria, for example a comparison with a
+    baseline.
     """
 
     def __init__(
@@ -50,13 +51,13 @@ class SequentialGate:
         self._errors = self._unscored = 0
         self.level, self.cases = level, whole.cases
         self.after = 0
-        """Cases that counted so far."""
+        """Counting cases so far."""
         self.outcome: Literal["pass", "fail"] | None = None
-        """Stays what it is once it is known."""
+        """Does not change once it is known."""
         self.reason = ""
 
     def take(self, results: Sequence[Result]) -> None:
-        """All trials of the next case; one that does not count towards the headline is passed over."""
+        """Add all trials of the next case; a case that does not count for the headline is ignored."""
         if self.outcome is not None or not results or left_out(results[0].trial.case) is not None:
             return
         self.after += 1
@@ -81,13 +82,13 @@ class SequentialGate:
         self.reason = f"Decided after {self.after:,} of {self.cases:,} cases: {told}."
 
     def _has_a_mean(self) -> bool:
-        """Whether there is one for `min_score` to hold; without any, the gate cannot tell."""
+        """Return whether `min_score` applies to any mean; without one, the gate cannot tell."""
         means = (bar for bar in self._bars if isinstance(bar, MetricMean) and bar.is_of_every_metric)
         return self._gate.min_score is None or any(bar.said for bar in means)
 
 
 def _made(gate: Gate, whole: PlannedRun) -> Iterator[CriterionFactory]:
-    """Every mean and share that the gate asks for, as bars that still lack their level."""
+    """Yield factories for all criteria of the gate."""
     if not whole.cases:
         return
     if gate.min_pass_rate is not None:

@@ -1,4 +1,4 @@
-"""What the scores of a judge tell of the judge: whether it says the same twice, and why it said nothing."""
+"""Summarizes how consistent a judge is, and why it gave no score."""
 
 from array import array
 from collections import Counter
@@ -13,33 +13,33 @@ from evalmark.stats.inference.means import share
 from .summary import Steadiness
 
 KINDS = 20
-"""Different reasons that are told apart; those met after them are counted together."""
+"""The largest number of different reasons; later ones are counted as `other`."""
 OTHERS = "other"
 _LONGEST = 200
 
 
 @dataclass(slots=True)
 class FlagShare:
-    """Yes or no of so many outputs, each with its case."""
+    """Collects yes or no for outputs, with their cases."""
 
     values: "array[int]" = field(default_factory=lambda: array("b"))
     cases: "array[int]" = field(default_factory=lambda: array("Q"))
 
     def add(self, flag: object, case: int) -> None:
-        """Anything but a truth value is passed over."""
+        """Add a boolean; other values are ignored."""
         if isinstance(flag, bool):
             self.values.append(flag)
             self.cases.append(case)
 
     def share(self, clustered: bool, level: float) -> Share | None:
-        """The share of yes; None of nothing."""
+        """Return the share of yes; None without values."""
         cases: Sequence[int] | None = self.cases if clustered else None
         return share(self.values, cases, level) if self.values else None
 
 
 @dataclass(slots=True)
 class SteadinessCounts:
-    """What the scores of one metric say in their details of how they were judged."""
+    """Collects the details of a metric's scores that tell how they were judged."""
 
     flipped: FlagShare = field(default_factory=FlagShare)
     order_decided: FlagShare = field(default_factory=FlagShare)

@@ -1,4 +1,4 @@
-"""One pass over the results of a run; keeps numbers, never outputs."""
+"""Summarizes a run in one pass over its results; keeps numbers, not outputs."""
 
 import math
 from array import array
@@ -26,12 +26,12 @@ from .worst import WorstTrials
 _VERDICTS = ("pass", "fail", "error", "unscored", "ungated")
 
 Key = tuple[str, str, Mode, LeftOut | None]
-"""Dataset, target, mode, and why the trials do not count: what makes a group."""
+"""A group: dataset, target, mode, and why its trials do not count."""
 
 
 @check_arguments
 def summarise(run: Run, *, worst: int = 20, level: float = LEVEL) -> Summary:
-    """The figures of a run, found in one pass over its results."""
+    """Compute the summary of a run in one pass over its results."""
     groups: dict[Key, _Trials] = {}
     datasets: dict[str, int] = {}
     last, judged = WorstTrials(worst), judge_panels(run.metrics)
@@ -69,7 +69,7 @@ def summarise(run: Run, *, worst: int = 20, level: float = LEVEL) -> Summary:
 
 
 def _by_target(groups: Mapping[Key, "_Trials"], run: Run, level: float) -> Mapping[str, TrialCounts]:
-    """The headline of each of several targets."""
+    """Return the headline figures of each target, if there are several."""
     parts: dict[str, list[_Trials]] = {}
     for (_, target, _, why), trials in groups.items():
         if not why:
@@ -78,7 +78,7 @@ def _by_target(groups: Mapping[Key, "_Trials"], run: Run, level: float) -> Mappi
 
 
 def _in_order(groups: Iterable[Key], run: Run, datasets: Mapping[str, int]) -> list[Key]:
-    """What counts before what does not; within that by dataset, and the targets as they were named."""
+    """Sort groups: counting ones first, then by dataset and by the order of the targets."""
     known = list(groups)
     targets = {target: number for number, target in enumerate(run.in_order(key[1] for key in known))}
     return sorted(known, key=lambda key: (key[-1] is not None, datasets[key[0]], targets[key[1]]))
@@ -115,7 +115,7 @@ def _repeats(trials: "_Trials", k: int, level: float) -> RepeatFigures | None:
 
 
 def _case(dataset: int, position: int) -> int:
-    """One number for a case of a run, so that a case met by two targets, or in two modes, is one case."""
+    """Return one number for a case, so that it stays one case across targets and modes."""
     return dataset << 40 | position
 
 
@@ -129,7 +129,7 @@ def _not_run(run: Run, groups: Mapping[Key, "_Trials"]) -> int | None:
 
 @check_arguments
 def planned_trials(run: Run, targets: int) -> int | None:
-    """How many trials a run over so many targets is to have; None where the rows of its datasets are not known."""
+    """Return the planned number of trials; None if the number of rows of a dataset is unknown."""
     rows = [dataset.rows for dataset in run.datasets]
     if not rows or None in rows:
         return None
@@ -142,7 +142,7 @@ class _Trials:
     """All trials of one group."""
 
     dataset: int
-    """Its number among the datasets of the run."""
+    """The number of the dataset in the run."""
     verdicts: "array[int]" = field(default_factory=lambda: array("b"))
     cases: "array[int]" = field(default_factory=lambda: array("Q"))
     seconds: "array[float]" = field(default_factory=lambda: array("d"))
@@ -200,13 +200,13 @@ def _tally(parts: Sequence[_Trials], level: float) -> TrialCounts:
 
 
 def _flips(trials: _Trials) -> int:
-    # An error is no verdict: a case that passed once and broke once has not flipped.
+    # an error is no verdict, so a case that passed once and failed with an error has not flipped
     pairs = sorted({pair for pair in zip(trials.cases, trials.verdicts, strict=True) if pair[1] < 2})
     return sum(len(list(group)) > 1 for _, group in groupby(pairs, key=itemgetter(0)))
 
 
 def _quantile(ordered: Sequence[float], q: float) -> float | None:
-    """Linear between the two nearest, as numpy does it."""
+    """Return a quantile by linear interpolation, like numpy."""
     if not ordered:
         return None
     place = q * (len(ordered) - 1)

@@ -1,4 +1,4 @@
-"""What a run came to: the figures every report prints and every gate reads."""
+"""The figures of a run that reports print and gates check."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping
@@ -15,7 +15,7 @@ from .headline import LeftOut
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialCounts:
-    """How trials ended; the five endings add up to `trials`."""
+    """The number of trials with each verdict, which add up to `trials`."""
 
     trials: int
     cases: int
@@ -24,46 +24,46 @@ class TrialCounts:
     errors: int
     unscored: int
     ungated: int
-    """Trials none of whose scores can pass or fail."""
+    """Trials whose scores can neither pass nor fail."""
     pass_rate: Share
-    """Passed of those that passed or failed; errors, unscored and ungated trials are left out."""
+    """Of the trials that passed or failed; errors, unscored and ungated trials are left out."""
     flips: int | None
-    """Cases whose verdict differs between repeats; None when nothing was repeated."""
+    """Cases whose verdict differs between repeats; None without repeats."""
     seconds_median: float | None
     seconds_p95: float | None
     waited_median: float | None = None
-    """Of what answers waited in queues beside their own time."""
+    """The median time in queues, which is not part of `seconds`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorstScore:
-    """One of the worst scores of a metric, and what the scorer said of it."""
+    """One of the worst scores of a metric."""
 
     case: str
     position: int
     repeat: int
     raw: Any
-    """What the scorer said: a number, a truth value or a name; None where it was something else."""
+    """The scorer's own result: a number, a boolean or a label; None for anything else."""
     value: float | None
     passed: bool | None
     reason: str
-    """Its first 1,000 characters."""
+    """The first 1,000 characters."""
     asked: str = ""
-    """The beginning of the input, of a case whose id was made and tells a reader nothing; else empty."""
+    """The beginning of the input, for a case with a generated id; otherwise empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Steadiness:
-    """What the scores of a metric tell of the judge that gave them; empty for metrics that ask none."""
+    """How consistent a judge is; empty for metrics without a judge."""
 
     flipped: Share | None = None
-    """Outputs that were judged several times with different verdicts, of all judged several times."""
+    """Outputs with different verdicts, of those that were judged several times."""
     order_decided: Share | None = None
-    """Comparisons whose winner changed with the order of the two answers, of all asked in both orders."""
+    """Comparisons whose winner changed with the order of the outputs, of those asked in both orders."""
     weighting: Mapping[str, int] = field(default_factory=dict)
-    """How often a score was weighted by the probabilities of its tokens (`logprobs`), or why it was not (`plain: ...`)."""
+    """How often a score was weighted by token probabilities (`logprobs`), or why not (`plain: ...`)."""
     unscored: Mapping[str, int] = field(default_factory=dict)
-    """Unusable judgements by kind: `judge_parse`, `judge_range`, `judge_refused` and so on."""
+    """Unusable judge replies by kind: `judge_parse`, `judge_range`, `judge_refused` and so on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,105 +73,107 @@ class MetricSummary:
     name: str
     direction: Direction
     threshold: float | None
-    """Per case; None when the scorer decides for itself or cannot pass."""
+    """For a case; None if the scorer decides itself or cannot pass."""
     scored: int
     unscored: int
     errors: int
     skipped: int
     missing: int
-    """Trials this metric should have judged and did not: unscored, errors, and outputs that never came."""
+    """Trials without a score: unscored, errors, and missing outputs."""
     scale: Literal["value", "raw"] | None
-    """What `mean` is of: values from 0 to 1; raw values where some had no value; None without either."""
+    """What `mean` is computed of: values from 0 to 1, or raw numbers if some scores have no value; None without
+    either.
+    """
     unit: str
     """The unit of `mean`; empty for values from 0 to 1."""
     n: int
-    """How many scores `mean` is of; less than `scored` where some had neither value nor raw number."""
+    """The number of scores in `mean`; less than `scored` if some have neither a value nor a raw number."""
     mean: float | None
     interval: Interval
     raw_mean: float | None
-    """The mean in the scorer's own unit, where that differs from `mean`."""
+    """The mean in the scorer's own unit, if it differs from `mean`."""
     raw_unit: str
     raw_interval: Interval | None
-    """The interval of `raw_mean`, where the unit is a scale with known ends: `1..5`, `%`."""
+    """The interval of `raw_mean`, if the unit is a bounded scale: `1..5`, `%`."""
     truths: bool
-    """Whether every score said yes or no; `mean` is then the share of yes, of all verdicts where a judge gave several."""
+    """Whether every score is true or false; `mean` is then the share of true."""
     choices: Mapping[str, int]
-    """How often each choice was made, by name; empty where scores say no names."""
+    """How often each label was given; empty without labels."""
     bins: tuple[int, ...]
-    """How the scores spread over ten equal steps from `low` to `high`; empty without scores."""
+    """A histogram of the scores in ten equal steps from `low` to `high`; empty without scores."""
     low: float
     high: float
     pass_rate: Share
     judge: str
-    """The model that judges; empty for metrics that ask none."""
+    """The judge model; empty without a judge."""
     base: str
-    """What the metric is called without its judge, where several judges share it; else empty."""
+    """The name of the metric without its judge, if it has several judges; otherwise empty."""
     steadiness: Steadiness
     worst: tuple[WorstScore, ...]
-    """The worst scores, the worst first; perfect ones are left out."""
+    """The worst scores, the worst first, without perfect ones."""
     skip_reasons: Mapping[str, int]
-    """Why scores were skipped, and how many for each reason; the first few reasons."""
+    """Why scores were skipped and how often, for the first few reasons."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgePair:
-    """How two judges of one metric compare, on the outputs that both scored."""
+    """How two judges of one metric compare on outputs that both scored."""
 
     judges: tuple[str, str]
     same: Share
-    """Outputs of which both said exactly the same."""
+    """Outputs with identical scores."""
     kappa: float | None
-    """Cohen's kappa: agreement beyond luck. None where both always say one and the same, which shows nothing."""
+    """Cohen's kappa: agreement beyond chance. None if both judges always give one and the same score."""
     interval: Interval
-    """Of `kappa`."""
+    """The interval of `kappa`."""
     difference: float | None
-    """Mean of what the second said minus what the first said, in the unit of the agreement."""
+    """The mean of the second judge's score minus the first's, in the unit of the agreement."""
     difference_interval: Interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeAgreement:
-    """How far several judges of one metric agree, over all datasets and targets of a run."""
+    """How far the judges of one metric agree, over all datasets and targets of a run."""
 
     base: str
-    """The metric, without its judges."""
+    """The name of the metric without its judges."""
     judges: tuple[str, ...]
     level: Literal["nominal", "ordinal", "interval"]
-    """`nominal`: choices and truth values; `ordinal`: whole numbers of a scale; `interval`: other numbers."""
+    """`nominal`: labels and booleans; `ordinal`: integers of a scale; `interval`: other numbers."""
     unit: str
-    """Of the differences; empty for values from 0 to 1."""
+    """The unit of differences; empty for values from 0 to 1."""
     n: int
     """Outputs that at least two judges scored."""
     pairs: tuple[JudgePair, ...]
-    """Every two judges that have such an output in common."""
+    """All pairs of judges with common outputs."""
     alpha: float | None
-    """Krippendorff's alpha over more than two judges, at `level`; None for two, and where it says nothing."""
+    """Krippendorff's alpha of more than two judges; None for two judges, and if it is undefined."""
     interval: Interval | None
-    """Of `alpha`; None for two judges."""
+    """The interval of `alpha`; None for two judges."""
     most_common: str
-    """What was said most often; empty at level `interval`."""
+    """The most common score; empty at level `interval`."""
     prevalence: float | None
-    """Its share of everything said. Where it is near 1, kappa is low however often judges agree."""
+    """The share of the most common score. If it is near 1, kappa is low even if judges often agree."""
     mean: float | None = None
-    """Of the values over all judges and the outputs that at least two of them scored; None where an output has none."""
+    """The mean over all judges and outputs that at least two of them scored; None if an output has no value."""
     mean_interval: Interval | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepeatFigures:
-    """What several tries of each case tell: whether one of them passes, whether any would, and whether all would."""
+    """pass@1, pass@k and pass^k of repeated cases."""
 
     once: PassAtK
-    """pass@1, which is pass^1: the mean over cases of the share of their judged tries that pass."""
+    """pass@1, equal to pass^1: the mean over cases of the share of scored tries that pass."""
     any_of: PassAtK
-    """pass@k, with k as many as each case was asked; without a value where no case has so many judged tries."""
+    """pass@k, where k is the number of repeats; no value if no case has k scored tries."""
     all_of: PassAtK
-    """pass^k, of the same cases."""
+    """pass^k of the same cases."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryGroup:
-    """One dataset on one target, each row on its own or as turns of a conversation."""
+    """One dataset on one target, in one mode."""
 
     dataset: str
     target: str
@@ -179,51 +181,50 @@ class SummaryGroup:
     tally: TrialCounts
     metrics: tuple[MetricSummary, ...]
     repeats: RepeatFigures | None = None
-    """None where cases were asked once, or no trial passed or failed."""
+    """None without repeats, or if no trial passed or failed."""
     left_out: LeftOut | None = None
-    """Why its trials stand beside the headline figure, as a group of their own; None where they count."""
+    """Why the trials of the group do not count for the headline figure; None if they count."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """All figures of one run, found in one pass over its results."""
+    """All figures of a run, computed in one pass over its results."""
 
     status: RunStatus
     missing: int | None
-    """Trials that were planned and never ran; None when nobody knows how many."""
+    """Planned trials that did not run; None if unknown."""
     total: TrialCounts
-    """The headline: all trials but those that are left out of it."""
+    """The headline figures: all trials that count."""
     groups: tuple[SummaryGroup, ...]
-    """Those that count, then those that are left out."""
+    """Counting groups first, then the others."""
     worst: tuple[Result, ...]
-    """The trials to look at first: where the gate misses a mean those furthest below it, else none that passed, and no perfect
-    one that cannot pass."""
+    """The trials to review first: those furthest below a missed mean, otherwise those that did not pass."""
     agreements: tuple[JudgeAgreement, ...]
-    """One for each metric that several judges share, over all trials."""
+    """One for each metric with several judges, over all trials."""
     until_decided: UntilDecided | None = None
-    """How the run stopped early, where it was to stop once its gate is decided; None: it was to ask every case."""
+    """How the run stopped early; None if it was planned to ask every case."""
     shard: Shard | None = None
-    """Which share of an evaluation the run is; None: all of it."""
+    """Which shard of an evaluation the run is; None for a complete one."""
     left_out: TrialCounts | None = None
-    """Of the trials that stand beside the headline: not valid, of an ungrounded rule, baseline; None where all count."""
+    """The trials that do not count for the headline; None if all count."""
     missed: tuple[str, ...] = ()
-    """The metrics whose mean is not what the gate asks for."""
+    """The metrics whose mean misses the gate."""
     by_target: Mapping[str, TrialCounts] = field(default_factory=dict)
-    """Of the trials that count, those of each target; empty where there is one."""
+    """The headline figures of each target; empty for a single target."""
 
     @property
     def trials(self) -> int:
-        """All that ran, also those left out of the headline."""
+        """All trials that ran, including those that do not count."""
         return self.total.trials + (self.left_out.trials if self.left_out else 0)
 
     @property
     def counted(self) -> tuple[SummaryGroup, ...]:
-        """The groups whose trials count: what a gate looks at."""
+        """The groups that count for the gate."""
         return tuple(group for group in self.groups if not group.left_out)
 
     @property
     def reasons(self) -> Mapping[LeftOut, int]:
-        """Why trials are left out of the headline, and how many of each kind; empty where all count."""
+        """How many trials do not count, for each reason; empty if all count."""
         found = Counter[LeftOut]()
         for group in self.groups:
             if group.left_out:
@@ -232,10 +233,10 @@ class Summary:
 
     @property
     def metrics(self) -> tuple[MetricSummary, ...]:
-        """The metrics of all groups, one after the other."""
+        """The metrics of all groups."""
         return tuple(metric for group in self.groups for metric in group.metrics)
 
     @property
     def metric_names(self) -> Collection[str]:
-        """Every metric that any trial has a score of, in the order of the run."""
+        """The names of all metrics with a score, in the order of the run."""
         return dict.fromkeys(metric.name for metric in self.metrics).keys()

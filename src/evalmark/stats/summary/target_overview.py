@@ -1,4 +1,4 @@
-"""Several targets side by side on the tests of one prompt: how often each keeps to the rules, and how they differ."""
+"""Compares several targets on the tests of one prompt: how often each complies with the rules."""
 
 import math
 from array import array
@@ -24,68 +24,68 @@ from .metric_scores import MetricScores, metric_summary
 from .summary import JudgeAgreement, MetricSummary
 
 COMPLIANCE = "compliance"
-"""The metric that says whether an output keeps to the rules; without it, the verdict of the trial does."""
+"""The metric that says whether an output complies with the rules; without it, the verdict of the trial decides."""
 Kind = Literal["tests", "positive", "negative", "baseline", "valid", "counted"]
 KINDS: tuple[Kind, ...] = ("tests", "positive", "negative", "baseline", "valid", "counted")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestPortion:
-    """Some of the tests of a target."""
+    """A subset of a target's tests."""
 
     trials: int
-    """All of them, also those that nobody could judge."""
+    """All tests, including unscored ones."""
     compliant: Share
-    """Those that keep to the rules, of all that were judged."""
+    """Compliant tests, of the scored ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetFigures:
-    """One target: each portion of its tests, and the other metrics over all tests but the baseline ones."""
+    """The figures of one target, by subset of its tests; metrics are over all tests except baseline ones."""
 
     target: str
     tests: TestPortion
-    """All tests of rules; baseline tests are in none of the portions but their own."""
+    """All tests of rules, without baseline tests."""
     positive: TestPortion
     negative: TestPortion
-    """Tests of inverse rules: inputs that tempt to break a rule."""
+    """Tests of inverse rules, whose inputs tempt the model to break a rule."""
     baseline: TestPortion
     valid: TestPortion
-    """Those whose input was found to keep to the input specification."""
+    """Tests whose input was found valid."""
     counted: TestPortion
-    """All but those whose input is not valid, and those of a rule that the prompt does not ground."""
+    """All but tests with an invalid input, and tests of a rule that the prompt does not contain."""
     unscored: int
-    """Tests, baseline ones too, without a usable verdict."""
+    """Tests without a usable verdict, including baseline tests."""
     errors: int
-    """Tests, baseline ones too, that have no output, or whose judge broke."""
+    """Tests without an output or with a failed judge, including baseline tests."""
     metrics: tuple[MetricSummary, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overview:
-    """The targets of a run in the order in which they were named, and every two of them compared."""
+    """The targets of a run in their order, and all pairwise comparisons."""
 
     standings: tuple[TargetFigures, ...]
     differences: tuple[Difference, ...]
-    """Over the counted tests, the first against the second: on compliance, then on each metric with values from 0 to 1.
+    """On counted tests, first minus second: for compliance, then for each metric with values from 0 to 1.
 
-    The intervals of one metric hold together at `level`.
+    The intervals of one metric hold simultaneously at `level`.
     """
     level: float
     split: bool
-    """Whether tests are told apart as positive and negative."""
+    """Whether tests are marked as positive and negative."""
     agreements: tuple[JudgeAgreement, ...]
-    """One for each metric that several judges share, over all tests."""
+    """One for each metric with several judges, over all tests."""
     has_compliance: bool
-    """Whether a metric `compliance` decides; without one, every score that can pass has to."""
+    """Whether a metric `compliance` decides; without it, every score that can pass has to."""
 
 
 @check_arguments
 def overview(run: Run, *, level: float = LEVEL, margin: float = MARGIN) -> Overview:
-    """The targets of a run side by side, found in one pass over its results.
+    """Compare the targets of a run, in one pass over its results.
 
-    Each of the k pairs has an interval at 1 - (1 - level) / k (Bonferroni), so that those of a metric hold together. Within
-    `margin`, a share of the cases, two targets count as the same.
+    Each of k pairs has an interval at 1 - (1 - level) / k (Bonferroni), so that those of one metric hold
+    simultaneously. Differences within `margin`, a share of the cases, count as none.
     """
     names = {metric.name for metric in run.metrics if COMPLIANCE in (metric.name, metric.base)}
     judges = {base: several for base, several in metrics_with_several_judges(run.metrics).items() if base != COMPLIANCE}
@@ -112,7 +112,7 @@ def overview(run: Run, *, level: float = LEVEL, margin: float = MARGIN) -> Overv
 
 
 def _with_means(metrics: Sequence[Metric], judges: Mapping[str, Sequence[Metric]]) -> Iterable[Metric]:
-    """The metrics, the mean of several judges behind the last of them."""
+    """Yield the metrics, with the mean of several judges after the last of them."""
     for metric in metrics:
         yield metric
         if metric.base in judges and metric.name == judges[metric.base][-1].name:
@@ -120,12 +120,12 @@ def _with_means(metrics: Sequence[Metric], judges: Mapping[str, Sequence[Metric]
 
 
 def _differences(held: Mapping[str, "_Tests"], level: float, margin: float) -> Iterable[Difference]:
-    """Every two targets, metric by metric; two that share no judged case are left out."""
+    """Yield the differences of all pairs of targets, metric by metric; pairs without a common case are left out."""
     pairs = list(combinations(held, 2))
     sure = 1 - (1 - level) / max(1, len(pairs))
     for metric in dict.fromkeys(name for tests in held.values() for name in ("", *tests.counted)):
         if metric and all(tests.means(metric) == tests.means("") for tests in held.values()):
-            continue  # the one metric that decides would be told twice
+            continue  # the only deciding metric would be reported twice
         for first, second in pairs:
             one, other = held[first].judged(metric), held[second].judged(metric)
             found = difference((first, second), one.values, other.values, sure, margin)
@@ -134,7 +134,7 @@ def _differences(held: Mapping[str, "_Tests"], level: float, margin: float) -> I
 
 
 def test_kinds(case: Case) -> tuple[Kind, ...]:
-    """The portions to which a test belongs, by its tags and what its metadata say of it."""
+    """Return the subsets that a test belongs to, by its tags and metadata."""
     why = left_out(case)
     if why == "baseline":
         return ("baseline",)
@@ -147,7 +147,7 @@ def test_kinds(case: Case) -> tuple[Kind, ...]:
 
 
 def _is_compliant(result: Result, names: set[str]) -> bool | None:
-    """Whether an output keeps to the rules in the eyes of every judge; None where it cannot be said."""
+    """Return whether an output complies with the rules according to every judge; None if unknown."""
     if not names:
         return {"pass": True, "fail": False}.get(result.verdict)
     found = [score.passed for score in result.scores if score.name in names]
@@ -163,15 +163,15 @@ class _Tests:
     names: set[str]
     """The metrics that decide."""
     verdicts: "defaultdict[Kind, array[int]]" = field(default_factory=lambda: defaultdict(lambda: array("b")))
-    """1, 0, or -1 where it cannot be said."""
+    """1, 0, or -1 if unknown."""
     cases: "defaultdict[Kind, array[int]]" = field(default_factory=lambda: defaultdict(lambda: array("Q")))
     counted: dict[str, dict[tuple[str, str], list[float]]] = field(default_factory=dict)
-    """How well each counted case did, a value a repeat from 0 to 1: by metric, and under no name whether it holds."""
+    """For each metric, or "" for compliance, the values from 0 to 1 of each counted case, one for each repeat."""
     lost: "defaultdict[str, Counter[tuple[str, str]]]" = field(default_factory=lambda: defaultdict(Counter))
-    """How often each counted case could not be judged, by metric."""
+    """For each metric, how many values of each counted case are missing."""
     scores: dict[str, MetricScores] = field(default_factory=dict)
     failed: list[tuple[tuple[str, str], set[str]]] = field(default_factory=list)
-    """The counted case of each trial without an output, and the metrics that have a score of it nevertheless."""
+    """The counted case of each trial without an output, and the metrics that scored it nevertheless."""
     datasets: dict[str, int] = field(default_factory=dict)
     errors: int = 0
     unscored: int = 0
@@ -225,11 +225,11 @@ class _Tests:
         return (score for score in scores if score.name not in self.names)
 
     def means(self, metric: str) -> Mapping[tuple[str, str], float]:
-        """The mean over the repeats of each counted case that was judged."""
+        """Return the mean over the repeats of each scored case."""
         return {case: math.fsum(values) / len(values) for case, values in self.counted.get(metric, {}).items()}
 
     def judged(self, metric: str) -> JudgedValues:
-        """The same, with the lowest and highest mean that cases with missing values may have."""
+        """Return the means, with the lowest and highest possible mean of cases with missing values."""
         known, lost = self.counted.get(metric, {}), Counter(self.lost[metric])
         if metric:
             lost.update(case for case, names in self.failed if metric not in names)

@@ -1,4 +1,4 @@
-"""What to look at first: the worst trials of a run, and the worst scores of each metric."""
+"""Selects what to review first: the worst trials of a run, and the worst scores of each metric."""
 
 import heapq
 import math
@@ -12,15 +12,15 @@ from evalmark.scoring.binding.text import text_of
 from .summary import WorstScore
 
 ROWS = 5
-"""Worst scores kept of each metric."""
+"""Worst scores kept for each metric."""
 _LONGEST = 1_000
-"""Of a reason that is kept, in characters; of a name that was said, a tenth of it."""
+"""Characters of a reason; a label may have a tenth of it."""
 _RANK = {"fail": 0, "error": 1, "unscored": 2, "ungated": 3}
 
 
 @dataclass(slots=True)
 class WorstTrials:
-    """The few trials of a run to look at first."""
+    """The few worst trials of a run."""
 
     limit: int
     seen: int = 0
@@ -33,7 +33,7 @@ class WorstTrials:
         goodness = _goodness(result, failed=verdict == "fail")
         if verdict == "ungated" and goodness == 1:
             return
-        # Negated, so that the heap gives up the best of the worst; `seen` keeps the order of the run.
+        # negated, so that the heap drops the best of the worst; `seen` keeps the order of the run
         entry = (-_RANK[verdict], -goodness, -self.seen, result)
         if len(self.heap) < self.limit:
             heapq.heappush(self.heap, entry)
@@ -41,19 +41,19 @@ class WorstTrials:
             heapq.heappushpop(self.heap, entry)
 
     def in_order(self) -> Sequence[tuple[int, Result]]:
-        """Each with its number, counted from 1 in the order of the run."""
+        """Return the trials with their numbers, counted from 1 in the order of the run."""
         return [(-seen, result) for *_, seen, result in sorted(self.heap, key=itemgetter(0, 1, 2), reverse=True)]
 
 
 @dataclass(slots=True)
 class WorstScores:
-    """The few worst scores of one metric; of those that are equally bad, the first."""
+    """The few worst scores of one metric; of equal scores, the first ones."""
 
     seen: int = 0
     heap: list[tuple[float, int, WorstScore]] = field(default_factory=list)
 
     def add(self, score: Score, trial: Trial, number: float) -> None:
-        """`number` is what orders the scores, in the direction of the score; NaN is passed over."""
+        """Add a score; `number` orders the scores in the direction of the metric, and NaN is ignored."""
         badness = -number if score.direction == "higher" else number
         perfect = score.value is not None and score.value == (score.direction == "higher")
         if perfect or math.isnan(badness):
@@ -86,10 +86,10 @@ def _row(score: Score, trial: Trial) -> WorstScore:
 
 
 def _least_support(result: Result) -> float | None:
-    """The cosine of the sentence that is furthest from every context; None where sentences were not compared with any.
+    """Return the lowest similarity of a sentence to its closest context; None without sentence comparisons.
 
-    Among answers that nothing lets pass or fail, it tells bad ones from good ones better than the mean of all scores:
-    `examples/rag/by_kind.py` prints how much.
+    For ungated trials it separates bad outputs from good ones better than the mean of all scores;
+    `examples/rag/by_kind.py` measures that.
     """
     rows = [row for score in result.scores for row in score.detail.get("sentences", ()) if isinstance(row, Mapping)]
     found = [row.get("similarity") for row in rows]
@@ -97,7 +97,7 @@ def _least_support(result: Result) -> float | None:
 
 
 def _goodness(result: Result, *, failed: bool) -> float:
-    """From 0 to 1 with 1 the best: the worst score that failed; where none could, the least support, or the mean of all."""
+    """Return the worst failed score from 0 to 1; without one, the least support, or the mean of all scores."""
     values = [(s, s.value if s.direction == "higher" else 1 - s.value) for s in result.scores if s.value is not None]
     if failed:
         return min((value for score, value in values if score.passed is False), default=0)
