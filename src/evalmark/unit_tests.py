@@ -7,9 +7,8 @@ from evalmark.core.lazy import deferred
 if TYPE_CHECKING:
     from evalmark.harness.unit_tests.labeled import LabeledOutput, TestCase
     from evalmark.harness.unit_tests.memory import TestMemory
-    from evalmark.harness.unit_tests.pending import CaseUnderTest
     from evalmark.harness.unit_tests.results import TestCaseResult
-    from evalmark.harness.unit_tests.session import UnitTestSession
+    from evalmark.harness.unit_tests.session import CaseUnderTest, UnitTestSession
     from evalmark.harness.unit_tests.summary import UnitTestFailedError
     from evalmark.harness.unit_tests.unit_test import UnitTest
 
@@ -27,7 +26,7 @@ __all__ = [
 __getattr__ = deferred(
     __name__,
     {
-        "CaseUnderTest": "evalmark.harness.unit_tests.pending",
+        "CaseUnderTest": "evalmark.harness.unit_tests.session",
         "LabeledOutput": "evalmark.harness.unit_tests.labeled",
         "TestCase": "evalmark.harness.unit_tests.labeled",
         "TestCaseResult": "evalmark.harness.unit_tests.results",

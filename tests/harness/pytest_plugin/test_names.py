@@ -8,8 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evalmark import Case
-from evalmark.harness.pytest_plugin.items import case_name
 from evalmark.harness.pytest_plugin.marker import marked_rows
+from evalmark.harness.pytest_plugin.names import case_name
 from evalmark.harness.pytest_plugin.skips import node_name
 from evalmark.inputs.datasets.options import BadRow
 

@@ -18,9 +18,9 @@ from evalmark.harness.evals.session import CURRENT_SESSION
 from .skips import PLACE, Skips, mark_skipped, skipped_items
 
 REPLAY = ("auto", "replay", "record", "strict", "off")
-_STATE = pytest.StashKey[Any]()
+_PLUGIN = pytest.StashKey[Any]()
 _ITEM = pytest.StashKey[pytest.Item | None]()
-_HOST = pytest.StashKey[Any]()
+_SESSION_TOKEN = pytest.StashKey[Any]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -73,23 +73,23 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     config.pluginmanager.register(Skips(), "evalmark-skips")
     config.stash[_ITEM] = None
-    config.stash[_HOST] = CURRENT_SESSION.set(lambda: state_of(config))
+    config.stash[_SESSION_TOKEN] = CURRENT_SESSION.set(lambda: plugin_of(config).state)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Let expectations stand for themselves again."""
-    CURRENT_SESSION.reset(config.stash[_HOST])
+    CURRENT_SESSION.reset(config.stash[_SESSION_TOKEN])
 
 
-def state_of(config: pytest.Config) -> Any:
-    """What runs evals and keeps what they find; made at the first call, and from then on part of pytest's hooks."""
-    if _STATE not in config.stash:
+def plugin_of(config: pytest.Config) -> Any:
+    """Return the plugin that runs evals; made at the first call, and from then on part of pytest's hooks."""
+    if _PLUGIN not in config.stash:
         need(
             "evalmark.core.foreign.import_guard"
-        ).guard_imports()  # pytest puts the folders of tests in front of the import path
-        state = need("evalmark.harness.pytest_plugin.state").PluginState(config, lambda: config.stash[_ITEM])
-        config.stash[_STATE] = state
-    return config.stash[_STATE]
+        ).guard_imports()  # pytest puts test folders in front of the import path
+        plugin = need("evalmark.harness.pytest_plugin.plugin").EvalPlugin(config, lambda: config.stash[_ITEM])
+        config.stash[_PLUGIN] = plugin
+    return config.stash[_PLUGIN]
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -108,7 +108,7 @@ def pytest_pycollect_makeitem(collector: Any, name: str, obj: Any) -> list[pytes
         return None
     if not _is_on(collector.config):
         return skipped_items(collector, obj)
-    items: list[pytest.Item] = state_of(collector.config).items(collector, obj)
+    items: list[pytest.Item] = plugin_of(collector.config).items(collector, obj)
     return items
 
 
@@ -117,7 +117,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """One test for each case and repeat of a marked test."""
     marker = metafunc.definition.get_closest_marker("evalmark")
     if marker is not None and _is_on(metafunc.config):
-        state_of(metafunc.config).repeat(metafunc, marker)
+        plugin_of(metafunc.config).repeat(metafunc, marker)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -126,7 +126,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         item.stash[PLACE] = place
     marked = [item for item in items if _is_marked(item)]
     if marked and _is_on(config):
-        state_of(config).gather(marked)
+        plugin_of(config).gather(marked)
     elif marked:
         mark_skipped(marked)
 
@@ -141,16 +141,16 @@ def pytest_runtest_protocol(item: pytest.Item) -> None:
 def pytest_runtest_logreport(report: Any) -> None:
     """What a worker of xdist has found is kept by the process that leads."""
     config = getattr(getattr(report, "node", None), "config", None)
-    if config is not None and _STATE not in config.stash and _concerns_evals(report):
-        state_of(config)
+    if config is not None and _PLUGIN not in config.stash and _concerns_evals(report):
+        plugin_of(config)
         config.pluginmanager.getplugin("evalmark-ending").pytest_runtest_logreport(report)
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """A gate that nothing has passed through does not hold."""
     config = session.config
-    if _STATE not in config.stash and _is_gated(config) and not hasattr(config, "workerinput"):
-        state_of(config)
+    if _PLUGIN not in config.stash and _is_gated(config) and not hasattr(config, "workerinput"):
+        plugin_of(config)
         # pytest has already gathered whom it calls at the end
         config.pluginmanager.getplugin("evalmark-ending").pytest_sessionfinish(session, exitstatus)
 
@@ -158,7 +158,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 @pytest.fixture
 def evalmark_case(request: pytest.FixtureRequest) -> Iterator[Any]:
     """The case that a marked test is about: `log` what the system answered, `score` or `judge` it."""
-    return state_of(request.config).case(request)  # type: ignore[no-any-return]
+    return plugin_of(request.config).case(request)  # type: ignore[no-any-return]
 
 
 def _is_marked(item: pytest.Item) -> bool:

@@ -3,7 +3,7 @@
 import functools
 import inspect
 from collections.abc import Callable, Coroutine, Generator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -15,12 +15,11 @@ from evalmark.harness.evals.failure import EvalFailedError
 from evalmark.inputs.datasets.options import BadRow
 
 from .item_identity import CASE, EXPECTED, VERDICT, case_of, record_scores, row_of
-from .items import EvalItem, without_commands
+from .items import EvalItem
+from .names import without_commands
 from .result_store import WorkerResults
 from .runner import bad_part
-
-if TYPE_CHECKING:
-    from .state import PluginState
+from .state import PluginState
 
 CLOSED = pytest.StashKey[bool]()
 """Set where a marked test came to its end and its scores fail it: no line of it is to blame."""
@@ -29,7 +28,7 @@ CLOSED = pytest.StashKey[bool]()
 class Hooks:
     """Hears of every test, once there is an eval."""
 
-    def __init__(self, state: "PluginState") -> None:
+    def __init__(self, state: PluginState) -> None:
         self._state = state
 
     def pytest_unconfigure(self) -> None:

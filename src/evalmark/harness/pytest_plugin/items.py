@@ -1,16 +1,14 @@
 """The tests that pytest makes of an eval: one for each case and repeat, named by case."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from os import environ
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from evalmark.core.errors import EvalmarkError
-from evalmark.core.text import escape_workflow_commands, one_line
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.score import Result, Trial
 from evalmark.harness.evals.definition import Eval
@@ -19,10 +17,9 @@ from evalmark.harness.evals.failure import EvalFailedError
 from evalmark.inputs.datasets.options import BadRow
 from evalmark.runs.session.run_session import PreparedPlan
 
-from .skips import LONGEST_NAME, node_name, placeholder
-
-if TYPE_CHECKING:
-    from .state import PluginState
+from .names import case_name, without_commands
+from .skips import placeholder
+from .state import PluginState
 
 
 @dataclass
@@ -34,8 +31,10 @@ class EvalGroup:
     """What its tests are called."""
     target: str
     """What its task is called."""
-    state: "PluginState"
+    state: PluginState
     rows: Sequence[Case | BadRow]
+    run: Callable[["EvalItem"], Result]
+    """Finds what one of its cases is worth."""
     prepared: PreparedPlan | EvalmarkError | None = None
 
     def prepare(self) -> PreparedPlan:
@@ -74,7 +73,7 @@ class EvalItem(pytest.Function):
 
     def runtest(self) -> None:
         """Answer and judge the case, unless that has happened while earlier tests were reported."""
-        self.result = self.group.state.runner.run(self)
+        self.result = self.group.run(self)
 
     def bad_result(self) -> Result:
         """The result of a row that is no case."""
@@ -106,22 +105,3 @@ def items_of(collector: Any, group: EvalGroup) -> Iterator[EvalItem]:
             bad = row if isinstance(row, BadRow) else None
             item: EvalItem = EvalItem.from_parent(collector, name=name, group=group, trial=trial, bad=bad)
             yield item
-
-
-def case_name(row: Case | BadRow, names: Counter[str]) -> str:
-    """What a case is called: its id, or its input where the id was made; counted where two are the same."""
-    if isinstance(row, BadRow):
-        text = "data" if row.last else row.place.rpartition(": ")[2]
-    else:
-        text = one_line(row.input, LONGEST_NAME) if row.has_generated_id and row.input is not None else row.id
-    first = name = node_name(text) or "case"
-    while names[name]:
-        names[first] += 1
-        name = f"{first}-{names[first]}"
-    names[name] += 1
-    return name
-
-
-def without_commands(text: str) -> str:
-    """What a model has said, so that the runner of GitHub Actions does not take it for a command."""
-    return escape_workflow_commands(text) if environ.get("GITHUB_ACTIONS") == "true" else text

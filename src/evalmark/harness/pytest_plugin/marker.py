@@ -12,7 +12,7 @@ from evalmark.core.values.case import Case
 from evalmark.harness.evals.thresholds import UNSET, Threshold
 from evalmark.inputs.datasets.options import BadRow
 
-from .items import case_name
+from .names import case_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,15 +3,13 @@
 from collections.abc import Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from evalmark.core.errors import RunStoppedError
 from evalmark.core.sync import BackgroundLoop
 from evalmark.core.values.score import Result, Trial
 from evalmark.runs.session.run_session import PreparedPlan, RunSession
 
-if TYPE_CHECKING:
-    from .result_store import RunKeeper, WorkerResults
+from .result_store import RunKeeper, WorkerResults
 
 CUT_SHORT = "the run was ended before this case was answered"
 Key = tuple[int, int]
@@ -24,7 +22,7 @@ class Prefetch:
     def __init__(
         self,
         session: RunSession,
-        keeper: "RunKeeper | WorkerResults",
+        keeper: RunKeeper | WorkerResults,
         prepared: PreparedPlan,
         trials: Sequence[Trial],
         loop: BackgroundLoop,

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,80 +15,76 @@ from .item_identity import record_scores
 from .items import EvalItem
 from .prefetch import Prefetch
 from .result_store import Key, earlier_results, trial_key
-
-if TYPE_CHECKING:
-    from .state import PluginState
+from .state import PluginState
 
 
 class Runner:
-    """Finds what a case of an eval is worth."""
+    """Runs the cases of evals: side by side where that changes nothing, else one at a time."""
 
-    def __init__(self, state: "PluginState") -> None:
+    def __init__(self, state: PluginState) -> None:
         self._state = state
-        self._aheads: dict[int, Prefetch | None] = {}
+        self._prefetches: dict[int, Prefetch | None] = {}
 
     def run(self, item: EvalItem) -> Result:
-        """What is found for a case; kept before anybody hears of it.
+        """Return the result of a case; it is stored before it is reported.
 
         Raises:
-            EvalFailedError: it did not pass.
-            EvalmarkError: it could not be asked, or not be kept.
+            EvalFailedError: the case did not pass.
+            EvalmarkError: the case could not be run, or its result could not be stored.
         """
         if item.bad is not None:
             part = bad_part(item)
             self._state.keeper.take(part)
             return _checked(item, item.bad_result(), part.metrics)
-        prepared = item.group.prepare()
-        trial = item.trial
-        result = self._answered_ahead(item, trial)
+        prepared, trial = item.group.prepare(), item.trial
+        result = self._prefetched(item)
         if result is None:
-            self.settle()
-            self._state.keeper.ready()
+            self._state.prepare_test()
             before = self._state.run_session.spending()
-            result = self._earlier(prepared, trial) or self._state.loop.run(self._alone(prepared, trial))
-            part = prepared.part([result], self._state.run_session.spent_since(before))
-            self._state.keeper.take(part)
+            result = self._earlier(prepared, trial) or self._state.loop.run(self._run_alone(prepared, trial))
+            self._state.keeper.take(prepared.part([result], self._state.run_session.spent_since(before)))
         return _checked(item, result, prepared.metrics)
 
-    async def _alone(self, prepared: PreparedPlan, trial: Trial) -> Result:
+    async def _run_alone(self, prepared: PreparedPlan, trial: Trial) -> Result:
         try:
             return await self._state.run_session.run_one(prepared, trial)
         except RunStoppedError as why:
             raise RunStoppedError(f"Not answered: {why}") from None
 
-    def _answered_ahead(self, item: EvalItem, trial: Trial) -> Result | None:
-        """What was found while earlier cases were reported; starts that for the first test of an eval."""
-        group = item.group
-        if id(group) not in self._aheads:
-            self._aheads[id(group)] = self._ahead(item) if self._may_hurry(item) else None
-        ahead = self._aheads[id(group)]
-        return None if ahead is None else ahead.result(trial)
+    def _prefetched(self, item: EvalItem) -> Result | None:
+        """Return the prefetched result of a case, if there is one; the first test of an eval starts the prefetch."""
+        group = id(item.group)
+        if group not in self._prefetches:
+            self._prefetches[group] = self._start_prefetch(item) if self._can_prefetch(item) else None
+        prefetch = self._prefetches[group]
+        return None if prefetch is None else prefetch.result(item.trial)
 
-    def _may_hurry(self, item: EvalItem) -> bool:
-        """Not where a fixture is set up around each test, where a failure ends the run, or where others take some tests."""
+    def _can_prefetch(self, item: EvalItem) -> bool:
+        """Whether cases may run ahead: no fixture is set up for each test, no failure ends the run, no worker takes tests."""
         option = self._state.config.getoption
         ends_early = option("maxfail") or option("stepwise", False)
         return not (item.stands_alone or self._state.worker is not None or ends_early)
 
-    def _ahead(self, item: EvalItem) -> Prefetch | None:
-        self.settle()
-        group = item.group
+    def _start_prefetch(self, item: EvalItem) -> Prefetch | None:
+        """Start all cases of an eval that are still to run; None where that is one case or none."""
+        state, group = self._state, item.group
+        state.wait_for_prefetches()
         prepared = group.prepare()
         others = [other for other in item.session.items if isinstance(other, EvalItem) and other.group is group]
         trials = [other.trial for other in others if other.bad is None and _will_run(other)]
-        wanted = [trial for trial in trials if trial_key(trial) not in self._recorded(prepared)]
-        self._state.keeper.meet(prepared.part())
-        return (
-            Prefetch(self._state.run_session, self._state.keeper, prepared, wanted, self._state.loop)
-            if len(wanted) > 1
-            else None
-        )
+        open_trials = [trial for trial in trials if trial_key(trial) not in self._recorded(prepared)]
+        state.keeper.meet(prepared.part())
+        if len(open_trials) <= 1:
+            return None
+        prefetch = Prefetch(state.run_session, state.keeper, prepared, open_trials, state.loop)
+        state.prefetches.append(prefetch)
+        return prefetch
 
     def _earlier(self, prepared: PreparedPlan, trial: Trial) -> Result | None:
         return self._recorded(prepared).get(trial_key(trial))
 
     def _recorded(self, prepared: PreparedPlan) -> dict[Key, Result]:
-        """What an interrupted run knows of an eval that has not changed since."""
+        """Return the results of an interrupted run for an eval that has not changed since."""
         resumed = self._state.config.getoption("evalmark_resume")
         if resumed is None:
             return {}
@@ -98,26 +93,6 @@ class Runner:
     @cached_property
     def _kept(self) -> dict[str, dict[Key, Result]]:
         return earlier_results(self._state.settings.store, self._state.config.getoption("evalmark_resume"))
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether cases are being answered side by side."""
-        return any(ahead is not None and not ahead.is_done for ahead in self._aheads.values())
-
-    def settle(self) -> None:
-        """Wait for all cases that are being answered side by side.
-
-        What calls come to is read off one meter before and after: whatever else is asked meanwhile would count twice.
-        """
-        for ahead in self._aheads.values():
-            if ahead is not None:
-                ahead.wait()
-
-    def stop(self, seconds: float) -> None:
-        """Wait a little for what is under way, after a stop was asked for."""
-        for ahead in self._aheads.values():
-            if ahead is not None:
-                ahead.wait(seconds)
 
 
 def _checked(item: pytest.Item, result: Result, metrics: Sequence[Metric]) -> Result:

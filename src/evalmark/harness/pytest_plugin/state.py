@@ -1,7 +1,7 @@
 """Where evals meet pytest: runs them, and passes on what they find."""
 
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property
 from os import environ
@@ -10,39 +10,28 @@ from typing import Any
 import pytest
 
 from evalmark.core.context.tool_replay import TrialTools
-from evalmark.core.errors import ConfigError, EvalmarkError
+from evalmark.core.errors import ConfigError
 from evalmark.core.settings import Settings, load_settings, resolve_location
 from evalmark.core.sync import BackgroundLoop
+from evalmark.core.text import clean
 from evalmark.core.values.case import Case
 from evalmark.core.values.run import Gate, Run
 from evalmark.core.values.score import Trial
-from evalmark.harness.evals.definition import Eval
-from evalmark.harness.evals.eval_case import EvalCase
-from evalmark.harness.evals.eval_plan import check_eval
-from evalmark.harness.evals.rows import read_rows
 from evalmark.harness.evals.thresholds import Threshold
 from evalmark.runs.session.run_session import RunSession
 
-from .hooks import Hooks
 from .item_identity import (
     CASE,
     EXPECTED,
-    KNOWN,
     case_of,
     marker_of,
-    owner_of,
     record_scores,
     row_of,
     suite_of,
-    target_of,
 )
-from .items import EvalGroup, items_of
-from .marker import marked_rows, read_marker
+from .prefetch import Prefetch
 from .result_store import RunKeeper, RunLocation, WorkerResults
-from .runner import Runner
-from .sharing import share_of
-from .skips import OFF, PLACE, check_names, node_name, skipped_item
-from .summary import SessionSummary, print_line
+from .skips import OFF, PLACE
 
 GRACE = 12.0
 """Seconds that trials under way get to finish when pytest ends."""
@@ -51,21 +40,17 @@ EACH = 10_000
 
 
 class PluginState:
-    """The host of expectations, and the hooks that evals need; one a process, made with its first eval."""
+    """What the parts of the plugin share: settings, gate, results, loop and run session; one a process.
+
+    It is also the session of the expectations in tests.
+    """
 
     def __init__(self, config: pytest.Config, running: Callable[[], pytest.Item | None]) -> None:
         self.config, self._running = config, running
         self.worker: Any = getattr(config, "workerinput", None)
         """What xdist has told this process, if it is one of its workers."""
-        self._groups: dict[str, str] = {}
-        self._owners: dict[tuple[str, str, str], str] = {}
-        """Which test has a case of this id first, for each suite and target."""
-        self._places: defaultdict[str, dict[str, int]] = defaultdict(dict)
-        self.runner = Runner(self)
-        """Runs the tests of evals."""
-        config.pluginmanager.register(Hooks(self), "evalmark-hooks")
-        if self.worker is None:
-            config.pluginmanager.register(SessionSummary(self), "evalmark-ending")
+        self.prefetches: list[Prefetch] = []
+        """Evals whose cases are answered side by side."""
 
     # What it works with, made when it is needed.
 
@@ -90,7 +75,7 @@ class PluginState:
         )
         store = resolve_location(here, found.store)  # a test may change the working directory
         workers = 1 if self.worker is None else int(self.worker["workercount"])
-        return share_of(replace(found, store=store), workers)
+        return worker_share(replace(found, store=store), workers)
 
     @cached_property
     def gate(self) -> Gate | None:
@@ -134,7 +119,7 @@ class PluginState:
         """Begin nothing more, and wait a little for what is under way."""
         if "loop" in self.__dict__:
             self.loop.run(self._stopped())
-            self.runner.stop(GRACE)
+            self.wait_for_prefetches(GRACE)
 
     async def _stopped(self) -> None:
         self.run_session.stop.set()
@@ -148,70 +133,24 @@ class PluginState:
         if "loop" in self.__dict__:
             self.loop.close()
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether cases are being answered side by side."""
+        return any(not prefetch.is_done for prefetch in self.prefetches)
+
+    def wait_for_prefetches(self, seconds: float | None = None) -> None:
+        """Wait for all cases that are being answered side by side; with a limit, so long for each eval.
+
+        What calls come to is read off one meter before and after a test, so calls made meanwhile would count twice.
+        """
+        for prefetch in self.prefetches:
+            prefetch.wait(seconds)
+
     def notes(self) -> tuple[str, ...]:
         """What a reader of the run should know of its models."""
         return self.run_session.notes() if "run_session" in self.__dict__ else ()
 
-    # Collecting.
-
-    def items(self, collector: Any, evals: Sequence[Eval]) -> list[pytest.Item]:
-        """The tests of the evals of a module, checked so far as that costs nothing.
-
-        Raises:
-            CollectError: an eval cannot be used; pytest runs no test then.
-        """
-        try:
-            check_names(evals)
-            return [item for described in evals for item in self._items(collector, described)]
-        except EvalmarkError as fault:
-            raise collector.CollectError(str(fault)) from None
-
-    def _items(self, collector: Any, described: Eval) -> Iterator[pytest.Item]:
-        if described.skip_if:
-            yield skipped_item(collector, described, "skip_if is true")
-            return
-        named = replace(described, name=self._dataset(described))
-        target = check_eval(named, self.run_session)
-        if isinstance(self.keeper, RunKeeper):
-            _ = self.keeper.baseline  # a run that is not there is said before anything is asked
-        rows = read_rows(described.data, described.place)
-        group = EvalGroup(described=named, title=node_name(described.name), target=target, state=self, rows=rows)
-        yield from items_of(collector, group)
-
-    def _dataset(self, described: Eval) -> str:
-        """What the cases of an eval go by in the run: its name, and its file where another file has an eval of that name."""
-        first = self._groups.setdefault(described.name, described.file)
-        return described.name if first == described.file else f"{described.name} ({described.place.rpartition(':')[0]})"
-
-    def repeat(self, metafunc: pytest.Metafunc, marker: pytest.Mark) -> None:
-        """Make a marked test one test for each case and repeat."""
-        why = ""
-        try:
-            mark = read_marker(marker, metafunc.definition.nodeid)
-            if "evalmark_case" not in metafunc.fixturenames:
-                metafunc.fixturenames.append("evalmark_case")
-            rows = [None] if mark.data is None else read_rows(mark.data, metafunc.definition.nodeid)
-            turns = marked_rows(rows, mark.repeat)
-            if len(turns) > 1 or mark.data is not None:
-                metafunc.parametrize("evalmark_case", turns, indirect=True, ids=[turn.name for turn in turns])
-        except EvalmarkError as fault:
-            why = str(fault)
-        if why:  # said out here, since pytest tells of what it was said in the middle of
-            pytest.fail(why, pytrace=False)
-
-    def gather(self, items: Sequence[pytest.Item]) -> None:
-        """Note which marked tests are repeats of one case; each has its case, whether it asks for it or not."""
-        for item in items:
-            names = getattr(item, "fixturenames", None)
-            if names is not None and "evalmark_case" not in names:
-                names.append("evalmark_case")
-            suite, case, owner = suite_of(item), case_of(item), owner_of(item)
-            if self._owners.setdefault((suite, case.id, target_of(item)), owner) != owner:
-                case = replace(case, id=f"{case.id} ({owner})")
-            item.stash[KNOWN] = case
-            item.stash[PLACE] = self._places[suite].setdefault(case.id, item.stash[PLACE])
-
-    # The host of expectations and of marked tests.
+    # The session of expectations and of marked tests.
 
     @property
     def threshold(self) -> Threshold:
@@ -230,7 +169,7 @@ class PluginState:
         if not self.on:
             pytest.skip(OFF)
         self._item()
-        self._prepare()
+        self.prepare_test()
 
     def trial(self, case: Case) -> Trial:
         """The next expectation of the running test: named after the test, counted where it has several."""
@@ -250,25 +189,9 @@ class PluginState:
         for result in part.results:
             record_scores(self._item(), result)
 
-    def case(self, request: pytest.FixtureRequest) -> EvalCase:
-        """The case of a marked test."""
-        self._prepare()
-        item: pytest.Item = request.node
-        mark = marker_of(item)
-        trial = Trial(
-            case=case_of(item),
-            dataset=suite_of(item),
-            target=target_of(item),
-            position=item.stash[PLACE] * EACH,
-            repeat=row_of(item).repeat,
-        )
-        found = EvalCase(self, trial, mark.threshold, mark.scorers, mark.judge)
-        item.stash[CASE] = found
-        return found
-
-    def _prepare(self) -> None:
+    def prepare_test(self) -> None:
         """What a test does by itself has the meter and the store to itself."""
-        self.runner.settle()
+        self.wait_for_prefetches()
         self.keeper.ready()
 
     def _item(self) -> pytest.Item:
@@ -276,3 +199,33 @@ class PluginState:
         if item is None:
             raise ConfigError("expect(...) stands where no test is running; put it into a test.")
         return item
+
+
+def worker_share(settings: Settings, workers: int) -> Settings:
+    """The settings for one of so many processes that work at the same time: its part of each limit, and at least one.
+
+    >>> worker_share(Settings(rpm=60, max_calls=9), 2).rpm, worker_share(Settings(rpm=60, max_calls=9), 2).max_calls
+    (30.0, 4)
+    """
+    if workers <= 1:
+        return settings
+    return replace(
+        settings,
+        jobs=max(1, settings.jobs // workers),
+        connections=None if settings.connections is None else max(1, settings.connections // workers),
+        rpm=None if settings.rpm is None else settings.rpm / workers,
+        tpm=None if settings.tpm is None else settings.tpm / workers,
+        max_cost=None if settings.max_cost is None else settings.max_cost / workers,
+        max_calls=None if settings.max_calls is None else settings.max_calls // workers,
+        max_tokens=None if settings.max_tokens is None else settings.max_tokens // workers,
+    )
+
+
+def print_line(config: pytest.Config, text: str) -> None:
+    """Tell whoever waits, also while pytest keeps to itself what is printed."""
+    reporter: Any = config.pluginmanager.getplugin("terminalreporter")
+    capture: Any = config.pluginmanager.getplugin("capturemanager")
+    if reporter is not None:
+        with nullcontext() if capture is None else capture.global_and_fixture_disabled():
+            reporter.ensure_newline()
+            reporter.write_line(clean(text))

@@ -1,8 +1,8 @@
 """The end of a test run with evals: the run is closed, its table shown, its gate judged."""
 
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -17,11 +17,9 @@ from evalmark.stats.summary.gate import GateVerdict, apply_gate
 from evalmark.stats.summary.summarise import summarise
 from evalmark.storage.store.location import display_location
 
-from .items import without_commands
+from .names import without_commands
 from .result_store import RunKeeper, read_payload
-
-if TYPE_CHECKING:
-    from .state import PluginState
+from .state import PluginState, print_line
 
 WORDS = {"unscored": ("unscored", "u", "UNSCORED"), "error": ("eval errors", "e", "EVAL ERROR")}
 """How pytest counts, marks and calls a test that could not be judged."""
@@ -30,7 +28,7 @@ WORDS = {"unscored": ("unscored", "u", "UNSCORED"), "error": ("eval errors", "e"
 class SessionSummary:
     """Hears of every report, and says at the end what the evals came to; in the process that leads."""
 
-    def __init__(self, state: "PluginState") -> None:
+    def __init__(self, state: PluginState) -> None:
         self._state = state
         self._others_failed = 0
         """Tests that failed and are no evals, or failed beside their scores."""
@@ -115,7 +113,7 @@ class SessionSummary:
     def _closed(self, session: pytest.Session) -> Run | None:
         state = self._state
         with suppress(KeyboardInterrupt):
-            if self._interrupted and state.runner.is_busy:
+            if self._interrupted and state.is_busy:
                 print_line(
                     state.config, "waiting for cases under way, 10 s at the most; press Ctrl-C again to leave them out"
                 )
@@ -175,16 +173,6 @@ class SessionSummary:
             reporter.write_line(f"Look again with: evalmark show {run.id}{store}")
         if run.status == "interrupted":
             reporter.write_line(f"To go on, call pytest as before and add: --evalmark-resume {run.id}")
-
-
-def print_line(config: pytest.Config, text: str) -> None:
-    """Tell whoever waits, also while pytest keeps to itself what is printed."""
-    reporter: Any = config.pluginmanager.getplugin("terminalreporter")
-    capture: Any = config.pluginmanager.getplugin("capturemanager")
-    if reporter is not None:
-        with nullcontext() if capture is None else capture.global_and_fixture_disabled():
-            reporter.ensure_newline()
-            reporter.write_line(clean(text))
 
 
 def _lost(begun: Run, why: str) -> Run:

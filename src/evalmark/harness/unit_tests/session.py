@@ -1,20 +1,183 @@
-"""A unit test while it goes on: hands out the cases one by one, each when the one before has its result."""
+"""A unit test while it runs: `UnitTestSession` gives out the cases one by one, `CaseUnderTest` is one of them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+import inspect
+from collections.abc import AsyncIterator, Iterator, Mapping
+from concurrent.futures import Future
+from dataclasses import replace
 from threading import Lock
 from typing import Any
 
+from evalmark.core.context.trial_context import TrialContext, trial_context
 from evalmark.core.errors import ConfigError
+from evalmark.core.foreign.copying import copy_value
 from evalmark.core.foreign.threads import DaemonThreads
+from evalmark.core.values.case import Output
+from evalmark.core.values.score import Score
 from evalmark.core.values.words import count
+from evalmark.runs.engine.trial import describe_error, error_details, with_tool_calls
+from evalmark.runs.targets.function import run_and_time
+from evalmark.runs.targets.identity import target_name
 
-from .labeled import TestCase
+from .function_call import add_hint, bound_call, output_of, wait_for
+from .labeled import LabeledOutput, TestCase
 from .memory import LangChainTools
-from .pending import CaseUnderTest
-from .results import TestCaseResult
-from .run import UnitTestRun
-from .selection import Selection
+from .results import PendingResult, TestCaseResult, score_of, validated_result
+from .run import GIVEN, JudgedCase, UnitTestRun, failed_result
+from .selection import SelectedCase, Selection
+
+
+class CaseUnderTest:
+    """One test case while the test is about it; the next one comes when this has a result."""
+
+    def __init__(self, session: "UnitTestSession", test_run: UnitTestRun, item: SelectedCase, position: int) -> None:
+        self._session, self._test_run, self._item, self._position = session, test_run, item, position
+
+    @property
+    def test_case(self) -> TestCase:
+        """All that is known of it."""
+        return self._item.test_case
+
+    @property
+    def inputs(self) -> Any:
+        """What the tested function is called with."""
+        return self.test_case.inputs
+
+    @property
+    def outputs(self) -> list[LabeledOutput]:
+        """What people have labelled for these inputs."""
+        return list(self.test_case.outputs)
+
+    def evaluate(self, function: Any, continue_on_error: bool = False) -> PendingResult:
+        """Call a function or a chain with the inputs, and judge what it gives.
+
+        It gets a copy of the inputs as one argument, or by name where it has several parameters that are all among them; a
+        chain of LangChain is invoked. What it raises fails the case, and goes on to the caller unless `continue_on_error`.
+        The judgement is made beside the test; whoever looks at what this returns waits for it.
+
+        Raises:
+            ConfigError: the case has its result already, or is not the one the test is about.
+        """
+        __tracebackhide__ = True
+        self._session.claim(self)
+        target = target_name(function)
+        context = self._context(target)
+        clock = context.clock()
+        try:
+            call = bound_call(function, copy_value(self.inputs))
+            with trial_context(context), clock:
+                returned = wait_for(call())
+            output = self._output(function, returned, context)
+        except Exception as error:
+            found = self._broken(error, target, context)
+            if not continue_on_error:
+                raise
+            return found
+        return self._judge(output, target, go_on=continue_on_error)
+
+    async def evaluate_async(self, function: Any, continue_on_error: bool = False) -> PendingResult:
+        """`evaluate` on the caller's loop: coroutines are awaited there, plain functions run in a thread."""
+        __tracebackhide__ = True
+        self._session.claim(self)
+        target, threads = target_name(function), self._session.threads
+        context = self._context(target)
+        clock = context.clock()
+        try:
+            call = bound_call(function, copy_value(self.inputs), is_async=True)
+            with trial_context(context):
+                is_async = inspect.iscoroutinefunction(function) or hasattr(type(function), "ainvoke")
+                returned = await run_and_time(call, clock, None if is_async else threads)
+            output = self._output(function, returned, context)
+        except Exception as error:
+            found = self._broken(error, target, context)
+            if not continue_on_error:
+                raise
+            return found
+        judging: PendingResult = await threads.run(lambda _: self._judge(output, target, go_on=continue_on_error))
+        return judging
+
+    def evaluate_result(self, generated_result: Any) -> PendingResult:
+        """Judge a result that is there already.
+
+        Raises:
+            ConfigError: the case has its result already, or is not the one the test is about.
+        """
+        __tracebackhide__ = True
+        self._session.claim(self)
+        given = generated_result if isinstance(generated_result, Output) else Output(value=generated_result)
+        return self._judge(given, GIVEN)
+
+    async def evaluate_result_async(self, generated_result: Any) -> PendingResult:
+        """`evaluate_result` without keeping the caller's loop waiting."""
+        __tracebackhide__ = True
+        judging: PendingResult = await self._session.threads.run(lambda _: self.evaluate_result(generated_result))
+        return judging
+
+    def mark_as_failed(self, error_description: object) -> PendingResult:
+        """Give the case up as failed, and say why."""
+        __tracebackhide__ = True
+        self._session.claim(self)
+        return self._fail(str(error_description), self._test_run.target)
+
+    def skip(self) -> None:
+        """Leave the case out: it is not counted, and the next one may come."""
+        __tracebackhide__ = True
+        self._session.claim(self)
+        self._session.leave_out(self)
+
+    # Inside.
+
+    def give_up(self, why: str) -> None:
+        """Fail the case, whoever holds it: the test is over."""
+        self._fail(why, self._test_run.target)
+
+    def _context(self, target: str) -> TrialContext:
+        return self._test_run.run_session.context(self._test_run.trial(self._item, self._position, target))
+
+    def _output(self, function: Any, returned: Any, context: TrialContext) -> Output:
+        output = output_of(function, returned, context.active_seconds(), is_template=self._session.is_template)
+        return with_tool_calls(output, context.tools)
+
+    def _broken(self, error: Exception, target: str, context: TrialContext) -> PendingResult:
+        found = self._fail(describe_error(error), target, context.active_seconds(), error_details(error))
+        add_hint(error)
+        return found
+
+    def _fail(
+        self, why: str, target: str, seconds: float | None = None, details: Mapping[str, Any] | None = None
+    ) -> PendingResult:
+        output = Output(error=why or "no reason was given", seconds=seconds, metadata=details or {})
+        found = failed_result(self.test_case, self._test_run.strategy.evaluation_method, output)
+        return self._keep(
+            self._test_run.said(found, self._test_run.trial(self._item, self._position, target), output, None)
+        )
+
+    def _judge(self, output: Output, target: str, *, go_on: bool = False) -> PendingResult:
+        __tracebackhide__ = True
+        test_run, trial = self._test_run, self._test_run.trial(self._item, self._position, target)
+        if output.error is not None:
+            return self._fail(output.error, target, output.seconds, output.metadata)
+        if test_run.rule is not None:
+            return self._keep(test_run.judging(self._item, trial, output))
+        name = test_run.strategy.evaluation_method
+        try:
+            said: Any = wait_for(test_run.strategy.evaluate(output.value, self.test_case))
+            score = score_of(said, name, self.test_case)
+        except Exception as error:
+            why = describe_error(error)
+            found = replace(failed_result(self.test_case, name, output), error_description=why)
+            broken = Score(name=name, status="error", reason=why, detail=error_details(error))
+            judging = self._keep(test_run.said(found, trial, output, broken))
+            if not go_on:
+                raise
+            return judging
+        given = said.generated_result if said.generated_result is not None else output.value
+        said = replace(said, evaluation_method=said.evaluation_method or name, generated_result=given)
+        return self._keep(test_run.said(validated_result(said, score), trial, output, score))
+
+    def _keep(self, future: "Future[JudgedCase]") -> PendingResult:
+        self._session.answered(self)
+        return PendingResult(lambda: future.result()[0])
 
 
 class UnitTestSession:

@@ -1,0 +1,129 @@
+"""The plugin with its parts: collects evals as tests, and gives marked tests their cases."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from evalmark.core.errors import EvalmarkError
+from evalmark.core.values.score import Trial
+from evalmark.harness.evals.definition import Eval
+from evalmark.harness.evals.eval_case import EvalCase
+from evalmark.harness.evals.eval_plan import check_eval
+from evalmark.harness.evals.rows import read_rows
+
+from .hooks import Hooks
+from .item_identity import (
+    CASE,
+    KNOWN,
+    case_of,
+    marker_of,
+    owner_of,
+    row_of,
+    suite_of,
+    target_of,
+)
+from .items import EvalGroup, items_of
+from .marker import marked_rows, read_marker
+from .result_store import RunKeeper
+from .runner import Runner
+from .skips import PLACE, check_names, node_name, skipped_item
+from .state import EACH, PluginState
+from .summary import SessionSummary
+
+
+class EvalPlugin:
+    """Collects the tests of evals and gives marked tests their cases; one a process, made with its first eval."""
+
+    def __init__(self, config: pytest.Config, running: Callable[[], pytest.Item | None]) -> None:
+        self.state = PluginState(config, running)
+        self.runner = Runner(self.state)
+        self._groups: dict[str, str] = {}
+        self._owners: dict[tuple[str, str, str], str] = {}
+        """Which test has a case of this id first, for each suite and target."""
+        self._places: defaultdict[str, dict[str, int]] = defaultdict(dict)
+        config.pluginmanager.register(Hooks(self.state), "evalmark-hooks")
+        if self.state.worker is None:
+            config.pluginmanager.register(SessionSummary(self.state), "evalmark-ending")
+
+    def items(self, collector: Any, evals: Sequence[Eval]) -> list[pytest.Item]:
+        """The tests of the evals of a module, checked so far as that costs nothing.
+
+        Raises:
+            CollectError: an eval cannot be used; pytest runs no test then.
+        """
+        try:
+            check_names(evals)
+            return [item for described in evals for item in self._items(collector, described)]
+        except EvalmarkError as fault:
+            raise collector.CollectError(str(fault)) from None
+
+    def _items(self, collector: Any, described: Eval) -> Iterator[pytest.Item]:
+        if described.skip_if:
+            yield skipped_item(collector, described, "skip_if is true")
+            return
+        named = replace(described, name=self._dataset(described))
+        target = check_eval(named, self.state.run_session)
+        if isinstance(self.state.keeper, RunKeeper):
+            _ = self.state.keeper.baseline  # a run that is not there is said before anything is asked
+        rows = read_rows(described.data, described.place)
+        group = EvalGroup(
+            described=named,
+            title=node_name(described.name),
+            target=target,
+            state=self.state,
+            rows=rows,
+            run=self.runner.run,
+        )
+        yield from items_of(collector, group)
+
+    def _dataset(self, described: Eval) -> str:
+        """What the cases of an eval go by in the run: its name, and its file where another file has an eval of that name."""
+        first = self._groups.setdefault(described.name, described.file)
+        return described.name if first == described.file else f"{described.name} ({described.place.rpartition(':')[0]})"
+
+    def repeat(self, metafunc: pytest.Metafunc, marker: pytest.Mark) -> None:
+        """Make a marked test one test for each case and repeat."""
+        why = ""
+        try:
+            mark = read_marker(marker, metafunc.definition.nodeid)
+            if "evalmark_case" not in metafunc.fixturenames:
+                metafunc.fixturenames.append("evalmark_case")
+            rows = [None] if mark.data is None else read_rows(mark.data, metafunc.definition.nodeid)
+            turns = marked_rows(rows, mark.repeat)
+            if len(turns) > 1 or mark.data is not None:
+                metafunc.parametrize("evalmark_case", turns, indirect=True, ids=[turn.name for turn in turns])
+        except EvalmarkError as fault:
+            why = str(fault)
+        if why:  # said out here, since pytest tells of what it was said in the middle of
+            pytest.fail(why, pytrace=False)
+
+    def gather(self, items: Sequence[pytest.Item]) -> None:
+        """Note which marked tests are repeats of one case; each has its case, whether it asks for it or not."""
+        for item in items:
+            names = getattr(item, "fixturenames", None)
+            if names is not None and "evalmark_case" not in names:
+                names.append("evalmark_case")
+            suite, case, owner = suite_of(item), case_of(item), owner_of(item)
+            if self._owners.setdefault((suite, case.id, target_of(item)), owner) != owner:
+                case = replace(case, id=f"{case.id} ({owner})")
+            item.stash[KNOWN] = case
+            item.stash[PLACE] = self._places[suite].setdefault(case.id, item.stash[PLACE])
+
+    def case(self, request: pytest.FixtureRequest) -> EvalCase:
+        """The case of a marked test."""
+        self.state.prepare_test()
+        item: pytest.Item = request.node
+        mark = marker_of(item)
+        trial = Trial(
+            case=case_of(item),
+            dataset=suite_of(item),
+            target=target_of(item),
+            position=item.stash[PLACE] * EACH,
+            repeat=row_of(item).repeat,
+        )
+        found = EvalCase(self.state, trial, mark.threshold, mark.scorers, mark.judge)
+        item.stash[CASE] = found
+        return found
