@@ -313,7 +313,7 @@ class World:
         self._free = deque(range(setting.workers))
         rpm, tpm = (setting.rpm, setting.tpm) if setting.is_told else (None, None)
         pace = RateLimits(start=setting.in_flight, most=setting.in_flight, rpm=rpm, tpm=tpm)
-        throttle = Throttle(pace, chance=Random(setting.seed + 2))  # noqa: S311
+        throttle = Throttle(pace, random=Random(setting.seed + 2))  # noqa: S311
         prices = Prices({NAME: TokenPrices(input=0.1, output=0.4)})
         self.meter = Meter(prices=prices)
         self._conditions = CallConfig(
@@ -321,7 +321,7 @@ class World:
             throttle=throttle,
             prices=prices,
             call_log=self.call_log or self.books,
-            chance=Random(setting.seed + 3),  # noqa: S311
+            random=Random(setting.seed + 3),  # noqa: S311
         )
 
     @property

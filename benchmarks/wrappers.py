@@ -13,16 +13,13 @@ from evalmark.core.protocols import ChatModel
 from evalmark.core.values.call import Call, Reply, Request
 from evalmark.core.values.usage import Usage
 from evalmark.models.middleware.call_config import CallConfig, wrap_model
-from evalmark.models.middleware.limited import LimitedModel
 from evalmark.models.middleware.logged_model import LoggedModel, request_announcer
-from evalmark.models.middleware.meter import Budget, Meter
-from evalmark.models.middleware.metered import MeteredModel
-from evalmark.models.middleware.priced import PricedModel
-from evalmark.models.middleware.prices import Prices
+from evalmark.models.middleware.meter import Budget, Meter, MeteredModel
+from evalmark.models.middleware.prices import PricedModel, Prices
 from evalmark.models.middleware.rate_limits import RateLimits
 from evalmark.models.middleware.replay import ReplayingModel
 from evalmark.models.middleware.retry import RetryingModel
-from evalmark.models.middleware.throttle import Throttle
+from evalmark.models.middleware.throttle import LimitedModel, Throttle
 
 CALLS = 20_000
 WORKERS = 16

@@ -1,4 +1,4 @@
-"""Callers who wait in turn: first come, first served, and nobody who gives up holds the others up."""
+"""A first-in, first-out queue of callers that wait for a shared resource."""
 
 import asyncio
 from collections import deque
@@ -11,10 +11,10 @@ T = TypeVar("T")
 
 
 class FairQueue(Generic[T]):
-    """Lets callers go on in the order in which they came, each as soon as it may.
+    """Serves callers in the order in which they came; a cancelled caller does not block the others.
 
-    `serve` takes what the first one asks for and says True, or says False: not yet. An error that it raises is that
-    caller's. `undo` gives back what was taken for a caller who was cancelled in that very moment.
+    `serve` takes what a request needs and returns True, or returns False if the caller has to wait; an error that it raises
+    goes to that caller. `undo` returns what was taken for a caller that was cancelled right after it was served.
     """
 
     def __init__(self, serve: Callable[[T], bool], undo: Callable[[T], None]) -> None:
@@ -24,31 +24,31 @@ class FairQueue(Generic[T]):
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def at_once(self, wanted: T, *, first: bool = False) -> bool:
-        """Whether the caller may go on without waiting; then it has what it asked for. Raises what `serve` raises."""
-        return (first or not self._waiting) and self._serve(wanted)
+    def try_acquire(self, request: T, *, first: bool = False) -> bool:
+        """Serve a request now if nobody waits before it; return whether it was served. Raises what `serve` raises."""
+        return (first or not self._waiting) and self._serve(request)
 
-    async def wait(self, wanted: T, *, first: bool = False) -> None:
-        """Return when it is this caller's turn; `first` goes before all others. Raises what `serve` raises."""
-        if self.at_once(wanted, first=first):
+    async def acquire(self, request: T, *, first: bool = False) -> None:
+        """Wait until a request is served; `first` puts it before all others. Raises what `serve` raises."""
+        if self.try_acquire(request, first=first):
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.insert(0 if first else len(self._waiting), (turn, wanted))
+        self._waiting.insert(0 if first else len(self._waiting), (turn, request))
         try:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled() and turn.exception() is None:
-                self._undo(wanted)
-            self.move()
+                self._undo(request)
+            self.advance()
             raise
 
-    def move(self) -> None:
-        """Let everyone go on who may: to be called whenever something has changed."""
+    def advance(self) -> None:
+        """Serve the waiting requests that can be served now; call it after each change of the resource."""
         while self._waiting:
-            turn, wanted = self._waiting[0]
+            turn, request = self._waiting[0]
             if not turn.done():
                 try:
-                    if not self._serve(wanted):
+                    if not self._serve(request):
                         return
                 except EvalmarkError as error:
                     turn.set_exception(error)

@@ -10,9 +10,9 @@ import pytest
 EMBEDS = """
 import asyncio, sys
 from pathlib import Path
-from evalmark.models.embeddings.weights import KNOWN
+from evalmark.models.embeddings.weights import KNOWN_MODELS
 from evalmark.models.embeddings.local import open_local
-assert len(asyncio.run(open_local(Path(sys.argv[1]), "{mode}", KNOWN[0].pins)(["Where is Oslo?"]))) == 1
+assert len(asyncio.run(open_local(Path(sys.argv[1]), "{mode}", KNOWN_MODELS[0].pins)(["Where is Oslo?"]))) == 1
 """
 
 

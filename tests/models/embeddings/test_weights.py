@@ -405,8 +405,8 @@ def test_weights_that_changed_in_the_cache_embed_nothing(minilm_folder: Path, tm
 
 def test_nothing_of_the_network_is_loaded_while_the_weights_are_here(minilm_folder: Path):
     code = (
-        "import sys; from evalmark.models.embeddings.model_cache import get_model; from evalmark.core.settings import Settings\n"
-        "get_model('all-MiniLM-L6-v2', Settings())\n"
+        "import sys; from evalmark.models.embeddings.model_cache import fetch_model; from evalmark.core.settings import Settings\n"
+        "fetch_model('all-MiniLM-L6-v2', Settings())\n"
         "assert not {'urllib.request', 'http.client', 'numpy', 'onnxruntime'} & sys.modules.keys()\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

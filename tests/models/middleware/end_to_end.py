@@ -11,9 +11,8 @@ from evalmark.core.values.call import Reply, Request
 from evalmark.errors import EvalmarkError
 from evalmark.models.middleware.call_config import CallConfig, wrap_model
 from evalmark.models.middleware.meter import Budget, Meter
-from evalmark.models.middleware.patience import RetryPolicy
 from evalmark.models.middleware.prices import Prices, TokenPrices
-from evalmark.models.middleware.rate_limits import RateLimits
+from evalmark.models.middleware.rate_limits import RateLimits, RetryPolicy
 from evalmark.models.middleware.throttle import Throttle
 from evalmark.models.providers.chat_models import open_chat
 from evalmark.models.providers.http import HttpClient
@@ -70,8 +69,8 @@ class World:
                 prices=self.prices,
                 call_log=self.call_log,
                 replay=self.replay,
-                patience=self.patience,
-                chance=random.Random(7),  # noqa: S311
+                retry_policy=self.patience,
+                random=random.Random(7),  # noqa: S311
             ),
         )
         found: list[Any] = [None] * len(requests)

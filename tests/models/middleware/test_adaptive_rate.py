@@ -8,11 +8,9 @@ import pytest
 from evalmark.core.values.call import Reply
 from evalmark.errors import ModelCallError
 from evalmark.models.middleware.adaptive_rate import AdaptiveRate
-from evalmark.models.middleware.limited import LimitedModel
-from evalmark.models.middleware.patience import RetryPolicy
-from evalmark.models.middleware.rate_limits import RateLimits
+from evalmark.models.middleware.rate_limits import RateLimits, RetryPolicy
 from evalmark.models.middleware.retry import RetryingModel
-from evalmark.models.middleware.throttle import Throttle
+from evalmark.models.middleware.throttle import LimitedModel, Throttle
 from evalmark.testing.virtual_time import run_in_virtual_time
 
 from .asking import ask, chance, fault, limit, lost
@@ -76,7 +74,7 @@ def asked(server, count, throttle=None):
     """Seconds that so many calls take, 64 at a time, and how many of them ended in an error."""
 
     async def main():
-        gate = throttle or Throttle(RateLimits(start=JOBS, most=JOBS), chance=chance(7))
+        gate = throttle or Throttle(RateLimits(start=JOBS, most=JOBS), random=chance(7))
         model = RetryingModel(LimitedModel(server, gate), RetryPolicy(), chance(8))
         left = iter(range(count))
         errors = []
@@ -104,7 +102,7 @@ def test_requests_that_are_turned_down_at_random_do_not_slow_a_run(seconds, seed
     assert errors == []
     assert server.limited > 30
     assert taken <= 1.5 * clean
-    assert throttle.room == JOBS
+    assert throttle.max_in_flight == JOBS
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -155,7 +153,7 @@ def test_waits_for_a_server_do_not_grow_with_the_limits_met_before():
 
 
 def met(pace, numbers, now, *, is_told):
-    return [pace.turned_down(number, now, is_told=is_told) for number in numbers]
+    return [pace.rejected(number, now, is_stated=is_told) for number in numbers]
 
 
 @pytest.mark.parametrize("is_told", [False, True])

@@ -12,9 +12,8 @@ import pytest
 from evalmark.core.values.call import Reply
 from evalmark.errors import ModelCallError, RunStoppedError
 from evalmark.models.middleware.meter import Budget
-from evalmark.models.middleware.patience import RetryPolicy
 from evalmark.models.middleware.prices import TokenPrices
-from evalmark.models.middleware.rate_limits import RateLimits
+from evalmark.models.middleware.rate_limits import RateLimits, RetryPolicy
 from evalmark.testing.scripted import (
     Cut,
     Delay,
@@ -57,7 +56,7 @@ def test_f23_a_fault_that_passes_costs_an_attempt_and_nothing_else(provider, sta
         assert [(attempt.status, page in attempt.body if page else True) for attempt in found.attempts] == [
             (status, True)
         ]
-        assert world.throttle.room == 50
+        assert world.throttle.max_in_flight == 50
         assert server.problems == []
         (again,) = world.ask("The capital of France?")
     assert (again.text, again.replayed, server.count) == (PARIS, True, 2)
@@ -94,7 +93,7 @@ def test_f20_a_time_that_is_too_long_stops_the_run_with_one_sentence():
     (message,) = {str(error) for error in found}
     assert message.startswith("openai/some-model: 127.0.0.1:")
     assert message.endswith(
-        "answered 429 Too Many Requests: Rate limit reached. It asks to be left alone for 1,000,000,000 s, "
+        "answered 429 Too Many Requests: Rate limit reached. It asks for a wait of 1,000,000,000 s, "
         "longer than the 300 s that a call waits. Go on later with --resume."
     )
 

@@ -10,13 +10,10 @@ from evalmark.core.values.call import Reply
 from evalmark.core.values.spending import Spending
 from evalmark.core.values.usage import Usage
 from evalmark.errors import ModelCallError, RunStoppedError
-from evalmark.models.middleware.limited import LimitedModel
-from evalmark.models.middleware.meter import Budget, Meter, dollars
-from evalmark.models.middleware.metered import MeteredModel
-from evalmark.models.middleware.priced import PricedModel
-from evalmark.models.middleware.prices import Prices, TokenPrices
+from evalmark.models.middleware.meter import Budget, Meter, MeteredModel, dollars
+from evalmark.models.middleware.prices import PricedModel, Prices, TokenPrices
 from evalmark.models.middleware.rate_limits import RateLimits
-from evalmark.models.middleware.throttle import Throttle
+from evalmark.models.middleware.throttle import LimitedModel, Throttle
 from evalmark.testing.virtual_time import run_in_virtual_time
 
 from .asking import OPENAI, ask, closed, fault, lost, reply

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from evalmark.core.values.usage import Usage
 from evalmark.errors import ConfigError
-from evalmark.models.middleware.priced import MOST_TOKENS, PricedModel, valid_usage
-from evalmark.models.middleware.prices import Prices, TokenPrices, read_prices
+from evalmark.models.middleware.prices import MOST_TOKENS, PricedModel, Prices, TokenPrices, read_prices, valid_usage
 from evalmark.models.providers.endpoint import find_endpoint
 from evalmark.testing.virtual_time import run_in_virtual_time
 

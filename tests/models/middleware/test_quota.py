@@ -55,7 +55,7 @@ HEADERS = [
 @pytest.mark.parametrize(("remaining", "reset", "said"), HEADERS)
 def test_what_is_left_may_go_and_the_rest_waits(remaining, reset, said):
     left = RemainingQuota.of_requests(300.0)
-    left.hear({remaining: "3", reset: said, "date": DATE}, 1, 100.0)
+    left.update({remaining: "3", reset: said, "date": DATE}, 1, 100.0)
     waits = []
     for _ in range(3):
         waits.append(left.wait(1, 100.0))
@@ -69,13 +69,13 @@ def test_what_is_left_may_go_and_the_rest_waits(remaining, reset, said):
 @pytest.mark.parametrize("reset", ["", "soon", "301s", "24h"])
 def test_a_time_that_is_unknown_or_too_long_holds_nobody_back(reset):
     left = RemainingQuota.of_requests(300.0)
-    left.hear({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": reset}, 0, 0.0)
+    left.update({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": reset}, 0, 0.0)
     assert left.wait(1, 0.0) == 0.0
 
 
 @pytest.mark.parametrize("remaining", ["", "many", "-1", "1.5", "9" * 30])
 def test_a_number_that_is_none_changes_nothing(remaining):
     left = RemainingQuota.of_tokens(300.0)
-    left.hear({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "9s"}, 0, 0.0)
-    left.hear({"x-ratelimit-remaining-tokens": remaining, "x-ratelimit-reset-tokens": "1s"}, 0, 0.0)
+    left.update({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "9s"}, 0, 0.0)
+    left.update({"x-ratelimit-remaining-tokens": remaining, "x-ratelimit-reset-tokens": "1s"}, 0, 0.0)
     assert left.wait(1, 0.0) == 9.0

@@ -10,11 +10,10 @@ from evalmark.core.context.trial_context import TrialContext, trial_context
 from evalmark.core.values.call import Attempt
 from evalmark.errors import ModelCallError, NotRecordedError, RunStoppedError, StoreError
 from evalmark.models.middleware.call_config import wrap_model
-from evalmark.models.middleware.limited import LimitedModel
 from evalmark.models.middleware.logged_model import LoggedModel, request_announcer
 from evalmark.models.middleware.meter import Budget, Meter
 from evalmark.models.middleware.replay import ReplayingModel
-from evalmark.models.middleware.throttle import Throttle
+from evalmark.models.middleware.throttle import LimitedModel, Throttle
 from evalmark.testing.memory import MemoryCallLog
 from evalmark.testing.virtual_time import run_in_virtual_time
 
@@ -125,7 +124,7 @@ def test_a_journal_that_cannot_be_written_ends_the_run_before_more_is_paid_for()
     model = Watched()
     with one_line(RunStoppedError) as caught:
         run_in_virtual_time(wrap_model(model, conditions(call_log=Broken()))(ask()))
-    assert str(caught.value) == "No further model call is made, since the journal cannot be used: the disk is gone"
+    assert str(caught.value) == "No further model calls are made because the call log cannot be used: the disk is gone"
     assert model.asked == []
     with one_line(RunStoppedError):
         run_in_virtual_time(wrap_model(model, conditions(call_log=MemoryCallLog(full_after=0)))(ask()))
@@ -139,7 +138,7 @@ def test_a_journal_that_cannot_be_read_ends_the_run_too():
     model = Watched()
     with one_line(RunStoppedError) as caught:
         run_in_virtual_time(wrap_model(model, conditions(call_log=Broken()))(ask()))
-    assert str(caught.value) == "No further model call is made, since the journal cannot be used: the disk is gone"
+    assert str(caught.value) == "No further model calls are made because the call log cannot be used: the disk is gone"
     assert model.asked == []
 
 
@@ -150,8 +149,8 @@ def test_the_journal_hears_of_a_request_when_it_goes_out_and_not_while_it_waits(
     held = conditions(throttle=Throttle(), call_log=journal)
 
     async def main():
-        first = await held.throttle.enter()
-        held.throttle.failed(first, limit(10.0))
+        first = await held.throttle.acquire()
+        held.throttle.record_failure(first, limit(10.0))
         call = asyncio.create_task(wrap_model(model, held)(ask()))
         await asyncio.sleep(5.0)
         waiting = len(journal.in_flight)
@@ -257,7 +256,7 @@ def test_strict_sends_nothing_and_says_what_is_missing_and_how_to_record_it():
     key = ask("What is the capital of\n  " + "France " * 40).key(model.identity)
     assert str(caught.value) == (
         f"openai/gpt-4o-mini: not recorded at {model.identity}: 'What is the capital of France France France France France "
-        f"Fr…'. The journal has no reply to it under the key {key}, and strict replay sends nothing. Run once with "
+        f"Fr…'. The call log has no reply to it under the key {key}, and strict replay sends nothing. Run once with "
         "--replay auto at the same address, and commit what `evalmark cache export` writes."
     )
     assert (model.asked, journal.calls, journal.sent) == ([], [], [])

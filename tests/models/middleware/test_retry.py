@@ -8,11 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalmark.errors import ModelCallError, RunStoppedError
-from evalmark.models.middleware.limited import LimitedModel
-from evalmark.models.middleware.patience import RetryPolicy
-from evalmark.models.middleware.rate_limits import RateLimits
+from evalmark.models.middleware.rate_limits import RateLimits, RetryPolicy
 from evalmark.models.middleware.retry import RetryingModel
-from evalmark.models.middleware.throttle import Throttle
+from evalmark.models.middleware.throttle import LimitedModel, Throttle
 from evalmark.testing.virtual_time import run_in_virtual_time
 
 from .asking import ask, chance, closed, fault, limit, lost, reply
@@ -120,9 +118,7 @@ def test_limits_do_not_use_up_the_retries_but_the_time():
 def test_a_wait_that_is_too_long_is_not_waited_for():
     found, ended = call(Watched([limit(1e9)]))
     assert ended == 0.0
-    assert str(found).startswith(
-        "test: answered 429. It asks to be left alone for 1,000,000,000 s, longer than the 300 s"
-    )
+    assert str(found).startswith("test: answered 429. It asks for a wait of 1,000,000,000 s, longer than the 300 s")
     assert found.retry_after == 1e9
 
 
@@ -149,7 +145,7 @@ def test_a_call_whose_caller_gives_up_is_not_asked_again():
     model = Watched(lambda request: fault())
 
     async def main():
-        task = asyncio.create_task(RetryingModel(model, chance=Highest())(ask()))
+        task = asyncio.create_task(RetryingModel(model, random=Highest())(ask()))
         await asyncio.sleep(2.0)
         task.cancel()
         await asyncio.wait({task})

@@ -8,11 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalmark.errors import ModelCallError, RunStoppedError
-from evalmark.models.middleware.limited import LimitedModel
-from evalmark.models.middleware.patience import RetryPolicy
-from evalmark.models.middleware.rate_limits import RateLimits
+from evalmark.models.middleware.rate_limits import RateLimits, RetryPolicy
 from evalmark.models.middleware.retry import RetryingModel
-from evalmark.models.middleware.throttle import Throttle
+from evalmark.models.middleware.throttle import LimitedModel, Throttle
 from evalmark.testing.virtual_time import run_in_virtual_time
 
 from .asking import ask, chance, closed, fault, limit, lost, reply
@@ -62,7 +60,7 @@ def test_a_limit_halves_the_room_once_however_many_calls_meet_it():
     throttle = Throttle(RateLimits(start=16, most=16))
     model = Watched([limit(1.0)] * 16, seconds=1.0)
     run_in_virtual_time(outcomes(LimitedModel(model, throttle), 16))
-    assert throttle.room == 8
+    assert throttle.max_in_flight == 8
 
 
 def test_another_limit_after_the_pause_halves_it_again_down_to_one():
@@ -72,7 +70,7 @@ def test_another_limit_after_the_pause_halves_it_again_down_to_one():
     async def main():
         for _ in range(4):
             await outcomes(LimitedModel(Watched([limit(1.0)] * 4, seconds=1.0), throttle), 4)
-            rooms.append(throttle.room)
+            rooms.append(throttle.max_in_flight)
 
     run_in_virtual_time(main())
     assert rooms == [2, 1, 1, 1]
@@ -82,7 +80,7 @@ def test_another_limit_after_the_pause_halves_it_again_down_to_one():
 def test_no_other_fault_cuts_the_room(status):
     throttle = Throttle(RateLimits(start=16, most=16))
     run_in_virtual_time(outcomes(LimitedModel(Watched([fault(status)] * 64), throttle), 64))
-    assert throttle.room == 16
+    assert throttle.max_in_flight == 16
 
 
 @pytest.mark.parametrize("status", [503, 529])
@@ -99,20 +97,20 @@ def test_the_room_grows_with_replies_and_comes_back_after_a_limit():
 
     async def main():
         await outcomes(limited, 200)
-        assert throttle.room == 32  # it doubles each second until the first limit
+        assert throttle.max_in_flight == 32  # it doubles each second until the first limit
         model.answer = lambda request: limit(1.0)
         await outcomes(limited, 48)  # a burst that meets a limit, and one of which nothing comes through
-        halved = throttle.room
+        halved = throttle.max_in_flight
         model.answer = lambda request: "yes"
         await outcomes(limited, 120)
-        grown = throttle.room
+        grown = throttle.max_in_flight
         await outcomes(limited, 4_000)
         return halved, grown
 
     halved, grown = run_in_virtual_time(main())
     assert halved < 32
     assert halved < grown  # by one or two with each round of replies
-    assert throttle.room == 32
+    assert throttle.max_in_flight == 32
 
 
 def test_a_large_room_comes_back_fast_at_first_and_looks_carefully_for_more():
@@ -123,7 +121,7 @@ def test_a_large_room_comes_back_fast_at_first_and_looks_carefully_for_more():
         await outcomes(LimitedModel(Watched(lambda request: limit(1.0), seconds=1.0), throttle), 160)
         asking = asyncio.create_task(outcomes(LimitedModel(Watched(seconds=1.0), throttle), 5_000))
         for _ in range(30):
-            rooms.append(throttle.room)
+            rooms.append(throttle.max_in_flight)
             await asyncio.sleep(1)
         asking.cancel()
 
@@ -136,7 +134,7 @@ def test_a_large_room_comes_back_fast_at_first_and_looks_carefully_for_more():
 
 
 def test_where_nothing_comes_through_and_no_time_is_named_the_gate_waits_longer_each_time():
-    throttle = Throttle(RateLimits(start=1, most=1), chance=chance(1))
+    throttle = Throttle(RateLimits(start=1, most=1), random=chance(1))
     model = Watched([limit()] * 8 + ["yes"])
     run_in_virtual_time(outcomes(LimitedModel(model, throttle), 9))
     waits = [after - before for before, after in zip(model.times, model.times[1:], strict=False)]
@@ -145,7 +143,7 @@ def test_where_nothing_comes_through_and_no_time_is_named_the_gate_waits_longer_
 
 
 def test_a_request_that_is_accepted_makes_the_next_wait_short_again():
-    throttle = Throttle(RateLimits(start=1, most=1), chance=chance(1))
+    throttle = Throttle(RateLimits(start=1, most=1), random=chance(1))
     model = Watched([*[limit()] * 8, "yes", *[limit()] * 3, "yes"])
     run_in_virtual_time(outcomes(LimitedModel(model, throttle), 13))
     assert model.times[8] - model.times[7] > 8
@@ -163,12 +161,12 @@ def test_a_limit_that_not_all_under_way_meet_gives_the_room_back():
         model.seconds = 1.0
         others = asyncio.create_task(outcomes(LimitedModel(model, throttle), 3))
         await asyncio.sleep(0.6)
-        halved = throttle.room
+        halved = throttle.max_in_flight
         await asyncio.gather(first, others)
         return halved
 
     assert run_in_virtual_time(main()) == 2
-    assert throttle.room == 4
+    assert throttle.max_in_flight == 4
 
 
 def test_after_a_storm_the_first_caller_tries_alone():
@@ -177,7 +175,7 @@ def test_after_a_storm_the_first_caller_tries_alone():
     model = Watched(lambda request: limit() if clock() < storm else "yes", seconds=0.2)
 
     async def main():
-        found = await outcomes(RetryingModel(LimitedModel(model, throttle), chance=chance(2)), 100)
+        found = await outcomes(RetryingModel(LimitedModel(model, throttle), random=chance(2)), 100)
         return [each.text for each in found if not isinstance(each, Exception)]
 
     assert run_in_virtual_time(main()) == ["yes"] * 100
@@ -249,8 +247,8 @@ def test_what_is_under_way_is_taken_off_what_headers_say_is_left():
 
     async def main():
         throttle = Throttle(RateLimits(start=8, most=8))
-        held = [await throttle.enter() for _ in range(2)]
-        throttle.heard(await throttle.enter(), reply(headers=said))
+        held = [await throttle.acquire() for _ in range(2)]
+        throttle.record_reply(await throttle.acquire(), reply(headers=said))
         await outcomes(
             LimitedModel(Watched(["a", "b"]), throttle), 1
         )  # of three that are left, two may be those under way
@@ -294,22 +292,20 @@ def test_a_wait_that_is_too_long_ends_the_run_with_a_sentence():
     found = run_in_virtual_time(outcomes(LimitedModel(model, Throttle(RateLimits(start=1, most=1))), 3))
     assert len(model.asked) == 1
     assert {type(each) for each in found} == {RunStoppedError}
-    assert "left alone for 3,600 s, longer than the 300 s that a call waits. Go on later with --resume." in str(
-        found[0]
-    )
+    assert "a wait of 3,600 s, longer than the 300 s that a call waits. Go on later with --resume." in str(found[0])
 
 
 def test_an_absurd_wait_is_told_in_words_that_somebody_can_read():
     model = Watched([limit(1e308)])
     (found,) = run_in_virtual_time(outcomes(LimitedModel(model, Throttle(RateLimits(start=1, most=1))), 1))
-    assert "It asks to be left alone for ever, longer than the 300 s" in str(found)
+    assert "It asks for a wait that never ends, longer than the 300 s" in str(found)
     assert len(str(found)) < 300
 
 
 def test_an_endpoint_that_has_never_answered_ends_the_run_after_a_while():
     model = Watched(lambda request: lost())
     throttle = Throttle(RateLimits(start=2, most=2))
-    found = run_in_virtual_time(outcomes(RetryingModel(LimitedModel(model, throttle), chance=chance(3)), 50, workers=2))
+    found = run_in_virtual_time(outcomes(RetryingModel(LimitedModel(model, throttle), random=chance(3)), 50, workers=2))
     assert {type(each) for each in found} == {ModelCallError, RunStoppedError}
     assert len(model.asked) < 40
     assert "has answered nothing in" in str(found[-1])
@@ -318,7 +314,7 @@ def test_an_endpoint_that_has_never_answered_ends_the_run_after_a_while():
 def test_an_endpoint_that_has_answered_once_is_not_given_up():
     model = Watched(["yes", *[lost()] * 400])
     throttle = Throttle(RateLimits(start=2, most=2))
-    found = run_in_virtual_time(outcomes(RetryingModel(LimitedModel(model, throttle), chance=chance(3)), 50, workers=2))
+    found = run_in_virtual_time(outcomes(RetryingModel(LimitedModel(model, throttle), random=chance(3)), 50, workers=2))
     assert {type(each) for each in found[1:]} == {ModelCallError}
 
 
@@ -333,7 +329,7 @@ def test_an_endpoint_that_has_answered_once_is_not_given_up():
 def test_an_endpoint_that_answers_badly_is_not_silent(error):
     model = Watched(lambda request: error, seconds=1.0)
     throttle = Throttle(RateLimits(start=1, most=1))
-    found = run_in_virtual_time(outcomes(RetryingModel(LimitedModel(model, throttle), chance=chance(3)), 40, workers=1))
+    found = run_in_virtual_time(outcomes(RetryingModel(LimitedModel(model, throttle), random=chance(3)), 40, workers=1))
     assert {type(each) for each in found} == {ModelCallError}
 
 
@@ -358,11 +354,11 @@ def test_a_caller_who_is_cancelled_in_the_moment_of_its_turn_gives_it_back():
     throttle = Throttle(RateLimits(start=1, most=1))
 
     async def main():
-        place = await throttle.enter()
+        place = await throttle.acquire()
         second = asyncio.create_task(LimitedModel(model, throttle)(ask("second")))
         third = asyncio.create_task(LimitedModel(model, throttle)(ask("third")))
         await asyncio.sleep(1.0)
-        throttle.leave(place)  # it is the turn of the second one now,
+        throttle.release(place)  # it is the turn of the second one now,
         second.cancel()  # which does not know it yet
         return (await third).text
 
@@ -424,7 +420,7 @@ class Weather(Watched):
     async def __call__(self, request):
         now = clock()
         self.too_early += now < self.quiet_until - 1e-9
-        self.too_many += self.throttle.in_flight > self.throttle.room and now != self.told_at
+        self.too_many += self.throttle.in_flight > self.throttle.max_in_flight and now != self.told_at
         kind, after, seconds = self.steps.pop() if self.steps else (None, None, 0.1)
         await asyncio.sleep(seconds)
         if kind is None:
@@ -445,9 +441,9 @@ class Weather(Watched):
     st.integers(0, 2**32),
 )
 def test_whatever_the_weather_every_call_ends_and_none_goes_too_early(steps, callers, most, rpm, seed):
-    throttle = Throttle(RateLimits(start=1 + most // 2, most=most, rpm=rpm), chance=chance(seed))
+    throttle = Throttle(RateLimits(start=1 + most // 2, most=most, rpm=rpm), random=chance(seed))
     model = Weather(steps, throttle)
-    found = run_in_virtual_time(outcomes(RetryingModel(LimitedModel(model, throttle), chance=chance(seed)), callers))
+    found = run_in_virtual_time(outcomes(RetryingModel(LimitedModel(model, throttle), random=chance(seed)), callers))
     assert (model.too_early, model.too_many) == (0, 0)
     assert model.in_flight == throttle.in_flight == throttle.waiting == 0
     assert None not in found
@@ -463,7 +459,7 @@ def test_whatever_the_weather_every_call_ends_and_none_goes_too_early(steps, cal
 def test_callers_may_give_up_at_any_moment(callers, steps, most):
     throttle = Throttle(RateLimits(start=most, most=most), RetryPolicy(most_total=200.0), chance(0))
     model = Weather(steps, throttle)
-    limited = RetryingModel(LimitedModel(model, throttle), chance=chance(0))
+    limited = RetryingModel(LimitedModel(model, throttle), random=chance(0))
 
     async def main():
         tasks = []

@@ -11,8 +11,8 @@ from evalmark.core.values.call import Reply
 from evalmark.core.values.plain_data import canonical
 from evalmark.errors import ModelCallError
 from evalmark.models.providers.endpoint import Endpoint
-from evalmark.models.providers.http import Response
 from evalmark.models.providers.openai import read_reply
+from evalmark.models.providers.response import Response
 
 from .wild import completion
 

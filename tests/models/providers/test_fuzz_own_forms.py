@@ -12,7 +12,7 @@ from evalmark.core.values.plain_data import canonical
 from evalmark.errors import ModelCallError
 from evalmark.models.providers import anthropic, gemini
 from evalmark.models.providers.endpoint import Endpoint
-from evalmark.models.providers.http import Response
+from evalmark.models.providers.response import Response
 
 from .test_fuzz import forms, headers, one_change, places, statuses, values
 

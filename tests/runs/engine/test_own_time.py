@@ -11,11 +11,9 @@ from evalmark.core.context.trial_context import current_trial_context
 from evalmark.core.foreign.threads import DaemonThreads
 from evalmark.core.values.call import Reply
 from evalmark.core.values.score import Trial
-from evalmark.models.middleware.limited import LimitedModel
-from evalmark.models.middleware.patience import RetryPolicy
-from evalmark.models.middleware.rate_limits import RateLimits
+from evalmark.models.middleware.rate_limits import RateLimits, RetryPolicy
 from evalmark.models.middleware.retry import RetryingModel
-from evalmark.models.middleware.throttle import Throttle
+from evalmark.models.middleware.throttle import LimitedModel, Throttle
 from evalmark.runs.engine import trial
 from evalmark.runs.engine.pipeline import Limits, Work, run_trials
 from evalmark.runs.targets import model

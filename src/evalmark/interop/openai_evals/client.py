@@ -11,8 +11,9 @@ from evalmark.core.errors import ConfigError, EvalmarkError, ModelCallError
 from evalmark.core.values.words import count
 from evalmark.models.providers.addresses import validate_address
 from evalmark.models.providers.endpoint import Endpoint, find_endpoint, missing_key
-from evalmark.models.providers.http import HttpClient, read_json, require_key
+from evalmark.models.providers.http import HttpClient, require_key
 from evalmark.models.providers.request_body import encode_body
+from evalmark.models.providers.response import read_json
 
 AZURE_KEY = "AZURE_OPENAI_API_KEY"
 AZURE_TOKEN = "AZURE_OPENAI_AD_TOKEN"  # noqa: S105  the name of a variable

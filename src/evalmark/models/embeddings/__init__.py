@@ -1,4 +1,5 @@
-"""Embedding models: the local one without torch, and everybody else's behind one protocol.
+"""Embedding models: a local model that needs no torch, and adapters for functions, LangChain and sentence-transformers.
 
-Each name loads its file at first use, so that asking for weights does not load an array library.
+The local model is a BERT-like encoder run by ONNX Runtime or OpenVINO; its weights are found by name and checked by SHA-256.
+`cached_embedder.CachedEmbedder` batches requests and caches vectors.
 """

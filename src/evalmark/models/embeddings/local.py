@@ -14,7 +14,6 @@ from evalmark.core.errors import ConfigError, ModelError
 from evalmark.core.lazy import LazyModule, need
 
 from .folder import HASHED, ModelFolder, read_folder, sha256, verify_hashes
-from .packing import pack
 from .runtime import has_bf16, open_exact, open_int8, open_openvino, processor_count
 from .vectors import clean_texts
 
@@ -28,6 +27,10 @@ if TYPE_CHECKING:
     Tokenizer = Callable[[list[str]], Any]
 else:
     np = LazyModule("numpy")
+
+
+BUDGET = 512
+"""Tokens of one batch, padding included: few enough for its numbers to stay in a processor's own cache."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,3 +187,21 @@ def _tokenizer(folder: ModelFolder) -> "Tokenizer":
         return tokenizer.encode_batch_fast([text.lower() for text in texts] if folder.lower_case else texts)
 
     return encode
+
+
+def pack(lengths: Sequence[int], budget: int = BUDGET) -> list[list[int]]:
+    """Indices in batches, the longest first: hardly any padding, and no batch over the budget.
+
+    A text longer than the budget is a batch of its own.
+
+    >>> pack([3, 9, 4, 2], budget=10)
+    [[1], [2, 0], [3]]
+    """
+    batches: list[list[int]] = []
+    longest = 0
+    for index in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
+        if not batches or longest * (len(batches[-1]) + 1) > budget:
+            batches.append([])
+            longest = lengths[index]
+        batches[-1].append(index)
+    return batches

@@ -1,4 +1,5 @@
-"""What stands between a run and its chat models: the journal, replay, retries, limits and money, a wrapper each.
+"""Wrappers around chat models: call log, replay, retries, rate limits and costs.
 
-Each name loads its file at first use, so that a run without chat models pays for none of it.
+Each wrapper is a model itself. `call_config.wrap_model` puts them around a model in the right order: replay, call log, meter,
+prices, retries, rate limits. All calls of one endpoint share a `Throttle`; all calls of a run share a `Meter`.
 """

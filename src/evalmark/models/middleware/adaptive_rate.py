@@ -43,18 +43,18 @@ class _RequestCounts:
     """The number of the last request before it."""
     sent: int = 0
     accepted: int = 0
-    turned_down: int = 0
+    rejected: int = 0
     paused: float = 0.0
     """Seconds of it in which no request was sent, because the endpoint asked for a pause."""
 
     @property
     def returned(self) -> int:
-        return self.accepted + self.turned_down
+        return self.accepted + self.rejected
 
     @property
     def share(self) -> float:
         """The share of rejected requests; those in flight count as accepted."""
-        return self.turned_down / max(1, self.sent, self.returned)
+        return self.rejected / max(1, self.sent, self.returned)
 
     def busy(self, now: float) -> float:
         """Seconds up to now in which requests could be sent."""
@@ -69,15 +69,15 @@ class _SuspectedLimit:
     """The number of the last request before them."""
     rate: float
     sent: int
-    turned_down: int
+    rejected: int
     was_free: bool
     """Whether the rate was unlimited: then only a sample is sent until the effect of a slower rate is known."""
-    is_told: bool = False
+    is_stated: bool = False
     """Whether the endpoint stated a limit itself."""
 
     @property
     def share(self) -> float:
-        return 1.0 if self.is_told else min(1.0, self.turned_down / max(1, self.sent))
+        return 1.0 if self.is_stated else min(1.0, self.rejected / max(1, self.sent))
 
 
 class AdaptiveRate:
@@ -99,76 +99,76 @@ class AdaptiveRate:
         self._window = _RequestCounts(0.0)
         self._mark = 0
         """The number of the last request before the last decrease; replies to it and to those before are not counted."""
-        self._departed = 0
+        self._last_number = 0
         """The number of the last request of all."""
-        self._under_way = 0
+        self._in_flight = 0
         """Requests after the mark that are in flight."""
         self._excess = 0.0
         """Rejections beyond the usual share; never below 0."""
         self._suspect: _SuspectedLimit | None = None
         """The suspected limit whose test is in progress."""
-        self._clean = 0
+        self._clean_windows = 0
         self._latency = 1.0
         """Smoothed round-trip time of accepted requests, in seconds."""
-        self._level, self._then = 0.0, 0.0
+        self._level, self._filled_at = 0.0, 0.0
         self._paused_until = 0.0
 
     def wait(self, now: float) -> float:
         """Return the seconds until the next request may be sent; 0: now."""
         if self._suspect is not None and self._suspect.was_free and self._window.sent >= _SAMPLE:
             return max(0.0, _MOST_LATENCIES * self._latency - self._window.busy(now))
-        short = 0.0 if self.rate is None else 1.0 - self._filled(now)
+        short = 0.0 if self.rate is None else 1.0 - self._tokens(now)
         return short / self.rate if self.rate is not None and short > _ALMOST else 0.0
 
     def sent(self, number: int, now: float) -> None:
         """Count a request that is sent; requests are numbered in their order."""
-        self._look(now)
-        self._departed = number
+        self._evaluate(now)
+        self._last_number = number
         self._window.sent += 1
-        self._under_way += 1
+        self._in_flight += 1
         if self.rate is not None:
-            self._level, self._then = self._filled(now) - 1.0, now
+            self._level, self._filled_at = self._tokens(now) - 1.0, now
 
     def unsent(self, number: int) -> None:
         """Take back a request that was not sent after all, or whose outcome will not be known."""
         if number > self._mark:
             self._window.sent -= 1
-            self._under_way -= 1
+            self._in_flight -= 1
 
     def accepted(self, number: int, now: float, seconds: float) -> None:
         """Count a request that was not rejected, whatever else became of it, with its round-trip time in seconds."""
         self._latency += (seconds - self._latency) / 8
         if number <= self._mark:
             return
-        self._under_way -= 1
+        self._in_flight -= 1
         self._window.accepted += 1
         self._excess = max(0.0, self._excess - self._usual)
-        self._look(now)
+        self._evaluate(now)
 
-    def turned_down(self, number: int, now: float, *, is_told: bool) -> bool:
-        """Count a rejected request; return whether the rate was lowered. `is_told`: the endpoint named a time to wait."""
+    def rejected(self, number: int, now: float, *, is_stated: bool) -> bool:
+        """Count a rejected request; return whether the rate was lowered. `is_stated`: the endpoint named a time to wait."""
         if number <= self._mark:
             if self._suspect is not None and number > self._suspect.after:
-                self._suspect.turned_down += 1
+                self._suspect.rejected += 1
             return False
-        self._under_way -= 1
-        self._window.turned_down += 1
+        self._in_flight -= 1
+        self._window.rejected += 1
         self._excess += 1.0 - self._usual
-        if self._is_suspicious(now, is_told=is_told):
-            self._decrease(now, is_told=is_told)
+        if self._is_suspicious(now, is_stated=is_stated):
+            self._decrease(now, is_stated=is_stated)
             return True
-        return self._look(now)
+        return self._evaluate(now)
 
-    def _is_suspicious(self, now: float, *, is_told: bool) -> bool:
+    def _is_suspicious(self, now: float, *, is_stated: bool) -> bool:
         """Whether a limit is the likely reason; at most once a round trip."""
         window = self._window
-        if window.accepted == 0 and self._under_way == 0:  # nothing at all comes through
-            return is_told or window.turned_down >= (1 if self.was_futile else _FUTILE)
+        if window.accepted == 0 and self._in_flight == 0:  # nothing at all comes through
+            return is_stated or window.rejected >= (1 if self.was_futile else _FUTILE)
         if self._suspect is not None:
             return False
         if self.rate is None:
-            return is_told or self._excess - self._usual * self._under_way > _SUSPECT
-        return self._is_busy(now) and window.busy(now) >= self._least and (is_told or self._excess > _KNOWN)
+            return is_stated or self._excess - self._usual * self._in_flight > _SUSPECT
+        return self._is_busy(now) and window.busy(now) >= self._least and (is_stated or self._excess > _KNOWN)
 
     def _is_busy(self, now: float) -> bool:
         """Whether requests are sent as fast as the rate allows."""
@@ -184,38 +184,38 @@ class AdaptiveRate:
     def _least(self) -> float:
         return max(_LEAST_WINDOW, self._latency)
 
-    def _filled(self, now: float) -> float:
-        return min(_BURST, self._level + (now - self._then) * (self.rate or 0.0))
+    def _tokens(self, now: float) -> float:
+        return min(_BURST, self._level + (now - self._filled_at) * (self.rate or 0.0))
 
-    def _decrease(self, now: float, *, is_told: bool = False) -> None:
+    def _decrease(self, now: float, *, is_stated: bool = False) -> None:
         window = self._window
         seconds = max(now - window.since, self._latency)
-        self.was_futile = window.accepted == 0 and (is_told or self._under_way == 0)
+        self.was_futile = window.accepted == 0 and (is_stated or self._in_flight == 0)
         rate = self.rate or window.sent / seconds
-        taken = max(window.accepted, window.sent - window.turned_down)
+        taken = max(window.accepted, window.sent - window.rejected)
         if self._suspect is None:
-            self._suspect = self._suspicion(rate, is_told=is_told)
+            self._suspect = self._suspicion(rate, is_stated=is_stated)
         if self.rate is None:
             self.rate = 0.5 * rate
-        elif self._suspect.was_free and not self._suspect.is_told:  # a sample is too short to count what is accepted
+        elif self._suspect.was_free and not self._suspect.is_stated:  # a sample is too short to count what is accepted
             self.rate = rate if self.was_futile else rate * max(0.1, 1.0 - window.share)
         elif taken > 0:
             self.rate = _BELOW * min(taken / seconds, rate)
         self.rate = max(_LEAST_RATE, self.rate)
-        self._mark, self._under_way, self._clean = self._departed, 0, 0
+        self._mark, self._in_flight, self._clean_windows = self._last_number, 0, 0
         self._begin(now)
 
-    def _suspicion(self, rate: float, *, is_told: bool = False) -> _SuspectedLimit:
+    def _suspicion(self, rate: float, *, is_stated: bool = False) -> _SuspectedLimit:
         window = self._window
         return _SuspectedLimit(
-            max(self._mark, window.after), rate, window.sent, window.turned_down, self.rate is None, is_told
+            max(self._mark, window.after), rate, window.sent, window.rejected, self.rate is None, is_stated
         )
 
     def _begin(self, now: float) -> None:
-        self._window, self._excess = _RequestCounts(now, self._departed), 0.0
+        self._window, self._excess = _RequestCounts(now, self._last_number), 0.0
         self._window.paused = max(0.0, self._paused_until - now)
 
-    def _look(self, now: float) -> bool:
+    def _evaluate(self, now: float) -> bool:
         """Evaluate the window once it holds enough requests; return whether the rate was lowered."""
         window, rate = self._window, self.rate
         seconds = window.busy(now)
@@ -225,9 +225,9 @@ class AdaptiveRate:
                 return self._conclude(window, self._suspect, now)
         elif rate is None:
             if seconds >= _MOST_WINDOWS * self._least:
-                self._window = _RequestCounts(now, self._departed)
+                self._window = _RequestCounts(now, self._last_number)
         elif seconds >= self._least:
-            if self._is_busy(now) and window.turned_down > self._usual * window.sent + _KNOWN:
+            if self._is_busy(now) and window.rejected > self._usual * window.sent + _KNOWN:
                 self._decrease(now)
                 return True
             self._grow(window, rate, seconds)
@@ -240,10 +240,10 @@ class AdaptiveRate:
         if share <= 2 * _MARGIN:
             self._usual = share + _MARGIN
         elif rate <= 0.5 * suspect.rate and abs(share - suspect.share) <= _NOISE and share <= MAX_REJECTED_SHARE:
-            self.rate, self._usual = None, max(DEFAULT_REJECTED_SHARE, share + 2 * _MARGIN)  # whatever the pace
+            self.rate, self._usual = None, max(DEFAULT_REJECTED_SHARE, share + 2 * _MARGIN)  # as many at any rate
         else:
             if share < suspect.share - _NOISE:
-                self._suspect = replace(self._suspicion(rate), was_free=suspect.was_free, is_told=suspect.is_told)
+                self._suspect = replace(self._suspicion(rate), was_free=suspect.was_free, is_stated=suspect.is_stated)
             self._decrease(now)
             return True
         self._suspect = None
@@ -253,7 +253,7 @@ class AdaptiveRate:
     def _grow(self, window: _RequestCounts, rate: float, seconds: float) -> None:
         if window.share > self._usual:
             return
-        self.rate = rate * _GROWTH[min(self._clean, len(_GROWTH) - 1)]
-        self._clean += 1
-        if rate > 4.0 * window.sent / seconds and not window.turned_down:  # callers do not come as fast
+        self.rate = rate * _GROWTH[min(self._clean_windows, len(_GROWTH) - 1)]
+        self._clean_windows += 1
+        if rate > 4.0 * window.sent / seconds and not window.rejected:  # the callers are slower than the limit
             self.rate, self._usual = None, max(DEFAULT_REJECTED_SHARE, self._usual)

@@ -1,48 +1,45 @@
-"""All wrappers around one model, in the order in which they have to stand."""
+"""Put all wrappers around a model, in the right order."""
 
 from dataclasses import dataclass
 from random import Random
 
 from evalmark.core.protocols import CallLog, ChatModel
 
-from .limited import LimitedModel
 from .logged_model import LoggedModel, request_announcer
-from .meter import Meter
-from .metered import MeteredModel
-from .patience import DEFAULT_RETRY_POLICY, RetryPolicy
-from .priced import PricedModel
-from .prices import Prices
+from .meter import Meter, MeteredModel
+from .prices import PricedModel, Prices
+from .rate_limits import DEFAULT_RETRY_POLICY, RetryPolicy
 from .replay import ReplayingModel, ReplayMode
 from .retry import RetryingModel
-from .throttle import Throttle
+from .throttle import LimitedModel, Throttle
 
 
 @dataclass(frozen=True, kw_only=True)
 class CallConfig:
-    """On which conditions a model is asked."""
+    """What the wrappers around a model need."""
 
     meter: Meter
-    """One for the run."""
+    """Shared by all models of the run."""
     throttle: Throttle
-    """One for the endpoint, shared by all models there."""
+    """Shared by all models of the endpoint."""
     prices: Prices
     call_log: CallLog | None = None
-    """None: no call is kept, and nothing but requests under way at the same moment is shared."""
+    """None: calls are not logged, and only identical requests in flight at the same time share a reply."""
     replay: ReplayMode = "auto"
-    patience: RetryPolicy = DEFAULT_RETRY_POLICY
-    chance: Random | None = None
-    """Draws the waits before retries; None: one of our own."""
+    retry_policy: RetryPolicy = DEFAULT_RETRY_POLICY
+    random: Random | None = None
+    """Random source for the waits before retries; None: a new one."""
 
 
-def wrap_model(model: ChatModel, conditions: CallConfig) -> ChatModel:
-    """The model as a run asks it: replayed, journaled, metered, priced, retried and limited, from the outside in.
+def wrap_model(model: ChatModel, config: CallConfig) -> ChatModel:
+    """Wrap a model, from the outside in, with replay, call log, meter, prices, retries and rate limits.
 
-    A call counts against the budget only if the journal does not have it; it is kept with its cost and all its
-    attempts; and each attempt waits for its turn at the gate, so the journal hears only of requests that really go out.
+    So a cached reply costs nothing; a call is logged with its cost and all its attempts; each attempt waits for the rate
+    limits; and the call log is told only of requests that are really sent.
     """
-    journal = conditions.call_log
-    sent = LimitedModel(model, conditions.throttle, None if journal is None else request_announcer(journal))
-    retried = RetryingModel(sent, conditions.patience, conditions.chance)
-    paid = MeteredModel(PricedModel(retried, conditions.prices), conditions.meter)
-    kept = paid if journal is None else LoggedModel(paid, journal, conditions.meter)
-    return ReplayingModel(kept, journal, conditions.replay, conditions.meter)
+    call_log = config.call_log
+    sent = LimitedModel(model, config.throttle, None if call_log is None else request_announcer(call_log))
+    retried = RetryingModel(sent, config.retry_policy, config.random)
+    paid = MeteredModel(PricedModel(retried, config.prices), config.meter)
+    logged = paid if call_log is None else LoggedModel(paid, call_log, config.meter)
+    return ReplayingModel(logged, call_log, config.replay, config.meter)

@@ -1,4 +1,4 @@
-"""A request on its way through the wrappers, with the key under which the journal will keep its call."""
+"""A request with its key in the call log."""
 
 from dataclasses import dataclass
 
@@ -8,38 +8,38 @@ from evalmark.core.values.call import Request
 
 @dataclass(frozen=True, kw_only=True)
 class KeyedRequest(Request):
-    """A request whose place in its trial has been counted; the models inside see the plain one."""
+    """A request with its key in the call log; the provider gets the original request."""
 
     original: Request
     cache_key: str
-    """The key."""
+    """The key in the call log."""
     repeat: int
     use: int
 
     @property
     def texts(self) -> tuple[str, str, str, str]:
-        """Those of the plain request, which has made them for the key."""
+        """The texts of the original request, which are computed already."""
         return self.original.texts
 
 
 def with_key(request: Request, identity: str) -> KeyedRequest:
-    """The request with its key, which counts it as made in this trial; one that has a key already as it is."""
+    """Return the request with its key and count it as a use in the current trial; return a keyed request unchanged."""
     if isinstance(request, KeyedRequest):
         return request
-    uses = current_trial_context()
-    use = uses.next(f"{identity} {request.hash}")  # two judges may be asked the same, in any order
+    context = current_trial_context()
+    use = context.next(f"{identity} {request.hash}")  # two judges may send the same request, in any order
     return KeyedRequest(
         messages=request.messages,
         schema=request.schema,
         settings=request.settings,
         logprobs=request.logprobs,
         original=request,
-        cache_key=request.key(identity, uses.repeat, use),
-        repeat=uses.repeat,
+        cache_key=request.key(identity, context.repeat, use),
+        repeat=context.repeat,
         use=use,
     )
 
 
 def plain_request(request: Request) -> Request:
-    """The request as it was made."""
+    """Return the original request, without the key."""
     return request.original if isinstance(request, KeyedRequest) else request

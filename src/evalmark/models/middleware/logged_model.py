@@ -1,4 +1,4 @@
-"""A model whose calls are durable before anything uses them."""
+"""A chat model that writes each call to the call log before it returns the reply."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -12,35 +12,35 @@ from .keyed_request import KeyedRequest, with_key
 from .meter import Meter
 
 _BODIES = 6
-"""Responses that are kept with an error; a call may have failed two hundred times."""
+"""Number of failed responses whose bodies are logged; a call may have had two hundred."""
 
 
 class LoggedModel:
-    """A model that keeps every call, good or bad, before it hands the reply on."""
+    """A model that logs every call, successful or not, before it returns."""
 
-    def __init__(self, model: ChatModel, journal: CallLog, meter: Meter | None = None) -> None:
+    def __init__(self, model: ChatModel, call_log: CallLog, meter: Meter | None = None) -> None:
         self.name, self.identity = model.name, model.identity
-        self._model, self._journal, self._meter = model, journal, meter
+        self._model, self._call_log, self._meter = model, call_log, meter
 
     async def __call__(self, request: Request) -> Reply:
-        """The model's reply, durable. Raises what the model raises.
+        """Call the model and log the call. Raises what the model raises.
 
         Raises:
-            RunStoppedError: the journal cannot be written.
+            RunStoppedError: The call log cannot be written.
         """
         request = with_key(request, self.identity)
         try:
             reply = await self._model(request)
         except ModelCallError as error:
-            await self._keep(self._call(request, error=_describe_failure(error)))
+            await self._log(self._call(request, error=_describe_failure(error)))
             error.key = request.cache_key
             raise
         except RunStoppedError as stopped:
-            if isinstance(last := stopped.__cause__, ModelCallError):  # it came back, with what ends the run
-                await self._keep(self._call(request, error=_describe_failure(last)))
+            if isinstance(last := stopped.__cause__, ModelCallError):  # this response ended the run
+                await self._log(self._call(request, error=_describe_failure(last)))
             raise
         reply = replace(reply, key=request.cache_key)
-        await self._keep(self._call(request, reply))
+        await self._log(self._call(request, reply))
         return reply
 
     def _call(self, request: KeyedRequest, reply: Reply | None = None, error: str | None = None) -> Call:
@@ -56,23 +56,23 @@ class LoggedModel:
             created=datetime.now(UTC).isoformat(timespec="milliseconds"),
         )
 
-    async def _keep(self, call: Call) -> None:
-        """Make the call durable; a journal does so also when its caller is cancelled meanwhile."""
+    async def _log(self, call: Call) -> None:
+        """Log a call; this is completed even if the caller is cancelled."""
         try:
-            kept = await self._journal.keep(call)
+            kept = await self._call_log.keep(call)
         except StoreError as error:
             raise call_log_failure(error) from error
         if kept is not None and kept.masked and self._meter is not None:
             self._meter.masked += 1
 
 
-def request_announcer(journal: CallLog) -> Callable[[Request], Awaitable[None]]:
-    """Tells the journal of each request that has a key, right before it goes out."""
+def request_announcer(call_log: CallLog) -> Callable[[Request], Awaitable[None]]:
+    """Return a function that notes in the call log that a request with a key is about to be sent."""
 
     async def announce(request: Request) -> None:
         if isinstance(request, KeyedRequest):
             try:
-                await journal.sending(request.cache_key)
+                await call_log.sending(request.cache_key)
             except StoreError as error:
                 raise call_log_failure(error) from error
 
@@ -80,12 +80,12 @@ def request_announcer(journal: CallLog) -> Callable[[Request], Awaitable[None]]:
 
 
 def call_log_failure(error: StoreError) -> RunStoppedError:
-    """The end of a run whose journal cannot be read or written: nothing more may be paid for."""
-    return RunStoppedError(f"No further model call is made, since the journal cannot be used: {error}")
+    """The error that stops a run whose call log cannot be read or written."""
+    return RunStoppedError(f"No further model calls are made because the call log cannot be used: {error}")
 
 
 def _describe_failure(error: ModelCallError) -> str:
-    """The error of a call and all its attempts, as the journal keeps them; with the bodies of the last ones."""
+    """The text of an error and of all attempts, with the bodies of the last ones."""
     last = len(error.attempts) - _BODIES
     lines = (
         _describe_attempt(number, attempt, number > last) for number, attempt in enumerate(error.attempts, start=1)

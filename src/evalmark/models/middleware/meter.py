@@ -1,9 +1,10 @@
-"""What the calls of a run come to, and the budget they have to stay within."""
+"""The spending of a run, and the budget that limits it."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from evalmark.core.context.trial_context import current_trial_context
 from evalmark.core.errors import ModelCallError, RunStoppedError
 from evalmark.core.fair_queue import FairQueue
 from evalmark.core.protocols import ChatModel
@@ -17,24 +18,24 @@ from .token_estimate import ASSUMED_OUTPUT, estimate_input_tokens, output_limit
 T = TypeVar("T", int, float)
 
 MIN_BILLED_SECONDS = 1.0
-"""Seconds after which an attempt without a response counts as paid: a model may have worked until it was cut off."""
+"""Seconds from which an attempt without a response is assumed to be billed, since the model may have been working."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """What a run may come to, all its passes together; None: no limit."""
+    """The budget of a run, all its passes together; None: no limit."""
 
     max_cost: float | None = None
     """US dollars."""
     max_calls: int | None = None
-    """Requests that are sent; attempts of the same one count once."""
+    """Requests; the attempts of one request count once."""
     max_tokens: int | None = None
-    """In and out."""
+    """Input and output tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallEstimate:
-    """What one call may come to, before it is made."""
+    """The estimated tokens and US dollars of a call before it is made."""
 
     tokens: int
     cost: float
@@ -42,28 +43,28 @@ class CallEstimate:
 
 @dataclass(slots=True, kw_only=True)
 class ModelUsage:
-    """What the calls of one model have come to so far."""
+    """The calls of one model so far."""
 
     spent: Spending
-    """Without what was replayed."""
+    """Without cached replies."""
     replayed: int = 0
     most_output: int = 0
-    """The longest reply in tokens."""
+    """Tokens of the longest reply."""
     names: dict[str, None] = field(default_factory=dict)
-    """The models that answered, in order, as the provider named them."""
+    """The models that replied, in order, as the provider names them."""
     fingerprints: dict[str, None] = field(default_factory=dict)
 
     def add(self, more: Spending) -> None:
-        """Count what came to this more."""
+        """Add spending."""
         self.spent = total_spending((self.spent, more), self.spent.model)
 
 
 class Meter:
-    """Counts the calls of a run, and ends it before it goes over its budget.
+    """Counts the calls of a run and stops it when its budget is reached.
 
-    A call is let go while what has been spent, and what those under way may come to, is below the budget; near the end
-    callers wait to see what the others really came to. So a run goes over by one call at the most where the guesses
-    hold, and by one call for each caller where they do not.
+    A call is admitted while the spending plus the estimates of the calls in flight is below the budget. Near the end of the
+    budget callers wait for the actual costs of the calls in flight. So a run exceeds its budget by at most one call if the
+    estimates are right, and by at most one call for each concurrent caller if they are not.
     """
 
     def __init__(
@@ -73,31 +74,31 @@ class Meter:
         prices: Prices | None = None,
         lost: int = 0,
     ) -> None:
-        """`lost` is how many requests of earlier passes went out of which nobody knows what became."""
+        """`earlier` is the spending of earlier passes; `lost` is the number of their requests with an unknown outcome."""
         self.budget = budget
         self.masked = 0
-        """Replies that hold a secret, and so are not kept as they came."""
+        """Replies that contain a secret and are masked in the call log."""
         self._prices = prices or Prices()
-        # What earlier passes replayed is not counted again.
+        # Cached replies of earlier passes are not counted again.
         self._tallies = {spent.model: ModelUsage(spent=replace(spent, replayed=0)) for spent in earlier}
-        self._noted: dict[str, None] = {}
-        self._line: FairQueue[CallEstimate] = FairQueue(self._hold, self.release)
+        self._extra_notes: dict[str, None] = {}
+        self._queue: FairQueue[CallEstimate] = FairQueue(self._admit_now, self.release)
         answered = sum(spent.calls for spent in earlier)
-        # What was sent a second time after a break was paid twice, most likely; and so will be what is lost now.
+        # Requests sent again after an interruption were probably billed twice; so will be those that are lost now.
         lost += sum(spent.repeated for spent in earlier)
         self._calls = answered + sum(spent.failed for spent in earlier) + lost
         self._tokens = _with_lost(sum(map(_likely_tokens, earlier)), answered, lost)
         self._cost = _with_lost(sum(map(_likely_cost, earlier)), answered, lost)
-        self._guessed = 0.0
-        """Dollars of `_cost` that nobody has confirmed."""
-        self._guessed_tokens = 0
-        """Those of `_tokens`."""
-        self._under_way = 0
+        self._estimated = 0.0
+        """The part of `_cost` that is estimated."""
+        self._estimated_tokens = 0
+        """The part of `_tokens` that is estimated."""
+        self._in_flight = 0
         self._held_tokens = 0
         self._held_cost = 0.0
 
     def refuse_unknown(self, model: ChatModel) -> str | None:
-        """Why a run with this budget cannot use the model: its price is not known; None when it can."""
+        """The error message if the budget limits costs and the price of the model is unknown; otherwise None."""
         if self.budget.max_cost is None or self._prices.are_known(model):
             return None
         return (
@@ -106,10 +107,10 @@ class Meter:
         )
 
     def guess(self, model: ChatModel, request: Request) -> CallEstimate:
-        """What a call may come to, on the high side; nothing where the budget does not ask.
+        """Return a high estimate of the cost of a call; zero if the budget limits neither costs nor tokens.
 
         Raises:
-            RunStoppedError: its price is not known, and the budget is one of money.
+            RunStoppedError: The budget limits costs, and the price of the model is unknown.
         """
         budget = self.budget
         if budget.max_cost is None and budget.max_tokens is None:
@@ -124,75 +125,75 @@ class Meter:
             raise RunStoppedError(self.refuse_unknown(model) or "")
         return CallEstimate(read + written, cost)
 
-    def admitted(self, guess: CallEstimate) -> bool:
-        """Whether a call may be made at once; then it counts as if `admit` had returned.
+    def try_admit(self, guess: CallEstimate) -> bool:
+        """Admit a call if that is possible without waiting; return whether it was admitted.
 
         Raises:
-            RunStoppedError: the budget is reached.
+            RunStoppedError: The budget is reached.
         """
-        return self._line.at_once(guess)
+        return self._queue.try_acquire(guess)
 
     async def admit(self, guess: CallEstimate) -> None:
-        """Wait until a call may be made; exactly one of `answered`, `failed`, `broken_off` and `release` ends it.
+        """Wait until a call may be made; end it with exactly one of `record_reply`, `record_failure`, `cancelled` and `release`.
 
         Raises:
-            RunStoppedError: the budget is reached.
+            RunStoppedError: The budget is reached.
         """
-        await self._line.wait(guess)
+        await self._queue.acquire(guess)
 
-    def answered(self, model: str, guess: CallEstimate, reply: Reply) -> None:
-        """A call was answered."""
+    def record_reply(self, model: str, guess: CallEstimate, reply: Reply) -> None:
+        """Count a reply."""
         tally = self._of(model)
         tally.add(spending_of_reply(model, reply))
-        _see(tally, reply)
+        _note_model(tally, reply)
         used = reply.usage
         tally.most_output = max(tally.most_output, used.output_tokens or 0)
         known = used.input_tokens is not None and used.output_tokens is not None
         tokens = max(0, (used.input_tokens or 0) + (used.output_tokens or 0))
         unsaid = 0 if known else max(0, guess.tokens - tokens)
-        self._guessed_tokens += unsaid
+        self._estimated_tokens += unsaid
         self._spend(guess, tokens + unsaid, reply.cost)
         self._spend_attempts(guess, reply.attempts)
         self.release(guess)
 
-    def failed(self, model: str, guess: CallEstimate, error: ModelCallError) -> None:
-        """A call ended in an error after all attempts."""
+    def record_failure(self, model: str, guess: CallEstimate, error: ModelCallError) -> None:
+        """Count a call that failed after all attempts."""
         tally = self._of(model)
         tally.add(Spending(model=model, failed=1, attempts=max(0, len(error.attempts) - 1)))
         self._calls += 1
         self._spend_attempts(guess, error.attempts)
         self.release(guess)
 
-    def broken_off(self, guess: CallEstimate) -> None:
-        """A call was cancelled while it was under way: it may have been paid for."""
-        self._guessed_tokens += guess.tokens
+    def cancelled(self, guess: CallEstimate) -> None:
+        """Count a call that was cancelled in flight; it may be billed."""
+        self._estimated_tokens += guess.tokens
         self._spend(guess, guess.tokens, None)
         self.release(guess)
 
     def release(self, guess: CallEstimate) -> None:
-        """A call was not made after all, or its outcome is counted."""
-        self._under_way -= 1
+        """Remove the estimate of a call that was not made, or whose outcome is counted."""
+        self._in_flight -= 1
         self._held_tokens -= guess.tokens
         self._held_cost -= guess.cost
-        self._line.move()
+        self._queue.advance()
 
     def replayed(self, model: str, reply: Reply) -> None:
-        """A request was answered from the journal."""
+        """Count a cached reply."""
         tally = self._of(model)
         tally.replayed += 1
-        _see(tally, reply)
+        _note_model(tally, reply)
 
     def spending(self) -> tuple[Spending, ...]:
-        """What the run has come to, all its passes together, one line a model."""
+        """The spending of the run by model, all its passes together."""
         return tuple(replace(tally.spent, replayed=tally.replayed) for tally in self._tallies.values())
 
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the results should know: models that changed while the run went on, and replies not kept."""
-        return (*_notes(self._tallies), *_masked(self.masked), *self._noted)
+        """Notes for the report: models that changed during the run, and masked replies."""
+        return (*_notes(self._tallies), *_masked_notes(self.masked), *self._extra_notes)
 
     def note(self, sentence: str) -> None:
-        """Say something that a reader of the run should know, once."""
-        self._noted.setdefault(sentence)
+        """Add a note for the report, once."""
+        self._extra_notes.setdefault(sentence)
 
     def _of(self, model: str) -> ModelUsage:
         if (tally := self._tallies.get(model)) is None:
@@ -203,44 +204,44 @@ class Meter:
         self._calls += 1
         self._tokens += tokens
         self._cost += guess.cost if cost is None else cost
-        self._guessed += guess.cost if cost is None else 0.0
+        self._estimated += guess.cost if cost is None else 0.0
 
     def _spend_attempts(self, guess: CallEstimate, attempts: Iterable[Attempt]) -> None:
-        """Count attempts that failed but may have been paid for: a broken reply, or a long silence."""
+        """Count failed attempts that may be billed: invalid responses, and long attempts without a response."""
         for attempt in attempts:
             if attempt.seconds >= MIN_BILLED_SECONDS if attempt.status is None else 200 <= attempt.status < 300:
                 self._tokens += guess.tokens
-                self._guessed_tokens += guess.tokens
+                self._estimated_tokens += guess.tokens
                 self._cost += guess.cost
-                self._guessed += guess.cost
+                self._estimated += guess.cost
 
-    def _hold(self, guess: CallEstimate) -> bool:
-        """Let a call go, or let it wait for those under way."""
+    def _admit_now(self, guess: CallEstimate) -> bool:
+        """Admit a call, or return False if it has to wait for those in flight. Raises RunStoppedError at the limit."""
         if reached := self._reached(self._calls, self._tokens, self._cost):
             raise RunStoppedError(reached)
-        under_way = (self._under_way, self._held_tokens, self._held_cost)
-        if self._under_way and self._reached(
+        under_way = (self._in_flight, self._held_tokens, self._held_cost)
+        if self._in_flight and self._reached(
             self._calls + under_way[0], self._tokens + under_way[1], self._cost + under_way[2]
         ):
             return False
-        self._under_way += 1
+        self._in_flight += 1
         self._held_tokens += guess.tokens
         self._held_cost += guess.cost
         return True
 
     def _reached(self, calls: int, tokens: int, cost: float) -> str | None:
-        """Why no further call may be made, or None."""
+        """The error message if the budget is reached; otherwise None."""
         budget = self.budget
         if budget.max_calls is not None and calls >= budget.max_calls:
             return f"The budget of {count(budget.max_calls, 'call')} is reached. Go on with a larger --max-calls."
         if budget.max_tokens is not None and tokens >= budget.max_tokens:
-            guessed = f", {self._guessed_tokens:,} of it an estimate" if self._guessed_tokens else ""
+            guessed = f", {self._estimated_tokens:,} of it an estimate" if self._estimated_tokens else ""
             return (
                 f"The budget of {count(budget.max_tokens, 'token')} is reached: {count(calls, 'call')} came to "
                 f"{tokens:,}{guessed}. Go on with a larger --max-tokens."
             )
         if budget.max_cost is not None and cost >= budget.max_cost:
-            guessed = f", {dollars(self._guessed)} of it an estimate" if self._guessed else ""
+            guessed = f", {dollars(self._estimated)} of it an estimate" if self._estimated else ""
             return (
                 f"The budget of {dollars(budget.max_cost)} dollars is reached: {count(calls, 'call')} came to "
                 f"{dollars(cost)}{guessed}. Go on with a larger --max-cost."
@@ -252,7 +253,7 @@ _NOTHING = CallEstimate(0, 0.0)
 
 
 def dollars(amount: float) -> str:
-    """An amount of money, to the cent, or to two digits where it is less than ten cents.
+    """Format an amount of money to the cent, or to two significant digits below ten cents.
 
     >>> dollars(2), dollars(1234.5), dollars(0.00123)
     ('2.00', '1,234.50', '0.0012')
@@ -261,25 +262,25 @@ def dollars(amount: float) -> str:
 
 
 def _likely_tokens(spent: Spending) -> int:
-    """The tokens that the calls of a model took; those that did not say as many as the others on average."""
+    """The tokens of the calls of a model; calls without a count are assumed to be average."""
     tokens, known = spent.input_tokens + spent.output_tokens, spent.calls - spent.unknown_usage
     return tokens + round((tokens / known if known > 0 else ASSUMED_OUTPUT) * spent.unknown_usage)
 
 
 def _with_lost(amount: T, answered: int, lost: int) -> T:
-    """What calls came to together with those that are lost, which came to as much as the others on average."""
+    """An amount for the known calls, extended to lost calls, which are assumed to be average."""
     return amount + type(amount)(amount / answered * lost) if answered else amount
 
 
 def _likely_cost(spent: Spending) -> float:
-    """What the calls of a model came to; those of unknown cost as much as the others on average."""
+    """The cost of the calls of a model; calls of unknown cost are assumed to be average."""
     known = spent.calls - spent.unknown_cost
     cost = spent.cost or 0.0
     return cost + (cost / known * spent.unknown_cost if known > 0 else 0.0)
 
 
-def _see(tally: ModelUsage, reply: Reply) -> None:
-    """Note who answered."""
+def _note_model(tally: ModelUsage, reply: Reply) -> None:
+    """Note the model and fingerprint of a reply."""
     if reply.model:
         tally.names.setdefault(reply.model)
     if reply.system_fingerprint:
@@ -300,7 +301,7 @@ def _notes(tallies: dict[str, ModelUsage]) -> Iterable[str]:
             )
 
 
-def _masked(replies: int) -> Iterable[str]:
+def _masked_notes(replies: int) -> Iterable[str]:
     if replies:
         yield (
             f"The {'reply' if replies == 1 else 'replies'} of {count(replies, 'model call')} {'holds' if replies == 1 else 'hold'} a "
@@ -311,3 +312,40 @@ def _masked(replies: int) -> Iterable[str]:
 def _listed(names: Iterable[str], most: int = 4) -> str:
     listed = list(names)
     return ", ".join(listed[:most]) + (", …" if len(listed) > most else "")
+
+
+class MeteredModel:
+    """A model whose calls are counted and limited by the budget of the run."""
+
+    def __init__(self, model: ChatModel, meter: Meter) -> None:
+        self.name, self.identity = model.name, model.identity
+        self._model, self._meter = model, meter
+
+    async def __call__(self, request: Request) -> Reply:
+        """Wait until the budget admits the call, then call the model. Raises what the model raises.
+
+        Raises:
+            RunStoppedError: the budget is reached; nothing was sent.
+        """
+        guess = self._meter.guess(self, request)
+        if not self._meter.try_admit(guess):
+            with current_trial_context().waiting():
+                await self._meter.admit(guess)
+        try:
+            reply = await self._model(request)
+        except ModelCallError as error:
+            self._meter.record_failure(self.name, guess, error)
+            raise
+        except RunStoppedError as stopped:
+            if isinstance(
+                last := stopped.__cause__, ModelCallError
+            ):  # the request was sent, and its response stops the run
+                self._meter.record_failure(self.name, guess, last)
+            else:
+                self._meter.release(guess)
+            raise
+        except BaseException:
+            self._meter.cancelled(guess)
+            raise
+        self._meter.record_reply(self.name, guess, reply)
+        return reply

@@ -1,40 +1,41 @@
-"""What calls cost: the published prices of providers, and those that the user gives."""
+"""Prices of model calls: the published ones of providers, and those in the settings."""
 
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import need
 from evalmark.core.protocols import ChatModel
+from evalmark.core.values.call import Reply, Request
 from evalmark.core.values.usage import Usage
 
 MILLION = 1_000_000
 _AGE = 60.0
-"""Seconds for which a published price is taken as it is; some change with the time of day."""
+"""Seconds for which a published price is cached; some prices change with the time of day."""
 _MOVED = {"https://api.together.ai": "https://api.together.xyz"}
-"""Addresses that the price list has under another name."""
+"""Addresses that the price list knows by another name."""
 _PLACE = "pyproject.toml: [tool.evalmark.models]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenPrices:
-    """What a model costs, in US dollars for a million tokens."""
+    """The prices of a model, in US dollars for a million tokens."""
 
     input: float
     output: float
     cached: float | None = None
-    """Input tokens read from the provider's cache; None: as all others."""
+    """Price of input tokens read from the cache of the provider; None: the same as `input`."""
     cache_write: float | None = None
     reasoning: float | None = None
-    """Output tokens of reasoning; None: as all others."""
+    """Price of reasoning tokens; None: the same as `output`."""
     call: float = 0.0
-    """Dollars for the call itself."""
+    """US dollars for each call."""
 
     def cost(self, usage: Usage) -> float | None:
-        """Dollars; None where the provider did not say how many tokens it took.
+        """Return US dollars; None if the provider did not report the tokens.
 
         >>> TokenPrices(input=1.0, output=4.0, cached=0.1).cost(Usage(input_tokens=1000, output_tokens=500, cached_tokens=500))
         0.00255
@@ -57,11 +58,11 @@ class _Price(Protocol):
 
 
 class Prices:
-    """What the calls of models cost, as far as that is known.
+    """Computes the cost of model calls.
 
-    A model of the user's table costs what the table says. Every other one is looked up in the published prices by the
-    address of its endpoint: a server that only speaks as OpenAI does has no price, whatever its models are named.
-    Nothing is fetched: the published prices are those of the installed package `genai-prices`.
+    Prices in the settings have precedence. Other models are looked up in the published prices by the address of their
+    endpoint, so a server that is only compatible with OpenAI has no price. Nothing is downloaded: the published prices are
+    those of the installed package `genai-prices`.
     """
 
     def __init__(
@@ -70,35 +71,35 @@ class Prices:
         self._own, self._clock = dict(own or {}), clock
         self._known: dict[tuple[str, str], tuple[float, _Price | None]] = {}
 
-    def cost(self, model: ChatModel, usage: Usage, answered: str = "") -> float | None:
-        """US dollars of one call; None when price or usage is not known.
+    def cost(self, model: ChatModel, usage: Usage, replied_by: str = "") -> float | None:
+        """Return the US dollars of one call; None if the price or the usage is unknown.
 
-        `answered` is the model that the provider says has answered; its price goes before that of the one asked for.
+        `replied_by` is the model that the provider reports; its price has precedence over that of the requested model.
         """
-        found = self._of(model, answered)
+        found = self._of(model, replied_by)
         return None if found is None else found.cost(usage)
 
     def estimate(self, model: ChatModel, input_tokens: int, output_tokens: int) -> float | None:
-        """US dollars of a call with so many tokens; None when the price is not known."""
+        """Return the US dollars of a call with so many tokens; None if the price is unknown."""
         return self.cost(model, Usage(input_tokens=input_tokens, output_tokens=output_tokens))
 
     def are_known(self, model: ChatModel) -> bool:
         """Whether the price of a model is known."""
         return self._of(model, "") is not None
 
-    def _of(self, model: ChatModel, answered: str) -> _Price | None:
+    def _of(self, model: ChatModel, replied_by: str) -> _Price | None:
         if (own := self._own.get(model.name)) is not None:
             return own
-        key = (model.identity, answered)
+        key = (model.identity, replied_by)
         now = self._clock()
         found = self._known.get(key)
         if found is None or now - found[0] > _AGE:
-            found = self._known[key] = (now, _published_price(model.identity, answered))
+            found = self._known[key] = (now, _published_price(model.identity, replied_by))
         return found[1]
 
 
-def _published_price(identity: str, answered: str) -> _Price | None:
-    """The published price of the model that an identity names: `provider/model@address`."""
+def _published_price(identity: str, replied_by: str) -> _Price | None:
+    """Look up the published price of the model of an identity: `provider/model@address`."""
     named, _, address = identity.rpartition("@")
     provider, _, model = named.partition("/")
     where: dict[str, Any]
@@ -110,11 +111,11 @@ def _published_price(identity: str, answered: str) -> _Price | None:
         where = {"provider_id": company}
     else:
         return None
-    return next((found for name in (answered, model) if name and (found := _lookup(name, where)) is not None), None)
+    return next((found for name in (replied_by, model) if name and (found := _lookup(name, where)) is not None), None)
 
 
 def _lookup(model: str, where: Mapping[str, Any]) -> _Price | None:
-    """The price of a model; asked for once for a million tokens of each kind, since each look takes long."""
+    """Compute the price of a million tokens of each kind once, since each look-up takes long."""
     published = _PublishedPrice(model, where)
     try:
         call = published.dollars(input_tokens=0, output_tokens=0)
@@ -134,7 +135,7 @@ def _lookup(model: str, where: Mapping[str, Any]) -> _Price | None:
 
 @dataclass(frozen=True, slots=True)
 class _PublishedPrice:
-    """A published price, worked out anew for each call: some are higher above so many tokens."""
+    """A published price with steps, computed for each call: it is higher above a number of tokens."""
 
     model: str
     where: Mapping[str, Any]
@@ -145,7 +146,7 @@ class _PublishedPrice:
         return float(found.total_price)
 
     def has_steps(self) -> bool:
-        """Whether the price of a token depends on how many there are."""
+        """Whether the price of a token depends on the number of tokens."""
         prices = need("genai_prices")
         found = prices.calc_price(prices.Usage(input_tokens=0, output_tokens=0), self.model, **self.where)
         return any(isinstance(price, prices.types.TieredPrices) for price in vars(found.model_price).values())
@@ -166,12 +167,12 @@ class _PublishedPrice:
 
 
 def read_prices(table: Mapping[str, Any]) -> dict[str, TokenPrices]:
-    """The prices in the models table: `NAME = {…, input = 0.1, output = 0.4}`, in dollars for a million tokens.
+    """Read the prices in the models table: `NAME = {…, input = 0.1, output = 0.4}`, in dollars for a million tokens.
 
-    `cached` may say what input tokens from the provider's cache cost. Rows without prices have none.
+    `cached` is the price of input tokens from the cache of the provider. Rows without prices are left out.
 
     Raises:
-        ConfigError: a price is no number from 0, or one of `input` and `output` is missing.
+        ConfigError: A price is not a number from 0, or `input` or `output` is missing.
     """
     faults: list[str] = []
     found = {
@@ -200,3 +201,69 @@ def _token_prices(place: str, row: Mapping[str, Any], faults: list[str]) -> Toke
 
 def _is_price(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf
+
+
+MOST_TOKENS = 20_000_000
+"""More tokens than any model processes in one call; a larger count is an error of the provider."""
+
+
+class PricedModel:
+    """A model whose replies have their cost in US dollars; None if it is unknown."""
+
+    def __init__(self, model: ChatModel, prices: Prices) -> None:
+        self.name, self.identity = model.name, model.identity
+        self._model, self._prices = model, prices
+
+    async def __call__(self, request: Request) -> Reply:
+        """Call the model and add the cost, unless the reply has one. Raises what the model raises."""
+        reply = await self._model(request)
+        usage = valid_usage(reply.usage)
+        cost = reply.cost if _is_valid_cost(reply.cost) else self._prices.cost(self, usage, reply.model)
+        if cost is reply.cost and usage is reply.usage:
+            return reply
+        return replace(reply, usage=usage, cost=cost)
+
+
+def valid_usage(usage: Usage) -> Usage:
+    """Return the usage without impossible counts: negative or absurd ones, and parts larger than the whole.
+
+    >>> valid_usage(Usage(input_tokens=-3, output_tokens=10**12)) == Usage()
+    True
+    """
+    parts = (usage.cached_tokens or 0) + (usage.cache_write_tokens or 0), usage.reasoning_tokens or 0
+    if (
+        _is_count(usage.input_tokens)
+        and _is_count(usage.output_tokens)
+        and _is_count(usage.cached_tokens)
+        and _is_count(usage.cache_write_tokens)
+        and _is_count(usage.reasoning_tokens)
+        and (usage.input_tokens is None or parts[0] <= usage.input_tokens)
+        and (usage.output_tokens is None or parts[1] <= usage.output_tokens)
+    ):
+        return usage
+    return _without_invalid_counts(usage)
+
+
+def _without_invalid_counts(usage: Usage) -> Usage:
+    given = (usage.input_tokens, usage.output_tokens, usage.cached_tokens, usage.cache_write_tokens)
+    read, written, cached, cache_write = (tokens if _is_count(tokens) else None for tokens in given)
+    reasoning = usage.reasoning_tokens if _is_count(usage.reasoning_tokens) else None
+    if (cached or 0) + (cache_write or 0) > (read or 0):
+        cached = cache_write = None
+    if (reasoning or 0) > (written or 0):
+        reasoning = None
+    return Usage(
+        input_tokens=read,
+        output_tokens=written,
+        cached_tokens=cached,
+        cache_write_tokens=cache_write,
+        reasoning_tokens=reasoning,
+    )
+
+
+def _is_count(tokens: int | None) -> bool:
+    return tokens is None or (type(tokens) is int and 0 <= tokens <= MOST_TOKENS)
+
+
+def _is_valid_cost(cost: float | None) -> bool:
+    return isinstance(cost, (int, float)) and 0.0 <= cost < math.inf

@@ -1,4 +1,4 @@
-"""How much an endpoint says it will still take, read out of the headers of its replies."""
+"""The remaining quota of an endpoint, as the headers of its responses state it."""
 
 import re
 from collections.abc import Mapping
@@ -15,50 +15,50 @@ _TOKENS = (
     ("anthropic-ratelimit-tokens-remaining", "anthropic-ratelimit-tokens-reset"),
     ("anthropic-ratelimit-input-tokens-remaining", "anthropic-ratelimit-input-tokens-reset"),
 )
-_PIECES = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?(?:ms|s|m|h|d))+")
-_PIECE = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d)")
+_DURATION = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?(?:ms|s|m|h|d))+")
+_DURATION_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _NUMBER = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
 _COUNT = re.compile(r"[0-9]{1,18}")
 _LONGEST = 60
-"""Characters; what is longer is no time."""
+"""Characters; a longer text is not parsed as a time."""
 
 
 class RemainingQuota:
-    """What an endpoint said is left of a limit, and what has gone since.
+    """The requests or tokens that an endpoint still accepts until its limit is reset.
 
-    It counts what was under way when the reply came as not yet counted by the endpoint, so it errs on the careful side.
+    Requests that were in flight when a response came are assumed not to be counted in it yet, which is the cautious choice.
     """
 
     def __init__(self, names: tuple[tuple[str, str], ...], longest: float) -> None:
         self._names, self._longest = names, longest
         self._left: float | None = None
-        self._said = ("", "", 0.0)
-        """When the limit is there again, in the endpoint's words; its date; and when it said so."""
+        self._reset = ("", "", 0.0)
+        """The reset header, the date header, and the time of the response."""
 
     @classmethod
     def of_requests(cls, longest: float) -> "RemainingQuota":
-        """What is left of the requests; a pause of more than `longest` seconds is left to the endpoint to ask for."""
+        """Track remaining requests; resets more than `longest` seconds away are ignored."""
         return cls(_REQUESTS, longest)
 
     @classmethod
     def of_tokens(cls, longest: float) -> "RemainingQuota":
-        """What is left of the tokens."""
+        """Track remaining tokens."""
         return cls(_TOKENS, longest)
 
-    def hear(self, headers: Mapping[str, str], under_way: float, now: float) -> None:
-        """Take in what a reply says; headers that say nothing change nothing."""
+    def update(self, headers: Mapping[str, str], in_flight: float, now: float) -> None:
+        """Read the headers of a response; without the headers of a limit nothing changes."""
         for remaining, reset in self._names:
             if (left := headers.get(remaining)) and _COUNT.fullmatch(left):
-                self._left = int(left) - under_way
-                self._said = (headers.get(reset, ""), headers.get("date", ""), now)
+                self._left = int(left) - in_flight
+                self._reset = (headers.get(reset, ""), headers.get("date", ""), now)
                 return
 
     def wait(self, amount: float, now: float) -> float:
-        """Seconds until so much may go; 0: now."""
+        """Return the seconds until `amount` may be sent; 0: now."""
         if self._left is None or amount <= self._left:
             return 0.0
-        reset, date, then = self._said
+        reset, date, then = self._reset
         seconds = seconds_until_reset(reset, date)
         if seconds is None or seconds > self._longest or now >= then + seconds:
             self._left = None
@@ -66,13 +66,13 @@ class RemainingQuota:
         return then + seconds - now
 
     def take(self, amount: float) -> None:
-        """Let so much go."""
+        """Subtract `amount`, which is being sent."""
         if self._left is not None:
             self._left -= amount
 
 
 def seconds_until_reset(text: str, date: str) -> float | None:
-    """Seconds until a limit is there again; None where the header does not say, or says a moment without a `date`.
+    """Return the seconds until a limit is reset; None if the header cannot be read, or is a time and `date` is missing.
 
     >>> seconds_until_reset("1m30s", ""), seconds_until_reset("12", ""), seconds_until_reset("soon", "")
     (90.0, 12.0, None)
@@ -81,8 +81,8 @@ def seconds_until_reset(text: str, date: str) -> float | None:
     """
     if not text or len(text) > _LONGEST:
         return None
-    if _PIECES.fullmatch(text):
-        return sum(float(number) * _SECONDS[unit] for number, unit in _PIECE.findall(text))
+    if _DURATION.fullmatch(text):
+        return sum(float(number) * _SECONDS[unit] for number, unit in _DURATION_PART.findall(text))
     if _NUMBER.fullmatch(text):
         return float(text)
     now, then = _moment(date), None if text.isdigit() else _moment(text)
@@ -90,7 +90,7 @@ def seconds_until_reset(text: str, date: str) -> float | None:
 
 
 def _moment(text: str) -> datetime | None:
-    """An ISO 8601 time or an HTTP date; one without a zone is in UTC."""
+    """Parse an ISO 8601 time or an HTTP date; UTC if it has no zone."""
     for read in (datetime.fromisoformat, parsedate_to_datetime):
         try:
             found = read(text)

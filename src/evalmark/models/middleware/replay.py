@@ -1,4 +1,4 @@
-"""A model that is not asked what it has answered already."""
+"""A chat model that replays the replies of the call log."""
 
 import asyncio
 from dataclasses import replace
@@ -13,69 +13,68 @@ from .logged_model import call_log_failure
 from .meter import Meter
 
 ReplayMode = Literal["auto", "off", "record", "strict"]
-"""`auto`: what the journal has is not asked again. `record`: everything is asked once more and replaces what the journal
-has. `strict`: nothing is sent, what the journal does not have is an error. `off`: every request is sent."""
+"""`auto`: a request with a cached reply is not sent. `record`: each request is sent once, and its reply replaces the cached one.
+`strict`: nothing is sent; a request without a cached reply is an error. `off`: every request is sent."""
 
 _FIRST_WORDS = 60
-"""Characters of a prompt in an error."""
+"""Characters of a prompt that an error message shows."""
 
 
 class ReplayingModel:
-    """A model in front of which the journal is asked.
+    """A model that looks each request up in the call log first.
 
-    The same request under the same key goes out once, also when it is made by several callers at the same moment: they
-    share what comes of it, an error included, though only a good reply is found by those who come later. If the
-    caller that sends it is cancelled, the next one sends it. With `off` nothing is shared.
+    Callers with the same key at the same time share one request and its result, errors included. If the caller that sends it
+    is cancelled, the next one sends it. With `off` nothing is shared.
     """
 
     def __init__(
-        self, model: ChatModel, journal: CallLog | None, mode: ReplayMode = "auto", meter: Meter | None = None
+        self, model: ChatModel, call_log: CallLog | None, mode: ReplayMode = "auto", meter: Meter | None = None
     ) -> None:
         self.name, self.identity = model.name, model.identity
-        self._model, self._journal, self._mode, self._meter = model, journal, mode, meter
-        self._under_way: dict[str, asyncio.Future[Reply]] = {}
+        self._model, self._call_log, self._mode, self._meter = model, call_log, mode, meter
+        self._in_flight: dict[str, asyncio.Future[Reply]] = {}
         self._others: list[str] | None = None
-        """The other models and addresses that the journal knows; None: nobody has looked yet."""
+        """The other models and addresses in the call log; None: not looked up yet."""
         self._fresh: set[str] = set()
-        """Keys that this run has recorded; `record` asks for each once."""
+        """Keys that this run has recorded; `record` sends each once."""
 
     async def __call__(self, request: Request) -> Reply:
-        """The recorded reply, or the model's. Raises what the model raises.
+        """Return the cached reply, or that of the model. Raises what the model raises.
 
         Raises:
-            NotRecordedError: strict replay finds none.
-            RunStoppedError: the journal cannot be read.
+            NotRecordedError: Strict replay finds no cached reply.
+            RunStoppedError: The call log cannot be read.
         """
         request = with_key(request, self.identity)
         if self._mode == "off":
             return await self._model(request)
         key = request.cache_key
-        while (other := self._under_way.get(key)) is not None:
+        while (other := self._in_flight.get(key)) is not None:
             await asyncio.wait({other})
             if not other.cancelled():
-                return self._again(other.result())
-        mine = self._under_way[key] = asyncio.get_running_loop().create_future()
+                return self._replayed(other.result())
+        mine = self._in_flight[key] = asyncio.get_running_loop().create_future()
         try:
-            reply = await self._one(request)
+            reply = await self._first(request)
         except asyncio.CancelledError:
             mine.cancel()
             raise
         except BaseException as error:
             mine.set_exception(error)
-            mine.exception()  # nobody else may be waiting
+            mine.exception()  # marks the error as retrieved: no other caller may be waiting
             raise
         else:
             mine.set_result(reply)
             return reply
         finally:
-            del self._under_way[key]
+            del self._in_flight[key]
 
-    async def _one(self, request: KeyedRequest) -> Reply:
-        """The recorded reply, or the model's, for the first of those who ask at the same moment."""
+    async def _first(self, request: KeyedRequest) -> Reply:
+        """Return the cached reply, or that of the model, for the first caller with this key."""
         if self._mode != "record" or request.cache_key in self._fresh:
             found = await self._find(request.cache_key)
             if found is not None:
-                return self._again(found)
+                return self._replayed(found)
         if self._mode == "strict":
             raise NotRecordedError(await self._missing(request))
         reply = await self._model(request)
@@ -85,23 +84,23 @@ class ReplayingModel:
 
     async def _find(self, key: str) -> Reply | None:
         try:
-            return None if self._journal is None else await self._journal.find(key)
+            return None if self._call_log is None else await self._call_log.find(key)
         except StoreError as error:
             raise call_log_failure(error) from error
 
-    def _again(self, reply: Reply) -> Reply:
-        """A reply that costs nothing now."""
+    def _replayed(self, reply: Reply) -> Reply:
+        """Mark a reply as cached and count it."""
         if self._meter is not None:
             self._meter.replayed(self.name, reply)
         return reply if reply.replayed else replace(reply, replayed=True)
 
     async def _missing(self, request: KeyedRequest) -> str:
-        """What is not recorded, and what to do about it."""
+        """The error message for a request without a cached reply."""
         first = request.original.key(self.identity)
         has_first = first != request.cache_key and await self._find(first)
         asked = f"for repeat {request.repeat + 1} and use {request.use + 1} of it" if has_first else "to it"
         missing = (
-            f"The journal has no reply {asked} under the key {request.cache_key}, and strict replay sends nothing."
+            f"The call log has no reply {asked} under the key {request.cache_key}, and strict replay sends nothing."
         )
         place, advice = await self._elsewhere(request)
         if self._meter is not None and advice:
@@ -112,7 +111,7 @@ class ReplayingModel:
         return f"{self.name}: not recorded at {self.identity}{place}: {_first_words(request)!r}. {missing} {advice}"
 
     async def _elsewhere(self, request: KeyedRequest) -> tuple[str, str]:
-        """Where the same request is recorded, and how to use the reply here; empty where it is nowhere."""
+        """Where else the request is recorded, and how to use that reply here; both empty if it is nowhere."""
         mine, _, address = self.identity.rpartition("@")
         for identity in await self._identities():
             if await self._find(request.original.key(identity, request.repeat, request.use)) is None:
@@ -127,17 +126,17 @@ class ReplayingModel:
         return "", ""
 
     async def _identities(self) -> list[str]:
-        """The other models and addresses that the journal knows: the same model first."""
+        """The other models and addresses in the call log, the same model first."""
         if self._others is None:
             mine = self.identity.rpartition("@")[0]
-            known = [] if self._journal is None else await self._journal.identities()
+            known = [] if self._call_log is None else await self._call_log.identities()
             others = [identity for identity in known if identity != self.identity]
             self._others = sorted(others, key=lambda identity: identity.rpartition("@")[0] != mine)
         return self._others
 
 
 def _first_words(request: Request) -> str:
-    """How the last message begins: it is what tells one request from another."""
+    """The first words of the last message."""
     content = request.messages[-1].content if request.messages else ""
     words = " ".join(str(content)[: 4 * _FIRST_WORDS].split())
     return words if len(words) <= _FIRST_WORDS else f"{words[:_FIRST_WORDS]}…"

@@ -1,4 +1,4 @@
-"""A model that is asked again when it fails for a reason that may pass."""
+"""A chat model that retries calls after transient errors."""
 
 import asyncio
 from dataclasses import replace
@@ -10,51 +10,48 @@ from evalmark.core.protocols import ChatModel
 from evalmark.core.values.call import Attempt, Reply, Request
 from evalmark.core.values.words import count
 
-from .patience import DEFAULT_RETRY_POLICY, RetryPolicy
+from .rate_limits import DEFAULT_RETRY_POLICY, RetryPolicy
 from .throttle import too_long
 
 _LIMIT = 429
 _MOST_RETRIES = 200
-"""However little time passes between them."""
+"""Most attempts of one call, rejections by rate limits included."""
 
 
 class RetryingModel:
-    """A model that is asked again after faults that may pass, with a wait that is drawn anew each time.
-
-    Every call ends: with a reply, with an error that may not pass, or when patience does.
-    """
+    """A model that retries transient errors, with exponential backoff and random jitter."""
 
     def __init__(
-        self, model: ChatModel, patience: RetryPolicy = DEFAULT_RETRY_POLICY, chance: Random | None = None
+        self, model: ChatModel, policy: RetryPolicy = DEFAULT_RETRY_POLICY, random: Random | None = None
     ) -> None:
         self.name, self.identity = model.name, model.identity
-        self._model, self._patience = model, patience
-        self._chance = chance or Random()  # noqa: S311  jitter is no secret
+        self._model, self._policy = model, policy
+        self._random = random or Random()  # noqa: S311  jitter is no secret
 
     async def __call__(self, request: Request) -> Reply:
-        """The model's reply; `attempts` are all that failed before it.
+        """Return the reply of the model; its `attempts` are the failed ones before it.
 
         Raises:
-            ModelCallError: there is none; `attempts` are all that were made.
-            RunStoppedError: the endpoint takes no more requests; its cause is a ModelCallError with all attempts.
+            ModelCallError: All attempts failed; `attempts` lists them.
+            RunStoppedError: The endpoint accepts no more requests; the cause is a ModelCallError with all attempts.
         """
         try:
             return await self._model(request)
         except ModelCallError as error:
-            return await self._again(request, error)
+            return await self._retry(request, error)
 
-    async def _again(self, request: Request, error: ModelCallError) -> Reply:
-        """The reply of a later attempt."""
+    async def _retry(self, request: Request, error: ModelCallError) -> Reply:
+        """Retry after a first failed attempt."""
         clock = asyncio.get_running_loop().time
         started, failed, faults = clock(), 0, 0
         attempts: tuple[Attempt, ...] = ()
         while True:
             attempts += error.attempts
             failed += 1
-            faults += not _met_a_limit(error)
+            faults += not _is_rate_limited(error)
             seconds = clock() - started
             if self._is_over(error, failed, faults, seconds):
-                raise _final(error, attempts, failed, seconds, self._patience) from None
+                raise _final(error, attempts, failed, seconds, self._policy) from None
             with current_trial_context().waiting():
                 await asyncio.sleep(self._wait(error, faults))
             try:
@@ -67,35 +64,34 @@ class RetryingModel:
                 return replace(reply, attempts=(*attempts, *reply.attempts))
 
     def _is_over(self, error: ModelCallError, failed: int, faults: int, seconds: float) -> bool:
-        """Whether the call is not to be sent again."""
-        patience = self._patience
+        """Whether the call is not sent again."""
+        policy = self._policy
         return (
             error.fault != "transient"
-            or (error.retry_after or 0.0) > patience.most_asked
-            or faults > patience.retries
+            or (error.retry_after or 0.0) > policy.most_asked
+            or faults > policy.retries
             or failed > _MOST_RETRIES
-            or seconds > patience.most_total
+            or seconds > policy.most_total
         )
 
     def _wait(self, error: ModelCallError, faults: int) -> float:
-        """Seconds until the next attempt: any time up to the backoff, and no sooner than the endpoint asks for.
+        """Return the seconds until the next attempt: a random time up to the backoff, at least what the endpoint asks for.
 
-        The backoff doubles with each fault of the server. It does not with a limit: the gate holds everybody for as long as
-        the endpoint asks for, and finds the pace that it takes; calls that backed off would wait at an endpoint that has
-        long been free.
+        The backoff doubles with each error of the server, but not with rejections by a rate limit: the throttle of the
+        endpoint slows all calls down then, and longer backoffs would leave the endpoint idle.
         """
-        if _met_a_limit(error) and error.retry_after == 0:
-            return 0.0  # now
-        backoff = self._patience.backoff(1 if _met_a_limit(error) else faults)
-        return max(error.retry_after or 0.0, self._chance.uniform(0.0, backoff))
+        if _is_rate_limited(error) and error.retry_after == 0:
+            return 0.0
+        backoff = self._policy.backoff(1 if _is_rate_limited(error) else faults)
+        return max(error.retry_after or 0.0, self._random.uniform(0.0, backoff))
 
 
-def _met_a_limit(error: ModelCallError) -> bool:
+def _is_rate_limited(error: ModelCallError) -> bool:
     return bool(error.attempts) and error.attempts[-1].status == _LIMIT
 
 
 def _last(stopped: RunStoppedError, error: ModelCallError, attempts: tuple[Attempt, ...]) -> BaseException:
-    """What ended a call before it was sent again, with all attempts: they are kept, and may have been paid for."""
+    """The cause of a stopped call with all attempts: they are logged, and may have been billed."""
     cause = stopped.__cause__ or error
     if not isinstance(cause, ModelCallError):
         return cause
@@ -104,12 +100,12 @@ def _last(stopped: RunStoppedError, error: ModelCallError, attempts: tuple[Attem
 
 
 def _final(
-    error: ModelCallError, attempts: tuple[Attempt, ...], failed: int, seconds: float, patience: RetryPolicy
+    error: ModelCallError, attempts: tuple[Attempt, ...], failed: int, seconds: float, policy: RetryPolicy
 ) -> ModelCallError:
-    """The error of the whole call."""
+    """The error of the whole call, with all attempts."""
     message = str(error)
-    if error.fault == "transient" and (error.retry_after or 0.0) > patience.most_asked:
-        message = too_long(error, patience)
+    if error.fault == "transient" and (error.retry_after or 0.0) > policy.most_asked:
+        message = too_long(error, policy)
     elif failed > 1:
         message = f"{message} It was sent {count(failed, 'time')} in {seconds:.0f} s."
     return ModelCallError(message, fault=error.fault, attempts=attempts, retry_after=error.retry_after)

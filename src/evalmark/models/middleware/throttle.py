@@ -1,163 +1,167 @@
-"""The one gate in front of an endpoint: how many calls at a time, how fast, and when none at all."""
+"""The throttle of an endpoint: how many calls are in flight, how fast they are sent, and when none are."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from random import Random
 
+from evalmark.core.context.trial_context import current_trial_context
 from evalmark.core.errors import ModelCallError, RunStoppedError
 from evalmark.core.fair_queue import FairQueue
-from evalmark.core.values.call import Reply
+from evalmark.core.protocols import ChatModel
+from evalmark.core.values.call import Reply, Request
 
 from .adaptive_rate import AdaptiveRate
-from .patience import DEFAULT_RETRY_POLICY, RetryPolicy
+from .keyed_request import plain_request
 from .quota import RemainingQuota
-from .rate_limits import DEFAULT_RATE_LIMITS, RateLimits, TokenBucket
+from .rate_limits import DEFAULT_RATE_LIMITS, DEFAULT_RETRY_POLICY, RateLimits, RetryPolicy, TokenBucket
+from .token_estimate import estimate_tokens
 
 _LIMIT = 429
-_NEARER = 8.0
-"""Rounds of replies in which a gate would come back to where it met a limit, were it not slower the nearer it is."""
+_RECOVERY_ROUNDS = 8.0
+"""Rounds of replies for the way back to the last limit, at the speed of the first of them; it slows down on the way."""
 _FOR_EVER = 1e12
-"""Seconds that nobody reads any more: some 30,000 years."""
+"""Seconds; a longer pause is reported as for ever."""
 
 
 @dataclass(slots=True, eq=False)
 class Permit:
-    """One call's place among those under way."""
+    """The permit of one call to be in flight."""
 
     tokens: int
-    """What it is expected to take."""
+    """The estimated tokens of the call."""
     number: int = 0
-    """Which one it is of all that were let go."""
-    departed: float = 0.0
-    """When it was let go."""
+    """Its number among all permits, from 1."""
+    granted: float = 0.0
+    """When it was granted."""
     is_known: bool = False
-    """Whether it is known what came of it."""
+    """Whether the outcome of the call is known."""
 
 
 class Throttle:
-    """The gate that all callers of one endpoint share, on one event loop.
+    """Limits the calls to one endpoint; shared by all its callers on one event loop.
 
-    Callers are let go in the order in which they came. How many are under way at a time grows with each reply, is
-    halved by a 429 (once, however many of those under way meet it), and does not change with other errors. It comes back
-    fast where it is far below the number at which the limit was met, slowly around it, and faster again beyond. While
-    an endpoint asks to be left alone, nobody goes.
+    Calls are sent in the order in which they came. The number of calls in flight grows with each reply, is halved by a 429
+    (once for all calls in flight), and does not change with other errors. It recovers quickly while far below the number at
+    which the last limit was met, slowly near it, and quickly again beyond. While the endpoint asks for a pause, no call is
+    sent.
     """
 
     def __init__(
         self,
-        pace: RateLimits = DEFAULT_RATE_LIMITS,
-        patience: RetryPolicy = DEFAULT_RETRY_POLICY,
-        chance: Random | None = None,
+        limits: RateLimits = DEFAULT_RATE_LIMITS,
+        policy: RetryPolicy = DEFAULT_RETRY_POLICY,
+        random: Random | None = None,
     ) -> None:
         self.closed: str | None = None
-        """Why the endpoint takes no more requests in this run; None while it does."""
-        self._pace, self._patience = pace, patience
-        self._chance = chance or Random()  # noqa: S311  jitter is no secret
-        self._line: FairQueue[Permit] = FairQueue(self._serve, self.leave)
-        self._room = float(min(pace.start, pace.most))
-        self._under_way = 0
-        self._departed = 0
+        """Why no more requests are sent to the endpoint in this run; None while they are."""
+        self._limits, self._policy = limits, policy
+        self._random = random or Random()  # noqa: S311  jitter is no secret
+        self._queue: FairQueue[Permit] = FairQueue(self._serve, self.release)
+        self._allowed = float(min(limits.start, limits.most))
+        self._in_flight = 0
+        self._granted = 0
         self._cut_at = 0
-        self._met_at = self._room
-        """How many were let go at a time when the last limit was met."""
+        self._limit_met_at = self._allowed
+        """The number of calls in flight that were allowed when the last limit was met."""
         self._streak = 0
         self._is_halved = False
-        """Whether the last limit halved the room, and nothing from before it has been accepted since."""
+        """Whether the last limit halved that number, and no request sent before it has been accepted since."""
         self._adaptive = AdaptiveRate()
         self._resume = 0.0
         self._silent_since: float | None = None
         self._answered = False
         self._buckets: tuple[TokenBucket | None, TokenBucket | None] | None = None
-        self._requests = RemainingQuota.of_requests(patience.most_asked)
-        self._tokens = RemainingQuota.of_tokens(patience.most_asked)
+        self._requests = RemainingQuota.of_requests(policy.most_asked)
+        self._tokens = RemainingQuota.of_tokens(policy.most_asked)
         self._alarm: asyncio.TimerHandle | None = None
 
     @property
-    def room(self) -> int:
-        """How many calls may be under way at a time, as things are now."""
-        return int(self._room)
+    def max_in_flight(self) -> int:
+        """How many calls may be in flight at present."""
+        return int(self._allowed)
 
     @property
-    def under_way(self) -> int:
-        """How many calls are under way."""
-        return self._under_way
+    def in_flight(self) -> int:
+        """How many calls are in flight."""
+        return self._in_flight
 
     @property
     def waiting(self) -> int:
-        """How many callers wait for their turn."""
-        return len(self._line)
+        """How many callers wait."""
+        return len(self._queue)
 
     def pause_left(self) -> float:
-        """Seconds for which nobody is let go, because the endpoint asked for it."""
+        """The seconds left of a pause that the endpoint asked for."""
         return max(0.0, self._resume - asyncio.get_running_loop().time())
 
-    def at_once(self, tokens: int) -> Permit | None:
-        """A place that is free now; None where the caller has to wait for one.
+    def try_acquire(self, tokens: int) -> Permit | None:
+        """Return a permit if a call may be sent now; None if the caller has to wait.
 
         Raises:
-            RunStoppedError: the endpoint takes no more requests.
+            RunStoppedError: The endpoint accepts no more requests.
         """
-        place = Permit(tokens)
-        return place if self._line.at_once(place) else None
+        permit = Permit(tokens)
+        return permit if self._queue.try_acquire(permit) else None
 
-    async def enter(self, tokens: int = 0, *, first: bool = False) -> Permit:
-        """Wait for a place among the calls under way; `leave` gives it back. `first` goes before all who wait.
+    async def acquire(self, tokens: int = 0, *, first: bool = False) -> Permit:
+        """Wait for a permit, which `release` gives back; `first` goes before all waiting callers.
 
         Raises:
-            RunStoppedError: the endpoint takes no more requests.
+            RunStoppedError: The endpoint accepts no more requests.
         """
-        place = Permit(tokens)
-        await self._line.wait(place, first=first)
-        return place
+        permit = Permit(tokens)
+        await self._queue.acquire(permit, first=first)
+        return permit
 
-    def leave(self, place: Permit) -> None:
-        """Give the place back."""
-        if not place.is_known:
-            self._adaptive.unsent(place.number)
-        self._under_way -= 1
-        self._line.move()
+    def release(self, permit: Permit) -> None:
+        """Give a permit back."""
+        if not permit.is_known:
+            self._adaptive.unsent(permit.number)
+        self._in_flight -= 1
+        self._queue.advance()
 
-    def heard(self, place: Permit, reply: Reply) -> None:
-        """A reply came: let more go at a time, and take in what its headers say."""
+    def record_reply(self, permit: Permit, reply: Reply) -> None:
+        """Count a reply: allow more calls in flight, and read the limits in its headers."""
         now = asyncio.get_running_loop().time()
         self._answered = True
-        self._accepted(place, now)
-        if place.number > self._cut_at:  # earlier ones say nothing of the pace since
+        self._accepted(permit, now)
+        if permit.number > self._cut_at:  # replies to requests sent before the last limit do not count
             self._grow()
-        taken, most = _taken(reply), self._pace.tpm
+        taken, most = _taken(reply), self._limits.tpm
         if taken is not None and most is not None and (bucket := self._flow(now)[1]) is not None:
-            # An absurd count, which no endpoint with this limit can have let through, must not hold the others up.
-            bucket.take(min(taken, max(place.tokens, most)) - place.tokens, now)
+            # Limits the effect of an absurd count, which no endpoint with this limit can have allowed.
+            bucket.take(min(taken, max(permit.tokens, most)) - permit.tokens, now)
         if reply.headers:
-            others = self._under_way - 1
-            if self._pace.rpm is None:
-                self._requests.hear(reply.headers, others, now)
-            if self._pace.tpm is None:
-                self._tokens.hear(reply.headers, others * place.tokens, now)
+            others = self._in_flight - 1
+            if self._limits.rpm is None:
+                self._requests.update(reply.headers, others, now)
+            if self._limits.tpm is None:
+                self._tokens.update(reply.headers, others * permit.tokens, now)
 
-    def failed(self, place: Permit, error: ModelCallError) -> None:
-        """An attempt failed: pause, slow down or close, as the error asks for.
+    def record_failure(self, permit: Permit, error: ModelCallError) -> None:
+        """Count a failed attempt: pause, slow down or close, depending on the error.
 
         Raises:
-            RunStoppedError: the endpoint takes no more requests.
+            RunStoppedError: The endpoint accepts no more requests.
         """
         status = error.attempts[-1].status if error.attempts else None
         if error.fault == "closed":
             self._close(str(error))
         elif error.fault == "transient":
             self._close_if_silent(error)
-            if (error.retry_after or 0.0) > self._patience.most_asked:
-                self._close(too_long(error, self._patience))
+            if (error.retry_after or 0.0) > self._policy.most_asked:
+                self._close(too_long(error, self._policy))
             elif status == _LIMIT:
-                self._meet_limit(place, error.retry_after or 0.0)
+                self._meet_limit(permit, error.retry_after or 0.0)
             else:
-                self._accepted(place, asyncio.get_running_loop().time())
+                self._accepted(permit, asyncio.get_running_loop().time())
                 self._pause(error.retry_after or 0.0)
         if self.closed is not None:
             raise RunStoppedError(self.closed) from error
 
     def _close_if_silent(self, error: ModelCallError) -> None:
-        """Close when there has never been anything but attempts without a response."""
+        """Close if the endpoint has never sent any response."""
         if not error.attempts or error.attempts[-1].status is not None:
             self._answered = True
             return
@@ -165,39 +169,43 @@ class Throttle:
         if self._silent_since is None:
             self._silent_since = now
         silence = now - self._silent_since
-        if not self._answered and silence > self._patience.most_silence:
+        if not self._answered and silence > self._policy.most_silence:
             self._close(
                 f"{error} It has answered nothing in {silence:.0f} s of trying. Check its address and whether it is "
                 "running, and go on with --resume."
             )
 
     def _grow(self) -> None:
-        """One call more at a time with each reply; after the first 429, as many with each round of them as is far to it.
+        """Allow one more call in flight with each reply; after the first 429 in proportion to the distance from that limit.
 
-        With thousands under way, one more each round would leave most of a limit unused for an hour. The curve is that
-        of BIC, which does the same for lines that carry much and answer late (Xu, Harfoush and Rhee, 2004).
+        With thousands of calls in flight, one more in each round of replies would leave most of a limit unused for an hour.
+        The curve is that of BIC congestion control for fast networks with high latency (Xu, Harfoush and Rhee, 2004).
         """
         self._streak = 0
-        if 2 * self._under_way >= self._room:
-            more = max(1.0, abs(self._met_at - self._room) / _NEARER) / self._room if self._cut_at else 1.0
-            self._room = min(float(self._pace.most), self._room + more)
+        if 2 * self._in_flight >= self._allowed:
+            more = (
+                max(1.0, abs(self._limit_met_at - self._allowed) / _RECOVERY_ROUNDS) / self._allowed
+                if self._cut_at
+                else 1.0
+            )
+            self._allowed = min(float(self._limits.most), self._allowed + more)
 
-    def _accepted(self, place: Permit, now: float) -> None:
-        place.is_known = True
-        if place.number <= self._cut_at and self._is_halved:  # not all of those that were under way met the limit
-            self._room, self._is_halved = max(self._room, self._met_at), False
-        self._adaptive.accepted(place.number, now, now - place.departed)
+    def _accepted(self, permit: Permit, now: float) -> None:
+        permit.is_known = True
+        if permit.number <= self._cut_at and self._is_halved:  # some of the requests in flight did not meet the limit
+            self._allowed, self._is_halved = max(self._allowed, self._limit_met_at), False
+        self._adaptive.accepted(permit.number, now, now - permit.granted)
 
-    def _meet_limit(self, place: Permit, asked: float) -> None:
-        """Slow down once for all that were under way, and halve the room where none of them was accepted."""
-        place.is_known = True
+    def _meet_limit(self, permit: Permit, asked: float) -> None:
+        """Slow down once for all requests in flight; halve the number allowed if none of them was accepted."""
+        permit.is_known = True
         now = asyncio.get_running_loop().time()
-        if self._adaptive.turned_down(place.number, now, is_told=asked > 0):
-            self._cut_at = self._departed
+        if self._adaptive.rejected(permit.number, now, is_stated=asked > 0):
+            self._cut_at = self._granted
             if self._adaptive.was_futile:
-                self._met_at, self._room, self._is_halved = self._room, max(1.0, self._room / 2), True
+                self._limit_met_at, self._allowed, self._is_halved = self._allowed, max(1.0, self._allowed / 2), True
                 self._streak += 1
-                asked = asked or self._patience.backoff(self._streak) * self._chance.uniform(0.5, 1.0)
+                asked = asked or self._policy.backoff(self._streak) * self._random.uniform(0.5, 1.0)
         self._pause(asked)
 
     def _pause(self, seconds: float) -> None:
@@ -206,70 +214,119 @@ class Throttle:
         self._adaptive.paused(now, seconds)
 
     def _close(self, why: str) -> None:
-        self.closed = self.closed or why  # those who wait hear of it as soon as this call leaves
+        self.closed = self.closed or why  # waiting callers get the error when this call releases its permit
 
-    def _serve(self, place: Permit) -> bool:
-        """Let a caller go, if it may."""
+    def _serve(self, permit: Permit) -> bool:
+        """Grant a permit if a call may be sent now."""
         if self.closed is not None:
             raise RunStoppedError(self.closed)
-        if self._under_way >= int(self._room):
+        if self._in_flight >= int(self._allowed):
             return False
         now = asyncio.get_running_loop().time()
-        if (wait := self._wait(place, now)) > 0.0:
+        if (wait := self._wait(permit, now)) > 0.0:
             self._wake(now + wait)
             return False
-        self._departed += 1
-        self._under_way += 1
-        place.number, place.departed, place.is_known = self._departed, now, False
-        self._adaptive.sent(place.number, now)
-        for bucket, amount in zip(self._flow(now), (1, place.tokens), strict=True):
+        self._granted += 1
+        self._in_flight += 1
+        permit.number, permit.granted, permit.is_known = self._granted, now, False
+        self._adaptive.sent(permit.number, now)
+        for bucket, amount in zip(self._flow(now), (1, permit.tokens), strict=True):
             if bucket is not None:
                 bucket.take(amount, now)
         self._requests.take(1)
-        self._tokens.take(place.tokens)
+        self._tokens.take(permit.tokens)
         return True
 
-    def _wait(self, place: Permit, now: float) -> float:
-        """Seconds until this caller may go; 0: now."""
+    def _wait(self, permit: Permit, now: float) -> float:
+        """Return the seconds until a call may be sent; 0: now."""
         requests, tokens = self._flow(now)
         return max(
             self._resume - now,
             self._adaptive.wait(now),
             0.0 if requests is None else requests.wait(1, now),
-            0.0 if tokens is None else tokens.wait(place.tokens, now),
+            0.0 if tokens is None else tokens.wait(permit.tokens, now),
             self._requests.wait(1, now),
-            self._tokens.wait(place.tokens, now),
+            self._tokens.wait(permit.tokens, now),
         )
 
     def _flow(self, now: float) -> tuple[TokenBucket | None, TokenBucket | None]:
-        """The buckets for requests and for tokens, full when the first caller comes."""
+        """The buckets for requests and tokens, created full with the first call."""
         if self._buckets is None:
             rpm, tpm = (
-                None if limit is None else TokenBucket(limit, now) for limit in (self._pace.rpm, self._pace.tpm)
+                None if limit is None else TokenBucket(limit, now) for limit in (self._limits.rpm, self._limits.tpm)
             )
             self._buckets = (rpm, tpm)
         return self._buckets
 
     def _wake(self, moment: float) -> None:
-        """Look again at that moment."""
+        """Serve the waiting callers again at that time."""
         if self._alarm is not None:
             self._alarm.cancel()
-        self._alarm = asyncio.get_running_loop().call_at(moment, self._line.move)
+        self._alarm = asyncio.get_running_loop().call_at(moment, self._queue.advance)
 
 
 def _taken(reply: Reply) -> int | None:
-    """The tokens of a reply, in and out; None where the provider did not say."""
+    """The input and output tokens of a reply; None if the provider did not report them."""
     used = reply.usage
     if used.input_tokens is None or used.output_tokens is None:
         return None
     return used.input_tokens + used.output_tokens
 
 
-def too_long(error: ModelCallError, patience: RetryPolicy) -> str:
-    """Why a call ends whose endpoint asks for a wait that is too long."""
+def too_long(error: ModelCallError, policy: RetryPolicy) -> str:
+    """The error message for an endpoint that asks for too long a wait."""
     asked = error.retry_after or 0.0
-    told = f"for {asked:,.0f} s" if asked < _FOR_EVER else "for ever"
+    wait = f"of {asked:,.0f} s" if asked < _FOR_EVER else "that never ends"
     return (
-        f"{error} It asks to be left alone {told}, longer than the {patience.most_asked:,.0f} s "
+        f"{error} It asks for a wait {wait}, longer than the {policy.most_asked:,.0f} s "
         "that a call waits. Go on later with --resume."
     )
+
+
+class LimitedModel:
+    """A model whose calls wait for the throttle of its endpoint.
+
+    `before` is awaited with each request right before it is sent.
+    """
+
+    def __init__(
+        self, model: ChatModel, throttle: Throttle, before: Callable[[Request], Awaitable[None]] | None = None
+    ) -> None:
+        self.name, self.identity = model.name, model.identity
+        self._model, self._throttle, self._before = model, throttle, before
+
+    async def __call__(self, request: Request) -> Reply:
+        """Wait for a permit and call the model. Raises what the model raises.
+
+        Raises:
+            RunStoppedError: The endpoint accepts no more requests.
+        """
+        permit = await self._acquire(request)
+        try:
+            reply = await self._model(plain_request(request))
+            self._throttle.record_reply(permit, reply)
+        except ModelCallError as error:
+            self._throttle.record_failure(permit, error)
+            raise
+        finally:
+            self._throttle.release(permit)
+        return reply
+
+    async def _acquire(self, request: Request) -> Permit:
+        """Wait until the request may be sent; return its permit."""
+        size = estimate_tokens(request)
+        permit = self._throttle.try_acquire(size)
+        if permit is None:
+            with current_trial_context().waiting():
+                permit = await self._throttle.acquire(size)
+        if self._before is not None:
+            try:
+                await self._before(request)
+            except BaseException:
+                self._throttle.release(permit)
+                raise
+        while self._throttle.pause_left() or self._throttle.closed:  # another call has met a limit meanwhile
+            self._throttle.release(permit)
+            with current_trial_context().waiting():
+                permit = await self._throttle.acquire(size, first=True)
+        return permit

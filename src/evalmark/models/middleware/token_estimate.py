@@ -1,18 +1,18 @@
-"""How many tokens a request may take, guessed before it goes out."""
+"""Estimates of the tokens of a request before it is sent."""
 
 from evalmark.core.values.call import Request
 from evalmark.core.values.plain_data import canonical
 
 BYTES_PER_TOKEN = 2
-"""Of text; English has more than four, so the guess is on the high side, as a guess about money should be."""
+"""Bytes of text for each token; English has more than four, so that costs are overestimated rather than underestimated."""
 PER_MESSAGE = 8
-"""Tokens that a provider puts around each message."""
+"""Tokens that a provider adds to each message."""
 ASSUMED_OUTPUT = 1_024
-"""Tokens of a reply when the request sets no limit and nothing is known of the model yet."""
+"""Tokens assumed for a reply without a limit, before the first reply of the model."""
 
 
 def estimate_input_tokens(request: Request) -> int:
-    """A cautious guess of the request's input tokens.
+    """Return a high estimate of the input tokens of a request.
 
     >>> from evalmark import Turn
     >>> estimate_input_tokens(Request(messages=(Turn(role="user", content="What is the capital of France?"),)))
@@ -29,7 +29,7 @@ def _bytes(text: str) -> int:
 
 
 def output_limit(request: Request) -> int | None:
-    """How many tokens the reply may have at the most; None where the request does not say.
+    """Return the limit of output tokens that the request sets; None if it sets none.
 
     >>> output_limit(Request(messages=(), settings={"max_tokens": 100}))
     100
@@ -42,7 +42,7 @@ def output_limit(request: Request) -> int | None:
 
 
 def estimate_tokens(request: Request) -> int:
-    """A guess of all tokens of a call, as cautious as a provider's own when it decides whether to take a request.
+    """Return a high estimate of all tokens of a call, as providers make one to enforce their token limits.
 
     >>> estimate_tokens(Request(messages=(), settings={"max_tokens": 100}))
     100

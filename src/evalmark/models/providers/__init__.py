@@ -1,4 +1,6 @@
-"""The door to chat and embedding models over HTTP: one call is one attempt, and nothing is kept or repeated here.
+"""Clients for chat and embedding models over HTTP.
 
-Each name loads its file at first use, so that looking a model's name up does not load an HTTP client.
+One call sends one request (and one more for each form of structured output that the server rejects). Retries, limits and the
+call log are in `evalmark.models.middleware`. `endpoint.find_endpoint` resolves the name of a model; the HTTP library is loaded
+with the first request.
 """

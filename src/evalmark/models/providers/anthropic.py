@@ -9,12 +9,11 @@ from evalmark.core.values.plain_data import plain
 from evalmark.core.values.usage import Usage
 
 from .endpoint import Endpoint
-from .forced import EMPTY_CALL, ForcedCall, read_forced_call
-from .http import HttpClient, Response, read_json, require_key, response_error
+from .http import HttpClient, require_key
 from .replies import kept_headers, token_count, tool_call
-from .request_body import encode_body, refuse_reserved_settings
-from .structured import TOOL, StructuredOutputFallback, object_schema
-from .turns import split_system
+from .request_body import encode_body, refuse_reserved_settings, split_system
+from .response import Response, read_json, response_error
+from .structured import EMPTY_CALL, TOOL, ForcedCall, StructuredOutputFallback, object_schema, read_forced_call
 
 VERSION = "2023-06-01"
 MAX_TOKENS = 8_192

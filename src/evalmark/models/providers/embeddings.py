@@ -11,9 +11,10 @@ from evalmark.core.errors import ConfigError, ModelCallError
 from evalmark.core.lazy import LazyModule
 
 from .endpoint import PYDANTIC_AI, Endpoint, find_endpoint
-from .http import HttpClient, Response, read_json, require_key, response_error
+from .http import HttpClient, require_key
 from .openai import address, key_headers
 from .request_body import encode_body
+from .response import Response, read_json, response_error
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,12 +9,11 @@ from evalmark.core.values.plain_data import plain
 from evalmark.core.values.usage import Usage
 
 from .endpoint import Endpoint
-from .forced import EMPTY_CALL, ForcedCall, read_forced_call
-from .http import HttpClient, Response, read_json, require_key, response_error
+from .http import HttpClient, require_key
 from .replies import finite_float, kept_headers, token_count, tool_call
-from .request_body import encode_body, refuse_reserved_settings
-from .structured import TOOL, StructuredOutputFallback, object_schema
-from .turns import split_system
+from .request_body import encode_body, refuse_reserved_settings, split_system
+from .response import Response, read_json, response_error
+from .structured import EMPTY_CALL, TOOL, ForcedCall, StructuredOutputFallback, object_schema, read_forced_call
 
 _NAMES = {"top_p": "topP", "top_k": "topK", "max_tokens": "maxOutputTokens", "stop": "stopSequences"}
 _BESIDE_CONFIG = frozenset({"cachedContent", "labels", "safetySettings", "serviceTier", "store", "toolConfig", "tools"})

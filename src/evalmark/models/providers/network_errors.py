@@ -8,7 +8,7 @@ import aiohttp
 from evalmark.core.errors import ModelCallError
 from evalmark.core.values.call import Attempt
 
-from .http import PROXY
+from .response import PROXY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

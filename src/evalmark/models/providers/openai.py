@@ -10,9 +10,10 @@ from evalmark.core.values.case import ToolCall
 from evalmark.core.values.usage import Usage
 
 from .endpoint import Endpoint
-from .http import HttpClient, Response, one_line, read_json, require_key, response_error
+from .http import HttpClient, require_key
 from .replies import finite_float, kept_headers, parse_object, token_count, tool_call
 from .request_body import content_of, encode_body, json_value, messages_text, refuse_reserved_settings, text_of
+from .response import Response, one_line, read_json, response_error
 from .structured import TOOL, ReplyFormat, StructuredOutputFallback
 
 _CUT = frozenset(("length", "max_tokens", "model_length"))

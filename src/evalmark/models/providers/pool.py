@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 
 import aiohttp
 
-from .http import Response, without_secrets
 from .network_errors import MOST_BYTES, TooLargeError, network_error
+from .response import Response, without_secrets
 
 _LARGE_BODY = 1 << 20
 

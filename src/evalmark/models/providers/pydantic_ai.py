@@ -14,12 +14,11 @@ from evalmark.core.values.usage import Usage
 from evalmark.inputs.secrets.known_secrets import build_index, environment_secrets
 
 from .endpoint import Endpoint
-from .forced import EMPTY_CALL, ForcedCall, read_forced_call
-from .http import MAX_BODY_CHARS, HttpClient, one_line
+from .http import HttpClient
 from .replies import token_count, tool_call
-from .request_body import content_of, text_of
-from .structured import TOOL, StructuredOutputFallback, object_schema
-from .turns import split_system
+from .request_body import content_of, split_system, text_of
+from .response import MAX_BODY_CHARS, one_line
+from .structured import EMPTY_CALL, TOOL, ForcedCall, StructuredOutputFallback, object_schema, read_forced_call
 
 if TYPE_CHECKING:
     from evalmark.core.errors import CallFault

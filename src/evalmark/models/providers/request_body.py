@@ -1,11 +1,12 @@
 """What is sent: JSON text in bytes, and the content of messages as providers take it."""
 
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from evalmark.core.errors import ModelCallError
-from evalmark.core.values.call import RESERVED_SETTINGS, Request
+from evalmark.core.values.call import RESERVED_SETTINGS, Attempt, Request
+from evalmark.core.values.case import Turn
 from evalmark.core.values.plain_data import canonical, plain
 
 from .endpoint import Endpoint
@@ -90,3 +91,34 @@ def text_of(content: Any) -> str:
 def json_value(value: Any) -> Any:
     """A setting as JSON data."""
     return value if type(value) in (str, int, float, bool) else plain(value)
+
+
+_SYSTEM = ("system", "developer")
+_SPOKEN = {"user": "user", "tool": "user", "assistant": "assistant"}
+
+
+class SplitMessages(NamedTuple):
+    """A conversation with its system texts apart."""
+
+    system: str
+    """All of them, in order, with an empty line between two; empty when there is none."""
+    spoken: list[tuple[str, Any]]
+    """Role (`user` or `assistant`) and content of the others, a text or a list of parts; at least one."""
+
+
+def split_system(messages: Sequence[Turn], endpoint: Endpoint) -> SplitMessages:
+    """The system texts, and what was said.
+
+    What a tool returned is said by the user. Where nothing but system texts is given, they are what the user says:
+    these providers answer nobody else.
+
+    Raises:
+        ModelCallError: rejected; a role is none of those that `Turn.role` names.
+    """
+    for turn in messages:
+        if turn.role not in _SYSTEM and turn.role not in _SPOKEN:
+            fault = f"{endpoint.name}: {turn.role!r} is no role of a message. Use user, assistant, system or tool."
+            raise ModelCallError(fault, fault="rejected", attempts=(Attempt(seconds=0.0, error=fault),))
+    system = "\n\n".join(text_of(content_of(turn.content)) for turn in messages if turn.role in _SYSTEM)
+    spoken = [(_SPOKEN[turn.role], content_of(turn.content)) for turn in messages if turn.role in _SPOKEN]
+    return SplitMessages(system, spoken) if spoken else SplitMessages("", [("user", system)])

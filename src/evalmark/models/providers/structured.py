@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from evalmark.core.errors import ModelCallError
 from evalmark.core.values.call import Attempt, Reply, ReplyForm, Request
-from evalmark.core.values.case import Turn
+from evalmark.core.values.case import ToolCall, Turn
 from evalmark.core.values.plain_data import canonical, plain
 
 from .replies import parse_object
@@ -170,3 +170,30 @@ _NOT_STRICT = frozenset(
         *("dependentRequired", "dependentSchemas", "unevaluatedProperties", "minProperties", "maxProperties"),
     )
 )
+
+
+class ForcedCall(NamedTuple):
+    """What a reply with a forced tool call comes to."""
+
+    text: str
+    data: dict[str, Any] | None
+    calls: tuple[ToolCall, ...]
+    """Those of other tools."""
+
+
+EMPTY_CALL = ForcedCall("", None, ())
+
+
+def read_forced_call(text: str, calls: tuple[ToolCall, ...]) -> ForcedCall:
+    """The object, if the tool was called with one; else what was said in its place.
+
+    >>> read_forced_call("", (ToolCall(name="answer", arguments={"score": 1}),)).data
+    {'score': 1}
+    """
+    asked = next((call for call in calls if call.name == TOOL), None)
+    if asked is None:  # the server let the model answer in words
+        return ForcedCall(text, parse_object(text), calls)
+    others = tuple(call for call in calls if call.name != TOOL)
+    if asked.error is None:
+        return ForcedCall(text, dict(asked.arguments), others)
+    return ForcedCall(text or asked.error, None, others)

@@ -13,13 +13,11 @@ from evalmark.core.settings import Settings
 from evalmark.core.values.call import Reply, Request
 from evalmark.core.values.plain_data import fingerprint
 from evalmark.core.values.spending import Spending
-from evalmark.models.middleware.limited import LimitedModel
 from evalmark.models.middleware.meter import Budget, Meter
-from evalmark.models.middleware.patience import RetryPolicy
 from evalmark.models.middleware.prices import Prices, read_prices
-from evalmark.models.middleware.rate_limits import RateLimits
+from evalmark.models.middleware.rate_limits import RateLimits, RetryPolicy
 from evalmark.models.middleware.retry import RetryingModel
-from evalmark.models.middleware.throttle import Throttle
+from evalmark.models.middleware.throttle import LimitedModel, Throttle
 from evalmark.models.providers.endpoint import find_endpoint, missing_key
 from evalmark.models.providers.http import HttpClient
 
@@ -187,7 +185,7 @@ class ModelGateway:
             prices=self._prices,
             call_log=self._journal,
             replay=self._models.settings.replay,
-            patience=self._models.patience,
+            retry_policy=self._models.patience,
         )
         return conditions_module.wrap_model(model, conditions)
 

@@ -1,0 +1,171 @@
+"""The HTTP response to one request, and how it is read: strict JSON, or a typed error."""
+
+import json
+from collections.abc import Mapping
+from http import HTTPStatus
+from json import JSONDecodeError
+from typing import Any, NamedTuple
+
+from evalmark.core.errors import ModelCallError
+from evalmark.core.values.call import Attempt
+from evalmark.core.values.plain_data import canonical
+from evalmark.inputs.documents.strict_json import RefusedJsonError, decode_at
+from evalmark.inputs.secrets.known_secrets import mask_key
+
+from .endpoint import Endpoint
+from .retry_after import retry_after
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from evalmark.core.errors import CallFault
+
+PROXY = "Check HTTP_PROXY, HTTPS_PROXY and NO_PROXY"
+MAX_BODY_CHARS = 4096
+"""Characters of a response that an Attempt keeps."""
+_LARGE_BODY = 1 << 20
+_SECRET_HEADERS = ("authorization", "api-key", "x-api-key", "x-goog-api-key")
+_SPACE = " \t\r\n"
+_MARK = b"\xef\xbb\xbf"
+_TRANSIENT = frozenset((408, 409, 425, 429))
+_CLOSED = frozenset((401, 402, 403, 404, 407))
+_NEVER_AGAIN = ("insufficient_quota", "billing_not_active", "credit balance is too low")
+"""What a provider says, with a status of its own choice, when an account has nothing left."""
+_PHRASES = {status.value: status.phrase for status in HTTPStatus} | {529: "Overloaded"}
+
+
+class Response(NamedTuple):
+    """What came back for one request, whatever its status. A key that the server sent back is not in it."""
+
+    status: int
+    headers: Mapping[str, str]
+    """Found by their names in lower case."""
+    body: bytes
+    seconds: float
+    """From the first byte sent to the last one read."""
+
+
+def without_secrets(response: Response, raw: tuple[tuple[bytes, bytes], ...], sent: Mapping[str, str]) -> Response:
+    """The response without the key, should the server have sent it back, in whatever spelling and however much of it."""
+    for name in _SECRET_HEADERS:
+        if not (key := sent.get(name, "").rpartition(" ")[2]):
+            continue
+        body = response.body.decode(errors="surrogateescape")
+        if (left := mask_key(body, key)) != body:
+            response = response._replace(body=left.encode(errors="surrogateescape"))
+        heads = [value.decode(errors="surrogateescape") for _, value in raw]
+        if any(mask_key(head, key) != head for head in heads):
+            response = response._replace(
+                headers={name.lower(): mask_key(value, key) for name, value in response.headers.items()}
+            )
+    return response
+
+
+def read_json(response: Response, endpoint: Endpoint) -> dict[str, Any]:
+    """The JSON object of a successful response.
+
+    Raises:
+        ModelCallError: the status is not 2xx, or the body is no strict JSON object, or reports an error. `fault` goes
+            by the status, `retry_after` by the headers, and the one Attempt holds the start of the body.
+    """
+    if not 200 <= response.status < 300:
+        raise _refused(response, endpoint, response.status, _read_leniently(response.body))
+    kind = response.headers.get("content-type", "json")
+    if "json" not in kind.lower():
+        raise response_error(response, endpoint, f"answered with {one_line(kind, 60)!r} where JSON was expected")
+    data = _object(response, endpoint)
+    if (error := data.get("error")) and "choices" not in data:
+        code = error.get("code") if isinstance(error, dict) else None
+        status = code if isinstance(code, int) and 300 <= code < 600 else 500
+        raise _refused(response, endpoint, status, data)
+    return data
+
+
+def _object(response: Response, endpoint: Endpoint) -> dict[str, Any]:
+    try:
+        text = response.body.decode("utf-8")
+        value, end = decode_at(text, len(text) - len(text.lstrip(_SPACE)))
+    except UnicodeDecodeError as error:
+        raise response_error(
+            response, endpoint, f"answered with bytes that are no UTF-8 (at byte {error.start})"
+        ) from None
+    except JSONDecodeError as error:
+        said_of_it = (
+            "starts with a byte order mark" if response.body.startswith(_MARK) else f"{error.msg} at {error.pos}"
+        )
+        raise response_error(response, endpoint, f"answered with a text that is no JSON ({said_of_it})") from None
+    except RefusedJsonError:
+        unclear = "a key twice in one object, NaN, too large a number, or too deep a nest"
+        raise response_error(response, endpoint, f"answered with JSON that holds {unclear}") from None
+    if text[end:].strip(_SPACE):
+        raise response_error(response, endpoint, f"answered with more text after its JSON (at {end})")
+    if not isinstance(value, dict):
+        raise response_error(
+            response, endpoint, f"answered with a JSON {type(value).__name__} where an object was expected"
+        )
+    return value
+
+
+def response_error(
+    response: Response, endpoint: Endpoint, what: str, fault: "CallFault" = "transient"
+) -> ModelCallError:
+    """The error for a response that holds no reply; `what` goes on after the name of the server."""
+    message = f"{endpoint.name}: {endpoint.host} {what}."
+    attempt = Attempt(seconds=response.seconds, error=message, status=response.status, body=_start(response.body))
+    wait = retry_after(response.headers, limited=response.status == 429) if fault == "transient" else None
+    return ModelCallError(message, fault=fault, attempts=(attempt,), retry_after=wait)
+
+
+def _start(body: bytes) -> str:
+    # A character has at most four bytes, and the rest need not be decoded.
+    return body[: 4 * MAX_BODY_CHARS].decode("utf-8", errors="replace")[:MAX_BODY_CHARS]
+
+
+def _read_leniently(body: bytes) -> Any:
+    """What an error says of itself: JSON, or the text as it is."""
+    text = _start(body)
+    try:
+        return json.loads(body) if len(body) < _LARGE_BODY else text
+    except (ValueError, RecursionError):
+        return "a web page" if "<html" in text.lower() else text
+
+
+def _refused(response: Response, endpoint: Endpoint, status: int, data: Any) -> ModelCallError:
+    told = one_line(_told(data), 300).rstrip(".")
+    fault = _fault(status, data)
+    phrase = f"answered {status} {_PHRASES.get(status, '')}".rstrip()
+    return response_error(response, endpoint, f"{phrase}{told and ': '}{told}{_advice(status, fault, endpoint)}", fault)
+
+
+def _told(data: Any) -> str:
+    """The sentence in an error, wherever this server puts it."""
+    for _ in range(3):
+        if not isinstance(data, dict):
+            break
+        data = next((data[key] for key in ("error", "message", "detail", "errors") if data.get(key)), "")
+    return data if isinstance(data, str) else canonical(data)
+
+
+def _fault(status: int, data: Any) -> "CallFault":
+    if 400 <= status < 500 and any(word in canonical(data) for word in _NEVER_AGAIN):
+        return "closed"
+    if status in _TRANSIENT or status >= 500:
+        return "transient"
+    return "closed" if status in _CLOSED or status < 400 else "rejected"
+
+
+def _advice(status: int, fault: "CallFault", endpoint: Endpoint) -> str:
+    if status in (401, 403):
+        return f". Check the key in {endpoint.key_variable}" if endpoint.key_variable else ". It wants a key"
+    if status == 404:
+        return f". Check the model {endpoint.model!r} and the address {endpoint.base_url}"
+    if status == 407:
+        return f". {PROXY}"
+    if status < 400:
+        return ". Redirects are not followed: give the final address"
+    return ". The account has nothing left to spend" if fault == "closed" else ""
+
+
+def one_line(text: str, longest: int) -> str:
+    """A text of a server on one line, with spaces for what cannot be printed, cut to so many characters."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text[: 4 * longest]).split())
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
