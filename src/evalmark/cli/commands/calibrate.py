@@ -14,11 +14,11 @@ from evalmark.inputs.documents.atomic_write import write_atomically
 from evalmark.reports.files.calibration_html import calibration_as_html
 from evalmark.reports.terminal.calibration import calibration_screen
 from evalmark.runs.calibration.calibrate import CalibrateRequest, check_lock, learn_from, prepare, write_lock
-from evalmark.runs.calibration.unlisted import Unlisted
 from evalmark.runs.execution.execute import execute
 from evalmark.runs.execution.options import RunOptions
 from evalmark.runs.planning.overrides import Overrides
 from evalmark.runs.planning.plan import Plan
+from evalmark.runs.session.run_store import ScratchRunStore
 from evalmark.stats.calibration.threshold_calibration import FalsePassLimit
 from evalmark.storage.store.store import Store, open_store
 
@@ -110,7 +110,7 @@ def run_judges(plan: "Plan", settings: "Settings", ledger: "Store", *, quiet: bo
     """
     with Progress(quiet=quiet) as progress:
         conduct = RunOptions(
-            store=Unlisted(ledger),
+            store=ScratchRunStore(ledger),
             settings=settings,
             on_start=lambda run, checked: progress.begin(plan.name, sum(checked.rows.values())),
             on_results=progress.recorded,

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from evalmark.reports.terminal import comparison as compared_module
     from evalmark.runs.execution import execute as execution
     from evalmark.runs.execution import options as run_options
-    from evalmark.runs.planning.check import CheckResult
+    from evalmark.runs.planning.check import PlanCheck
     from evalmark.runs.planning.plan import Plan
     from evalmark.stats.comparison import compare
     from evalmark.stats.comparison.change import Comparison
@@ -221,7 +221,7 @@ async def _run(plan: "Plan", settings: "Settings", ledger: "Store", show: RunDis
     stop: asyncio.Event = need("asyncio").Event()
     with Progress(quiet=show.quiet) as progress:
 
-        def begun(run: "Run", checked: "CheckResult") -> None:
+        def begun(run: "Run", checked: "PlanCheck") -> None:
             _report_to_supervisor(run, settings, show)
             print_error(taken_up)  # not before: a run that cannot be taken up is refused
             rows = rows_asked(plan, conduct, checked)

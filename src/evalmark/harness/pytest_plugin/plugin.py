@@ -31,7 +31,7 @@ from .result_store import RunKeeper
 from .runner import Runner
 from .skips import PLACE, check_names, node_name, skipped_item
 from .state import EACH, PluginState
-from .summary import SessionSummary
+from .summary import EvalSummary
 
 
 class EvalPlugin:
@@ -46,7 +46,7 @@ class EvalPlugin:
         self._places: defaultdict[str, dict[str, int]] = defaultdict(dict)
         config.pluginmanager.register(Hooks(self.state), "evalmark-hooks")
         if self.state.worker is None:
-            config.pluginmanager.register(SessionSummary(self.state), "evalmark-ending")
+            config.pluginmanager.register(EvalSummary(self.state), "evalmark-ending")
 
     def items(self, collector: Any, evals: Sequence[Eval]) -> list[pytest.Item]:
         """The tests of the evals of a module, checked so far as that costs nothing.

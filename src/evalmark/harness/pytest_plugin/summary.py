@@ -25,7 +25,7 @@ WORDS = {"unscored": ("unscored", "u", "UNSCORED"), "error": ("eval errors", "e"
 """How pytest counts, marks and calls a test that could not be judged."""
 
 
-class SessionSummary:
+class EvalSummary:
     """Hears of every report, and says at the end what the evals came to; in the process that leads."""
 
     def __init__(self, state: PluginState) -> None:

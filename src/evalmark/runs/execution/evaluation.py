@@ -21,8 +21,7 @@ from evalmark.inputs.suites.suite import SESSIONS_PREFIX
 from evalmark.runs.isolation.worker_setup import refuse_while_spawning
 from evalmark.runs.planning.judges import ScorerLike, scorer_specs
 from evalmark.runs.planning.models import Models
-from evalmark.runs.planning.plan import DatasetSource, NoteHandler, Plan, embedder_for, file_source
-from evalmark.runs.planning.recorded import recorded_source
+from evalmark.runs.planning.plan import DatasetSource, NoteHandler, Plan, embedder_for, file_source, recorded_source
 from evalmark.runs.planning.references import with_references
 from evalmark.runs.session.run_store import MemoryRunStore, with_results
 from evalmark.runs.targets.function import as_target

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from evalmark.core.values.run import DatasetInfo, Run
 from evalmark.core.values.words import count
 from evalmark.runs.engine.pipeline import Engine, EngineOutcome, Limits, Work
-from evalmark.runs.planning.check import CheckResult, raise_faults
+from evalmark.runs.planning.check import PlanCheck, raise_faults
 from evalmark.runs.planning.plan import BoundPlan, Plan
 from evalmark.runs.planning.resume import check_resumable
 from evalmark.runs.session.run_session import PreparedPlan, RunSession
@@ -161,7 +161,7 @@ def _limit_faults(limit: int | None) -> list[str]:
     return [] if fine else [f"limit has to be a whole number of at least 1, or be left out; found {limit!r}."]
 
 
-def _start(plan: Plan, options: RunOptions, revision: str, checked: CheckResult) -> Run:
+def _start(plan: Plan, options: RunOptions, revision: str, checked: PlanCheck) -> Run:
     """A new run's header in the ledger, or the header of the run that is taken up again."""
     if options.resume is not None:
         kept = options.store.run(options.resume)
@@ -203,7 +203,7 @@ def _is_part(plan: Plan, options: RunOptions) -> bool:
     return options.is_part or (plan.kept is not None and plan.kept.is_part)
 
 
-def _with_rows(plan: Plan, options: RunOptions, checked: CheckResult) -> tuple[DatasetInfo, ...]:
+def _with_rows(plan: Plan, options: RunOptions, checked: PlanCheck) -> tuple[DatasetInfo, ...]:
     """The datasets with how many rows will be asked, so that whoever follows the run knows how far it is."""
     rows = rows_asked(plan, options, checked)
     return tuple(replace(source.info, rows=of) for source, of in zip(plan.sources, rows, strict=True))

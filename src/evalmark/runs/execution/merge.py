@@ -15,7 +15,7 @@ from evalmark.storage.store.store import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MergeResult:
+class MergedShards:
     """What came of merging."""
 
     run: Run
@@ -26,7 +26,7 @@ class MergeResult:
 
 def merge_shards(
     shards: Sequence[tuple[Store, Run]], ledger: Store, watch: Callable[[Sequence[Result]], None] | None = None
-) -> MergeResult:
+) -> MergedShards:
     """Make one run of shards, each of which stands in the store beside it, and keep it in the ledger.
 
     The same shards make a run of the same id, so that merging them once more adds labels given since, and nothing else. `watch` is told of
@@ -45,7 +45,7 @@ def merge_shards(
         remarks.append(
             f"{count(joined.damaged, 'recorded call')} left out, damaged; what is missing is asked anew when it is needed."
         )
-    return MergeResult(run=kept, remarks=tuple(remarks))
+    return MergedShards(run=kept, remarks=tuple(remarks))
 
 
 def _merged_before(run: Run, labels: int) -> str:

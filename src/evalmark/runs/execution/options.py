@@ -8,7 +8,7 @@ from evalmark.core.settings import Settings
 from evalmark.core.values.case import Case
 from evalmark.core.values.run import Run, Shard
 from evalmark.runs.engine.result_writer import ResultCallback
-from evalmark.runs.planning.check import CheckResult
+from evalmark.runs.planning.check import PlanCheck
 from evalmark.runs.session.run_store import RunStore
 
 DEFAULTS = Settings()
@@ -35,7 +35,7 @@ class RunOptions:
     """Set by the caller to end the run early."""
     baseline: Run | None = None
     """An earlier run that a run which stops once it is decided must not be worse than."""
-    on_start: Callable[[Run, CheckResult], None] | None = None
+    on_start: Callable[[Run, PlanCheck], None] | None = None
     """Called once, when all checks have passed and the run has its id."""
     on_results: ResultCallback | None = None
     """Called with results as soon as they are durable."""

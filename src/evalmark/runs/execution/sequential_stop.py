@@ -26,7 +26,7 @@ from evalmark.stats.summary.headline import left_out
 from evalmark.stats.summary.random_order import OrderedResults, random_order
 from evalmark.stats.summary.sequential_gate import PlannedRun, SequentialGate
 
-from .trial_source import DatasetRow, TrialSource
+from .trial_source import PlannedRow, TrialSource
 
 if TYPE_CHECKING:
     from evalmark.stats.summary.criteria import CriterionFactory
@@ -64,7 +64,7 @@ class SequentialStop:
     source: TrialSource
     header: UntilDecided
     order: "Sequence[CasePosition]"
-    rows: "dict[CasePosition, DatasetRow]"
+    rows: "dict[CasePosition, PlannedRow]"
     deciding: "SequentialGate"
     in_order: "OrderedResults"
     stop: asyncio.Event
@@ -151,7 +151,7 @@ def sequential_stop(source: TrialSource, run: Run, stop: asyncio.Event | None) -
 
 
 def _beside(
-    run: Run, baseline: Run | None, rows: "Mapping[CasePosition, DatasetRow]", targets: Sequence[str]
+    run: Run, baseline: Run | None, rows: "Mapping[CasePosition, PlannedRow]", targets: Sequence[str]
 ) -> "list[CriterionFactory]":
     """That no target passes less often than it did in an earlier run, over the cases that both have, by the rules of the run."""
     if baseline is None:

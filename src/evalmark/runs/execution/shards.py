@@ -2,7 +2,7 @@
 
 from evalmark.core.values.run import Shard
 from evalmark.inputs.datasets.sharding import ShardAssignment, shard_sizes
-from evalmark.runs.planning.check import CheckResult
+from evalmark.runs.planning.check import PlanCheck
 from evalmark.runs.planning.plan import Plan
 
 from .options import RunOptions
@@ -37,7 +37,7 @@ def shard_faults(plan: Plan, shard: Shard | None) -> list[str]:
     return found
 
 
-def rows_asked(plan: Plan, options: RunOptions, checked: CheckResult) -> list[int | None]:
+def rows_asked(plan: Plan, options: RunOptions, checked: PlanCheck) -> list[int | None]:
     """How many rows of each dataset will be asked, where the check has met them all; else None."""
     found = [None if options.only is not None else checked.rows.get(source.info.name) for source in plan.sources]
     rows = [count if count is None or options.limit is None else min(count, options.limit) for count in found]

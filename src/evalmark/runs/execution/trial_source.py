@@ -18,7 +18,7 @@ from .options import RunOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DatasetRow:
+class PlannedRow:
     """A row of a dataset, asked by itself."""
 
     source: DatasetSource
@@ -69,18 +69,18 @@ class TrialSource:
                 else:
                     yield from self._single_trials(source)
 
-    def selected_rows(self) -> Iterator[DatasetRow]:
+    def selected_rows(self) -> Iterator[PlannedRow]:
         """Yield every row that is to be run, of all datasets; recorded trials of other rows are marked as seen."""
         for source in self.plan.sources:
             for position, row, is_selected in self._rows(source, "single"):
-                this = DatasetRow(source=source, row=row, position=position)
+                this = PlannedRow(source=source, row=row, position=position)
                 if is_selected:
                     yield this
                 elif self.options.resume is not None:
                     for trial in this.trials(self.plan):
                         self.recorded(trial)
 
-    def open_trials(self, row: DatasetRow) -> Iterator[Trial | Result]:
+    def open_trials(self, row: PlannedRow) -> Iterator[Trial | Result]:
         """Yield the trials of a row that are not recorded yet."""
         for trial in row.trials(self.plan):
             if not self.recorded(trial):
@@ -117,7 +117,7 @@ class TrialSource:
     def _single_trials(self, source: DatasetSource) -> Iterator[Trial | Result]:
         """Yield trials row by row, each for every target, so that all models are asked from the beginning."""
         for position, row, is_selected in self._rows(source, "single"):
-            for trial in DatasetRow(source=source, row=row, position=position).trials(self.plan):
+            for trial in PlannedRow(source=source, row=row, position=position).trials(self.plan):
                 if not self.recorded(trial) and is_selected:
                     yield _item(trial, row)
 

@@ -34,7 +34,7 @@ _ADVICE_ON_CONTEXTS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CheckResult:
+class PlanCheck:
     """What the check before a run found out."""
 
     rows: Mapping[str, int] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class CheckResult:
 
 def check(
     plan: Plan, most: int | None = CHECKED_ROWS, *, final: bool = True, notes: NoteHandler = ignore_note
-) -> CheckResult:
+) -> PlanCheck:
     """Bind every scorer and read the first rows of every dataset (`most`; None: all); spend nothing.
 
     A plan that is not `final` may still get its target and its judge from a command line. `notes` is told how the rows
@@ -76,7 +76,7 @@ def check(
         faults.append(
             f"{', '.join(names)} {verb} a judge; name one with --judge, EVALMARK_JUDGE or `judge:` in the suite."
         )
-    return CheckResult(rows=rows, faults=(*faults, *told))
+    return PlanCheck(rows=rows, faults=(*faults, *told))
 
 
 def _never_there(plan: Plan, datasets: Sequence["_Rows"]) -> list[str]:

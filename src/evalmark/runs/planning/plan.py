@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args
 
-from evalmark.core.errors import ConfigError
+from evalmark.core.errors import ConfigError, DataError
 from evalmark.core.lazy import LazyModule
 from evalmark.core.protocols import ChatModel, Embedder, EmbeddingCache, Target
 from evalmark.core.settings import Settings
@@ -64,6 +64,26 @@ def file_source(path: Path, name: str = "", options: ReadOptions = DEFAULT_READ_
         return read_cases(found, options=options, notes=note, answer_is_reference=answer_is_reference)
 
     return DatasetSource(info=info, read=read, read_references=partial(read, answer_is_reference=True))
+
+
+OpenRecorded = Callable[[str, Settings, NoteHandler], Iterator[Case]]
+"""The labelled answers of a project as cases; notes say what was left out. Raises DataError where there are none."""
+
+
+def nothing_recorded(project: str, settings: Settings, note: NoteHandler) -> Iterator[Case]:
+    """Stands where nobody can read what is recorded."""
+    raise DataError(
+        f"{SESSIONS_PREFIX}{project}: recorded sessions cannot be read here; export them to a file with evalmark export."
+    )
+
+
+def recorded_source(project: str, settings: Settings, opened: OpenRecorded, name: str = "") -> DatasetSource:
+    """The labelled answers of a project in the store of the settings."""
+
+    def read(note: NoteHandler) -> Iterator[Case | BadRow]:
+        yield from opened(project, settings, note)
+
+    return DatasetSource(info=DatasetInfo(name=name or project, path=f"{SESSIONS_PREFIX}{project}"), read=read)
 
 
 ModelWrapper = Callable[[ChatModel], ChatModel]

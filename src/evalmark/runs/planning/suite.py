@@ -25,9 +25,20 @@ from .check import raise_faults
 from .judges import Judge, ResolvedMetric, judge_named, metric_from_file, with_judges
 from .models import Models
 from .overrides import NO_OVERRIDES, Overrides, model_targets
-from .plan import DatasetSource, Loader, Plan, ScorerSpec, embedder_for, file_source, load_embedder, scorer_spec
+from .plan import (
+    DatasetSource,
+    Loader,
+    OpenRecorded,
+    Plan,
+    ScorerSpec,
+    embedder_for,
+    file_source,
+    load_embedder,
+    nothing_recorded,
+    recorded_source,
+    scorer_spec,
+)
 from .prompt_plan import is_prompt, metrics_of, plan_prompt, tests_in, tests_of, with_prompt
-from .recorded import OpenRecorded, nothing_recorded, recorded_source
 from .references import with_references
 from .threshold_lock import with_lock
 

@@ -19,7 +19,7 @@ from evalmark.core.values.spending import Spending, subtract_spending
 from evalmark.runs.engine.pipeline import AnsweredTrial, EngineItem, Limits, Work, run_trials
 from evalmark.runs.engine.trial import call_target
 from evalmark.runs.planning.chat_models import ModelProvider
-from evalmark.runs.planning.check import CheckResult, check, raise_faults
+from evalmark.runs.planning.check import PlanCheck, check, raise_faults
 from evalmark.runs.planning.models import ModelGateway, Models
 from evalmark.runs.planning.plan import BoundPlan, Plan, load_embedder, unwrapped
 
@@ -133,7 +133,7 @@ class RunSession:
             self._embedders[name] = load_embedder(name, settings, folders)
         return self._embedders[name]
 
-    def check(self, plan: Plan) -> CheckResult:
+    def check(self, plan: Plan) -> PlanCheck:
         """Check a plan and whether its models can be asked; nothing is sent or written.
 
         Raises:
@@ -244,7 +244,7 @@ class RunSession:
         await self.models.close()
 
 
-def check_plan(plan: Plan, models: Models) -> CheckResult:
+def check_plan(plan: Plan, models: Models) -> PlanCheck:
     """Check a plan and whether its models can be asked; nothing is sent or written.
 
     Raises:
