@@ -30,7 +30,7 @@ def planned(judge, *scorers, inputs=range(10)):
         name="cities",
         sources=(DatasetSource(info=DatasetInfo(name="cities"), read=lambda note: iter(rows)),),
         targets=(as_target(answer),),
-        asked=tuple(ScorerSpec(scorer=scorer, name=f"s{n}", judge=judge) for n, scorer in enumerate(scorers)),
+        scorers=tuple(ScorerSpec(scorer=scorer, name=f"s{n}", judge=judge) for n, scorer in enumerate(scorers)),
     )
 
 

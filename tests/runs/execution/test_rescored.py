@@ -38,7 +38,7 @@ PLAN = Plan(
     name="talk",
     sources=(DatasetSource(info=DatasetInfo(name="talk"), read=lambda note: iter(ROWS)),),
     targets=(as_target(answer),),
-    asked=(ScorerSpec(scorer=Before()),),
+    scorers=(ScorerSpec(scorer=Before()),),
 )
 
 

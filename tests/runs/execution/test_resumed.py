@@ -29,7 +29,7 @@ def plan(replies, **settings):
         name="cities",
         sources=(DatasetSource(info=DatasetInfo(name="cities"), read=lambda note: iter([Case(id="1", input="?")])),),
         targets=(as_target(answer),),
-        asked=(ScorerSpec(scorer=ClosedQA(criteria="It names a city."), judge=judge),),
+        scorers=(ScorerSpec(scorer=ClosedQA(criteria="It names a city."), judge=judge),),
     )
 
 
@@ -60,7 +60,7 @@ def letters(name="letters", suite="suite.yaml", rows="abc", repeat=1):
     source = DatasetSource(info=DatasetInfo(name="letters"), read=lambda note: iter(cases))
     asked = (ScorerSpec(scorer=Short()),)
     target = as_target(answer)
-    return Plan(name=name, suite=suite, sources=(source,), targets=(target,), asked=asked, repeat=repeat)
+    return Plan(name=name, suite=suite, sources=(source,), targets=(target,), scorers=asked, repeat=repeat)
 
 
 class Short:
@@ -161,7 +161,7 @@ def test_an_object_that_remembers_hears_again_what_was_said_before_the_break(wor
         name="talk",
         sources=(DatasetSource(info=DatasetInfo(name="talk"), read=lambda note: iter(rows)),),
         targets=(as_target(Chat),),
-        asked=(ScorerSpec(scorer=Before()),),
+        scorers=(ScorerSpec(scorer=Before()),),
         repeat=2,
     )
     with open_store(world / "s.db") as store:

@@ -59,7 +59,7 @@ def source(name, rows):
 def plan(*scorers, repeat=1, **sizes):
     sources = tuple(source(name, rows) for name, rows in (sizes or {"a": 5, "b": 4, "c": 1}).items())
     asked = tuple(ScorerSpec(scorer=scorer) for scorer in scorers or (Equals(),))
-    return Plan(name="letters", sources=sources, targets=(as_target(answer),), asked=asked, repeat=repeat)
+    return Plan(name="letters", sources=sources, targets=(as_target(answer),), scorers=asked, repeat=repeat)
 
 
 def ran(store, shard, wanted=None, **how):

@@ -28,7 +28,7 @@ def seen_under_way(folder, rows: int, **how) -> list[int | None]:
         name="asked",
         sources=(DatasetSource(info=DatasetInfo(name="questions"), read=lambda note: iter(cases)),),
         targets=(as_target(answer),),
-        asked=(ScorerSpec(scorer=Equals()),),
+        scorers=(ScorerSpec(scorer=Equals()),),
     )
     with open_store(folder / "s.db") as store:
         asyncio.run(execute(plan, RunOptions(store=store, **how)))

@@ -40,7 +40,7 @@ def plan(target, gate=EIGHT_IN_TEN, *, cases=CASES, fails=(), **fields):
         "name": "numbers",
         "sources": (DatasetSource(info=DatasetInfo(name="numbers"), read=lambda note: iter(rows)),),
         "targets": (as_target(target),),
-        "asked": (ScorerSpec(scorer=same),),
+        "scorers": (ScorerSpec(scorer=same),),
         "gate": gate,
         "until_decided": True,
         "seed": 7,
@@ -232,7 +232,7 @@ def test_what_the_model_calls_that_were_saved_would_have_come_to(store):
         scorer=ClosedQA(criteria="It is a number."),
         judge=ConfiguredModel(model=ScriptedModel([{"pass": True}] * CASES), settings={}),
     )
-    run = ran(store, plan(echo, asked=(judging,)))
+    run = ran(store, plan(echo, scorers=(judging,)))
     left = CASES - len(run.results)
     assert f"Saved: {left} of 300 cases were not asked, about {left} model calls at what the others took." in run.notes
 
@@ -247,7 +247,7 @@ def test_an_error_that_ends_the_run_keeps_its_seed_and_decides_nothing(store):
         scorer=ClosedQA(criteria="It is a number."),
         judge=ConfiguredModel(model=ScriptedModel([RunStoppedError("the line was cut")]), settings={}),
     )
-    run = ran(store, plan(echo, asked=(judging,)))
+    run = ran(store, plan(echo, scorers=(judging,)))
     assert (run.status, run.until_decided) == ("stopped", UntilDecided(seed=7, level=0.95))
 
 
@@ -259,7 +259,7 @@ def test_a_conversation_has_its_own_order():
         def __call__(self, case):
             return True
 
-    wanted = plan(echo, asked=(ScorerSpec(scorer=Remembers()),))
+    wanted = plan(echo, scorers=(ScorerSpec(scorer=Remembers()),))
     with pytest.raises(ConfigError, match="a metric here judges them as a conversation"):
         order_of(wanted)
 

@@ -24,14 +24,14 @@ def file(request, tmp_path):
 
 def test_both_forms_give_a_scorer_that_asks_a_judge(file):
     found = metric_from_file(file, {}, "suite.yaml:2")
-    assert (found.asked.bound(None).name, found.judge, found.asked.file) == ("kind", "openai/x", file)
-    assert found.asked.needs_judge
-    assert found.asked.bound(None).metric.threshold == 0.5
+    assert (found.spec.bound(None).name, found.judge, found.spec.file) == ("kind", "openai/x", file)
+    assert found.spec.needs_judge
+    assert found.spec.bound(None).metric.threshold == 0.5
 
 
 def test_a_suite_may_give_a_name_a_threshold_and_a_repeat(file):
     found = metric_from_file(file, {"name": "warm", "threshold": 0.9, "repeat": 2}, "suite.yaml:2")
-    bound = found.asked.bound(None)
+    bound = found.spec.bound(None)
     assert (bound.name, bound.metric.threshold, bound.scorer.questions) == ("warm", 0.9, 2)
     with pytest.raises(ConfigError, match=r"suite.yaml:2: a metric file has no setting 'scale'"):
         metric_from_file(file, {"scale": 5}, "suite.yaml:2")
@@ -40,11 +40,11 @@ def test_a_suite_may_give_a_name_a_threshold_and_a_repeat(file):
 
 
 def test_a_command_line_may_name_a_metric_in_a_prompt_file(file):
-    assert metric_named(str(file), "--metric", (Path(),)).asked.bound(None).name == "kind"
+    assert metric_named(str(file), "--metric", (Path(),)).spec.bound(None).name == "kind"
 
 
 def test_what_was_only_found_is_skipped_where_it_is_experimental(tmp_path):
     path = tmp_path / "kind.metric.prompty"
     path.write_text(PROMPTY)
-    assert metric_from_file(path, {}, "x").asked.scorer.skipped == ""
-    assert "tagged experimental" in metric_from_file(path, {}, "x", named=False).asked.scorer.skipped
+    assert metric_from_file(path, {}, "x").spec.scorer.skipped == ""
+    assert "tagged experimental" in metric_from_file(path, {}, "x", named=False).spec.scorer.skipped

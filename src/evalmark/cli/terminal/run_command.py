@@ -196,7 +196,7 @@ def refuse_reports(plan: "Plan", reports: Sequence[Path]) -> None:
         ConfigError: an ending that nobody knows, or a file that the run reads.
     """
     datasets = (source.info.path for source in plan.sources)
-    refuse_overwriting([plan.suite, *datasets, *(asked.file for asked in plan.asked)], reports)
+    refuse_overwriting([plan.suite, *datasets, *(scorer.file for scorer in plan.scorers)], reports)
     for path in reports:
         writers.writer_for(path)
         if path.is_dir():

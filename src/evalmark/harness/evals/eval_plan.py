@@ -59,14 +59,14 @@ def plan_eval(
     __tracebackhide__ = True
     here = _here(described)
     try:
-        asked = scorer_specs(described.scorers, described.judge, session.models, here)
+        specs = scorer_specs(described.scorers, described.judge, session.models, here)
         target = as_target(described.task, folders=here)
     except ConfigError as fault:
         raise ConfigError(f"{described.place}: {fault}") from None
     if called:
-        asked = tuple(replace(one, name=called) for one in asked)
-    asked = with_thresholds(asked, described.threshold, described.place)
-    needing = [one.bound(None).name for one in asked if one.needs_judge and one.judge is None]
+        specs = tuple(replace(one, name=called) for one in specs)
+    specs = with_thresholds(specs, described.threshold, described.place)
+    needing = [one.bound(None).name for one in specs if one.needs_judge and one.judge is None]
     if needing:
         verb = "needs" if len(needing) == 1 else "need"
         raise ConfigError(
@@ -80,9 +80,9 @@ def plan_eval(
             DatasetSource(info=DatasetInfo(name=described.name, path=described.place), read=lambda note: iter(kept)),
         ),
         targets=(OutputRequired(target),),
-        asked=asked,
+        scorers=specs,
         models=session.models,
-        embedder=embedder_for(asked, wanted, session.models, here, load or session.load_embedder),
+        embedder=embedder_for(specs, wanted, session.models, here, load or session.load_embedder),
         repeat=described.repeat,
         timeout=described.timeout,
     )
@@ -113,7 +113,7 @@ def _nothing_loaded(name: str, settings: Settings, folders: tuple[Path, ...]) ->
 def prepare_eval(
     described: "Eval", rows: Sequence[Case | BadRow], session: RunSession, called: str = ""
 ) -> PreparedPlan:
-    """The eval, ready to be asked about those of its rows that are cases.
+    """Check an eval and bind it, for those of its rows that are cases.
 
     Raises:
         ConfigError: something of it cannot be used; the message begins with its place.

@@ -29,7 +29,7 @@ Threshold = Limit | Mapping[str, Limit]
 """One threshold for all scorers, or one each by name."""
 
 
-def with_thresholds(asked: "Sequence[ScorerSpec]", threshold: Threshold, place: str) -> "tuple[ScorerSpec, ...]":
+def with_thresholds(specs: "Sequence[ScorerSpec]", threshold: Threshold, place: str) -> "tuple[ScorerSpec, ...]":
     """The scorers, held to their thresholds.
 
     A number is the least value that passes (the most, where lower is better). None: scores are only recorded.
@@ -40,23 +40,23 @@ def with_thresholds(asked: "Sequence[ScorerSpec]", threshold: Threshold, place: 
     """
     __tracebackhide__ = True
     if not isinstance(threshold, Mapping):
-        return tuple(_with_threshold(one, threshold, place) for one in asked)
-    names = {id(one): one.base or one.bound(None).name for one in asked}
+        return tuple(_with_threshold(one, threshold, place) for one in specs)
+    names = {id(one): one.base or one.bound(None).name for one in specs}
     if unknown := [name for name in threshold if name not in names.values()]:
         close = get_close_matches(str(unknown[0]), names.values(), n=1)
         advice = f"did you mean {close[0]!r}?" if close else f"the scorers are {', '.join(names.values())}."
         raise ConfigError(f"{place}: there is a threshold for {unknown[0]!r}, which is no scorer here; {advice}")
-    return tuple(_with_threshold(one, threshold.get(names[id(one)], UNSET), place) for one in asked)
+    return tuple(_with_threshold(one, threshold.get(names[id(one)], UNSET), place) for one in specs)
 
 
-def _with_threshold(asked: "ScorerSpec", limit: Any, place: str) -> "ScorerSpec":
+def _with_threshold(spec: "ScorerSpec", limit: Any, place: str) -> "ScorerSpec":
     __tracebackhide__ = True
     if limit is None:
-        return replace(asked, threshold=None, decides=False)
+        return replace(spec, threshold=None, decides=False)
     if limit is UNSET:
-        return replace(asked, otherwise=PERFECT)
+        return replace(spec, otherwise=PERFECT)
     if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not 0 <= limit <= 1:
         raise ConfigError(
             f"{place}: the threshold {limit!r} is no number from 0 to 1; None means that nothing can fail."
         )
-    return asked if asked.threshold is not None else replace(asked, threshold=float(limit))
+    return spec if spec.threshold is not None else replace(spec, threshold=float(limit))

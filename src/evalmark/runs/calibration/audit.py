@@ -214,14 +214,14 @@ def plan_canaries(
     again = RescoreRequest(run=run, metrics=names, suite=wanted.suite, overrides=wanted.overrides)
     plan = plan_rescore(again, settings, load)
     called = {metric.name for metric in metrics} | {metric.base for metric in metrics if metric.base}
-    asked = {one.bound(None).name: one for one in plan.asked}
+    asked = {one.bound(None).name: one for one in plan.scorers}
     kept = {name: one for name, one in asked.items() if name in called or one.base in called}
     cases = canary_cases(run.results, most)
     if not cases or not kept:
         missing = "a case" if not cases else f"a metric {' or '.join(sorted(called))} in {wanted.suite or run.suite}"
         raise ConfigError(f"run {run.id}: there is not {missing} that canaries could be judged by.")
     source = DatasetSource(info=DatasetInfo(name="canaries"), read=lambda _: iter(cases))
-    found = replace(plan, name=f"canaries for {run.name}", sources=(source,), asked=tuple(kept.values()))
+    found = replace(plan, name=f"canaries for {run.name}", sources=(source,), scorers=tuple(kept.values()))
     found = replace(found, targets=(GivenTarget(),), kept=None, repeat=1, gate=None, suite="", notes=())
     return found, tuple(one.bound(None).metric for one in kept.values())
 

@@ -103,7 +103,7 @@ def learn_from(prepared: CalibrationInput, run: Run | None = None) -> Calibratio
     """
     found, wanted = run or prepared.run, prepared.wanted
     if found is None:
-        metrics = [asked.bound(None).versioned for asked in (prepared.plan.asked if prepared.plan else ())]
+        metrics = [spec.bound(None).versioned for spec in (prepared.plan.scorers if prepared.plan else ())]
         nothing = calibration_scores((), metrics, by_case=True, run="", embedder="")
         return learn_thresholds(prepared.kind, prepared.name, wanted.promise, prepared.evidence, nothing)
     names, judges = (wanted.metrics, wanted.overrides.judges) if prepared.kind == "run" else ((), ())
@@ -181,10 +181,10 @@ def _plan(wanted: CalibrateRequest, settings: Settings, load: Loader, cases: tup
     else:
         overrides = replace(wanted.overrides, target="evalmark.runs.execution.rescore:not_asked", lock=NO_LOCK)
         plan = plan_suite(wanted.suite, settings, overrides, load)
-        bound = {asked.bound(None).metric.name: asked for asked in plan.asked}
-        metrics = [asked.bound(None).versioned for asked in plan.asked]
+        bound = {spec.bound(None).metric.name: spec for spec in plan.scorers}
+        metrics = [spec.bound(None).versioned for spec in plan.scorers]
         chosen = select_metrics(metrics, wanted.metrics, (), f"suite {wanted.suite}")
-        plan = replace(plan, asked=tuple(bound[metric.name] for metric in chosen))
+        plan = replace(plan, scorers=tuple(bound[metric.name] for metric in chosen))
     if "conversation" in plan.modes:
         raise ConfigError("a metric judges the turns of conversations, and labelled answers are judged one by one.")
     source = DatasetSource(info=DatasetInfo(name="labelled"), read=lambda _: iter(cases))

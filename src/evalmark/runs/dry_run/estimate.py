@@ -94,7 +94,7 @@ class _CountingModel:
 
     def __init__(self, model: ChatModel, journal: CallLog, tally: _ModelTally, seen: set[str], questions: int) -> None:
         self.name, self.identity = model.name, model.identity
-        self.asked = 0
+        self.calls = 0
         """How often it was asked in the present part of the plan."""
         self._journal, self._tally, self._seen, self._questions = journal, tally, seen, questions
         self._trial: TrialContext | None = None
@@ -113,11 +113,11 @@ class _CountingModel:
         key = request.key(self.identity, uses.repeat, first)
         reply = await self._journal.find(key)
         self._left -= 1
-        self.asked += 1
+        self.calls += 1
         self._count(key, request, recorded=reply is not None)
         if reply is None:
             for more in range(max(0, self._left)):  # asked only once this one is answered
-                self.asked += 1
+                self.calls += 1
                 self._count(request.key(self.identity, uses.repeat, first + 1 + more), request, recorded=False)
             raise ModelCallError("nothing is sent for a forecast", fault="closed")
         if reply.usage.output_tokens is not None:
@@ -157,10 +157,10 @@ class _Estimator:
 
     async def count(self, source: DatasetSource, mode: Mode) -> None:
         """Count what one dataset takes, by itself or as a conversation."""
-        specs = [spec for spec in self.plan.asked if spec.mode == mode]
+        specs = [spec for spec in self.plan.scorers if spec.mode == mode]
         judges = {id(spec): self._counting(spec.judge, _questions(spec)) for spec in specs if spec.judge is not None}
         bound = [spec.bound(None, lambda _, spec=spec: judges[id(spec)]) for spec in specs if id(spec) in judges]  # type: ignore[misc]
-        part = replace(self.plan, sources=(source,), asked=tuple(specs))
+        part = replace(self.plan, sources=(source,), scorers=tuple(specs))
         trials = TrialSource(
             plan=part, recorded=NothingRecorded(), options=self.options, notes=self.notes, deal=self.deal
         )
@@ -277,7 +277,7 @@ def _questions(asked: ScorerSpec) -> int:
 
 def _calls_of(model: ChatModel) -> int:
     inner = model.model if isinstance(model, ConfiguredModel) else model
-    return inner.asked if isinstance(inner, _CountingModel) else 0
+    return inner.calls if isinstance(inner, _CountingModel) else 0
 
 
 def tokens_of(request: Request) -> int:

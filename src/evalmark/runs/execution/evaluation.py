@@ -145,16 +145,16 @@ async def evaluate_async(
 def _plan(data: Data, task: Task, scorers: Sequence[ScorerLike], options: EvaluateOptions, settings: Settings) -> Plan:
     here = Path.cwd()
     models = Models(settings=settings)
-    asked = scorer_specs(scorers, options.get("judge"), models, (here,))
+    specs = scorer_specs(scorers, options.get("judge"), models, (here,))
     source = _source(data, replace(settings, store=str(options.get("store") or settings.store)))
     target: Target = GivenTarget() if task is None else as_target(task, folders=(here,))
     plan = Plan(
         name=options.get("name") or source.info.name,
         sources=(source,),
         targets=(target,),
-        asked=asked,
+        scorers=specs,
         models=models,
-        embedder=embedder_for(asked, options.get("embeddings", settings.embeddings), models, (here,)),
+        embedder=embedder_for(specs, options.get("embeddings", settings.embeddings), models, (here,)),
         repeat=options.get("repeat", 1),
         gate=options.get("gate"),
         until_decided=options.get("until_decided", False),

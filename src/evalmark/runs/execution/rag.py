@@ -52,15 +52,15 @@ def plan_rag(job: RagJob, settings: Settings, load: Loader = load_embedder) -> P
         "context_sufficiency": {"sufficiency": job.sufficiency},
         "answer_hallucination": {"hallucination": job.hallucination, "splitter": job.splitter},
     }
-    asked = tuple(
+    specs = tuple(
         scorer_spec({name: own.get(name, {})}, f"--metric {name}", (here,)) for name in (*RAG_METRICS, *job.metrics)
     )
     limits = flag_thresholds(RAG_METRICS) if job.fail_on_flags else {}
     return Plan(
         name=dataset_name(job.dataset),
         sources=(file_source(job.dataset, options=job.options),),
-        asked=asked,
-        embedder=embedder_for(asked, job.model, models, (here,), load),
+        scorers=specs,
+        embedder=embedder_for(specs, job.model, models, (here,), load),
         models=models,
         gate=Gate(thresholds=limits, max_unscored=job.max_unscored, max_errors=job.max_errors),
         suite=str(job.dataset),

@@ -66,7 +66,7 @@ def plan_rescore(wanted: RescoreRequest, settings: Settings, load: Loader = load
     )
     missing = set(plan.modes) - _modes(run)
     if missing and run.results:
-        names = ", ".join(asked.name or scorer_name(asked.scorer) for asked in plan.asked if asked.mode in missing)
+        names = ", ".join(spec.name or scorer_name(spec.scorer) for spec in plan.scorers if spec.mode in missing)
         how = "as conversations" if "conversation" in missing else "row by row"
         raise ConfigError(f"{names}: judges rows {how}, and run {run.id} did not ask them so; run its suite anew.")
     return plan
@@ -102,17 +102,17 @@ def plan_metrics(names: Sequence[str], settings: Settings, overrides: Overrides,
     """
     here = Path.cwd()
     models = Models(settings=settings)
-    asked: list[ScorerSpec] = []
+    specs: list[ScorerSpec] = []
     for name in names:
         one = _one(name, (here,))
         called = overrides.judges or ((one.judge,) if one.judge else settings.judge)
         judges = [judge_named(judge, "--judge") for judge in called]
-        asked += with_judges(one.asked, judges if one.asked.needs_judge else (), models)
+        specs += with_judges(one.spec, judges if one.spec.needs_judge else (), models)
     return Plan(
         name="",
         sources=(),
-        asked=tuple(asked),
-        embedder=embedder_for(asked, overrides.embeddings or settings.embeddings, models, (here,), load),
+        scorers=tuple(specs),
+        embedder=embedder_for(specs, overrides.embeddings or settings.embeddings, models, (here,), load),
         models=models,
     )
 

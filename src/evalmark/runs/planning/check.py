@@ -102,22 +102,22 @@ def _never_there(plan: Plan, datasets: Sequence["_Rows"]) -> list[str]:
 
 def _bound(plan: Plan) -> Iterator[BoundScorer]:
     """The scorers of a plan that have no fault."""
-    for asked in plan.asked:
+    for spec in plan.scorers:
         with suppress(ConfigError):
-            yield asked.bound(plan.embedder)
+            yield spec.bound(plan.embedder)
 
 
 def _scorer_faults(plan: Plan) -> list[str]:
     faults: list[str] = []
     names: list[str] = []
-    for asked in plan.asked:
+    for spec in plan.scorers:
         try:
-            scorer = asked.bound(plan.embedder)
+            scorer = spec.bound(plan.embedder)
         except ConfigError as fault:
             faults.append(str(fault))
         else:
             names.append(scorer.name)
-    if not plan.asked:
+    if not plan.scorers:
         faults.append(_nothing_judges(plan.suite))
     called = [target.name for target in plan.targets]
     faults += [
@@ -125,7 +125,7 @@ def _scorer_faults(plan: Plan) -> list[str]:
     ]
     twice = sorted({name for name in names if names.count(name) > 1})
     faults += [f"two scorers are called {name!r}; give one of them another `name`." for name in twice]
-    known = {*names, *(asked.base for asked in plan.asked if asked.base)}
+    known = {*names, *(spec.base for spec in plan.scorers if spec.base)}
     unknown = [name for name in (plan.gate.thresholds if plan.gate else {}) if name not in known]
     faults += [_no_metric(name, sorted(known), plan.suite) for name in unknown]
     return faults
@@ -219,10 +219,10 @@ class _Rows:
             is_given = self.missing < self.cases  # an `output` without `config` is an answer that was given before
             advice = _SAY_EXAMPLES if is_given else "give its rows an `output`"
             told += [
-                f"{self.where}: the metric {asked.bound(plan.embedder).name!r} needs example outputs, "
+                f"{self.where}: the metric {spec.bound(plan.embedder).name!r} needs example outputs, "
                 f"and no row of this dataset brings one; {advice}, or leave the pair out."
-                for asked in plan.asked
-                if _needs_examples(asked)
+                for spec in plan.scorers
+                if _needs_examples(spec)
             ]
         return told
 
@@ -246,5 +246,5 @@ def _unfit(target: Target, case: Case) -> str | None:
     return unfit(case) if callable(unfit) else None
 
 
-def _needs_examples(asked: ScorerSpec) -> bool:
-    return bool(getattr(asked.scorer, "needs_example_output", False))
+def _needs_examples(spec: ScorerSpec) -> bool:
+    return bool(getattr(spec.scorer, "needs_example_output", False))

@@ -32,7 +32,7 @@ FILE_SETTINGS = ("name", "threshold", "repeat", "judge")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judge:
-    """A model that judges, by name or as an object, and how it is to be asked."""
+    """A model that judges, by name or as an object, and how it is asked."""
 
     model: str | ChatModel
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -43,12 +43,12 @@ class Judge:
 class ResolvedMetric:
     """A metric file as a scorer."""
 
-    asked: ScorerSpec
+    spec: ScorerSpec
     judge: str | None = None
     """The model that the file itself names."""
     notes: tuple[str, ...] = ()
     place: str = ""
-    """Where somebody asked for it."""
+    """Where it is named: a file and line, or a flag."""
 
 
 def metric_from_file(path: Path, settings: Mapping[str, Any], place: str, *, named: bool = True) -> ResolvedMetric:
@@ -71,8 +71,8 @@ def metric_from_file(path: Path, settings: Mapping[str, Any], place: str, *, nam
     metric = scorer.metric
     name = str(settings.get("name") or metric.name)
     scorer = replace(scorer, metric=replace(metric, name=name), repeat=settings.get("repeat"))
-    asked = ScorerSpec(scorer=scorer, threshold=settings.get("threshold"), file=path)
-    return ResolvedMetric(asked=asked, judge=metric.judge, notes=metric.notes, place=place)
+    spec = ScorerSpec(scorer=scorer, threshold=settings.get("threshold"), file=path)
+    return ResolvedMetric(spec=spec, judge=metric.judge, notes=metric.notes, place=place)
 
 
 def metric_named(name: str, place: str, folders: tuple[Path, ...]) -> ResolvedMetric:
@@ -83,10 +83,10 @@ def metric_named(name: str, place: str, folders: tuple[Path, ...]) -> ResolvedMe
     """
     if Path(name).suffix.lower() in METRIC_FILES:
         return metric_from_file(Path(name), {}, place)
-    return ResolvedMetric(asked=scorer_spec(name, place, folders))
+    return ResolvedMetric(spec=scorer_spec(name, place, folders))
 
 
-def with_judges(asked: ScorerSpec, judges: Sequence[Judge], models: Models) -> tuple[ScorerSpec, ...]:
+def with_judges(spec: ScorerSpec, judges: Sequence[Judge], models: Models) -> tuple[ScorerSpec, ...]:
     """The scorer once for each of its judges; as it is where it asks for none.
 
     With several judges, each one's scores go by the metric's name with the judge's in brackets.
@@ -95,15 +95,15 @@ def with_judges(asked: ScorerSpec, judges: Sequence[Judge], models: Models) -> t
         ConfigError: a name means no model, or one stands there twice.
     """
     if not judges:
-        return (asked,)
+        return (spec,)
     opened = [_opened(judge, models) for judge in judges]
     if len(opened) == 1:
-        return (replace(asked, judge=opened[0]),)
+        return (replace(spec, judge=opened[0]),)
     called = [judge.name for judge in opened]
     if twice := next((judge for judge, name in zip(judges, called, strict=True) if called.count(name) > 1), None):
         raise ConfigError(f"{twice.place} names a judge that is named twice; leave one of them out.")
-    name = asked.bound(None).name
-    return tuple(replace(asked, judge=judge, name=f"{name} [{judge.name}]", base=name) for judge in opened)
+    name = spec.bound(None).name
+    return tuple(replace(spec, judge=judge, name=f"{name} [{judge.name}]", base=name) for judge in opened)
 
 
 def judge_named(name: str, flag: str = "judge") -> Judge:
@@ -139,15 +139,15 @@ def scorer_specs(
     if isinstance(scorers, (str, Mapping)) or callable(scorers):
         raise ConfigError(f"scorers is {scorers!r}; put it into a list, also where it is the only one: scorers=[…].")
     judges = _judges(models.settings.judge if judge is None else judge)
-    asked: list[ScorerSpec] = []
+    specs: list[ScorerSpec] = []
     for wanted in scorers:
         one = (
-            metric_named(wanted, "scorers", folders).asked
+            metric_named(wanted, "scorers", folders).spec
             if isinstance(wanted, str)
             else scorer_spec(wanted, "scorers", folders)
         )
-        asked += with_judges(one, judges if one.needs_judge else (), models)
-    return tuple(asked)
+        specs += with_judges(one, judges if one.needs_judge else (), models)
+    return tuple(specs)
 
 
 def _judges(wanted: str | ChatModel | Sequence[str | ChatModel]) -> list[Judge]:

@@ -17,6 +17,7 @@ from evalmark.core.values.score import Mode
 from evalmark.inputs.datasets.options import BadRow, ReadOptions
 from evalmark.inputs.datasets.reader import read_cases
 from evalmark.inputs.documents.files import dataset_name
+from evalmark.inputs.suites.suite import SESSIONS_PREFIX
 from evalmark.models.embeddings import load
 from evalmark.runs.targets.given_target import GivenTarget
 from evalmark.scoring.binding.bound_scorer import BoundScorer, as_scorer
@@ -224,7 +225,7 @@ class Plan:
 
     name: str
     sources: tuple[DatasetSource, ...]
-    asked: tuple[ScorerSpec, ...]
+    scorers: tuple[ScorerSpec, ...]
     targets: tuple[Target, ...] = field(default_factory=lambda: (GivenTarget(),))
     """What is under test: every row is asked of each."""
     embedder: Embedder | None = None
@@ -256,8 +257,8 @@ class Plan:
         """The target and the scorers as the engine wants them; their vectors are kept in `cache`."""
         shared = None if self.embedder is None else cached_embedder.CachedEmbedder(self.embedder, cache)
         scorers: dict[Mode, list[BoundScorer]] = {"single": [], "conversation": []}
-        for asked in self.asked:
-            scorers[asked.mode].append(asked.bound(shared, through))
+        for spec in self.scorers:
+            scorers[spec.mode].append(spec.bound(shared, through))
         return BoundPlan(
             targets={target.name: _through(target, through) for target in self.targets},
             single=tuple(scorers["single"]),
@@ -283,7 +284,7 @@ class Plan:
     @property
     def modes(self) -> tuple[Mode, ...]:
         """In which ways each row is asked: by itself, as a turn of a conversation, or both."""
-        found = {asked.mode for asked in self.asked}
+        found = {spec.mode for spec in self.scorers}
         return tuple(mode for mode in get_args(Mode) if mode in found)
 
     @property
@@ -291,7 +292,7 @@ class Plan:
         """Every chat model that may be asked, each once."""
         asked_of = self.targets if self.kept is None else ()
         under_test = (model for target in asked_of if (model := model_of(target)) is not None)
-        found = (*under_test, *(asked.judge for asked in self.asked if asked.judge is not None))
+        found = (*under_test, *(spec.judge for spec in self.scorers if spec.judge is not None))
         return tuple({(model.identity, model.name): model for model in found}.values())
 
     @property

@@ -61,14 +61,14 @@ def plan_prompt(path: Path, settings: Settings, overrides: Overrides, load: Load
     spec = spec_module.read_spec(path)
     models = Models(settings=settings)
     found = list(metrics_of(path, spec))
-    asked = [one for metric in found for one in _judged(metric, overrides, models, spec)]
+    specs = [one for metric in found for one in _judged(metric, overrides, models, spec)]
     wanted = overrides.embeddings or settings.embeddings
     return Plan(
         name=spec.prompt.name,
         sources=tests_of(path, spec),
         targets=model_targets(TargetSpec(prompt=path), overrides.models, models),
-        asked=tuple(asked),
-        embedder=embedder_for(asked, wanted, models, (path.parent,), load),
+        scorers=tuple(specs),
+        embedder=embedder_for(specs, wanted, models, (path.parent,), load),
         repeat=overrides.repeat or 1,
         timeout=overrides.timeout,
         suite=str(path),
@@ -80,16 +80,16 @@ def plan_prompt(path: Path, settings: Settings, overrides: Overrides, load: Load
 def metrics_of(path: Path, spec: "PromptSpec") -> Iterator[ResolvedMetric]:
     """What judges the answers: the rules, by a judge and by a machine, and every metric file beside the prompt."""
     if spec.rules:
-        yield ResolvedMetric(asked=ScorerSpec(scorer=compliance.Compliance()), place=str(path))
+        yield ResolvedMetric(spec=ScorerSpec(scorer=compliance.Compliance()), place=str(path))
         if rule_checks.has_checkable_rules(spec):
-            yield ResolvedMetric(asked=ScorerSpec(scorer=rule_checks.RuleChecks()), place=str(path))
+            yield ResolvedMetric(spec=ScorerSpec(scorer=rule_checks.RuleChecks()), place=str(path))
     for file in metric_prompts.find_metrics(path):
         yield metric_from_file(file, {}, str(file), named=False)
 
 
 def _judged(metric: ResolvedMetric, overrides: Overrides, models: Models, spec: "PromptSpec") -> tuple[ScorerSpec, ...]:
     """The metric with the prompt it is about, once for each judge: those of the flag, else its file's, else the settings'."""
-    asked = with_prompt(metric.asked, spec, metric.place)
+    asked = with_prompt(metric.spec, spec, metric.place)
     if not asked.needs_judge:
         return with_judges(asked, (), models)
     if overrides.judges:

@@ -25,7 +25,7 @@ def with_references(plan: Plan) -> Plan:
     """
     if plan.is_answered or plan.kept is not None:
         return plan
-    compares = any(map(_may_compare, plan.asked))
+    compares = any(map(_may_compare, plan.scorers))
     return replace(plan, sources=tuple(_read_with_target(one, plan.target_name, compares) for one in plan.sources))
 
 

@@ -70,33 +70,33 @@ def plan_suite(
         plan = replace(plan, until_decided=overrides.until_decided, seed=overrides.seed)
         return with_lock(plan, overrides.lock or settings.lock)
     suite = read_suite(path)
-    making = _SuitePlanner(suite, Models(settings=settings), overrides)
-    asked = making.asked()
-    tested = making.targets()
-    sources = making.sources(recorded)
-    raise_faults(making.faults)
-    embedder = making.embedder(asked, load)
-    imported = making.imported(embedder)
+    planner = _SuitePlanner(suite, Models(settings=settings), overrides)
+    specs = planner.scorers()
+    tested = planner.targets()
+    sources = planner.sources(recorded)
+    raise_faults(planner.faults)
+    embedder = planner.embedder(specs, load)
+    imported = planner.imported(embedder)
     plan = Plan(
         name=suite.name,
         sources=sources,
         targets=tested,
-        asked=asked,
+        scorers=specs,
         embedder=embedder,
         repeat=overrides.repeat or suite.repeat,
         timeout=overrides.timeout or suite.timeout,
         until_decided=overrides.until_decided or suite.until_decided,
         seed=overrides.seed,
-        gate=_gate(suite, asked),
+        gate=_gate(suite, specs),
         baseline=suite.baseline,
         suite=str(path),
         notes=(
             *suite.notes,
-            *making.notes,
-            *_of_prompt(making.spec),
-            *(unused_module_notes(making.folders) if imported else ()),
+            *planner.notes,
+            *_of_prompt(planner.spec),
+            *(unused_module_notes(planner.folders) if imported else ()),
         ),
-        models=making.models,
+        models=planner.models,
         imported=imported,
     )
     return with_lock(with_references(plan), overrides.lock or suite.lock or settings.lock)
@@ -113,13 +113,13 @@ class _SuitePlanner:
         self.faults: list[str] = []
         self.notes: list[str] = []
 
-    def asked(self) -> tuple[ScorerSpec, ...]:
+    def scorers(self) -> tuple[ScorerSpec, ...]:
         """The scorers of the suite, or those that come with the prompt under test, each once for each of its judges."""
         found: list[ScorerSpec] = []
         for metric in self.suite.metrics or self._found():
             try:
                 one = self._metric(metric) if isinstance(metric, MetricSpec) else metric
-                asked = with_prompt(one.asked, self.spec, metric.place)
+                asked = with_prompt(one.spec, self.spec, metric.place)
                 found += with_judges(asked, self._judges(metric, one) if asked.needs_judge else (), self.models)
                 self.notes += one.notes
             except ConfigError as fault:
@@ -172,7 +172,7 @@ class _SuitePlanner:
         settings = {**metric.settings, **{name: value for name, value in said.items() if value is not None}}
         if metric.path is not None:
             return metric_from_file(metric.path, settings, metric.place)
-        return ResolvedMetric(asked=scorer_spec({metric.name: settings}, metric.place, self.named))
+        return ResolvedMetric(spec=scorer_spec({metric.name: settings}, metric.place, self.named))
 
     def _judges(self, metric: MetricSpec | ResolvedMetric, one: ResolvedMetric) -> Sequence[Judge]:
         """Who judges by a metric: a flag wins over the suite, the suite over the metric's file, that over settings."""

@@ -35,22 +35,22 @@ def with_lock(plan: Plan, path: str | Path | None) -> Plan:
     if not path or path == NO_LOCK:
         return plan
     lock = lock_reader.read_lock(Path(path))
-    asked: list[ScorerSpec] = []
+    specs: list[ScorerSpec] = []
     used: dict[str, LockedThreshold] = {}
     notes, known = list(plan.notes), False
-    for one in plan.asked:
+    for one in plan.scorers:
         try:
             metric = one.bound(None).versioned
         except ConfigError:  # the check before the run names what is wrong with it
-            asked.append(one)
+            specs.append(one)
             continue
         entry = entry_for(metric, lock.metrics)
         if entry is None:
-            asked.append(one)
+            specs.append(one)
             continue
         known = True
         held, said = _held(one, metric, entry, lock)
-        asked.append(held)
+        specs.append(held)
         notes += said
         if held is not one:
             used[metric.name] = entry
@@ -58,7 +58,7 @@ def with_lock(plan: Plan, path: str | Path | None) -> Plan:
             notes += label_drift.metric_changes(entry, metric, embedder, lock.path)
     if not known:
         notes.append(f"{lock.path} sets no threshold here; it has {', '.join(sorted(lock.metrics)) or 'no metric'}.")
-    return replace(plan, asked=tuple(asked), notes=tuple(notes), locked=tuple(used.values()), lock=lock.path)
+    return replace(plan, scorers=tuple(specs), notes=tuple(notes), locked=tuple(used.values()), lock=lock.path)
 
 
 def entry_for(metric: "Metric", entries: "Mapping[str, LockedThreshold]") -> "LockedThreshold | None":

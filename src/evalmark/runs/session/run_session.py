@@ -165,7 +165,7 @@ class RunSession:
             ConfigError: the plan has faults, or a metric judges conversations; all of them are named.
         """
         faults = list(check(plan).faults)
-        names = [] if faults else [spec.bound(None).name for spec in plan.asked if spec.mode == "conversation"]
+        names = [] if faults else [spec.bound(None).name for spec in plan.scorers if spec.mode == "conversation"]
         faults += [
             f"{name} judges conversations, and here each case is asked by itself; use evaluate()." for name in names
         ]
