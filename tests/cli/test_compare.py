@@ -48,9 +48,9 @@ def bad(folder, cases):
     [
         pytest.param(0, 12, 1, "Worse: pass rate fell from 100 % to 60 %.", id="worse"),
         pytest.param(12, 0, 0, "Better: pass rate rose from 60 % to 100 %.", id="better"),
-        pytest.param(0, 1, 3, "What changed may be luck", id="one case that differs can be luck"),
+        pytest.param(0, 1, 3, "The changes may be chance", id="one case that differs can be luck"),
         pytest.param(
-            0, 0, 0, "Every output is word for word what it was", id="identical outputs are the same, however few"
+            0, 0, 0, "All outputs and all scores are identical", id="identical outputs are the same, however few"
         ),
     ],
 )
@@ -81,8 +81,8 @@ def test_texts_stand_side_by_side_and_reports_are_written(suite, evalmark):
     assert "[-say 0-]" in found.out
     assert "{+no+}" in found.out
     assert "[-say 1-]" not in found.out
-    assert "flips   10 came out worse, 0 better, 20 as before" in found.out
-    assert "1 with their texts below, and 9 more; all of them with -n 10" in found.out
+    assert "flips   10 worse, 0 better, 20 unchanged" in found.out
+    assert "1 with their texts below, and 9 more; show all with -n 10" in found.out
     document = json.loads((suite / "c.json").read_text(encoding="utf-8"))
     assert (document["outcome"], len(document["targets"][0]["flips"]), len(document["pairs"])) == ("worse", 10, 1)
     assert (suite / "c.md").read_text(encoding="utf-8").startswith("## ❌ bot: worse")
@@ -162,9 +162,9 @@ def results(values, text="x", start=0):
 @pytest.mark.parametrize(
     ("now", "before", "said"),
     [
-        pytest.param([], [], "There is nothing that could be compared.", id="no case"),
+        pytest.param([], [], "Nothing could be compared.", id="no case"),
         pytest.param(results([True]), results([False]), "1 case cannot detect any change", id="one case"),
-        pytest.param(results([True, True]), results([False, False]), "What changed may be luck", id="two cases"),
+        pytest.param(results([True, True]), results([False, False]), "The changes may be chance", id="two cases"),
         pytest.param(results([None] * 5), results([True] * 5), "No case was judged in both runs", id="all unscored"),
         pytest.param(results([True] * 5), results([True] * 5, start=9), "have no case in common", id="no common case"),
     ],
@@ -242,10 +242,10 @@ def test_two_targets_of_one_run_stand_beside_each_other(two_models, evalmark):
         "metric      n  openai/large  openai/small  difference       interval       p  verdict",
         f"pass rate  30         100 %          70 %       -30.0  -47.9 {DASH} -12.5  0.0039  worse",
         "Differences of shares are in points. 95 % intervals, paired by case.",
-        "flips   9 came out worse with openai/small, 0 better, 21 alike",
-        "✗  q21  passes with openai/large alone",
-        "✗  q22  passes with openai/large alone",
-        "and 7 more; all of them with -n 9",
+        "flips   9 worse with openai/small, 0 better, 21 unchanged",
+        "✗  q21  passes only with openai/large",
+        "✗  q22  passes only with openai/large",
+        "and 7 more; show all with -n 9",
     ]
     other = evalmark("compare", "last", "--target", LARGE, "--against", SMALL, "--store", "a.db")
     assert (other.code, "Better: pass rate is 100 % against 70 %." in other.out) == (0, True)
@@ -255,9 +255,9 @@ def test_texts_and_reports_of_two_targets_name_them(two_models, evalmark, monkey
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
     words = ["--target", SMALL, "--against", LARGE, "--store", "a.db", "--pairs", "-n", 1]
     found = evalmark("compare", "last", *words, "-o", "c.md", "-o", "c.json", "--to", "github")
-    assert "Words of one side alone stand in [- -] of openai/large and in {+ +} of openai/small." in found.out
+    assert "Words on one side only stand in [- -] of openai/large and in {+ +} of openai/small." in found.out
     assert "c.md: openai/small against openai/large" in found.out
-    assert "title=q21%3A passes with openai/large alone::openai/large: say 21%0Aopenai/small: no" in found.out
+    assert "title=q21%3A passes only with openai/large::openai/large: say 21%0Aopenai/small: no" in found.out
     page = (two_models / "c.md").read_text(encoding="utf-8")
     assert "| metric | n | openai/large | openai/small | difference |" in page
     assert "| | openai/large | openai/small |" in page
@@ -359,7 +359,7 @@ def test_the_last_green_run_is_the_newest_whose_gate_passed(suite, evalmark):
     assert (red.code, "Gate failed" in red.out, "Worse: pass rate fell" in red.out) == (1, True, True)
     bad(suite, 0)
     again = evalmark("run", "s.yaml")  # held against the first, not against the red one
-    assert (again.code, "Every output is word for word what it was" in again.out) == (0, True)
+    assert (again.code, "All outputs and all scores are identical" in again.out) == (0, True)
 
 
 def test_an_unknown_baseline_is_said_before_anything_runs(suite, evalmark):

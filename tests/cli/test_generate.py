@@ -343,7 +343,7 @@ def test_a_dry_run_says_how_many_calls_there_will_be_and_does_nothing(evalmark, 
         name: number for name, number in counted.items() if number and name not in ("validity", "baseline-tests")
     } == {name: number for name, number in asked.items() if name not in ("validity", "baseline-tests")}
     assert counted["validity"] + counted["baseline-tests"] == asked["validity"] + asked["baseline-tests"]
-    assert "0 calls; nothing was sent." in generate(evalmark, "--dry-run").out
+    assert "0 calls; no call was made." in generate(evalmark, "--dry-run").out
     assert "4 calls" not in generate(evalmark, "--dry-run", "--redo", "rules").out
 
 
@@ -494,7 +494,7 @@ def test_tests_that_a_person_added_get_their_mark_and_nothing_else(evalmark, ser
     said = generate(evalmark)
     assert dict(server.answer.asked) == {"validity": 1}
     assert rows()[-1] == {**mine, "valid": True}
-    assert "1 test belongs to no rule that is there now." in said.out
+    assert "1 test belongs to no current rule." in said.out
 
 
 def test_the_report_says_which_tests_are_about_which_rule_and_asks_nothing(evalmark, server):

@@ -173,7 +173,7 @@ def test_the_command_to_look_again_finds_the_run(evalmark, world, named, says):
     ran = evalmark("run", suite("one", wrong="a"), *named)
     run = runs(named[1] if named else ".evalmark/evalmark.db")[0]
     for said in (ran, evalmark("show", "last", *named)):
-        assert " ".join(said.out.split()).endswith(f"look again with: evalmark show {run.id} --failed{says}")
+        assert " ".join(said.out.split()).endswith(f"show it with: evalmark show {run.id} --failed{says}")
 
 
 def test_merging_says_where_the_whole_is_and_gives_no_advice_that_it_does_not_know(evalmark, shard):

@@ -112,7 +112,7 @@ def test_a_label_names_its_author_and_stays_in_the_history(evalmark, said):
         "label down, ann",
         "label withdrawn, bob",
     ]
-    assert ["(said before)" in line for line in labels] == [True, True, False, False]
+    assert ["(superseded)" in line for line in labels] == [True, True, False, False]
     assert "Right ☺" in shown
     assert "tool search" in shown
 

@@ -90,10 +90,10 @@ def test_a_scorer_whose_code_changed_is_compared_once_the_baseline_is_judged_aga
     assert code == 3
     assert "close: the scorer's code or settings have changed, so its scores are not compared." in text
     assert "No metric is judged by the same rule in both runs, so nothing can be compared." in text
-    command = text.partition("compare with the run that makes: evalmark ")[2].partition(" Cannot tell")[0]
+    command = text.partition("compare with the result: evalmark ")[2].partition(" Cannot tell")[0]
     finished(process, *shlex.split(command), "-q")
     code, text = finished(process, "compare", "last~1", "last")
-    assert (code, "Every output is word for word what it was, and so is every score." in text) == (0, True)
+    assert (code, "All outputs and all scores are identical." in text) == (0, True)
 
 
 def test_a_comment_in_a_scorer_changes_nothing(process, folder):
@@ -103,7 +103,7 @@ def test_a_comment_in_a_scorer_changes_nothing(process, folder):
     finished(process, "run", "s.yaml", "-q")
     code, text = finished(process, "compare", "last", "last~1")
     assert code == 0
-    assert "what else is different" not in text
+    assert "other differences" not in text
 
 
 def judge(said):
@@ -128,7 +128,7 @@ def test_another_judge_is_no_change_and_judges_the_baseline_on_request(evalmark,
     assert found.code == 3
     text = " ".join(found.out.split())
     assert "polite: the judge was openai/strict and is now openai/lenient, so its scores are not compared." in text
-    command = text.partition("compare with the run that makes: evalmark ")[2].partition(" Cannot tell")[0]
+    command = text.partition("compare with the result: evalmark ")[2].partition(" Cannot tell")[0]
     assert command.endswith("--judge openai/lenient")
     assert evalmark(*shlex.split(command), "-q").code == 0
     assert evalmark("compare", "last~1", "last").code == 0

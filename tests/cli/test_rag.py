@@ -139,7 +139,7 @@ def test_the_measures_are_called_what_they_are_until_labels_validate_them(evalma
     assert "Not validated on your data: 29 of the 30 labelled outputs that it takes." in said.out
     assert evalmark("note", "last", "--case", "row-29", "--label", "down").code == 0
     said, _ = rag()
-    assert "Held against your 30 labelled outputs" in said.out
+    assert "Compared with your 30 labelled outputs" in said.out
     flagged = "answer_hallucination > 0.3: 15 of 15 outputs, 100 % (79.6 \u2013 100.0 %) of the flagged are disliked;"
     assert flagged in said.out
     assert "0 of 15 outputs, 0 % (0.0 \u2013 20.4 %) of the others." in said.out

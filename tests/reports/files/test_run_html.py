@@ -122,7 +122,7 @@ def test_style_and_script_are_allowed_by_their_hashes_and_nothing_else_is():
 def test_every_case_is_a_row_and_the_worst_are_named_above_them():
     text = page(RUN)
     assert len(rows(text)) == len(RUN.results)
-    looking = re.search(r"To look at first: (.*?)</p>", text)[1]
+    looking = re.search(r"Look at these first: (.*?)</p>", text)[1]
     assert re.findall(r"<bdi>(.*?)</bdi>", looking)[:2] == ["q4 (questions)", "q4 (questions, repeat 2)"]
     for target in re.findall(r'href="#(r\w+)"', looking):
         assert text.count(f'id="{target}"') == 1
@@ -244,7 +244,7 @@ def test_a_page_is_written_piece_by_piece():
 
 def test_unsupported_sentences_are_marked_where_they_stand():
     assert (
-        "The summit lies in France. <mark>It is shaped like a needle.</mark><small>Marked: no context supports this.</small>"
+        "The summit lies in France. <mark>It is shaped like a needle.</mark><small>Marked: not supported by any context.</small>"
         in page(RUN)
     )
 

@@ -61,8 +61,8 @@ def test_the_verdict_and_what_else_changed_stand_before_the_table():
     said = [text.index(part) for part in (WORSE.warnings[0], comparison.verdict_sentence(WORSE), 'class="changes"')]
     assert said == sorted(said)
     assert "✗" in page(WORSE, "outcome(found)")
-    assert "Tags: 1 tag looked at" in text
-    assert "<summary>Flips: 10 came out worse, 0 better, 20 as before</summary>" in text
+    assert "Tags: 1 tag tested" in text
+    assert "<summary>Flips: 10 worse, 0 better, 20 unchanged</summary>" in text
 
 
 def test_nothing_in_common_is_said_and_not_drawn():
@@ -116,7 +116,7 @@ def test_without_a_case_there_is_no_picture():
 
 def test_the_table_beside_a_picture_has_its_numbers():
     named = dict(comparison.case_counts(WORSE.targets[0]))
-    assert named["pass rate"] == [("worse", "10", "100 points"), ("as before", "20", ""), ("better", "0", "")]
+    assert named["pass rate"] == [("worse", "10", "100 points"), ("unchanged", "20", ""), ("better", "0", "")]
     assert named["sim"][2] == ("better", "10", "0.200")
     assert named["edits"][0] == ("worse", "10", "20")
 

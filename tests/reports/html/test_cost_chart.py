@@ -75,7 +75,7 @@ def test_what_is_not_known_is_said_and_not_drawn():
     assert table.notes == (
         "a: price unknown for 2 answers, left out of the mean.",
         "b: price unknown for 10 answers, left out of the mean.",
-        "c: no call of a model is known that its answers were made with, so neither is what they cost.",
+        "c: cost unknown: no model call is recorded for its outputs.",
     )
     assert draw_costs(summary, worths[1:], "pass rate", qualities(summary)["pass rate"]) is None
 

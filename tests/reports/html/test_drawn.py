@@ -205,7 +205,7 @@ WHISKER = st.builds(
 def test_whiskers_stay_within_and_each_row_has_a_mark_or_says_why_not(rows):
     root = within(draw_intervals(rows, "Agreement", "What it shows."))
     assert len(marks(root, "dot") + marks(root, "hollow")) == sum(row.value is not None for row in rows)
-    assert sum("says nothing" in (word or "") for word in words(root)) >= sum(row.value is None for row in rows)
+    assert sum("undefined" in (word or "") for word in words(root)) >= sum(row.value is None for row in rows)
 
 
 POINT = st.builds(CostPoint, name=NAME, cost=st.floats(0, 100), quality=SHARE, interval=INTERVAL, is_best=st.booleans())
@@ -221,7 +221,7 @@ def test_a_scatter_stays_within_and_draws_every_target(points, lower):
 
 
 OUTCOME = st.sampled_from(["pass", "fail", "cannot tell", ""])
-SIGNS = {"pass": "point", "fail": "cross", "cannot tell": "hollow", "": "open"}
+SIGNS = {"pass": "stop", "fail": "cross", "cannot tell": "hollow", "": "open"}
 
 
 @given(
@@ -252,7 +252,7 @@ def test_the_days_of_runs_stand_once():
         draw_trend([TrendLine(name="all", points=points)], ["2026-11-20", "2026-11-20", "2026-11-21", ""], "x")
     )
     assert words(root)[-2:] == ["2026-11-20", "2026-11-21"]
-    assert [mark.find("title").text for mark in marks(root, "point")] == [f"run {n}: 90 %" for n in range(4)]
+    assert [mark.find("title").text for mark in marks(root, "stop")] == [f"run {n}: 90 %" for n in range(4)]
 
 
 def test_names_from_elsewhere_are_text_and_nothing_else():
@@ -264,7 +264,7 @@ def test_names_from_elsewhere_are_text_and_nothing_else():
         draw_trend([TrendLine(name=EVIL, points=[point]), TrendLine(name=EVIL, points=[point])], [EVIL], EVIL),
         draw_histogram(metric_of([0.5], unit=EVIL), EVIL).picture,
         draw_split_histogram(
-            SplitScores(good=[0.5], bad=[0.4], threshold=None, direction="higher", words=(EVIL, EVIL)), EVIL
+            SplitScores(good=[0.5], bad=[0.4], threshold=None, direction="higher", kind_names=(EVIL, EVIL)), EVIL
         ).picture,
     ]
     for picture in pictures:

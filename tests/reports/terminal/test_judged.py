@@ -78,7 +78,7 @@ def test_a_call_is_shown_exactly_and_says_what_it_cannot_show():
     assert "You judge answers.\n" in text
     assert "<<<f3a9\n" in text
     assert text.count("control characters were left out here") == 1
-    for said in ("native JSON schema", "too many requests (HTTP 429, 310 ms)", '{"error": "slow down"}', "nothing now, $0.0042 when it was sent",
+    for said in ("native JSON schema", "too many requests (HTTP 429, 310 ms)", '{"error": "slow down"}', "$0 now, $0.0042 when it was sent",
                  "1,024 read from the provider's cache, 64 of reasoning", '"minimum": 1', '{"temperature": 0, "logprobs": 5}'):  # fmt: skip
         assert said in text
     assert "max_tokens" not in text  # None is left out of what is sent
@@ -124,8 +124,8 @@ def test_a_plan_never_calls_unknown_nothing():
     rows = {line.split()[0]: line.split() for line in text.splitlines() if line.strip()}
     assert rows["openai/gpt-5-mini"][1:] == ["120", "24", "96", "~41,000", "~5,100", "~$0.02"]
     assert rows["ollama/llama3"][1:] == ["5", "0", "5", "~1,000", "unknown", "unknown"]
-    assert rows[judged.LARGE][1:] == ["5", "5", "0", "0", "0", "nothing"]
-    assert rows["in"][2:] == ["130", "29", "101", "~42,000", "unknown", "~$0.02"]
+    assert rows[judged.LARGE][1:] == ["5", "5", "0", "0", "0", "$0"]
+    assert rows["total"][1:] == ["130", "29", "101", "~42,000", "unknown", "~$0.02"]
     assert rows["thanks"][1:] == ["polite", "unknown", "unknown"]
     assert "The price of 5 calls is unknown" in text
     assert "Tokens and costs are estimates" in text
@@ -135,7 +135,7 @@ def test_a_plan_without_models_says_that_none_is_asked():
     text = forecast_screen(
         Forecast(name="n", trials=3, metrics=(MetricForecast(dataset="d", metric="equals", trials=3),))
     )
-    assert "No model is asked." in text
+    assert "No model is called." in text
     assert "judge calls" not in text
     assert "estimates" not in text
     assert "trials unknown" in forecast_screen(Forecast(name="n"))

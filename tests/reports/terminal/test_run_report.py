@@ -142,8 +142,8 @@ def test_figures_and_a_verdict_found_before_are_not_found_again():
 
 def test_the_reader_learns_where_the_run_is_and_how_to_go_on():
     text = run_screen(replace(RUN, status="interrupted"), TerminalStyle(width=120, store="s.db"))
-    assert "Kept in s.db; look again with: evalmark show 20261121-101500-3f9a --failed" in text
-    assert "To go on, call it as before and add: --resume 20261121-101500-3f9a" in text
+    assert "Kept in s.db; show it with: evalmark show 20261121-101500-3f9a --failed" in text
+    assert "To continue, repeat the command with: --resume 20261121-101500-3f9a" in text
     assert "Kept in" not in run_screen(RUN)
 
 

@@ -115,13 +115,13 @@ def two_judges(pairs, unit="1..5", judges=("a/x", "b/y")):
             [
                 "mean of 2 judges over 19 outputs: 0.95 (0.75 – 0.99)",
                 "a/x and b/y: the same on 17 of 19 outputs, 89.5 % (68.6 – 97.1 %) · kappa -0.06 (-0.14 – 0.03) · b/y minus a/x on average +0.00 (-0.16 – 0.16)",
-                "94.7 % of all verdicts are true: where one verdict is so common, kappa is low however often judges agree",
+                "94.7 % of all verdicts are true: with one verdict this common, kappa is low even when judges agree often",
             ],
             id="nearly always the same verdict",
         ),
         pytest.param(
             [(True, True), (True, True)], "",
-            ["mean of 2 judges over 2 outputs: 1.00 (0.34 – 1.00)", "a/x and b/y: the same on 2 of 2 outputs, 100 % (34.2 – 100.0 %) · kappa says nothing, as all verdicts are the same · b/y minus a/x on average +0.00"],
+            ["mean of 2 judges over 2 outputs: 1.00 (0.34 – 1.00)", "a/x and b/y: the same on 2 of 2 outputs, 100 % (34.2 – 100.0 %) · kappa is undefined: all verdicts are the same · b/y minus a/x on average +0.00"],
             id="one and the same verdict",
         ),
         pytest.param([(1, None), (None, 2)], "1..5", ["a/x and b/y scored no output in common"], id="no output in common"),
@@ -137,7 +137,7 @@ def test_three_judges_compared():
     assert lines.pop(0).startswith("mean of 3 judges over 4 outputs: 0.54")
     assert lines[0] == "3 judges on 4 outputs: Krippendorff's alpha 0.90, ordinal"
     assert [line.split(":")[0] for line in lines[1:]] == ["a/x and b/y", "a/x and c/z", "b/y and c/z"]
-    assert two_judges([(5, 5, 5)] * 3, judges=("a", "b", "c"))[1] == "3 judges on 3 outputs: Krippendorff's alpha says nothing, as all verdicts are the same"  # fmt: skip
+    assert two_judges([(5, 5, 5)] * 3, judges=("a", "b", "c"))[1] == "3 judges on 3 outputs: Krippendorff's alpha is undefined: all verdicts are the same"  # fmt: skip
 
 
 @pytest.mark.parametrize(

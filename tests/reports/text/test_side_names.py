@@ -1,4 +1,4 @@
-"""What the two sides of a comparison are called, and what is said of a case that came out otherwise."""
+"""What the two sides of a comparison are called, and what is said of a case that changed."""
 
 from dataclasses import replace
 
@@ -66,10 +66,10 @@ def test_two_runs_are_before_and_now():
 @pytest.mark.parametrize(
     ("repeats", "title", "said"),
     [
-        pytest.param(1, "1 came out worse with m/a, 0 better, 3 alike", "passes with m/b alone", id="once"),
+        pytest.param(1, "1 worse with m/a, 0 better, 3 unchanged", "passes only with m/b", id="once"),
         pytest.param(
             4,
-            "1 came out worse with m/a, 0 better, 3 alike",
+            "1 worse with m/a, 0 better, 3 unchanged",
             "passes 75 % of its repeats, with m/b 100 %",
             id="several times",
         ),

@@ -12,7 +12,9 @@ from evalmark.stats.inference.differences import difference
     ("first", "second", "wanted"),
     [
         pytest.param([1] * 6 + [0] * 6, [0] * 12, "better", id="the test agrees with the interval"),
-        pytest.param([1] * 18 + [0] * 14, [0] * 18 + [1] * 8 + [0] * 6, "which may be luck (p = 0.0", id="it does not"),
+        pytest.param(
+            [1] * 18 + [0] * 14, [0] * 18 + [1] * 8 + [0] * 6, "which may be chance (p = 0.0", id="it does not"
+        ),
         pytest.param([1, 0, 1, 0], [0, 1, 1, 0], "cannot tell, +0.0", id="the interval holds 0"),
     ],
 )

@@ -34,8 +34,8 @@ def told(output, **options):
         ),
         pytest.param(
             Output(tool_calls=(ToolCall(name="f"),)),
-            [("calls", "f", "call"), ("result", "nothing came back", "result")],
-            id="nothing came back",
+            [("calls", "f", "call"), ("result", "no result", "result")],
+            id="no result",
         ),
         pytest.param(
             Output(tool_calls=(ToolCall(name="f", error="no"),)),

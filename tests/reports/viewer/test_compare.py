@@ -162,7 +162,7 @@ def test_two_models_of_a_run_are_compared(app):
     text = found(app, f"?run={MODELS}&target=openai/b&against=openai/a")
     assert "<h1><bdi>openai/b against openai/a</bdi></h1>" in text
     assert "30 cases of both targets" in text
-    assert "What differs may be luck" in text
+    assert "The differences may be chance" in text
     assert "fails now" not in text
     assert cases_of(text)[0] == "case-001"
     both = found(app, f"?run={MODELS}&baseline={MODELS}")
@@ -274,7 +274,7 @@ def test_repeats_are_shown_by_one_that_tells(store):
     keep(store, a_run(OLD, repeat=3), results([False, True, True]))
     keep(store, a_run(NEW, repeat=3), results([True, True, False]))
     same = found(shown(store), f"?run={NEW}&baseline={OLD}")
-    assert "as before" in same
+    assert "unchanged" in same
     keep(store, a_run(MODELS, repeat=3), results([True, False, False]))
     text = found(shown(store), f"?run={MODELS}&baseline={OLD}")
     assert "passed 67 % of its repeats, now 33 %" in text.replace("66.7", "67").replace("33.3", "33")
@@ -289,8 +289,8 @@ def test_no_page_waits_for_a_comparison(store):
     with view.figures.give_way():  # as long as a page is at work, nothing is compared
         text = asked(app, f"/compare?run={NEW}").text
         checked(text)
-        assert "The comparison is being worked out." in text
-        assert f'<a href="/compare?run={NEW}">Look again</a>' in text
+        assert "The comparison is being computed." in text
+        assert f'<a href="/compare?run={NEW}">Reload</a>' in text
     worked_out = StoreView(store, BackgroundFigures(patience=60))
     held = compared_beside(worked_out, store.run(NEW), store.run(OLD))
     assert held is compared_beside(worked_out, store.run(NEW), store.run(OLD))
@@ -352,7 +352,7 @@ def test_a_run_that_goes_on_is_compared_where_somebody_asks_for_it(store):
     keep(store, a_run(OLD), [result(number) for number in range(9)])
     keep(store, a_run(NEW), [later(number) for number in range(9)], ends=False)
     text = run_page(shown(store), NEW, "?flipped=any")
-    assert "is told by <a" in text
+    assert "The comparison</a> shows which" in text
     assert f'href="/compare?run={NEW}&amp;baseline={OLD}"' in text
 
 
@@ -371,8 +371,8 @@ def test_what_flipped_is_shown_once_it_is_known(store):
     app = starlette_app(PageContext(view, POLICY.key, ""))
     with view.figures.give_way():
         text = checked(asked(app, f"/runs/{NEW}?flipped=any").text)
-    assert "Which cases came out otherwise is being worked out." in text
-    assert "being worked out. <a" in text
+    assert "The list of changed cases is being computed." in text
+    assert "being computed. <a" in text
 
 
 def test_two_runs_are_chosen_in_the_list(app, store):

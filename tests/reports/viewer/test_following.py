@@ -254,6 +254,6 @@ def test_without_a_script_the_link_looks_again(followed, browser):
     page = context.new_page()
     page.goto(followed.page())
     followed.write(1)
-    page.click("text=Look again")
+    page.click("text=Reload")
     expect(page.locator("main")).to_contain_text("case-001")
     context.close()

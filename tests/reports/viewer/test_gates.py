@@ -82,10 +82,10 @@ def test_while_gates_are_looked_up_the_page_says_so_and_asks_again(store):
     app = viewer_app(store, POLICY, patience=0)
     end = time.monotonic() + 30
     text = from_browser(app, "/").text
-    assert ("is being worked out" in text) == ("data-pending" in text)  # an idle machine may be done already
+    assert ("is being computed" in text) == ("data-pending" in text)  # an idle machine may be done already
     while "data-pending" in text:
         assert time.monotonic() < end
         time.sleep(0.02)
         text = from_browser(app, "/").text
     assert "✓</span> passed" in text
-    assert "being worked out" not in text
+    assert "being computed" not in text

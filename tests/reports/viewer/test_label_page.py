@@ -211,7 +211,7 @@ def test_one_chooses_from_runs_and_projects(own, store):
 
 def test_whoever_is_not_known_says_first_who_it_is(own):
     page = from_browser(own, f"{QUEUE}&n=6").text
-    assert "Who you are" in page
+    assert "Your name" in page
     assert f'<option value="run:{RUN}" selected>' in page
 
 

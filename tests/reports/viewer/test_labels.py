@@ -132,8 +132,8 @@ def test_a_form_leads_back_to_a_page_of_the_viewer_only(own, place):
 @pytest.mark.parametrize(
     ("fields", "status", "said"),
     [
-        pytest.param({**FIRST, "by": "ann"}, 400, "nothing was said", id="nothing is said"),
-        pytest.param({**FIRST, "liked": "up", "by": " "}, 400, "nobody is named", id="nobody says it"),
+        pytest.param({**FIRST, "by": "ann"}, 400, "the label is empty", id="nothing is said"),
+        pytest.param({**FIRST, "liked": "up", "by": " "}, 400, "no name is given", id="nobody says it"),
         pytest.param({**FIRST, "liked": "up", "by": "x" * 201}, 400, "200 are the most", id="a name without end"),
         pytest.param({**FIRST, "liked": "maybe", "by": "ann"}, 400, "it takes up or down", id="no thumb"),
         pytest.param({**FIRST, "score": "high", "by": "ann"}, 400, "from 0 to 1", id="no number"),

@@ -60,7 +60,7 @@ def test_at_its_end_the_page_is_sent_once_more_and_asks_for_nothing_then(store, 
     answer = again(app, address, known)
     assert answer.status == 200
     assert mark(answer.text) is None
-    assert "Look again" not in answer.text
+    assert "Reload" not in answer.text
 
 
 def test_a_page_of_settled_runs_names_nothing_to_follow(app):
@@ -90,7 +90,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 def test_without_a_script_there_is_a_link_to_look_again(store):
     keep(store, a_run(), [result(0)], ends=False)
     text = from_browser(shown(store), f"{PAGE}?verdict=fail").text
-    assert f'<a href="{PAGE}?verdict=fail">Look again</a>' in text
+    assert f'<a href="{PAGE}?verdict=fail">Reload</a>' in text
     assert "<noscript" not in text
 
 

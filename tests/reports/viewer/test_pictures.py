@@ -144,7 +144,7 @@ def test_where_no_cost_is_known_nothing_is_drawn_and_that_is_said(store):
     several(store, {"one": None, "two": None})
     text = page(shown(store), PICTURES)
     assert not [name for name in pictures(text) if name.startswith("Cost")]
-    assert "Of no target both cost and quality are known" in words(text)
+    assert "No target has both a known cost and a known quality" in words(text)
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_repeats_show_what_flips(store):
     ]
     keep(store, a_run(repeat=3), results)
     text = page(shown(store), PICTURES)
-    assert "Verdicts that changed when the same was asked again" in pictures(text)
+    assert "Verdicts that changed on repetition" in pictures(text)
     assert "answers 8 of 8 100 %" in words(text)
 
 
@@ -185,7 +185,7 @@ def test_figures_that_take_long_are_not_waited_for(store):
             return None
 
     app = GuardedApp(app=starlette_app(PageContext(StoreView(store, Never(0)), POLICY.key, "")), policy=POLICY)
-    assert "The figures of 30 trials are being worked out. Look again" in words(page(app, PICTURES))
+    assert "The figures of 30 trials are being computed. Reload" in words(page(app, PICTURES))
 
 
 def test_labels_that_take_long_to_look_up_keep_no_picture_back(store):
@@ -197,7 +197,7 @@ def test_labels_that_take_long_to_look_up_keep_no_picture_back(store):
 
     app = GuardedApp(app=starlette_app(PageContext(StoreView(store, Half(60)), POLICY.key, "")), policy=POLICY)
     text = page(app, PICTURES)
-    assert "Which of 30 trials are good is being looked up. Look again" in words(text)
+    assert "Which of 30 trials are good is being looked up. Reload" in words(text)
     assert "How the scores of similarity spread" in pictures(text)
 
 

@@ -115,7 +115,7 @@ def test_while_trends_are_worked_out_the_page_says_so_and_asks_again(store):
     runs(store, 10, 35)
     app = viewer_app(store, POLICY, patience=0)
     text = from_browser(app, "/").text
-    assert "is being worked out" in text
+    assert "is being computed" in text
     assert 'data-live="runs" data-pending="trends"' in text
     end = time.monotonic() + 30
     while "data-pending" in text:
@@ -123,7 +123,7 @@ def test_while_trends_are_worked_out_the_page_says_so_and_asks_again(store):
         time.sleep(0.02)
         text = from_browser(app, "/").text
     assert "better" in text
-    assert "being worked out" not in text
+    assert "being computed" not in text
 
 
 def test_other_suites_are_not_what_a_run_is_held_against(store):

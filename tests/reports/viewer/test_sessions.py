@@ -276,9 +276,7 @@ def test_the_history_of_labels_tells_who_said_what_when(store):
     save_labels(store, [(subject, NewLabel(by="bob"))])
     said = words(page(shown(store), f"/sessions/{'b' * 16}"))
     assert "4 labels so far" in said
-    assert re.search(
-        r"ann good \(said before\) .* ann bad No <i>\. .* bob 0\.25 \(said before\) .* bob taken back", said
-    )
+    assert re.search(r"ann good \(superseded\) .* ann bad No <i>\. .* bob 0\.25 \(superseded\) .* bob withdrawn", said)
 
 
 def test_as_test_cases_shows_what_to_type(month):
@@ -336,7 +334,7 @@ def test_spans_without_their_session_are_shown_all_the_same(store):
     app = shown(store)
     assert "Nothing is recorded yet" in page(app, "/sessions")
     said = words(page(app, f"/sessions/{HEADER.id}"))
-    assert "Of this session nothing is kept but these answers and steps." in said
+    assert "Only these answers and steps of the session are stored." in said
     assert "Open?" in said
 
 

@@ -74,9 +74,9 @@ def test_each_missing_repeat_is_counted_and_told():
         36,
     )
     remarks = [said for _, said in change_remarks(found.targets[0])]
-    assert "could not be judged: 36 of 162 trials in the run (36 errors)." in remarks
-    assert "with what is missing, the difference is anything from +0.0 to +22.2." in remarks
-    assert "Missing results could turn the verdict on pass rate" in verdict_sentence(found)
+    assert "not scored: 36 of 162 trials in the run (36 errors)." in remarks
+    assert "depending on the missing results, the difference is anywhere from +0.0 to +22.2." in remarks
+    assert "Missing results could change the verdict on pass rate" in verdict_sentence(found)
     document = json.loads("".join(comparison_as_json(found)))["targets"][0]["changes"][0]
     assert document["unjudged"]["run"] == {"errors": 36, "unscored": 0, "of": 162}
     assert document["difference"]["at_worst"]["outcome"] == "cannot tell"

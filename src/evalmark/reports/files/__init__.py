@@ -1,1 +1,1 @@
-"""Reports: functions from a run to the text of a file. They open no file, read no store and print nothing."""
+"""Report files: functions from a run to the chunks of a file. Only `writers.save` opens a file."""

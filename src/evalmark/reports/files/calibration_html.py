@@ -1,4 +1,4 @@
-"""A page on learned thresholds: how far the scores of good and bad outputs lie apart, in pictures and in figures."""
+"""Calibration report as one HTML file: how far scores separate good from bad outputs."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +16,7 @@ _KINDS = ("liked", "disliked")
 
 
 def calibration_as_html(found: Calibration) -> Iterator[str]:
-    """A page that opens from disk, with no script and nothing remote: the pictures and the figures of every metric."""
+    """Yield the page, without scripts or remote content: charts and numbers of each metric."""
     metrics = [(one, _spread(one), _curve(one)) for one in found.metrics]
     values = {**standalone_values(), "found": found, "metrics": metrics}
     yield render_page(template_environment(_TEMPLATES, {}), "separation.html", values)
@@ -31,7 +31,7 @@ def _spread(one: CalibratedMetric) -> Figure | None:
 
 
 def _curve(one: CalibratedMetric) -> Figure | None:
-    """The curve of all that the threshold was learned from, outputs that can never pass at its end among them."""
+    """Draw the ROC curve of all labelled outputs, including those that can never pass."""
     learned = one.learned
     worst = 1 - BARRED if learned.direction == "lower" else BARRED
     good, bad = ([*values, *[worst] * n] for values, n in zip((one.liked, one.disliked), one.barred, strict=True))

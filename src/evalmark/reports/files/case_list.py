@@ -1,4 +1,4 @@
-"""The cases of a page, one after the other, so far as there is room for them."""
+"""The list of cases of an HTML report, limited by size."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -15,36 +15,36 @@ from .options import ReportOptions
 from .text_budget import FittedText, TextFitter, TextLimits, text_limits
 
 NAMED = 10
-"""Of the worst cases, how many are named above the others, and listed whatever there is room for."""
+"""Worst cases named first and always listed."""
 _BYTES, _CASES = 2_000, 5_000
-"""What a case may take, and how many a page has room for in any case."""
+"""Bytes per case, and cases that every page has room for."""
 
 
 @dataclass
 class CaseList:
-    """What a page calls while it is written: it cannot know before how much room is left."""
+    """The cases of a page while it is written; keeps track of the remaining size."""
 
     about: RowContext
     summary: Summary
     options: ReportOptions
     behind: int
-    """Bytes that stand behind the rows."""
+    """Bytes after the rows."""
     written: int = 0
-    """Bytes of the page so far; whoever writes it adds them."""
+    """Bytes written so far; the caller updates it."""
     _fitting: TextFitter | None = None
     _listed: int = 0
     _late: int = 0
-    """Rows behind the others."""
+    """Worst cases listed after the others."""
     _worst: set[str] = field(default_factory=set)
 
     @property
     def room(self) -> int:
-        """Bytes that the page may have."""
+        """Size limit of the page in bytes."""
         listed = min(self.summary.trials, self.options.cases)
         return self.options.room or _BYTES * max(_CASES, listed)
 
     def cut(self) -> str:
-        """Measures what there is to show, and says what of it is cut."""
+        """Compute the text limits, and describe what is cut."""
         found = text_limits(self._rows(), self.room - self.written - self.behind)
         self._fitting = TextFitter(found)
         if not found.cut:
@@ -53,11 +53,11 @@ class CaseList:
         return f"{count(found.cut, 'text')} of more than {found.longest:,} characters {_are(found)} cut{why}; {self._elsewhere()}"
 
     def fitted(self, part: TextPart) -> FittedText:
-        """The text of a part as the page has it; `cut` comes first."""
+        """Return the fitted text of a part; call `cut` first."""
         return self._fitting(part) if self._fitting is not None else FittedText([(part.text.shown, "")])
 
     def rows(self, drawn: Callable[[ReportRow], Markup]) -> Iterator[Markup]:
-        """The rows, each drawn when the page has come to it; then the worst cases that are not among them."""
+        """Yield the rows lazily, then the worst cases not yet listed."""
         named = {result.trial.id: result for result in self.summary.worst[:NAMED]}
         for row in self._rows():
             made = drawn(row)
@@ -71,7 +71,7 @@ class CaseList:
             yield drawn(report_row(result, self.about))
 
     def rest(self) -> str:
-        """Where the other cases are, if not all are here."""
+        """Say where the remaining cases are; empty if all are listed."""
         if self._listed == self.summary.trials:
             return ""
         late = f", and {self._late} of the worst behind them" if self._late else ""

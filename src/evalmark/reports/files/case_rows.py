@@ -1,4 +1,4 @@
-"""A trial as a row of a page: what its cells say, and the texts that unfold below them."""
+"""Rows of the HTML report: cells of a trial, and its expandable texts."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,9 +18,9 @@ from evalmark.reports.text.verdicts import raised_at, score_kind, score_text, sh
 from evalmark.stats.comparison.baseline_outputs import BaselineOutput
 
 ASKED = 300
-"""Characters of an input above the texts that unfold; a longer one stands among them as well."""
+"""Characters of an input in a row."""
 ANSWER = 140
-"""Characters of an answer in its cell."""
+"""Characters of an output in its cell."""
 _MOST_STEPS = 500
 _MOST_TURNS = 200
 _MOST_TAGS = 50
@@ -28,26 +28,26 @@ _MOST_SENTENCES = 50
 
 
 class MetricCell(NamedTuple):
-    """What one metric says."""
+    """The cell of one metric."""
 
     kind: str
     said: str
     sorts: str
-    """The number to sort and filter by, where what is said is not that number."""
+    """Number to sort and filter by, if the text is not that number."""
 
 
 class TextPart(NamedTuple):
-    """A text that unfolds."""
+    """An expandable text of a row."""
 
     label: str
     text: PageText
     kind: str = ""
     head: str = ""
-    """What stands before the text: how a score stands against its threshold."""
+    """Text before it: a score with its threshold."""
     unsupported: Sequence[str] = ()
-    """Sentences to be marked."""
+    """Sentences to mark."""
     before: PageText | None = None
-    """What stood there in the baseline; the part then shows what changed."""
+    """Text of the baseline, if the part shows changes."""
     notes: Sequence[str] = ()
 
 
@@ -65,7 +65,7 @@ class ReportRow:
     waited: float | None
     tags: tuple[str, ...]
     was: BaselineOutput | None
-    """None without a baseline, and where it has no such trial."""
+    """None without a baseline or if it lacks the trial."""
     went: str
     """`worse`, `better`, `other`, `same`, `new`; empty without a baseline."""
     parts: tuple[TextPart, ...]
@@ -73,14 +73,14 @@ class ReportRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowContext:
-    """What the rows of a run have in common."""
+    """Data shared by all rows."""
 
     run: Run
     columns: Mapping[str, str | None]
-    """The metrics with a column of their own, and what stands in its head; None where the threshold is not the same everywhere."""
+    """Metrics with a column, and its subheading; None if datasets have different thresholds."""
     times: bool
     earlier: Mapping[str, BaselineOutput] | None
-    """What the baseline answered, by the id of the trial; None without one."""
+    """Outputs of the baseline by trial id; None without one."""
 
 
 def report_row(result: Result, about: RowContext) -> ReportRow:
@@ -115,7 +115,7 @@ def _cell(score: Score | None, metric: Metric | None) -> MetricCell:
 
 
 def _is_number(said: str, number: str) -> bool:
-    """Whether a text is this number, to the digits that it has."""
+    """Return whether a text shows this number."""
     try:
         return abs(float(said) - float(number)) < 0.001
     except ValueError:
@@ -133,7 +133,7 @@ def _parts(
     yield from _steps(result, times=about.times)
     for score in result.scores:
         part = _judged(score, metrics)
-        # The others say no more than their column does.
+        # Other scores show no more than their column.
         if part.text.length or part.notes or about.columns.get(score.name) is None:
             yield part
         if traceback := traceback_of(score):
@@ -162,7 +162,7 @@ def _answered(result: Result, was: BaselineOutput | None) -> Iterator[TextPart]:
         if traceback := traceback_of(output):
             yield TextPart("Traceback", page_text(traceback), "error")
     if output.value is not None or output.error is None:
-        notes = ["Marked: no context supports this."] if unsupported else []
+        notes = ["Marked: not supported by any context."] if unsupported else []
         yield TextPart("Answered", page_text(_said(output.value)), "answered", unsupported=unsupported, notes=notes)
     if was is None or (was.value, was.error) == (output.value, output.error):
         return
@@ -177,7 +177,7 @@ def _said(value: Any) -> Any:
 
 
 def _steps(result: Result, *, times: bool) -> Iterator[TextPart]:
-    """What an agent said and did on the way to its answer, and what it took."""
+    """Add the transcript of an agent and its tokens."""
     usage = result.output.usage if times else None
     took = "" if usage is None else tokens_used(usage)
     steps = transcripts.steps(result, times=times)

@@ -1,4 +1,4 @@
-"""Two runs beside each other as JSON: version 1 of the format, described by a file in `schemas`."""
+"""Comparison of two runs as JSON: version 1 of the format in `schemas`."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -16,7 +16,7 @@ FORMAT = {"format": "evalmark-comparison", "version": 1}
 
 
 def comparison_as_json(found: Comparison, pairs: Sequence[FlipExample] = ()) -> Iterator[str]:
-    """The whole comparison as one JSON document, with every flip; with `pairs`, their answers too."""
+    """Yield the comparison as one JSON document; `pairs` adds the outputs."""
     document = FORMAT | comparison_values(found)
     if pairs:
         document["pairs"] = [_pair(pair) for pair in pairs]
@@ -24,7 +24,7 @@ def comparison_as_json(found: Comparison, pairs: Sequence[FlipExample] = ()) -> 
 
 
 def comparison_values(found: Comparison) -> dict[str, Any]:
-    """The comparison as JSON's own values."""
+    """Convert the comparison to JSON values."""
     return {
         "outcome": found.outcome,
         "exit_code": found.exit_code,
@@ -102,7 +102,7 @@ def _difference(found: Difference) -> dict[str, Any]:
 
 
 def _end(found: Difference | None) -> dict[str, Any] | None:
-    """The difference with every missing value at one end."""
+    """Convert a difference with every missing value at one extreme."""
     if found is None:
         return None
     return {

@@ -1,4 +1,4 @@
-"""Two runs beside each other as Markdown, for a pull request."""
+"""Comparison of two runs as Markdown."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -15,13 +15,13 @@ from .markdown import LONGEST, html_block, html_text, markdown_list, markdown_te
 
 MARKS = {"better": "✅", "same": "✅", "worse": "❌", "cannot tell": "❔"}
 _FLIPS = 50
-"""Cases that are named where no number is given."""
+"""Default number of listed cases."""
 
 
 def comparison_in_markdown(found: Comparison, pairs: Sequence[FlipExample] = (), limit: int = _FLIPS) -> Iterator[str]:
-    """What else changed, the verdict and why, a table a target, and the cases that came out otherwise.
+    """Yield a comparison as Markdown: other differences, verdict, tables and changed cases.
 
-    `limit` of these are named; with `pairs`, both answers to each stand beside each other.
+    `limit` is the number of listed cases; `pairs` adds both outputs side by side.
     """
     title = f"{comparison.comparison_title(found)}: {comparison.outcome_text(found)}"
     yield f"## {MARKS[found.outcome]} {markdown_text(title)}\n\n"
@@ -30,7 +30,7 @@ def comparison_in_markdown(found: Comparison, pairs: Sequence[FlipExample] = (),
 
 
 def comparison_body(found: Comparison, pairs: Sequence[FlipExample] = (), limit: int = _FLIPS) -> Iterator[str]:
-    """The same without its title, for a page of something else."""
+    """Yield the comparison without its title."""
     yield "".join(f"> {markdown_text(warning)}\n" for warning in found.warnings) + ("\n" if found.warnings else "")
     said, command = comparison.rescore_hint(found)
     if said:

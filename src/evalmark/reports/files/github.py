@@ -1,4 +1,4 @@
-"""A run for GitHub Actions: a job summary, and annotations that point at what to look at first."""
+"""Job summaries and annotations for GitHub Actions."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,13 +25,13 @@ from .run_markdown import SIGNS
 from .target_overview import overview_in_markdown, split_overview
 
 LIMIT = 1024 * 1024
-"""Bytes that the summary of one step may have; GitHub drops a larger one as a whole."""
+"""Largest summary of a step in bytes; GitHub drops larger ones."""
 LISTED = 50
-"""Cases that a job summary shows, the worst first."""
+"""Most cases in a job summary."""
 ANNOTATIONS = 10
-"""GitHub shows no more of one kind for one step, and drops the others without a word."""
+"""Most annotations of one kind per step that GitHub shows."""
 _LONGEST = 1_000
-"""Of an annotation, in characters."""
+"""Longest annotation in characters."""
 _NOT_PASSED = ("fail", "error", "unscored")
 _CUT = "> The rest is left out, as the summary of a step holds 1 MiB. A file has it all: `-o report.html`.\n"
 _PLACE = re.compile(r"(.+):(\d+)")
@@ -40,12 +40,12 @@ _PLACE = re.compile(r"(.+):(\d+)")
 def as_github(
     run: Run, summary: Summary | None = None, options: ReportOptions = DEFAULT_OPTIONS, *, room: int = LIMIT
 ) -> Iterator[str]:
-    """A job summary of at most `room` bytes: the verdict and why, figures, spending, then the cases that did not pass."""
+    """Yield a job summary of at most `room` bytes: verdict, metrics, spending, failed cases."""
     yield from limit_bytes(room, _parts(run, summary or summarise(run, worst=LISTED), options))
 
 
 def limit_bytes(room: int, parts: Iterable[str]) -> Iterator[str]:
-    """The parts so far as there is room for them in bytes, and whether some were left out."""
+    """Yield the parts that fit in `room` bytes, then a note if some are left out."""
     left = room - len(_CUT.encode())
     for part in parts:
         left -= len(part.encode(errors="backslashreplace"))
@@ -56,7 +56,7 @@ def limit_bytes(room: int, parts: Iterable[str]) -> Iterator[str]:
 
 
 def _parts(run: Run, summary: Summary, options: ReportOptions) -> Iterator[str]:
-    """The summary in parts, each of which stands or falls as a whole."""
+    """Yield the parts of the summary; each is kept or dropped as a whole."""
     summary, verdict = summary_and_verdict(run, summary)
     yield f"## {SIGNS[verdict.outcome]} {markdown_text(run.name)}: {gate_outcome(verdict)}\n\n"
     yield "".join(f"- {markdown_text(reason)}\n" for reason in verdict.reasons) + "\n"
@@ -91,9 +91,9 @@ def _facts(run: Run, summary: Summary, options: ReportOptions) -> list[str]:
 
 
 def annotations(run: Run, summary: Summary | None = None, *, most: int = ANNOTATIONS) -> list[str]:
-    """Workflow commands, one a line: the gate where it does not pass, then the worst cases, each at its file and line.
+    """Return workflow commands: a failed gate, then the worst cases at their file and line.
 
-    What did not pass is an error where the gate does not pass either, and a warning where it does.
+    Failed cases are errors if the gate fails, else warnings.
     """
     summary, verdict = summary_and_verdict(run, summary)
     found = [] if verdict.outcome == "pass" else [_of_gate(run, verdict)]
@@ -119,13 +119,13 @@ def _of_case(result: Result, run: Run, verdict: GateVerdict) -> str:
 
 
 def file_and_line(place: str) -> dict[str, str]:
-    """File and line as a case names them; nothing where it names none."""
+    """Split a case's location into file and line; empty if it has none."""
     found = _PLACE.fullmatch(one_line(place))
     return {"file": found[1], "line": found[2]} if found else {}
 
 
 def workflow_command(name: str, properties: Mapping[str, str], lines: Iterable[str]) -> str:
-    """One workflow command, escaped as the runner undoes it."""
+    """Format a workflow command, escaped."""
     said = ",".join(f"{key}={_property(value)}" for key, value in properties.items() if value)
     return f"::{name} {said}::{_data(cut(clean(chr(10).join(lines)), _LONGEST))}"
 
@@ -147,7 +147,7 @@ def comparison_for_github(found: Comparison, pairs: Sequence[FlipExample] = (), 
 def comparison_annotations(
     found: Comparison, pairs: Sequence[FlipExample] = (), *, most: int = ANNOTATIONS
 ) -> list[str]:
-    """Workflow commands, one a line: the verdict where it is not good, then cases that became worse, at their places."""
+    """Return workflow commands: a bad verdict, then cases that became worse, at their file and line."""
     said = []
     if found.outcome in ("worse", "cannot tell"):
         level = "error" if found.outcome == "worse" else "warning"

@@ -1,4 +1,4 @@
-"""Numbers, intervals and texts as every JSON report writes them."""
+"""Conversion of numbers, intervals and texts for JSON reports."""
 
 import json
 import math
@@ -17,12 +17,12 @@ def json_line(value: Any) -> str:
 
 
 def finite_number(number: float | None) -> float | None:
-    """The number without the sign of a negative zero, or None where it is none that JSON knows."""
+    """Return a finite number without negative zero, else None."""
     return number + 0.0 if number is not None and math.isfinite(number) else None
 
 
 def interval_values(interval: Interval | None) -> dict[str, Any] | None:
-    """Both ends to twelve digits, the level, and the method."""
+    """Convert an interval to JSON values with twelve digits."""
     if interval is None:
         return None
     low, high = (None if end is None else float(f"{end:z.12g}") for end in (interval.low, interval.high))

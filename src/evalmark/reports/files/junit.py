@@ -1,4 +1,4 @@
-"""A run as JUnit XML, as CI servers read it."""
+"""Run report as JUnit XML."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,11 +20,11 @@ from .json_values import finite_number
 from .options import DEFAULT_OPTIONS, ReportOptions
 
 _LONGEST = 64_000
-"""Of a text inside an element, in characters; CI servers hold the whole file in memory."""
+"""Longest text of an element in characters; CI servers hold the whole file in memory."""
 
 
 def as_junit(run: Run, summary: Summary | None = None, options: ReportOptions = DEFAULT_OPTIONS) -> Iterator[str]:
-    """One test suite a dataset, one test case a trial, and one last test case for the gate."""
+    """Yield a test suite per dataset, a test case per trial, and one for the gate."""
     summary, verdict = summary_and_verdict(run, summary)
     gate = _gate_counts(verdict)
     counts = _counts(summary.groups)
@@ -53,7 +53,7 @@ def _suite(
 
 
 def _counts(groups: Iterable[SummaryGroup]) -> dict[str, int]:
-    """How test cases end: those that are left out of the headline count as skipped, whatever became of them."""
+    """Count test cases by ending; those left out of the headline count as skipped."""
     found = Counter[str](tests=0, failures=0, errors=0, skipped=0)
     for group in groups:
         tally = group.tally
@@ -121,7 +121,7 @@ def _gate_counts(verdict: GateVerdict) -> dict[str, int]:
 
 
 def _spent(run: Run) -> str:
-    """What the model calls came to, as properties."""
+    """Format the spending as properties."""
     lines = [
         f"        <property{_attributes({'name': f'spent.{model}', 'value': said})}/>\n"
         for model, said in spent_lines(run)

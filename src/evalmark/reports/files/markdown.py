@@ -1,4 +1,4 @@
-"""The parts of a page in Markdown, made so that no text from a model, a file or a name can act in it."""
+"""Parts of a Markdown report; foreign text is escaped."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -16,38 +16,38 @@ from evalmark.reports.text.verdicts import raised_at, score_text, unsupported_cl
 from evalmark.stats.summary.summary import Summary, SummaryGroup
 
 LONGEST = 2_000
-"""Of a text inside a case, in characters: a GitHub step summary holds 1 MiB in all."""
+"""Longest text of a case in characters; a GitHub step summary holds 1 MiB."""
 _MOST_SCORES = 30
-"""Of one case."""
+"""Most scores of one case."""
 _WORST_ROWS = 3
-"""Of each judged metric, of each dataset."""
+"""Worst verdicts of each judged metric and dataset."""
 _SPECIAL = re.compile(r"[\\`*_\[\]|~$]|^[-+#=]|:(?=//|:)")
 _NUMBERED = re.compile(r"^(\d+)([.)])(?= |$)")
 _LINKED = re.compile(r"@|#(?=\d)|\b(?:GH-|www(?=\.))", re.IGNORECASE)
-"""What GitHub makes a link of, and tells people of: names, numbers of issues, addresses."""
+"""Text that GitHub would link: user names, issue numbers, addresses."""
 _COMMAND = re.compile(r"^(\s*):(?=:)", re.MULTILINE)
-"""What the runner of GitHub Actions takes for a command, in a page that is printed instead of kept."""
+"""Text that GitHub Actions would run as a workflow command if the page is printed."""
 _OLD_COMMAND = "##["
 
 
 def markdown_text(text: str) -> str:
-    """One line of text without any meaning to Markdown."""
+    """Escape one line of text for Markdown."""
     return _NUMBERED.sub(r"\1\\\2", _SPECIAL.sub(r"\\\g<0>", html_text(one_line(text))))
 
 
 def html_text(text: str) -> str:
-    """Clean text inside an HTML element of a Markdown page; the comment keeps GitHub from linking what it stands in."""
+    """Escape text for an HTML element in Markdown; a comment keeps GitHub from linking."""
     return _LINKED.sub(r"\g<0><!-- -->", escape(text, quote=False)).replace(_OLD_COMMAND, "#&#35;[")
 
 
 def html_block(value: object) -> str:
-    """A value with its line ends, in a block of its own."""
+    """Format a value as a preformatted block."""
     text = _COMMAND.sub(r"\1&#58;", html_text(cut(display_text(value), LONGEST)))
     return f"<pre>{text}</pre>"
 
 
 def markdown_list(heading: str, lines: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Lines under a heading, each behind what it is about; nothing where there are none."""
+    """Yield a list under a heading; nothing without lines."""
     if lines:
         yield f"{heading}\n\n" if heading else ""
         yield from (f"- {markdown_text(about)}: {markdown_text(said)}\n" for about, said in lines)
@@ -55,7 +55,7 @@ def markdown_list(heading: str, lines: Sequence[tuple[str, str]]) -> Iterator[st
 
 
 def group_markdown(group: SummaryGroup, summary: Summary) -> Iterator[str]:
-    """One dataset on one target: how its trials ended, a table of its metrics, and what there is to say of them."""
+    """Yield a group: how trials ended, a table of metrics, and remarks."""
     yield f"### {markdown_text(group_title(group, summary))}\n\n"
     if endings := verdicts.tally_text(group.tally):
         yield f"{markdown_text(endings)}\n\n"
@@ -93,7 +93,7 @@ def _table(group: SummaryGroup) -> str:
 
 
 def case_markdown(result: Result, run: Run, scores: Sequence[Score]) -> str:
-    """One trial folded away: what was asked, expected and answered, and what these scores say."""
+    """Format one trial, folded: input, expected value, output and scores."""
     case, output = result.trial.case, result.output
     asked = quoted(case.input) if case.has_generated_id else ""
     lines = [f"<details><summary>{html_text(trial_name(result, run) + asked)} ({result.verdict})</summary>\n"]

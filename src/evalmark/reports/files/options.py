@@ -1,4 +1,4 @@
-"""What a reader may ask of a report, and what every file writer looks like."""
+"""Options of report files, and the type of a writer."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -9,21 +9,21 @@ from evalmark.stats.comparison.change import Comparison
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportOptions:
-    """How a report file is written."""
+    """Options of a report file."""
 
     times: bool = True
-    """False leaves out what differs between two equal runs: the run's id, dates and seconds."""
+    """False leaves out the run's id, dates and durations, so that equal runs give equal files."""
     raw: bool = False
     """CSV: True writes texts as they are, which is unsafe to open in a spreadsheet program."""
     cases: int = 10_000
-    """HTML: how many cases to list; the page says so when there are more."""
+    """HTML: most cases listed."""
     room: int | None = None
-    """HTML: bytes of the page; texts are cut, all to the same length, and cases left out, so that it takes no more. None is
+    """HTML: size limit in bytes; texts are cut to the same length and cases left out to fit. None is
     10 MB, and 2 kB for each case beyond the 5,000th."""
     comparison: Comparison | None = None
-    """JSON, Markdown, HTML: how the run compares with an earlier one, to stand beside its figures."""
+    """JSON, Markdown, HTML: a comparison with an earlier run to include."""
     baseline: Run | None = None
-    """HTML: that earlier one, for what was answered to each case before; it takes a `comparison` too."""
+    """HTML: that earlier run, to show its outputs; needs a `comparison`."""
 
 
 DEFAULT_OPTIONS = ReportOptions()

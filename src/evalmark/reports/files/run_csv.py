@@ -1,4 +1,4 @@
-"""A run as CSV: one row a trial, safe to open in a spreadsheet program."""
+"""Run report as CSV: one row per trial, safe for spreadsheet programs."""
 
 import csv
 import re
@@ -16,9 +16,9 @@ from .options import DEFAULT_OPTIONS, ReportOptions
 
 COLUMNS = ("dataset", "case", "repeat", "target", "verdict", "seconds", "error", "input", "expected", "output")
 PARTS = ("value", "raw", "passed", "status", "reason")
-"""Five columns for each metric, named `<metric> <part>`."""
+"""Columns of each metric, named `<metric> <part>`."""
 LAST = ("mode",)
-"""After all metrics, so that columns stay where earlier versions had them; then `<metric> judge` for each judged one."""
+"""After all metrics, so that earlier columns keep their places; then `<metric> judge` for each judged one."""
 END = ("waited", "raised_at")
 """After those."""
 TIMES = ("seconds", "waited")
@@ -57,7 +57,7 @@ def as_csv(run: Run, summary: Summary | None = None, options: ReportOptions = DE
 
 
 def guard_formula(text: str) -> str:
-    """The text with an apostrophe before whatever a spreadsheet program would take for a formula.
+    """Put an apostrophe before anything that a spreadsheet program would run as a formula.
 
     >>> guard_formula("=1+1"), guard_formula("a,=1+1"), guard_formula("-5"), guard_formula("fine")
     ("'=1+1", "a,'=1+1", '-5', 'fine')
@@ -66,7 +66,7 @@ def guard_formula(text: str) -> str:
 
 
 def unguard_formula(text: str) -> str:
-    """What `guarded` was given.
+    """Undo `guard_formula`.
 
     >>> unguard_formula(guard_formula("'=1+1"))
     "'=1+1"
@@ -100,7 +100,7 @@ def _score(score: Score | None) -> list[Any]:
 
 
 class _EchoFile:
-    """Gives back what the csv module writes."""
+    """A file that returns what the csv module writes."""
 
     def write(self, text: str) -> str:
         return text

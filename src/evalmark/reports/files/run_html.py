@@ -1,4 +1,4 @@
-"""A run as one HTML file: it opens from disk, loads nothing, and can be read without its script."""
+"""Run report as one HTML file: opens from disk, loads nothing, readable without JavaScript."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -23,16 +23,16 @@ from .options import DEFAULT_OPTIONS, ReportOptions
 from .target_overview import overview_tables, split_overview
 
 _COLUMNS = 12
-"""Metrics with a column of their own; all of them stand among what unfolds."""
+"""Most metrics with a column of their own."""
 _FORMS = 8_000
-"""Bytes of what stands behind the rows besides the script; rounded up."""
+"""Bytes after the rows besides the script, rounded up."""
 _WENT = {"worse": "worse", "better": "better", "other": "changed", "new": "not asked before"}
 
 
 def as_html(run: Run, summary: Summary | None = None, options: ReportOptions = DEFAULT_OPTIONS) -> Iterator[str]:
-    """A page that opens from disk: verdict, figures, the worst cases by name, then every case as a row that unfolds.
+    """Yield the page: verdict, metrics, worst cases, then every case as an expandable row.
 
-    It has room for so many bytes as `options` say: where there is more, all texts are cut to the same length, and it says so.
+    `options.room` limits its size: longer texts are cut to the same length, with a note.
     """
     summary, verdict = summary_and_verdict(run, summary)
     about, style = _about(run, summary, options), _file("cases.css")
@@ -84,7 +84,7 @@ def _about(run: Run, summary: Summary, options: ReportOptions) -> RowContext:
 
 
 def _endings(summary: Summary) -> list[tuple[str, int]]:
-    """How trials ended, also those that are left out of the headline."""
+    """Count how trials ended, including those left out of the headline."""
     tallies = [group.tally for group in summary.groups]
     names = {"pass": "passed", "fail": "failed", "error": "errors", "unscored": "unscored", "ungated": "ungated"}
     found = [(kind, sum(getattr(tally, name) for tally in tallies)) for kind, name in names.items()]
@@ -92,13 +92,13 @@ def _endings(summary: Summary) -> list[tuple[str, int]]:
 
 
 def _more(run: Run, summary: Summary, options: ReportOptions) -> list[tuple[str, Sequence[tuple[str, str]]]]:
-    """Sentences below the figures, under their titles."""
+    """Remarks below the metrics, by title."""
     judges = [(found.base, said) for found in summary.agreements for said in agreement_lines(found)]
     return [("Judges compared", judges), ("Model calls", spent_lines(run) if options.times else [])]
 
 
 def _head(name: str, run: Run) -> str | None:
-    """What stands below the name of a metric: its threshold, or that lower is better; None where datasets differ in it."""
+    """Threshold or direction of a metric for its column head; None if datasets differ."""
     limits = {(metric.direction, metric.threshold) for metric in run.metrics if metric.name == name}
     if len(limits) > 1:
         return None
@@ -109,7 +109,7 @@ def _head(name: str, run: Run) -> str | None:
 
 
 def _widths(about: RowContext, summary: Summary, *, timed: bool) -> str:
-    """Where the columns stand: each row is laid out by itself, so all have to be told the same."""
+    """Return the CSS of the column widths; each row has a layout of its own."""
     said = {metric.name: max(map(len, metric.choices), default=0) + 8 for metric in summary.metrics if metric.choices}
     said |= {metric.name: 17 for metric in about.run.metrics if metric.unit and scale_ends(metric.unit)}
     heads = [min(11.0, max(6.5, 0.45 * len(name) + 1.3, 0.5 * said.get(name, 0) + 2)) for name in about.columns]

@@ -1,4 +1,4 @@
-"""A run as JSON, whole or a line a result: version 3 of the format, described by the files in `schemas`."""
+"""Run as JSON or JSONL: version 3 of the format in `schemas`."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -19,7 +19,7 @@ FORMAT = {"format": "evalmark-run", "version": 3}
 
 
 def as_json(run: Run, summary: Summary | None = None, options: ReportOptions = DEFAULT_OPTIONS) -> Iterator[str]:
-    """The whole run as one JSON document, one result a line inside it."""
+    """Yield the run as one JSON document, with one result per line."""
     summary, verdict = summary_and_verdict(run, summary)
     head = FORMAT | {"run": _head(run, options), "summary": _summary(summary, options), "gate": _gate(verdict)}
     if options.comparison is not None:
@@ -31,7 +31,7 @@ def as_json(run: Run, summary: Summary | None = None, options: ReportOptions = D
 
 
 def as_jsonl(run: Run, summary: Summary | None = None, options: ReportOptions = DEFAULT_OPTIONS) -> Iterator[str]:
-    """A line for the run, one for each result, and one for the summary."""
+    """Yield a line for the run, one per result, and one for the summary."""
     yield json_line(FORMAT | {"kind": "run", "run": _head(run, options)}) + "\n"
     for result in run.results:
         yield json_line({"kind": "result"} | _result(result, options)) + "\n"
@@ -137,7 +137,7 @@ def _score(score: Score) -> dict[str, Any]:
 
 
 def _present(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Without what is empty."""
+    """Drop empty fields."""
     return {name: value for name, value in fields.items() if value not in (None, [], {}, "")}
 
 

@@ -1,4 +1,4 @@
-"""A run as Markdown, for a pull request comment or a page of notes."""
+"""Run report as Markdown."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ SIGNS = {"pass": "✅", "fail": "❌", "cannot tell": "❔"}
 
 
 def as_markdown(run: Run, summary: Summary | None = None, options: ReportOptions = DEFAULT_OPTIONS) -> Iterator[str]:
-    """Verdict, a table a dataset, and the worst cases folded away."""
+    """Yield a run as Markdown: verdict, a table per dataset, and folded worst cases."""
     summary, verdict = summary_and_verdict(run, summary)
     yield f"## {SIGNS[verdict.outcome]} {markdown_text(run.name)}: {gate_outcome(verdict)}\n\n"
     yield " ".join(markdown_text(reason) for reason in verdict.reasons) + "\n\n"
@@ -40,7 +40,7 @@ def as_markdown(run: Run, summary: Summary | None = None, options: ReportOptions
 
 
 def markdown_footer(run: Run, summary: Summary, options: ReportOptions) -> Iterator[str]:
-    """What calls came to, what a reader should know, and which run it is."""
+    """Yield spending, notes and the facts of the run."""
     yield from markdown_list("### Model calls", spent_lines(run) if options.times else [])
     yield from (f"> {markdown_text(note)}\n\n" for note in run.notes)
     facts = trial_counts(summary)

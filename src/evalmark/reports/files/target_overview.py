@@ -1,4 +1,4 @@
-"""The targets of a run side by side, for Markdown and for pages, where its tests are told apart as positive and negative."""
+"""Several targets side by side in Markdown and HTML, for runs with positive and negative tests."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -22,7 +22,7 @@ _AGAINST = "Judge against machine, on rules that both have looked at"
 
 
 def split_overview(run: Run, summary: Summary) -> Overview | None:
-    """The overview of a run with several targets whose tests are split; None for any other, most of which read no results."""
+    """Return the overview of a run with several targets and split tests; else None."""
     if len({group.target for group in summary.groups}) < 2:
         return None
     found = overview(run)
@@ -30,7 +30,7 @@ def split_overview(run: Run, summary: Summary) -> Overview | None:
 
 
 def overview_in_markdown(run: Run, found: Overview | None) -> Iterator[str]:
-    """The table, what to know of it, every two targets compared, and judges against checks; nothing without an overview."""
+    """Yield the overview as Markdown; nothing without one."""
     if found is None:
         return
     columns = overview_columns(found)
@@ -49,17 +49,17 @@ def overview_in_markdown(run: Run, found: Overview | None) -> Iterator[str]:
 
 
 class OverviewTables(NamedTuple):
-    """The same for a page."""
+    """The overview for an HTML page."""
 
     columns: Sequence[OverviewColumn]
     rows: Sequence[tuple[OverviewCell, ...]]
     remarks: Sequence[str]
     lines: Sequence[tuple[str, Sequence[tuple[str, str]]]]
-    """Sentences, each behind what it is about, under what they say."""
+    """Lists of `(topic, sentence)` by heading."""
 
 
 def overview_tables(run: Run, found: Overview | None) -> OverviewTables | None:
-    """What a page shows of an overview; None without one."""
+    """Prepare an overview for an HTML page; None without one."""
     if found is None:
         return None
     columns = overview_columns(found)

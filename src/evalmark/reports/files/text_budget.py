@@ -1,4 +1,4 @@
-"""How much of each text a page has room for, so that the whole of it stays a file that can be handed on."""
+"""Text limits that keep an HTML report below a size."""
 
 import hashlib
 from collections import Counter
@@ -15,43 +15,43 @@ from evalmark.reports.text.word_changes import merge_changes, word_changes
 from .case_rows import ReportRow, TextPart
 
 SHARED = 200
-"""A text of so many characters stands on a page once, wherever else it is met."""
+"""Texts at least this long are stored once per page."""
 _EXCERPT = 40
-"""Characters by which a text that stands elsewhere is known."""
+"""Characters of the link to a text stored elsewhere."""
 _OF_A_ROW, _OF_A_CELL, _OF_A_PART, _POINTER, _NOTE = 185, 22, 9, 34, 17
-"""Bytes of tags: of a row, and of what stands in it; rounded up."""
+"""Bytes of tags of a row and its parts, rounded up."""
 _SAID_CUT = 45
-"""Bytes that say how much of a text is there."""
+"""Bytes of the note on a cut text."""
 _LEAST = 40
-"""Characters of a text, however little room there is."""
+"""Least characters of a text."""
 _ELEMENTS = {"gone": "del", "new": "ins"}
 
 
 class TextLimits(NamedTuple):
-    """What there is to show, and how much of it there is room for."""
+    """The length limit of texts and what it cuts."""
 
     longest: int
-    """Characters that each text is cut to."""
+    """Longest text in characters."""
     cut: int
-    """How many texts are longer."""
+    """Number of texts that are cut."""
     shared: frozenset[bytes]
-    """Marks of texts that several rows show."""
+    """Hashes of texts shared by several rows."""
 
 
 class FittedText(NamedTuple):
-    """A text as the page has it."""
+    """A text as shown on the page."""
 
     pieces: list[tuple[str, str]]
-    """Each with the element that it stands in, if any."""
+    """Pieces with their HTML element, if any."""
     anchor: str = ""
-    """Its id, where others point to it."""
+    """Id of the text if others link to it."""
     points: str = ""
-    """The id of the same text, which stands there whole; what is here is its beginning."""
+    """Id of the full text if this is only a link to it."""
     note: str = ""
 
 
 def text_limits(rows: Iterable[ReportRow], room: int) -> TextLimits:
-    """How long texts may be so that all rows take at most `room` bytes, cut evenly: the longest first."""
+    """Compute the greatest text length at which all rows fit in `room` bytes."""
     met: Counter[bytes] = Counter()
     sizes: dict[int, list[int]] = {}
     for row in rows:
@@ -85,7 +85,7 @@ def _longest(sizes: dict[int, list[int]], room: int) -> int:
 
 
 def _around(row: ReportRow) -> int:
-    """Bytes of a row but for the texts that are cut."""
+    """Bytes of a row without its texts that may be cut."""
     said = [row.name, row.asked, row.answer, *row.tags, *(cell.said + cell.kind for cell in row.cells)]
     for part in row.parts:
         said += [part.label, part.head, *part.notes]
@@ -99,7 +99,7 @@ def _size(text: str) -> int:
 
 
 def _mark(text: PageText) -> bytes | None:
-    """By which a long text is known again; None for a short one."""
+    """Hash a long text; None for a short one."""
     if text.length < SHARED:
         return None
     return hashlib.blake2b(text.shown.encode(errors="surrogatepass"), digest_size=16).digest()
@@ -107,13 +107,13 @@ def _mark(text: PageText) -> bytes | None:
 
 @dataclass(slots=True)
 class TextFitter:
-    """Gives each text as the page has it: cut, marked, and once."""
+    """Fits each text to the page: cuts it, marks it, and stores it once."""
 
     limits: TextLimits
     _anchors: dict[bytes, str] = field(default_factory=dict)
 
     def __call__(self, part: TextPart) -> FittedText:
-        """The text of a part; the first of several that are the same has an id, to which the others point."""
+        """Fit the text of a part; repeated texts link to the first."""
         text, longest = part.text, self.limits.longest
         if part.before is not None:
             changes = merge_changes(word_changes(part.before.shown[:longest], text.shown[:longest]))

@@ -1,4 +1,4 @@
-"""Which report a file's ending asks for."""
+"""Writers of report files by extension, and saving a report atomically."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,16 +32,16 @@ WRITERS: Mapping[str, Writer] = MappingProxyType(
         ".xml": as_junit,
     }
 )
-"""Every file report by the ending that asks for it."""
+"""Writers by file extension."""
 
 KINDS: Mapping[str, Writer] = MappingProxyType(
     {ending.split(".")[1]: write for ending, write in WRITERS.items() if ending != ".xml"}
 )
-"""The same by the word for it: `html`, `junit` and so on."""
+"""Writers by kind: `html`, `junit` and so on."""
 
 
 def writer_for(path: Path | str, kind: str | None = None) -> Writer:
-    """The report that a file's ending asks for, or the one of a `kind`, where the ending says nothing else.
+    """Return the writer for a file's extension, or for `kind`.
 
     >>> writer_for("nightly.JUnit.xml").__name__
     'as_junit'
@@ -64,11 +64,11 @@ def writer_for(path: Path | str, kind: str | None = None) -> Writer:
 COMPARISON_WRITERS: Mapping[str, Callable[..., Iterator[str]]] = MappingProxyType(
     {".json": comparison_as_json, ".md": comparison_in_markdown}
 )
-"""`write(comparison, pairs=())` by the ending that asks for it."""
+"""Writers `write(comparison, pairs=())` by file extension."""
 
 
 def comparison_writer_for(path: Path | str) -> Callable[..., Iterator[str]]:
-    """The report that a file's ending asks for.
+    """Return the writer for a file's extension.
 
     Raises:
         ConfigError: no report of a comparison has this ending.
@@ -86,7 +86,7 @@ def save(
     options: ReportOptions = DEFAULT_OPTIONS,
     kind: str | None = None,
 ) -> None:
-    """Write a run as the report that the file's ending asks for; an older file stays until the new one is whole.
+    """Write a run as the report for the file's extension; an older file is replaced only when complete.
 
     `kind` is a word such as `html`, for a file whose ending says nothing. JSON, Markdown and HTML also say how the run
     compares with an earlier one, where the options hold a `comparison`.
@@ -101,7 +101,7 @@ def save(
 
 
 def save_comparison(found: Comparison, path: str | os.PathLike[str], pairs: Sequence[FlipExample] = ()) -> None:
-    """Write a comparison as the report that the file's ending asks for, with the texts of `pairs`.
+    """Write a comparison as the report for the file's extension, with the texts of `pairs`.
 
     Raises:
         ConfigError: no report of a comparison has this ending.

@@ -1,1 +1,1 @@
-"""How things look in HTML, in the viewer and in reports alike: templates, foreign text, small pictures made of numbers."""
+"""HTML shared by the viewer and the report files: templates, styles, escaping and SVG charts."""

@@ -1,4 +1,4 @@
-"""How far judges can be relied on: what they agree on with people and with each other, and whether they say it twice."""
+"""Reliability of judges: what they agree on with people and with each other, and whether they say it twice."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,25 +17,25 @@ from .svg import RIGHT, WIDE, Figure, Unit, axis, extent, path, sentences, shape
 
 _ROW, _TOP, _SIDE = 34, 8, 14
 _LONGEST = 50
-"""Characters of a name above its row."""
+"""Longest name of a row in characters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntervalRow:
-    """A figure with its interval."""
+    """A value with its interval, one row of the chart."""
 
     name: str
     value: float | None
-    """None where it says nothing; its row then says so."""
+    """None if undefined."""
     interval: Interval | None
     is_second: bool = False
-    """Whether it is of another kind than the others, and has a hollow square in the place of the dot."""
+    """Whether it is drawn as a hollow square instead of a dot."""
 
 
 def draw_intervals(rows: Sequence[IntervalRow], title: str, told: str, *, unit: Unit = "", of: str = "") -> Markup:
-    """A row for each figure, with a line at 0 where that is within; nothing without rows.
+    """Draw a row for each value with its interval; empty without rows.
 
-    `of` says below the axis what the figures are. The axis goes to 1, and below 0 only where a figure does.
+    `of` is the axis title. The axis ends at 1, and starts below 0 only if a value does.
     """
     if not rows:
         return Markup()
@@ -59,7 +59,7 @@ def _numbers(row: IntervalRow) -> tuple[float, ...]:
 
 def _marked(row: IntervalRow, places: Sequence[float], y: float) -> list[Markup]:
     if not places:
-        return [text_element(_SIDE, y + 4, "says nothing, as all verdicts are the same", "word")]
+        return [text_element(_SIDE, y + 4, "undefined: all verdicts are the same", "word")]
     parts = []
     if len(places) == 3:
         _, low, high = places
@@ -81,14 +81,14 @@ _GAPS = (GAP,) * len(_CONFUSION)
 def draw_agreement(
     separated: Sequence[MetricSeparation], agreements: Sequence[JudgeAgreement], source: str
 ) -> Figure | None:
-    """Cohen's kappa of each metric and `source`, as a dot, and of every two judges, as a square; None without any."""
+    """Draw Cohen's kappa of each metric with `source` (dots) and of pairs of judges (squares); None without any."""
     found = [*(_of_source(one, source) for one in separated if one.compared.confusion.n), *_of_judges(agreements)]
     if not found:
         return None
     title = f"Agreement beyond luck, with {source}" if any(not w.is_second for w, _ in found) else "Agreement of judges"
     told = sentences(
         *(f"{w.name}: kappa {_number(w.value)}{_around(w.interval)}" for w, _ in found),
-        "1 is always the same, 0 as often as luck has it",
+        "1 is perfect agreement, 0 is chance agreement",
     )
     drawn = [whisker for whisker, _ in found if not whisker.name.startswith("all ")]
     return Figure(
@@ -143,11 +143,11 @@ def _of_judges(agreements: Sequence[JudgeAgreement]) -> Iterator[tuple[IntervalR
 
 
 def draw_flips(summary: Summary) -> Figure | None:
-    """How often a verdict changed though nothing else did, each share with its interval; None where nothing came twice."""
+    """Draw how often repeated verdicts changed; None without repeats."""
     found = list(_flips(summary))
     if not found:
         return None
-    title = "Verdicts that changed when the same was asked again"
+    title = "Verdicts that changed on repetition"
     rows = tuple(
         (name, f"{one.passed:,} of {one.n:,}", percent(one.value), share_interval(one.interval)) for name, one in found
     )
@@ -162,7 +162,7 @@ def draw_flips(summary: Summary) -> Figure | None:
 
 
 def _flips(summary: Summary) -> Iterator[tuple[str, Share]]:
-    """Of answers, then metric by metric, each with its place where there are several."""
+    """Yield flip rates of outputs, then of each metric."""
     names = ["", *summary.metric_names]
     for name, group in product(names, summary.groups):
         if not name:
@@ -180,7 +180,7 @@ def _flips(summary: Summary) -> Iterator[tuple[str, Share]]:
 
 
 def _of(group: SummaryGroup, summary: Summary, word: str) -> str:
-    """The target where there are several, the whole place where there are several datasets too."""
+    """Name the target or group if there are several."""
     if len(summary.groups) < 2:
         return ""
     one = len({(other.dataset, other.mode, other.left_out) for other in summary.groups}) == 1

@@ -1,4 +1,4 @@
-"""What a page needs to be one file: its style, its script, and a policy that lets nothing else in."""
+"""Style sheets, scripts and keyboard shortcuts of pages, and the content policy of single-file pages."""
 
 import base64
 import hashlib
@@ -13,15 +13,15 @@ _ACTING = ("labels.css", "keys.css")
 
 
 def stylesheet(*, acts: bool = False) -> str:
-    """The style sheet that every page begins with: colours, type, tables, texts, forms, for light, dark and paper.
+    """Return the common style sheet, for light, dark and print.
 
-    With `acts` it has labels and keys as well, which stand on pages with a script.
+    With `acts`, include the styles of labels and shortcuts, for pages with a script.
     """
     return "".join(map(_file, _LOOK + _ACTING if acts else _LOOK))
 
 
 def script(texts: Iterable[str] = ()) -> str:
-    """The script of a page that acts: keys, then each of these texts; names that one of them gives stay in it."""
+    """Return a page's script: the shortcuts, then each text in a scope of its own."""
     return "".join(f"(() => {{\n{text}}})();\n" for text in (_file("keys.js"), *texts))
 
 
@@ -30,9 +30,9 @@ def _file(name: str) -> str:
 
 
 def standalone_values(style: str = "", script: str = "") -> dict[str, Any]:
-    """What `alone.html` has to be given: the common look with more `style` behind it, a script of ours, and the policy.
+    """Values for `alone.html`: style sheet, script and content security policy.
 
-    The policy names both by their hash, so that nothing else on the page can act, whatever gets into it.
+    The policy allows only these two, by their hashes.
     """
     style = stylesheet(acts=bool(script)) + style
     policy = [
@@ -50,11 +50,11 @@ def _hash(text: str) -> str:
 
 
 ShortcutScope = Literal["", "labels", "viewer"]
-"""Where a key acts: everywhere, where labels are given, or in the viewer alone."""
+"""Where a shortcut works: everywhere, on pages with labels, or in the viewer only."""
 
 
 class Shortcut(NamedTuple):
-    """A key, or two of a kind, and what it does."""
+    """A keyboard shortcut: one or two keys, and what they do."""
 
     names: tuple[str, ...]
     does: str

@@ -1,4 +1,4 @@
-"""What the targets of a run cost beside how good they are; what is not known is said and not drawn."""
+"""Chart of the cost of targets against their quality, with the Pareto front."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -42,26 +42,26 @@ from .trend_chart import BY_RATE
 WIDE, HIGH = 480, 320
 _MARK = 5.0
 _LONGEST, _SHORT = 26, 12
-"""Characters of a name on the picture, the second where there is little room; the table has all of it."""
+"""Longest name on the chart in characters, and the longest where room is short."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostPoint:
-    """A target."""
+    """A target in the cost chart."""
 
     name: str
     cost: float
-    """US dollars for an answer."""
+    """US dollars per output."""
     quality: float
     interval: Interval | None
     is_best: bool
-    """Whether no other costs less and is as good, or costs as much and is better."""
+    """Whether no other target dominates it."""
 
 
 def draw_scatter(points: Sequence[CostPoint], quality: str, *, unit: Unit = "", lower: bool = False) -> Figure | None:
-    """Cost to the right, quality upwards with its interval; what is not beaten is filled and joined by a line.
+    """Draw cost against quality with intervals; the Pareto front is filled and joined.
 
-    `quality` says what is good; with `lower`, less of it is better. None without points.
+    `quality` names the metric; with `lower`, less is better. None without points.
     """
     if not points:
         return None
@@ -82,19 +82,19 @@ def draw_scatter(points: Sequence[CostPoint], quality: str, *, unit: Unit = "", 
     title = f"Cost against {quality}"
     told = sentences(
         *(f"{p.name}: {money(p.cost)} for an answer, {value_text(p.quality, unit)}" for p in points[:12]),
-        f"not beaten on both: {', '.join(p.name for p in best)}",
+        f"not dominated: {', '.join(p.name for p in best)}",
     )
     return Figure(
         picture=svg((WIDE, HIGH), title, told, parts, "large"),
-        heads=("target", "cost of an answer", quality, "95 % interval", "beaten"),
+        heads=("target", "cost of an answer", quality, "95 % interval", "dominated"),
         rows=tuple(_row(p, unit) for p in points),
-        notes=(f"{count(hidden, 'target')} without a name, for want of room.",) if hidden else (),
+        notes=(f"{count(hidden, 'target')} without a name: there is no room for it.",) if hidden else (),
         about=title,
     )
 
 
 def _named(points: Sequence[CostPoint], across: Axis, up: Axis, taken: Sequence[Box]) -> list[Markup]:
-    """The name of each target where there is room for it, for its beginning at least."""
+    """Draw the names that have room, shortened if needed."""
     held, parts = list(taken), []
     for point in points:
         for longest in (_LONGEST, _SHORT):
@@ -108,7 +108,7 @@ def _named(points: Sequence[CostPoint], across: Axis, up: Axis, taken: Sequence[
 
 
 def _taken(point: CostPoint, across: Axis, up: Axis) -> list[Box]:
-    """The places of its mark and of its interval."""
+    """Boxes of a point's mark and interval."""
     x, heights = across.at(point.cost), [up.at(end) for end in extent(point.quality, point.interval)]
     return [box_around(x, heights[0], _MARK), Box(x - 1.5, min(heights), x + 1.5, max(heights))]
 
@@ -130,12 +130,12 @@ def _row(point: CostPoint, unit: Unit) -> tuple[str, ...]:
         money(point.cost),
         value_text(point.quality, unit),
         f" {DASH} ".join(ends) if len(ends) == 2 else GAP,
-        "by none" if point.is_best else "yes",
+        "no" if point.is_best else "yes",
     )
 
 
 class Quality(NamedTuple):
-    """What targets are compared by: a figure and its interval for each that has one."""
+    """A quality measure: value and interval for each target that has one."""
 
     figures: Mapping[str, tuple[float, Interval]]
     unit: Unit
@@ -143,9 +143,9 @@ class Quality(NamedTuple):
 
 
 def qualities(summary: Summary) -> Mapping[str, Quality]:
-    """By what the targets of a run can be compared: the pass rate first, then the mean of each metric from 0 to 1.
+    """Map names to quality measures: the pass rate first, then metric means.
 
-    Of several datasets each has its own means.
+    Each dataset has its own means.
     """
     rates = {
         target: (tally.pass_rate.value, tally.pass_rate.interval)
@@ -166,7 +166,7 @@ def qualities(summary: Summary) -> Mapping[str, Quality]:
 
 
 def draw_costs(summary: Summary, worths: Sequence[TargetCost], name: str, quality: Quality) -> Figure | None:
-    """The targets whose cost and quality are both known; None where there is none, or they were asked other cases."""
+    """Draw the targets with known cost and quality; None if there are none, or if datasets differ."""
     if not are_comparable(summary):
         return None
     known = [(worth, *quality.figures[worth.target]) for worth in worths if worth.target in quality.figures]
@@ -180,7 +180,7 @@ def draw_costs(summary: Summary, worths: Sequence[TargetCost], name: str, qualit
 
 
 def are_comparable(summary: Summary) -> bool:
-    """Whether all targets were asked the same datasets."""
+    """Return whether all targets ran on the same datasets."""
     asked: dict[str, set[str]] = {}
     for group in summary.counted:
         asked.setdefault(group.target, set()).add(group.dataset)
@@ -188,7 +188,7 @@ def are_comparable(summary: Summary) -> bool:
 
 
 def cost_table(worths: Sequence[TargetCost]) -> Figure:
-    """What the answers of each target cost, as far as it is known."""
+    """Tabulate the cost of each target's outputs."""
     return Figure(
         picture=Markup(),
         heads=("target", "models", "answers", "price known", "cost of an answer", "of those known"),
@@ -212,7 +212,7 @@ def _unknown(worths: Sequence[TargetCost]) -> Iterator[str]:
     for worth in worths:
         name = _name(worth)
         if worth.uncalled == worth.trials:
-            yield f"{name}: no call of a model is known that its answers were made with, so neither is what they cost."
+            yield f"{name}: cost unknown: no model call is recorded for its outputs."
         elif worth.uncalled:
             yield f"{name}: {count(worth.uncalled, 'answer')} without a call of a model, of unknown cost."
         if worth.unpriced:

@@ -1,4 +1,4 @@
-"""Foreign text as a page shows it: as it is, but that nothing in it can act, and that what could is seen."""
+"""Foreign text for pages: unchanged, but with control characters made visible."""
 
 import json
 import re
@@ -8,17 +8,17 @@ from typing import Any, NamedTuple
 from evalmark.core.values.plain_data import plain
 
 LONGEST = 64_000
-"""Characters of one text on a page; the rest is in the download."""
+"""Longest text on a page in characters; downloads have all of it."""
 _MOST_MARKED = 200
 _ODD = re.compile(
     "\r\n|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
 )
 _PICTURES = 0x2400
-"""Where Unicode has pictures of the control characters."""
+"""First of Unicode's control pictures."""
 
 
 class PageText(NamedTuple):
-    """A text of a page, and how long it was before it was cut."""
+    """A text for a page, and its full length."""
 
     shown: str
     length: int
@@ -29,14 +29,14 @@ class PageText(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """A part of an answer, and whether nothing supports it."""
+    """A part of an output, and whether it is marked as unsupported."""
 
     text: str
     is_marked: bool
 
 
 def visible(text: str) -> str:
-    r"""The text with a sign in the place of each character that steers a terminal or the direction of writing.
+    r"""Replace control and direction characters with visible signs.
 
     >>> print(visible("\x1b[31mred\x1b[0m\r\nuser\u202etxt.exe \ud800"))
     ␛[31mred␛[0m
@@ -56,7 +56,7 @@ def _sign(found: re.Match[str]) -> str:
 
 
 def page_text(value: Any) -> PageText:
-    """Any value as the text of a page: text as it is, all else as JSON, one entry a line where it is long."""
+    """Convert any value to page text: strings unchanged, others as JSON."""
     whole = value if isinstance(value, str) else _json(value)
     return PageText(whole[:LONGEST], len(whole))
 
@@ -67,7 +67,7 @@ def _json(value: Any) -> str:
 
 
 def segments(text: str, sentences: Sequence[str]) -> list[Segment]:
-    """A text, cut so that the sentences that stand in it are parts of their own; the others follow it.
+    """Split a text into marked sentences and the rest; sentences that it lacks follow.
 
     >>> segments("It is high. It is red.", ["It is red.", "It sings."])
     [Segment(text='It is high. ', is_marked=False), Segment(text='It is red.', is_marked=True), \
@@ -87,7 +87,7 @@ Segment(text='It sings.', is_marked=True)]
 
 
 def wrap_change(text: str, element: str) -> list[tuple[str, str]]:
-    """A part of a text that another one has not, each piece with the element around it; blanks before a word have none.
+    """Wrap a changed part of a text in an element, without its leading blanks.
 
     >>> wrap_change(" 3,000 m", "ins")
     [(' ', ''), ('3,000 m', 'ins')]
@@ -97,7 +97,7 @@ def wrap_change(text: str, element: str) -> list[tuple[str, str]]:
 
 
 def _places(text: str, sentence: str) -> Iterator[tuple[int, int]]:
-    """Where a sentence begins and ends in a text, each time that it stands there."""
+    """Yield start and end of each occurrence of a sentence."""
     start = text.find(sentence)
     while start >= 0:
         yield start, start + len(sentence)

@@ -1,4 +1,4 @@
-"""How scores spread, as bars: those of all outputs, and those of liked outputs against those of disliked ones."""
+"""Histograms of scores: of all outputs, and of good against bad outputs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,24 +34,24 @@ from .svg import (
 )
 
 _END = 0.4
-"""As much of the axis the name of a half may take."""
+"""Part of the axis that a half's name may take."""
 _SIGNS = {"higher": "\u2265", "lower": "\u2264"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitScores:
-    """The scores of outputs that are good and of those that are not, from 0 to 1."""
+    """Scores of good and bad outputs, from 0 to 1."""
 
     good: Sequence[float]
     bad: Sequence[float]
     threshold: float | None
     direction: Direction
     kind_names: tuple[str, str] = ("liked", "disliked")
-    """What the two kinds are called."""
+    """Names of the two kinds."""
 
 
 def draw_histogram(metric: MetricSummary, where: str = "") -> Figure | None:
-    """How often scores lie in each of ten equal steps, with the threshold as a line; None without scores."""
+    """Draw a histogram of ten bins with the threshold; None without scores."""
     if not metric.bins:
         return None
     across = _scores(metric.low, metric.high)
@@ -81,15 +81,13 @@ def draw_histogram(metric: MetricSummary, where: str = "") -> Figure | None:
         picture=svg((WIDE, HIGH), title, told, parts),
         heads=("score", "outputs"),
         rows=tuple((step, f"{n:,}") for step, n in rows),
-        notes=(f"{count(left_out, 'score')} that {'is' if left_out == 1 else 'are'} no number stand in no bar.",)
-        if left_out
-        else (),
+        notes=(f"{count(left_out, 'non-numeric score')} not shown.",) if left_out else (),
         about=title,
     )
 
 
 def merge_metrics(several: Sequence[MetricSummary]) -> MetricSummary | None:
-    """One metric over datasets and targets, as far as its spread goes; None where the steps are not the same."""
+    """Merge the histograms of one metric; None if their bins differ."""
     known = [metric for metric in several if metric.bins]
     ranges = {(metric.scale, metric.low, metric.high, len(metric.bins)) for metric in known}
     if len(ranges) != 1:
@@ -105,10 +103,10 @@ def merge_metrics(several: Sequence[MetricSummary]) -> MetricSummary | None:
 
 
 def draw_split_histogram(found: SplitScores, name: str) -> Figure | None:
-    """Good outputs upwards, bad ones downwards, from 0 at the left to 1 at the right; None without any.
+    """Draw good outputs upwards and bad ones downwards; None without any.
 
-    Each half has a scale of its own: what counts is where they lie, and one kind is often much rarer than the other. No bar
-    lies on both sides of the threshold.
+    Each half has its own scale, since one kind is often much rarer. No bar
+    crosses the threshold.
     """
     good, bad = (_bars(values, found) for values in (found.good, found.bad))
     if not good and not bad:
@@ -146,7 +144,7 @@ def draw_split_histogram(found: SplitScores, name: str) -> Figure | None:
 
 
 def _called(counts: Mapping[int, int], found: SplitScores, said: str, y: float) -> Markup:
-    """What a half is called, at the end of the axis where its bars are lower."""
+    """Draw the name of a half, at the end where its bars are lower."""
     middles = {step: sum(_edges(step, found)) / 2 for step in counts}
     left = max((n for step, n in counts.items() if middles[step] < _END), default=0)
     right = max((n for step, n in counts.items() if middles[step] > 1 - _END), default=0)
@@ -156,7 +154,7 @@ def _called(counts: Mapping[int, int], found: SplitScores, said: str, y: float) 
 
 
 def _bars(values: Sequence[float], found: SplitScores) -> Mapping[int, int]:
-    """How many values lie in each step; those at the very end of the scale in the step that ends there."""
+    """Count values by bin; values at the end of the scale belong to the last bin."""
     counts = dict(bin_counts(values, found.threshold, found.direction))
     for step in sorted(counts):
         low, high = _edges(step, found)
@@ -181,7 +179,7 @@ def _ticked(up: Axis) -> list[tuple[float, str]]:
 
 
 def _scores(low: float, high: float) -> Axis:
-    """From the lowest to the highest score, without more room than a tick."""
+    """Make the axis of scores."""
     return axis(low, high, (float(LEFT), float(WIDE - RIGHT)))
 
 

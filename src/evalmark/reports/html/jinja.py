@@ -1,4 +1,4 @@
-"""Templates and what they may call: every text that a page shows goes through here."""
+"""The Jinja environment of all pages, with its filters and functions; every text of a page is escaped here."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -65,13 +65,13 @@ REPORT_TEXT = (
     traceback_of,
     worst_rows,
 )
-"""What templates call by its name."""
+"""Functions that templates call as `report_text.NAME`."""
 
 
 def template_environment(folder: Path, offered: Mapping[str, Any]) -> jinja2.Environment:
-    """The templates of a folder, `parts.html` beside them, and what they may call besides.
+    """Make the Jinja environment of a template folder, with the shared templates and `offered` names.
 
-    Nothing foreign is ever a template, and everything foreign is escaped.
+    Foreign text is never a template and is always escaped.
     """
     made = jinja2.Environment(
         loader=jinja2.FileSystemLoader([folder, _FOLDER]),
@@ -109,12 +109,12 @@ def template_environment(folder: Path, offered: Mapping[str, Any]) -> jinja2.Env
 
 
 def render_page(templates: jinja2.Environment, name: str, values: Mapping[str, Any]) -> str:
-    """A page of a template; half surrogate pairs, which no browser could read, are signs by then."""
+    """Render a template."""
     return templates.get_template(name).render(values)
 
 
 def _said(value: Any) -> Any:
-    """What an expression of a template gives, as the page has it: unknown is nothing, a text has nothing that acts."""
+    """Finalize a template expression: None becomes empty, control characters become visible."""
     if value is None:
         return ""
     return value if isinstance(value, Markup) or not isinstance(value, str) else visible(value)

@@ -1,4 +1,4 @@
-"""The pictures of a run's metrics, and what has to be gathered from its results for them: one pass, or two with labels."""
+"""Charts of a run's metrics, and the pass over its results that they need."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,32 +19,32 @@ from .roc import draw_separation
 from .svg import Figure
 
 _MOST = 12
-"""Pictures of the spread of one metric, a dataset and target each."""
+"""Most histograms of one metric, one for each dataset and target."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultCharts:
-    """What only the results of a run can tell."""
+    """Charts and costs that need every result of a run."""
 
     kinds: Mapping[str, tuple[Figure | None, Figure | None]]
-    """By metric, good outputs against bad ones."""
+    """Split histogram and ROC curve by metric."""
     agreement: Figure | None
     worths: tuple[TargetCost, ...]
     outputs: int
-    """Of which it is known whether they are good."""
+    """Outputs known to be good or bad."""
     beside: str
-    """The labels that were not used, in words."""
+    """Description of labels that were not used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricCharts:
-    """The pictures of one metric."""
+    """Charts of one metric."""
 
     metric: Metric
     whole: Figure | None
-    """How all scores spread; None where datasets and targets have scores of different ranges."""
+    """Histogram of all scores; None if ranges differ."""
     spreads: Sequence[tuple[str, Figure]]
-    """The same for each dataset and target, where there are several."""
+    """Histograms by dataset and target, if there are several."""
     left_out: int
     halves: Figure | None
     roc: Figure | None
@@ -53,7 +53,7 @@ class MetricCharts:
 def metric_charts(
     run: Run, summary: Summary, kinds: Mapping[str, tuple[Figure | None, Figure | None]]
 ) -> Iterator[MetricCharts]:
-    """A section for each metric of a run, in its order."""
+    """Yield the charts of each metric of a run."""
     metrics = _metrics(run)
     for name in summary.metric_names:
         found = [(group, metric) for group in summary.groups for metric in group.metrics if metric.name == name]
@@ -75,7 +75,7 @@ def metric_charts(
 
 
 def _metrics(run: Run) -> Mapping[str, Metric]:
-    """The metrics by name; without a threshold where datasets have several."""
+    """Metrics by name; without a threshold if datasets differ in it."""
     found: dict[str, Metric] = {}
     for metric in run.metrics:
         is_other = metric.name in found and found[metric.name].threshold != metric.threshold
@@ -86,9 +86,9 @@ def _metrics(run: Run) -> Mapping[str, Metric]:
 def result_charts(
     run: Run, summary: Summary, against: str, labels: Sequence[Label], prices: PriceLookup
 ) -> ResultCharts:
-    """What the results of a run tell beyond its figures: held against a metric, or against what people say where `against` is empty.
+    """Read the results of a run for charts: compare with the metric `against`, or with labels if it is empty.
 
-    `labels` may hold labels on anything. Where nothing has to be looked for, no result is read.
+    `labels` may contain labels of other runs. No result is read if nothing needs it.
     """
     evidence = evidence_from_results(run.id, run.results, labels) if labels and not against else LabelEvidence(told=())
     known = LabelledScores(
@@ -111,7 +111,7 @@ def result_charts(
 
 
 def _truth(against: str, evidence: LabelEvidence) -> Callable[[Result], bool | None]:
-    """What outputs are held against: the metric of this name, or people."""
+    """Return the reference: the metric of this name, or labels."""
     if not against:
         liked = {told.key: told.liked for told in evidence.told}
         return lambda result: liked.get(result.trial.id)

@@ -1,4 +1,4 @@
-"""How well scores tell good outputs from bad ones, as a ROC curve with the threshold that was chosen."""
+"""ROC curves: how well scores separate good from bad outputs, with the chosen threshold."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -37,46 +37,46 @@ from .svg import (
 )
 
 HIGH = WIDE - RIGHT - LEFT + TOP + BOTTOM
-"""The same length across and upwards."""
+"""Makes the plot area square."""
 MOST_POINTS = 400
-"""More could not be told apart."""
+"""Most points of a curve."""
 MOST_ROWS = 12
 _RING = 6.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatingPoint:
-    """What was let pass at the threshold that is used, or by the scorer's own decision."""
+    """Outputs that pass at the threshold in use, or by the scorer's own decision."""
 
     good_passed: int
     good: int
     bad_passed: int
     bad: int
     threshold: float | None = None
-    """None where the scorer decides for itself."""
+    """None if the scorer decides without a threshold."""
 
     @property
     def words(self) -> str:
-        """What it is called on a picture."""
+        """Name on the chart."""
         return "as judged" if self.threshold is None else f"threshold {self.threshold:g}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RocCurve:
-    """The points of a curve, and what is known of it."""
+    """A ROC curve with its area and operating point."""
 
     points: Sequence[RocPoint]
-    """From the strictest threshold on, as `reliability.roc_points` gives them."""
+    """From the strictest threshold on, as `roc_points` returns them."""
     direction: Direction
     chosen: OperatingPoint | None = None
     area: float | None = None
     interval: Interval | None = None
     kind_names: tuple[str, str] = ("good", "bad")
-    """What the two kinds of outputs are called."""
+    """Names of the two kinds of outputs."""
 
 
 def draw_roc(found: RocCurve, name: str) -> Figure | None:
-    """The share of bad outputs that pass to the right, of good ones upwards, the chosen threshold as a ring.
+    """Draw the share of passing bad outputs against that of good ones; a ring marks the threshold.
 
     None without outputs of both kinds.
     """
@@ -105,7 +105,7 @@ def draw_roc(found: RocCurve, name: str) -> Figure | None:
         f"for each threshold the share of {bad} outputs that pass, to the right, and of {good} ones, upwards",
         _area(found),
         _rates(found),
-        "the dashed line is luck",
+        "the dashed line is chance",
     )
     return Figure(
         picture=svg((WIDE, HIGH), title, told, parts, "square"),
@@ -117,7 +117,7 @@ def draw_roc(found: RocCurve, name: str) -> Figure | None:
 
 
 def _along(start: tuple[float, float], end: tuple[float, float]) -> Iterator[Box]:
-    """The places that a straight piece of the curve takes."""
+    """Yield boxes along a straight piece of the curve."""
     steps = max(1, round(math.dist(start, end) / 6))
     for k in range(steps + 1):
         part = k / steps
@@ -125,7 +125,7 @@ def _along(start: tuple[float, float], end: tuple[float, float]) -> Iterator[Box
 
 
 def _thinned(points: Sequence[RocPoint], most: int = MOST_POINTS) -> Sequence[RocPoint]:
-    """As many points as can be seen, the first and the last among them."""
+    """Thin the points, keeping the first and the last."""
     step = max(1, -(-(len(points) - 1) // (most - 1))) if len(points) > most else 1
     return points if step == 1 else [*points[:-1:step], points[-1]]
 
@@ -174,9 +174,9 @@ def _of(passed: int, n: int) -> str:
 
 
 def draw_separation(found: MetricSeparation, words: tuple[str, str]) -> tuple[Figure | None, Figure | None]:
-    """Both pictures; `words` say what good and bad outputs are called. None where there is nothing to be seen.
+    """Draw the split histogram and the ROC curve of a metric; `words` name good and bad outputs.
 
-    The ring is where the verdicts of the run lie, which for a metric that does more than compare may be off the curve.
+    The ring shows the run's verdicts; it may lie off the curve if the metric does more than compare with a threshold.
     """
     name, table = found.metric.name, found.compared.confusion
     good, bad = ([value for value in values if 0 <= value <= 1] for values in (found.good, found.bad))

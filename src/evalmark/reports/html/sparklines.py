@@ -1,4 +1,4 @@
-"""Small pictures as SVG, made of numbers alone; what they show stands beside them as text."""
+"""Small inline SVG charts; the same numbers stand beside them as text."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -14,7 +14,7 @@ _LASTING = 96
 
 
 def draw_interval(value: float | None, interval: Interval, limit: float | None = None) -> Markup:
-    """A value on a line from 0 to 1, its interval as a band, and the threshold as a tick; nothing without a value."""
+    """Draw a value from 0 to 1 with its interval and threshold; empty without a value."""
     if value is None or not 0 <= value <= 1:
         return Markup()
     parts = [f'<path class="axis" d="M{_EDGE} 8H{_EDGE + _WIDTH}"/>']
@@ -29,7 +29,7 @@ def draw_interval(value: float | None, interval: Interval, limit: float | None =
 
 
 def draw_bins(bins: Sequence[int]) -> Markup:
-    """How scores spread over ten equal steps, a bar a step; nothing without scores."""
+    """Draw a small histogram; empty without scores."""
     top = max(bins, default=0)
     if not top:
         return Markup()
@@ -42,7 +42,7 @@ def draw_bins(bins: Sequence[int]) -> Markup:
 
 
 def bin_rows(metric: MetricSummary) -> list[tuple[str, int]]:
-    """The table beside the picture: from where to where, and how many scores."""
+    """Rows of the histogram's table: bin and count."""
     steps = len(metric.bins)
     width = (metric.high - metric.low) / steps if steps else 0.0
     edges = [f"{metric.low + width * index:.3g}" for index in range(steps + 1)]
@@ -50,7 +50,7 @@ def bin_rows(metric: MetricSummary) -> list[tuple[str, int]]:
 
 
 def draw_time_span(begin: float, end: float) -> Markup:
-    """From where to where in a time something went on, both from 0 to 1: a bar on a line."""
+    """Draw a time span within a whole, both ends from 0 to 1."""
     width = max(1.5, _LASTING * (end - begin))
     x = min(_LASTING * begin, _LASTING - width)
     return _svg(
@@ -64,7 +64,7 @@ def draw_time_span(begin: float, end: float) -> Markup:
 
 
 def draw_stack(parts: Sequence[tuple[str, int]]) -> Markup:
-    """How trials ended, as one bar: each part by its kind, in the order given."""
+    """Draw a stacked bar of how trials ended."""
     total = sum(n for _, n in parts)
     if not total:
         return Markup()
@@ -94,13 +94,13 @@ def _svg(width: int, height: int, parts: Sequence[str]) -> Markup:
 
 
 _CASES_WIDTH, _CASES_HEIGHT, _MEAN_WIDTH = 288, 72, 24
-"""Of the cases, of the whole, and of the mean with its interval on the right."""
+"""Width of the cases, height, and width of the mean at the right."""
 
 
 def draw_differences(change: MetricChange) -> Markup:
-    """Every case as a bar from the worst to the best, down where it became worse, beside the mean with its interval.
+    """Draw each case's change as a bar, worst to best, and the mean with its interval.
 
-    Both are drawn to one scale, whose ends are the largest difference; nothing without a case.
+    Both share a scale that ends at the largest difference; empty without cases.
     """
     found = change.difference
     if not change.ordered or found.value is None:
@@ -128,7 +128,7 @@ def draw_differences(change: MetricChange) -> Markup:
 
 
 def _bars(ordered: Sequence[float], step: float, top: float) -> Iterator[str]:
-    """Cases of the same difference as one bar; none where nothing changed."""
+    """Draw cases of the same difference as one bar."""
     place, half = 0, _CASES_HEIGHT / 2
     for value, same in groupby(ordered):
         n = len(list(same))

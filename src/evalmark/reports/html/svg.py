@@ -1,4 +1,4 @@
-"""A picture as SVG, with the words that say what it shows and the table of its numbers."""
+"""SVG building blocks: axes, label placement, shapes, and a chart with its table."""
 
 import math
 import unicodedata
@@ -16,40 +16,40 @@ from .escaping import visible
 
 Unit = Literal["", "share", "dollars", "count"]
 _SAME = 1e-9
-"""Numbers that differ by less than this part of themselves count as one; no picture could show them apart."""
+"""Numbers with a smaller relative difference count as equal."""
 _LEAST_RANGE = 0.02
-"""Shares nearer to each other than this are drawn with some room around them: there is none below 0 and above 1."""
+"""Smallest range of an axis of shares."""
 _LARGEST = 1e300
-"""Beyond, sums of two numbers may have no value."""
+"""Larger numbers are clipped, so that sums do not overflow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Axis:
-    """A line of numbers from one place of the picture to another, in units of the picture."""
+    """An axis that maps numbers to positions, in units of the chart."""
 
     low: float
     high: float
     ticks: tuple[float, ...]
     start: float
-    """Where `low` stands."""
+    """Position of `low`."""
     end: float
     unit: Unit = ""
 
     def at(self, value: float) -> float:
-        """Where a number stands; what lies beyond an end, and what is no number, stands at the end nearest to it."""
+        """Return the position of a number, clipped to the ends of the axis."""
         part = (value / 2 - self.low / 2) / (self.high / 2 - self.low / 2)
         part = 0.0 if math.isnan(part) else min(1.0, max(0.0, part))
         return self.start + (self.end - self.start) * part
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What stands at each tick, all with the same number of digits."""
+        """Texts of the ticks, all with the same number of digits."""
         step = self.ticks[1] - self.ticks[0]
         return tuple(tick_text(tick, step, self.unit) for tick in self.ticks)
 
 
 def axis(low: float, high: float, place: tuple[float, float], *, unit: Unit = "", most: int = 6) -> Axis:
-    """The axis that holds two numbers and begins and ends at a tick; `place` says where it stands.
+    """Make an axis that spans two numbers and starts and ends at a tick; `place` gives its positions.
 
     >>> axis(0.13, 0.78, (0, 100)).ticks
     (0.0, 0.2, 0.4, 0.6, 0.8)
@@ -61,7 +61,7 @@ def axis(low: float, high: float, place: tuple[float, float], *, unit: Unit = ""
 
 
 def ticks(low: float, high: float, most: int = 6, *, whole: bool = False) -> tuple[float, ...]:
-    """At least two and about `most` multiples of 1, 2 or 5 times a power of ten, the first and last around both numbers.
+    """Choose about `most` round ticks that span both numbers, at least two.
 
     With `whole` they are whole numbers. Numbers that are not finite count as 0.
 
@@ -82,7 +82,7 @@ def ticks(low: float, high: float, most: int = 6, *, whole: bool = False) -> tup
 
 
 def tick_text(value: float, step: float, unit: Unit = "") -> str:
-    """A tick in as many digits as the step between two of them needs.
+    """Format a tick with the digits that the step needs.
 
     >>> tick_text(0.4, 0.2, "share"), tick_text(0.002, 0.001, "dollars"), tick_text(20_000, 5_000), tick_text(0.15, 0.05)
     ('40 %', '$0.002', '20,000', '0.15')
@@ -96,7 +96,7 @@ def tick_text(value: float, step: float, unit: Unit = "") -> str:
 
 
 def value_text(value: float, unit: Unit) -> str:
-    """A figure of a picture as the table beside it has it.
+    """Format a value of a chart as in its table.
 
     >>> value_text(0.61275, ""), value_text(0.61275, "share")
     ('0.613', '61.3 %')
@@ -105,7 +105,7 @@ def value_text(value: float, unit: Unit) -> str:
 
 
 def extent(value: float, interval: Interval | None) -> tuple[float, ...]:
-    """What an axis has to hold of a figure: the figure, then both ends of its interval where they are known."""
+    """List the numbers an axis must span: a value and the known ends of its interval."""
     ends = None if interval is None else interval.ends
     return (value, *(ends or ()))
 
@@ -115,7 +115,7 @@ def _finite(number: float) -> float:
 
 
 def _apart(low: float, high: float) -> tuple[float, float]:
-    """Two numbers that an axis can tell apart."""
+    """Spread two numbers that are too close for an axis."""
     size = max(abs(low), abs(high))
     if size < 1 / _LARGEST:
         return 0.0, 1.0
@@ -125,7 +125,7 @@ def _apart(low: float, high: float) -> tuple[float, float]:
 
 
 def _multiples(value: float, digit: int, power: int) -> float:
-    """How often `digit` times a power of ten goes into a number; a power below 1 is no binary number, its inverse is."""
+    """Divide by `digit` times a power of ten; negative powers multiply, since 0.1 is not exact in binary."""
     return value / digit / 10.0**power if power >= 0 else value / digit * 10.0**-power
 
 
@@ -134,14 +134,14 @@ def _times(number: int, power: int) -> float:
 
 
 SIZE = 11.5
-"""Of the words, in units of a picture; the style sheet says the same."""
+"""Font size in units of a chart; same as in the style sheet."""
 _NARROW, _WIDE = 0.62, 1.05
-"""How wide a letter is at most, nearly always, as a part of its height."""
+"""Greatest width of a narrow and a wide character, as a part of its height."""
 _GAP = 7.0
 
 
 class Box(NamedTuple):
-    """A place on a picture, whose `top` is less than its `bottom`."""
+    """A rectangle on a chart, whose `top` is less than its `bottom`."""
 
     left: float
     top: float
@@ -149,13 +149,13 @@ class Box(NamedTuple):
     bottom: float
 
     def meets(self, other: "Box") -> bool:
-        """Whether two places have something in common."""
+        """Return whether two boxes overlap."""
         return (
             self.left < other.right and other.left < self.right and self.top < other.bottom and other.top < self.bottom
         )
 
     def holds(self, other: "Box") -> bool:
-        """Whether the other place lies within."""
+        """Return whether the other box lies within."""
         return (
             self.left <= other.left
             and other.right <= self.right
@@ -165,7 +165,7 @@ class Box(NamedTuple):
 
 
 class PointLabel(NamedTuple):
-    """Words that are to stand at a point."""
+    """A label to be placed at a point."""
 
     x: float
     y: float
@@ -173,7 +173,7 @@ class PointLabel(NamedTuple):
 
 
 def text_width(words: str) -> float:
-    """How wide words are at most, in units of a picture.
+    """Estimate the greatest width of a text, in units of a chart.
 
     >>> text_width("abc") < text_width("東京都")
     True
@@ -182,14 +182,14 @@ def text_width(words: str) -> float:
 
 
 def box_around(x: float, y: float, reach: float) -> Box:
-    """The place of a mark."""
+    """Return the box of a mark."""
     return Box(x - reach, y - reach, x + reach, y + reach)
 
 
 def place_labels(names: Sequence[PointLabel], taken: Sequence[Box], room: Box) -> list[Box | None]:
-    """A place for each name within the room, free of what is taken and of other names; None where there is none.
+    """Place labels in free space within `room`, earlier ones first; None for one without space.
 
-    Names that come first choose first: beside their point, above or below it, then at its corners.
+    A label stands beside its point, above or below it, or at a corner.
 
     >>> room = Box(0, 0, 100, 40)
     >>> [box is None for box in place_labels([PointLabel(50, 20, "one"), PointLabel(50, 20, "two"), PointLabel(50, 20, "x" * 50)], [], room)]
@@ -215,7 +215,7 @@ def _around(name: PointLabel) -> Iterator[Box]:
 
 
 def fitting_labels(places: Sequence[float], words: Sequence[str]) -> list[int]:
-    """Which of the words along a line stay, the last one among them, when none may lie on another.
+    """Choose labels along an axis that do not overlap; the last one always stays.
 
     >>> fitting_labels([0, 10, 20, 100], ["one", "two", "three", "four"])
     [0, 3]
@@ -229,7 +229,7 @@ def fitting_labels(places: Sequence[float], words: Sequence[str]) -> list[int]:
 
 
 def space_evenly(places: Sequence[float], step: float, end: float) -> list[float]:
-    """Ascending places moved so far that each is a step from the next, and none is beyond the end.
+    """Move ascending positions so that they are at least a step apart and not beyond the end.
 
     >>> space_evenly([10, 12, 40], 15, 45)
     [10.0, 25.0, 40.0]
@@ -246,34 +246,34 @@ def space_evenly(places: Sequence[float], step: float, end: float) -> list[float
 
 WIDE, HIGH = 360, 226
 LEFT, RIGHT, TOP, BOTTOM = 44, 22, 30, 40
-"""Room for the words around a picture."""
+"""Margins of a chart."""
 _ABOVE = 17
-"""From the topmost tick up to the line on which the title of an axis stands: the number beside the tick is between them."""
+"""Distance of an axis title above the topmost tick."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A picture, and the numbers it was made of."""
+    """A chart, and the table of its numbers."""
 
     picture: Markup
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     """The first cell of each names the row."""
     notes: tuple[str, ...] = ()
-    """What is not on the picture, or not known, one sentence each."""
+    """Remarks on what is missing, one sentence each."""
     about: str = ""
-    """What the table is of, where a page has several."""
+    """Title of the table."""
 
 
 def svg(size: tuple[float, float], title: str, told: str, parts: Iterable[Markup], kind: str = "") -> Markup:
-    """A picture of this size in units of its own; `told` says in words what it shows."""
+    """Build an SVG element; `told` is its text description."""
     return Markup(
         '<svg class="picture{}" viewBox="0 0 {:.0f} {:.0f}" role="img"><title>{}</title><desc>{}</desc>{}</svg>'
     ).format(f" {kind}" if kind else "", *size, visible(title), visible(told), Markup("").join(parts))
 
 
 def shape(name: str, kind: str, told: str = "", **places: float | str) -> Markup:
-    """An element with a class of the style sheet; numbers have one decimal, and `told` is shown where one points at it."""
+    """Build an SVG shape with a CSS class; `told` is its tooltip."""
     values = {key: f"{value:.1f}" if isinstance(value, float) else str(value) for key, value in places.items()}
     attributes = Markup("").join(Markup(' {}="{}"').format(key, value) for key, value in values.items())
     if not told:
@@ -283,23 +283,23 @@ def shape(name: str, kind: str, told: str = "", **places: float | str) -> Markup
 
 
 def path(kind: str, *points: tuple[float, float], told: str = "") -> Markup:
-    """A line through points."""
+    """Draw a line through points."""
     return shape("path", kind, told, d="M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points))
 
 
 def text_element(x: float, y: float, text: str, kind: str = "", anchor: str = "start") -> Markup:
-    """A text whose base line begins, has its middle or ends there."""
+    """Draw a text at a position; `anchor` is start, middle or end."""
     inside = Markup('<text class="{}" x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>')
     return inside.format(kind or "word", x, y, anchor, visible(text))
 
 
 def label_element(box: Box, text: str, kind: str = "named") -> Markup:
-    """A text in its place."""
+    """Draw a placed label."""
     return text_element(box.left, box.bottom - 2, text, kind)
 
 
 def x_axis(axis: Axis, y: float, title: str = "") -> list[Markup]:
-    """An axis from left to right, with as many ticks as have room for their words, and what it is of below them."""
+    """Draw a horizontal axis with ticks and title; labels without room are left out."""
     places = [axis.at(tick) for tick in axis.ticks]
     kept = fitting_labels(places, axis.words)
     parts = [path("axis", (axis.start, y), (axis.end, y))]
@@ -309,7 +309,7 @@ def x_axis(axis: Axis, y: float, title: str = "") -> list[Markup]:
 
 
 def y_axis(axis: Axis, left: float, right: float, title: str = "") -> list[Markup]:
-    """An axis from the bottom to the top with a thin line at each tick, and what it is of above it."""
+    """Draw a vertical axis with grid lines and title."""
     parts: list[Markup] = []
     for tick, text in zip(axis.ticks, axis.words, strict=True):
         parts.append(path("grid", (left, axis.at(tick)), (right, axis.at(tick))))
@@ -318,7 +318,7 @@ def y_axis(axis: Axis, left: float, right: float, title: str = "") -> list[Marku
 
 
 def sentences(*parts: str) -> str:
-    """Parts that say something, as sentences.
+    """Join non-empty parts as sentences.
 
     >>> sentences("27 scores", "", "none below 0.5")
     '27 scores. None below 0.5.'
@@ -327,7 +327,7 @@ def sentences(*parts: str) -> str:
 
 
 def evenly_chosen(rows: Sequence[tuple[str, ...]], most: int) -> tuple[tuple[str, ...], ...]:
-    """At most so many rows, evenly chosen, the first and the last among them.
+    """Choose at most `most` rows evenly, including the first and the last.
 
     >>> evenly_chosen([("a",), ("b",), ("c",), ("d",), ("e",)], 3)
     (('a',), ('c',), ('e',))

@@ -1,4 +1,4 @@
-"""How a figure went from run to run: a line for each suite or dataset, with the interval of every run."""
+"""Chart of a metric over runs: one line per suite or dataset, with intervals."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -42,46 +42,46 @@ from .svg import (
 )
 
 Outcome = Literal["pass", "fail", "cannot tell", ""]
-"""What a gate said; empty: nothing, or not yet."""
+"""Outcome of a gate; empty if nothing was gated or it is not known yet."""
 
 WIDE, HIGH = 900, 300
 _LEFT, _RIGHT, _TOP, _BOTTOM = 50, 14, 28, 34
 _NAMES, _STEP = 170, 15
-"""Room for the names of lines at the right, and how far they are apart."""
+"""Width of the line names at the right, and their distance."""
 DASHES = 6
-"""So many kinds of lines can be told apart."""
+"""Number of distinguishable line styles."""
 SIGNS = {"pass": "\u2713", "fail": "\u2717", "cannot tell": "?", "": ""}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrendPoint:
-    """A run on a line."""
+    """A run on a trend line."""
 
     place: int
-    """Among all runs of the picture, counted from 0."""
+    """Position among all runs of the chart, from 0."""
     value: float
     interval: Interval | None
     outcome: Outcome
     told: str
-    """The run, where one points at it."""
+    """Tooltip."""
     said: str = ""
-    """The value as a table has it."""
+    """Formatted value."""
     around: str = ""
-    """Its interval as a table has it."""
+    """Formatted interval."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrendLine:
-    """What runs have in common, and where they stopped."""
+    """A trend line and its points."""
 
     name: str
     points: Sequence[TrendPoint]
 
 
 def draw_trend(lines: Sequence[TrendLine], days: Sequence[str], of: str, *, unit: Unit = "") -> Markup:
-    """Runs from left to right, oldest first, by the day of each in `days`; nothing without a point.
+    """Draw runs from left to right, oldest first, labelled by `days`; empty without points.
 
-    `of` says what is drawn. A failed gate is a cross, a passed one a dot, an open one a hollow square, none a ring.
+    `of` names the metric. Marks show the gate: cross failed, dot passed, hollow square undecided, ring none.
     """
     points = [point for line in lines for point in line.points]
     if not points:
@@ -116,7 +116,7 @@ def _told(lines: Sequence[TrendLine], unit: Unit) -> str:
 
 
 def _days(days: Sequence[str], across: Axis) -> list[Markup]:
-    """The axis of runs; a day stands once, at its first run, where there is room."""
+    """Draw the axis of runs; each day is labelled once if there is room."""
     first = [number for number, day in enumerate(days) if day and (number == 0 or days[number - 1] != day)]
     places = [across.at(number) for number in first]
     y = HIGH - _BOTTOM
@@ -151,7 +151,7 @@ def _mark(point: TrendPoint, kind: str, x: float, y: float) -> Markup:
 
 
 def _names(lines: Sequence[TrendLine], across: Axis, up: Axis) -> list[Markup]:
-    """The name of each line at the right, near its last point, with a piece of the line before it."""
+    """Draw the name of each line at the right, near its last point."""
     last = [(up.at(line.points[-1].value), number) for number, line in enumerate(lines) if line.points]
     ordered = sorted(last)
     places = space_evenly([y for y, _ in ordered], _STEP, HIGH - _BOTTOM)
@@ -165,34 +165,34 @@ def _names(lines: Sequence[TrendLine], across: Axis, up: Axis) -> list[Markup]:
 
 BY_RATE = "pass rate"
 WHOLE = "all"
-"""The line of whole runs, where there are lines for parts of them."""
+"""Name of the line of whole runs."""
 
 
 class MeasuredValue(NamedTuple):
-    """A figure of a run, or of a part of it."""
+    """A value of a run or of a part of it, with interval."""
 
     value: float
     interval: Interval
     n: int
     unit: Unit
     kind: str
-    """Figures of different kinds are not on one scale."""
+    """Values of different kinds have different scales."""
 
     @property
     def said(self) -> str:
-        """The figure as text."""
+        """The value as text."""
         return percent(self.value) if self.unit == "share" else wording_figure(self.value, self.kind)
 
     @property
     def around(self) -> str:
-        """Its interval as text."""
+        """The interval as text."""
         found = self.interval
         return share_interval(found) if self.unit == "share" else wording_interval(found, self.kind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunMetrics:
-    """The figures of a run by part and name; the part is empty for the whole run."""
+    """Values of a run by part and name; the part is empty for the whole run."""
 
     outcome: Outcome
     figures: Mapping[tuple[str, str], MeasuredValue]
@@ -200,24 +200,24 @@ class RunMetrics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrendRun:
-    """A run on the way; without a milestone where its figures are not known."""
+    """A run in a trend; without metrics if they are not known."""
 
     place: int
     told: str
     series: str
-    """What runs have in common that are drawn on one line."""
+    """Runs of one series share a line."""
     passed: Share
     metrics: RunMetrics | None = None
 
     def value_of(self, part: str, name: str) -> MeasuredValue | None:
-        """A figure of it."""
+        """Return a value by part and name."""
         if self.metrics is not None:
             return self.metrics.figures.get((part, name))
         return _rate(self.passed) if (part, name) == ("", BY_RATE) else None
 
 
 def run_metrics(summary: Summary, verdict: GateVerdict) -> RunMetrics:
-    """What is kept of the figures of a run, of all that counts in it."""
+    """Extract the values of a run that a trend needs."""
     figures: dict[tuple[str, str], MeasuredValue | None] = {("", BY_RATE): _rate(summary.total.pass_rate)}
     several = len(summary.counted) > 1
     for group in summary.counted:
@@ -241,7 +241,7 @@ def _rate(share: Share) -> MeasuredValue | None:
 
 
 def parts_of(trend_runs: Sequence[TrendRun], name: str) -> list[str]:
-    """The parts of runs that have a figure of this name, the whole run first, then those of most runs: as many as lines."""
+    """List the parts with a value of this name: the whole run first, then the most frequent."""
     found = Counter(part for trend_run in reversed(trend_runs) for part in _parts(trend_run, name))
     return sorted(found, key=lambda part: (part != "", -found[part]))[:DASHES]
 
@@ -254,9 +254,9 @@ def _parts(trend_run: TrendRun, name: str) -> Iterator[str]:
 
 
 def trend_lines(trend_runs: Sequence[TrendRun], name: str, label: str = WHOLE) -> tuple[list[TrendLine], Unit]:
-    """A line for each part of the runs, and the unit they share: that of the newest run; figures in another are left out.
+    """Build a line for each part, and their unit; values in other units than the newest run's are left out.
 
-    `label` is what the line of whole runs is called.
+    `label` names the line of whole runs.
     """
     parts = parts_of(trend_runs, name)
     kinds = [(m.unit, m.kind) for p in reversed(trend_runs) for part in parts if (m := p.value_of(part, name))]
@@ -280,7 +280,7 @@ def trend_lines(trend_runs: Sequence[TrendRun], name: str, label: str = WHOLE) -
 
 
 def pass_rate_lines(trend_runs: Sequence[TrendRun]) -> list[TrendLine]:
-    """The pass rate of whole runs, a line for each series, those of the newest runs first."""
+    """Build a pass-rate line for each series, newest first."""
     lines = []
     for series in dict.fromkeys(trend_run.series for trend_run in reversed(trend_runs)):
         own = [trend_run for trend_run in trend_runs if trend_run.series == series]
@@ -289,5 +289,5 @@ def pass_rate_lines(trend_runs: Sequence[TrendRun]) -> list[TrendLine]:
 
 
 def points_of(trend_run: TrendRun, lines: Sequence[TrendLine]) -> list[TrendPoint | None]:
-    """What a run has on each line."""
+    """Return a run's point on each line."""
     return [next((point for point in line.points if point.place == trend_run.place), None) for line in lines]

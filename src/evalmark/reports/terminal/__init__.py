@@ -1,1 +1,1 @@
-"""What the terminal shows: functions from runs, trials, calls and plans to text. They print nothing."""
+"""Text for the terminal: functions from runs, trials, calls and plans to text. They print nothing."""

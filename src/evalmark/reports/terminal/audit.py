@@ -1,4 +1,4 @@
-"""An audited judge for a terminal."""
+"""Terminal text of judge audits."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -19,7 +19,7 @@ _INDENT = (0, 0, 0, 2)
 
 
 def audit_screen(run: Run, audits: Iterable[JudgeAudit], style: TerminalStyle = DEFAULT) -> str:
-    """Every judge of a run: what it passed of good and bad outputs, how far it agrees, what its pass rate is worth."""
+    """Show each audited judge of a run: confusion table, agreement, corrected pass rate."""
     parts: list[RenderableType] = [Text(f"{one_line(run.name)} · run {run.id}", style="bold")]
     for found in audits:
         parts += [Text(""), Text(audit_title(found), style="bold")]
@@ -30,7 +30,7 @@ def audit_screen(run: Run, audits: Iterable[JudgeAudit], style: TerminalStyle = 
 
 
 def canary_screen(found: Mapping[str, Sequence[PassedCanaries]], style: TerminalStyle = DEFAULT) -> str:
-    """What each judge let pass of answers that are none, kind by kind."""
+    """Show how many canaries each judge passed, by kind."""
     parts: list[RenderableType] = []
     for name, passed in found.items():
         table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")

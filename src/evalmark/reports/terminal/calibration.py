@@ -1,4 +1,4 @@
-"""Learned thresholds for a terminal, with a picture of how far they tell good from bad."""
+"""Terminal text of learned thresholds, with histograms of good and bad outputs."""
 
 from collections.abc import Iterable
 
@@ -22,13 +22,13 @@ from evalmark.stats.calibration.threshold_calibration import CalibratedMetric, C
 from .console import COLORS, DEFAULT, MARKS, TerminalStyle, content_width, render
 
 GOOD, BAD = "█", "▄"
-"""What liked and disliked outputs are drawn with."""
+"""Characters of bars of liked and disliked outputs."""
 _MIDDLE = 8
-"""Columns of the scores between the bars."""
+"""Width of the score column between the bars."""
 
 
 def calibration_screen(found: Calibration, style: TerminalStyle = DEFAULT) -> str:
-    """Every metric with its promise, its figures and its picture; what was left out; whether all can be promised."""
+    """Show each metric with its guarantee, numbers and histogram, and the unused labels."""
     parts: list[RenderableType] = [Text(calibration_title(found), style="bold")]
     if left := unused_labels(found.evidence):
         parts.append(Text(f"also: {', '.join(left)}", style="dim"))
@@ -67,7 +67,7 @@ def _figures(one: CalibratedMetric) -> RenderableType:
 
 
 def _picture(one: CalibratedMetric, style: TerminalStyle) -> Iterable[RenderableType]:
-    """Two histograms back to back, the disliked to the left, and the threshold between two of their steps."""
+    """Draw two histograms back to back, disliked at the left, with the threshold between two bins."""
     around = one.learned.threshold, one.learned.direction
     liked, disliked = bin_counts(one.liked, *around), bin_counts(one.disliked, *around)
     steps = shown_bins(one)

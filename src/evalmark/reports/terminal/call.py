@@ -1,4 +1,4 @@
-"""One call of a model or a tool for a terminal: exactly what was asked, what came back, and what it took."""
+"""Terminal text of one model or tool call: request, reply, tokens, cost and time."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -26,12 +26,12 @@ _FORMS = {"schema": "native JSON schema", "tool": "tool call", "text": "read fro
 
 
 def call_screen(call: Call, style: TerminalStyle = DEFAULT) -> str:
-    """A call in full: every message as it was sent, settings, schema, reply, tokens, money and failed attempts."""
+    """Show a model call in full."""
     return _drawn(_heading(call), (*_asked(call), *_answered(call)), style)
 
 
 def tool_call_screen(recording: ToolRecording, style: TerminalStyle = DEFAULT) -> str:
-    """A recorded call of a tool in full: what it was asked, for which input, and what it gave."""
+    """Show a recorded tool call in full."""
     name = " ".join(filter(None, (recording.tool, recording.version)))
     heading = Text.assemble((f"{MARKS['pass']} ", COLORS["pass"]), (one_line(name, 200), "bold"), "  a tool")
     rows = {"key": recording.key, "at": recording.created, "input": recording.input}
@@ -53,7 +53,7 @@ def _heading(call: Call) -> RenderableType:
         kind, said = "fail", "failed"
     else:
         kind = "pass" if reply.status == "ok" else "unscored"
-        said = reply.status + (", from the journal" if reply.replayed else "")
+        said = reply.status + (", cached" if reply.replayed else "")
     return Text.assemble((f"{MARKS[kind]} ", COLORS[kind]), (one_line(call.model, 200), "bold"), f"  {said}")
 
 
@@ -95,7 +95,7 @@ def _answered(call: Call) -> Iterator[tuple[str, Any]]:
 
 
 def _attempts(reply: Reply) -> Iterator[tuple[str, Any]]:
-    """The attempts that failed, with what came back instead of a reply."""
+    """Yield the failed attempts with their response bodies."""
     for number, attempt in enumerate(reply.attempts, start=1):
         status = "" if attempt.status is None else f"HTTP {attempt.status}, "
         yield f"attempt {number}", f"{attempt.error} ({status}{duration(attempt.seconds)})"
@@ -104,15 +104,15 @@ def _attempts(reply: Reply) -> Iterator[tuple[str, Any]]:
 
 
 def _took(reply: Reply) -> str:
-    """Tokens, money and time; what is not known is said to be unknown."""
+    """Format tokens, cost and time."""
     cost = "price unknown" if reply.cost is None else money(reply.cost)
     seconds = [] if reply.seconds is None else [duration(reply.seconds)]
-    paid = [f"nothing now, {cost} when it was sent"] if reply.replayed else [cost]
+    paid = [f"$0 now, {cost} when it was sent"] if reply.replayed else [cost]
     return " · ".join([tokens_used(reply.usage), *paid, *seconds])
 
 
 def _exact(value: Any) -> Text:
-    """A text as it is, anything else as JSON; says where something in it could not be shown."""
+    """Show a text unchanged and other values as JSON; note removed control characters."""
     text = value if isinstance(value, str) else _json(value)
     safe = clean(text)
     shown = Text(safe)
@@ -122,6 +122,6 @@ def _exact(value: Any) -> Text:
 
 
 def _json(value: Any) -> str:
-    """On one line where it is short."""
+    """Format as JSON, on one line if it is short."""
     short = json.dumps(plain(value), ensure_ascii=False)
     return short if len(short) <= _SHORT else json.dumps(plain(value), ensure_ascii=False, indent=2)

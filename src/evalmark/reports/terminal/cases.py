@@ -1,4 +1,4 @@
-"""Trials for a terminal: one in full, or the worst of a run in short."""
+"""Terminal text of trials: one in full, or the worst of a run."""
 
 from collections.abc import Mapping
 
@@ -20,13 +20,13 @@ from evalmark.stats.summary.summary import Summary
 from .console import COLORS, DEFAULT, MARKS, TerminalStyle, render
 
 _LINES = 400
-"""How much of a field a case shown in full may fill, in characters a column."""
+"""Longest field of a case shown in full, in characters per column."""
 _STEP_LINES = 40
-"""The same of one step of a transcript, of which there may be many."""
+"""The same for a step of a transcript."""
 
 
 def case_screen(result: Result, style: TerminalStyle = DEFAULT, *, run: Run | None = None) -> str:
-    """One trial in full: what was asked and answered, and what every score says."""
+    """Show one trial in full: input, output and every score."""
     case, output = result.trial.case, result.output
     rows = [
         ("asked", unwrap_single_input(case.input)),
@@ -50,7 +50,7 @@ def case_screen(result: Result, style: TerminalStyle = DEFAULT, *, run: Run | No
 
 
 def worst_cases(run: Run, summary: Summary, style: TerminalStyle) -> list[RenderableType]:
-    """The trials to style at first, each in a few lines."""
+    """Show the worst trials, each in a few lines."""
     is_judged = any(metric.judge for metric in run.metrics)  # then the worst verdicts name those that cannot fail
     worst = [r for r in summary.worst if summary.missed or not (is_judged and r.verdict == "ungated")]
     shown_results = worst[: style.worst]
@@ -74,7 +74,7 @@ def worst_cases(run: Run, summary: Summary, style: TerminalStyle) -> list[Render
 
 
 def field_table() -> Table:
-    """Two columns: what something is called, and what it is."""
+    """Make a table of names and values."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(style="dim", min_width=20, max_width=30)
     table.add_column(overflow="fold")
@@ -87,7 +87,7 @@ def _named(result: Result, run: Run | None) -> Text:
 
 
 def _add_steps(table: Table, result: Result, style: TerminalStyle) -> None:
-    """What an agent said and did on the way to its answer, and what it took."""
+    """Add the transcript of an agent and its tokens."""
     steps = transcripts.steps(result)
     if steps:
         table.add_row("transcript", Text(steps_title(result), style="dim"))
@@ -99,7 +99,7 @@ def _add_steps(table: Table, result: Result, style: TerminalStyle) -> None:
 
 
 def _add_traceback(table: Table, found: Output | Score, style: TerminalStyle) -> None:
-    """Where the user's code raised the error that stands above."""
+    """Add the traceback of an error in user code."""
     if traceback := traceback_of(found):
         table.add_row("traceback", Text(cut(traceback, style.width * _LINES)))
 

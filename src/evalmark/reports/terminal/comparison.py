@@ -1,4 +1,4 @@
-"""A run beside an earlier one, for a terminal: what else changed, the verdict, the metrics, and the cases that flipped."""
+"""Terminal text of a comparison: warnings, verdict, metrics and changed cases."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
@@ -21,21 +21,21 @@ from .cases import field_table
 from .console import COLORS, DEFAULT, MARKS, TerminalStyle, content_width, render
 
 _ENDINGS = {"better": "pass", "same": "pass", "worse": "fail", "cannot tell": "cannot tell"}
-"""How each outcome is coloured and marked."""
+"""Colour and mark of each outcome."""
 _NAME = 14
-"""Columns that longer names of metrics keep, however narrow the terminal."""
+"""Least width of metric names."""
 _LINES = 10
-"""How much of an input stands above its answers, in characters a column."""
+"""Longest input above its outputs, in characters per column."""
 _REASON = 4
-"""The same of the reason of a score."""
+"""The same for the reason of a score."""
 
 
 def comparison_screen(
     found: Comparison, style: TerminalStyle = DEFAULT, *, limit: int = 10, pairs: Sequence[FlipExample] = ()
 ) -> str:
-    """Two runs for a person at a terminal: what else changed, the verdict and why, figures, flips, and texts side by side.
+    """Show a comparison: other differences, verdict, metrics, changed cases, and texts side by side.
 
-    Of the cases that came out otherwise `limit` are named, or shown in full where there are `pairs`.
+    At most `limit` changed cases are listed; those in `pairs` are shown in full.
     """
     parts: list[RenderableType] = [_header(found), *_warnings(found), Text(""), *_verdict(found)]
     for target in found.targets:
@@ -60,7 +60,7 @@ def _header(found: Comparison) -> RenderableType:
 def _warnings(found: Comparison) -> Iterable[RenderableType]:
     if found.warnings:
         yield Text("")
-        yield Text("what else is different", style="bold yellow")
+        yield Text("other differences", style="bold yellow")
         table = Table.grid(padding=(0, 1, 0, 0))
         table.add_column(no_wrap=True, style="yellow")
         table.add_column(overflow="fold")
@@ -93,7 +93,7 @@ def _target(found: Comparison, target: TargetChange, style: TerminalStyle) -> It
 
 
 def _table(rows: Sequence[ChangeRow], heads: SideNames, style: TerminalStyle) -> Table:
-    """One line a metric; the interval stands below the difference where the terminal is too narrow for both."""
+    """Make the table of metrics; on a narrow terminal the interval stands below the difference."""
     gap = 2 if style.width >= 90 else 1
     named = {"before": heads.before, "now": heads.now}
     cells = [_cells(row, apart=True) for row in rows]
@@ -116,7 +116,7 @@ def _table(rows: Sequence[ChangeRow], heads: SideNames, style: TerminalStyle) ->
 
 
 def _cells(row: ChangeRow, *, apart: bool) -> dict[str, Text]:
-    """What stands under each heading; the interval below the difference unless it stands apart."""
+    """Cells by heading; the interval is below the difference unless it stands apart."""
     difference = Text(row.difference, style="bold")
     if not apart:
         difference.append("\n").append(row.interval, style="not bold dim")
@@ -150,7 +150,7 @@ def _listed(lines: Iterable[tuple[str, str]]) -> Table:
 
 
 def _flips(found: Comparison, target: TargetChange, limit: int, *, named: bool) -> Iterable[RenderableType]:
-    """How many cases came out otherwise, and the first of them, unless their texts follow."""
+    """Show the number of changed cases, and their names unless their texts follow."""
     heads = side_names(found, target)
     for number, moved in enumerate(comparison.changed_cases(target)):
         named_here = named or number > 0  # only what decided has its texts below
@@ -191,7 +191,7 @@ def _slices(target: TargetChange) -> Iterable[RenderableType]:
 
 
 def _pairs(pairs: Sequence[FlipExample], heads: SideNames, style: TerminalStyle) -> Iterable[RenderableType]:
-    """The texts of each flip: what was asked, and both answers beside each other."""
+    """Show the texts of each changed case: input, and both outputs side by side."""
     for pair in pairs:
         yield Text("")
         named = Text.assemble(_mark(pair.flip), " ", (trial_name(pair.now), "bold"))
@@ -206,7 +206,7 @@ def _pairs(pairs: Sequence[FlipExample], heads: SideNames, style: TerminalStyle)
     yield Text("")
     marks = (" ".join(GONE), " ".join(NEW))
     sides = zip(marks, heads.where if heads.of_one_run else heads[:2], strict=True)
-    yield Text(f"Words of one side alone stand in {' and in '.join(map(' '.join, sides))}.", style="dim")
+    yield Text(f"Words on one side only stand in {' and in '.join(map(' '.join, sides))}.", style="dim")
 
 
 def _beside(pair: FlipExample, heads: SideNames, style: TerminalStyle) -> Table:

@@ -1,4 +1,4 @@
-"""How parts become text for a terminal: its width, colours and characters, and nothing of the environment."""
+"""Rendering for terminals: width, colours and characters, independent of the environment."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,22 +15,22 @@ from evalmark.stats.summary.gate import GateVerdict
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TerminalStyle:
-    """What the terminal can show, and how much of it."""
+    """Options of terminal text."""
 
     width: int = 100
     color: bool = False
     unicode: bool = True
-    """False draws with ASCII alone."""
+    """False uses ASCII only."""
     worst: int = 5
     """How many of the worst cases to show."""
     remarks: tuple[str, ...] = ()
     """Sentences to print above the verdict."""
     store: str = ""
-    """Where the run is kept; said at the end, with the command to style again."""
+    """Path of the store, shown at the end with the command that shows the run again."""
     flags: str = ""
-    """What this command needs besides, with a space before it."""
+    """Further flags of that command, with a leading space."""
     resumable: bool = True
-    """Whether the command that gave the run takes up one that is not complete."""
+    """Whether the command can resume an incomplete run."""
 
 
 DEFAULT = TerminalStyle()
@@ -56,7 +56,7 @@ _ASCII = str.maketrans(
 
 
 def gate_table(verdict: GateVerdict) -> Table:
-    """The outcome of the gate beside its reasons, a line each; long reasons continue below their start."""
+    """Make a table of the gate's outcome and its reasons."""
     table = Table.grid(padding=(0, 1, 0, 0))
     table.add_column(no_wrap=True, style=f"bold {COLORS[verdict.outcome]}")
     table.add_column(overflow="fold")
@@ -66,12 +66,12 @@ def gate_table(verdict: GateVerdict) -> Table:
 
 
 def content_width(style: TerminalStyle) -> int:
-    """Columns between the margins; an ellipsis takes three places in ASCII."""
+    """Width between the margins; an ellipsis needs three columns in ASCII."""
     return style.width - (2 if style.unicode else 8)
 
 
 def render(parts: Iterable[RenderableType], style: TerminalStyle) -> str:
-    """The parts as text, free of the environment: only `style` decides."""
+    """Render parts as text; only `style` decides, not the environment."""
     stream = StringIO()
     console = Console(
         file=stream,
@@ -92,6 +92,6 @@ def render(parts: Iterable[RenderableType], style: TerminalStyle) -> str:
 
 
 def plain_lines(lines: Iterable[str], style: TerminalStyle) -> str:
-    """Lines without colours, of which there may be very many, as `drawn` would show them."""
+    """Render many plain lines quickly, as `render` would."""
     text = "".join(f"  {line}".rstrip() + "\n" for line in lines)
     return text if style.unicode else text.translate(_ASCII).encode("ascii", "replace").decode("ascii")

@@ -1,4 +1,4 @@
-"""The evals of a test run, for the end of its output: how each one's cases ended, and the mean of each of its metrics."""
+"""Terminal summary of the evals of a test run: how cases ended, and metric means."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -28,7 +28,7 @@ from evalmark.stats.summary.summary import SummaryGroup
 from .console import DEFAULT, TerminalStyle, content_width, gate_table, render
 
 _SHOWN = 5
-"""Of the cases that changed, by name."""
+"""Most changed cases listed by name."""
 
 
 def eval_screen(
@@ -39,10 +39,10 @@ def eval_screen(
     verdict: GateVerdict | None = None,
     baseline: Run | None = None,
 ) -> str:
-    """Name, cases, pass rate, means with their intervals and cost of each eval, and what the gate says.
+    """Show each eval's cases, pass rate, means, intervals and cost, and the gate.
 
-    `costs` holds what the calls of each dataset came to; without a `verdict` nothing is said of a gate, and with a
-    `baseline` each eval says which of its cases came out otherwise there.
+    `costs` maps datasets to the spending of their calls; without a `verdict` no gate is shown, and with a
+    `baseline` each eval lists its changed cases.
     """
     summary = summarise(run)
     against = {} if baseline is None else _by_dataset(run, baseline)
@@ -55,7 +55,7 @@ def eval_screen(
             parts += _compared(against[group.dataset], told, style.flags)
     if baseline is not None:
         parts += [Text(f"! {clean(said)}", style="yellow") for said in gate_caveats(run, baseline)]
-    # Sorted: which eval comes first depends on which worker was done first.
+    # Sorted: the order of evals depends on which worker finished first.
     if said := _intervals(sorted(titles.interval_methods(summary.metrics))):
         parts += [Text(""), Text(said, style="dim")]
     parts += [Text(f"note: {clean(note)}", style="dim") for note in run.notes]
@@ -78,7 +78,7 @@ def _eval(group: SummaryGroup, spent: Sequence[Spending], style: TerminalStyle) 
     all_of_it = total_spending(spent)
     line.add_row(head, Text(cost(all_of_it) if any_spent(all_of_it) else ""))
     yield line
-    ending = Text(tally_text(group.tally) or "nothing could pass or fail", style=color)
+    ending = Text(tally_text(group.tally) or "not gated", style=color)
     yield Padding(ending, (0, 0, 0, 2))
     if group.metrics:
         yield Padding(_metrics(group, style), (0, 0, 0, 2))
@@ -86,7 +86,7 @@ def _eval(group: SummaryGroup, spent: Sequence[Spending], style: TerminalStyle) 
 
 
 def _by_dataset(run: Run, baseline: Run) -> dict[str, Comparison]:
-    """How each dataset of a run compares with the same one of an earlier run."""
+    """Compare each dataset of a run with the same one of an earlier run."""
     now, before = _results(run), _results(baseline)
     return {
         # The gate is of the whole run, so no part is held to it.
@@ -105,7 +105,7 @@ def _results(run: Run) -> dict[str, list[Result]]:
 
 
 def _compared(found: Comparison, told: set[str], flags: str) -> Iterable[RenderableType]:
-    """What changed since the baseline, and whether that can be luck; what was `told` of another eval is not told twice."""
+    """Show the changes since the baseline; warnings already in `told` are not repeated."""
     sentence, command = comparison.rescore_hint(found)
     restoring = f"{sentence} {command}{flags}" if command else sentence
     for said in filter(None, (*found.warnings, restoring)):
@@ -132,7 +132,7 @@ def _compared(found: Comparison, told: set[str], flags: str) -> Iterable[Rendera
 
 
 def any_spent(spent: Spending) -> bool:
-    """Whether a model was asked at all."""
+    """Return whether any model was called."""
     return bool(spent.calls or spent.replayed or spent.failed)
 
 
@@ -150,7 +150,7 @@ def _metrics(group: SummaryGroup, style: TerminalStyle) -> Table:
 
 
 def _intervals(methods: Iterable[str]) -> str:
-    """How the intervals were found, and why some metrics have none."""
+    """List the interval methods, and why some metrics have no interval."""
     found: list[str] = []
     none: list[str] = []
     for method in methods:

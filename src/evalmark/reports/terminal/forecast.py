@@ -1,4 +1,4 @@
-"""What a run would ask of models, as a table."""
+"""Terminal text of a dry run: the model calls a run would make."""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,15 +15,15 @@ from evalmark.runs.dry_run.forecast import Forecast, MetricForecast, ModelForeca
 
 from .console import DEFAULT, TerminalStyle, render
 
-_ESTIMATES = "Tokens and costs are estimates: the length of an answer is known when it is there."
+_ESTIMATES = "Tokens and costs are estimates: output lengths are not known in advance."
 
 
 def forecast_screen(forecast: Forecast, style: TerminalStyle = DEFAULT) -> str:
-    """What a run would do, for a person at a terminal; nothing was sent to find it out."""
+    """Show what a run would do."""
     trials = "trials unknown" if forecast.trials is None else count(forecast.trials, "trial")
     facts = [f"target {clean(forecast.target)}" if forecast.target else "", trials]
     parts: list[RenderableType] = [
-        Text.assemble((one_line(forecast.name), "bold"), ("   a plan: nothing was asked, nothing was spent", "dim")),
+        Text.assemble((one_line(forecast.name), "bold"), ("   plan only: no model was called", "dim")),
         Text(one_line(" · ".join(filter(None, facts))), style="dim"),
     ]
     if forecast.metrics:
@@ -44,9 +44,9 @@ def _metrics(metrics: Sequence[MetricForecast], style: TerminalStyle) -> Table:
 
 def _models(models: Sequence[ModelForecast], style: TerminalStyle) -> Iterator[RenderableType]:
     if not models:
-        yield Text("No model is asked.")
+        yield Text("No model is called.")
         return
-    table = _columns(["model"], ["calls", "journal", "to send", "tokens in", "tokens out", "cost"], style)
+    table = _columns(["model"], ["calls", "cached", "to send", "tokens in", "tokens out", "cost"], style)
     for model in models if len(models) == 1 else (*models, _together(models)):
         table.add_row(
             one_line(model.model, 60),
@@ -66,10 +66,10 @@ def _models(models: Sequence[ModelForecast], style: TerminalStyle) -> Iterator[R
 
 
 def _together(models: Sequence[ModelForecast]) -> ModelForecast:
-    """All models; a sum of which a part is unknown is unknown, but for the cost, which says what it leaves out."""
+    """Sum over all models; unknown parts make a sum unknown, except the cost."""
     known = [model.cost for model in models if model.cost is not None]
     return ModelForecast(
-        model="in all",
+        model="total",
         calls=sum(model.calls for model in models),
         cached=sum(model.cached for model in models),
         input_tokens=_sum([model.input_tokens for model in models if model.sent]),
@@ -86,12 +86,12 @@ def _sum(numbers: Sequence[int | None]) -> int | None:
 
 def _cost(model: ModelForecast) -> str:
     if not model.sent:
-        return "nothing"
+        return "$0"
     return "unknown" if model.cost is None else f"~{money(model.cost)}"
 
 
 def estimate_text(number: int | None) -> str:
-    """An estimate, to two digits.
+    """Format an estimate with two digits.
 
     >>> estimate_text(41_283), estimate_text(7), estimate_text(None)
     ('~41,000', '~7', 'unknown')

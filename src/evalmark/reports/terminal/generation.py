@@ -1,4 +1,4 @@
-"""What a person reads of a job: what became of each stage, what the tests are about, what it would ask."""
+"""Terminal text of test generation: stages, coverage of rules, and planned calls."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,29 +13,29 @@ from evalmark.reports.text.numbers import GAP
 
 WIDTH = 100
 LEAST = 20
-"""Characters of a rule that a line shows, however narrow the terminal is."""
+"""Least characters of a rule on a line."""
 MOST_BAD = 5
 
 
 def step_text(step: StageResult) -> str:
-    """One stage in a line."""
+    """Describe one stage in a line."""
     return f"  {step.stage:<15} {step.fate:<9} {one_line(str(step.path))}: {step.amount}"
 
 
 def notes_text(account: GenerationResult) -> str:
-    """What a reader should know of the files, one sentence a line."""
+    """List the notes on the files."""
     return "\n".join(f"  note: {one_line(note)}" for note in account.notes)
 
 
 def spending_text(spent: Sequence[Spending]) -> str:
-    """What the calls came to, one line a model; nothing where none was made."""
-    rows = [*spent, total_spending(spent, "in all")] if len(spent) > 1 else spent
+    """Show the spending by model; empty without calls."""
+    rows = [*spent, total_spending(spent, "total")] if len(spent) > 1 else spent
     told = ((one_line(one.model), filter(None, (calls(one), tokens(one), cost(one)))) for one in rows)
     return "\n".join(f"  {model}: {' · '.join(said)}" for model, said in told)
 
 
 def coverage_text(found: Coverage, width: int = WIDTH) -> str:
-    """Which rules have tests, and which tests tempt to break which rule; rules are cut to lines of `width` characters."""
+    """Show which rules have tests and which tests tempt a model to break them; lines have `width` characters."""
     if found.path is None:
         return "  There are no tests yet; `evalmark generate` makes them."
     return "\n".join(
@@ -44,7 +44,7 @@ def coverage_text(found: Coverage, width: int = WIDTH) -> str:
 
 
 def broken_text(found: Coverage, broken: BrokenRules) -> str:
-    """Which tests have broken which rule in a run."""
+    """List the tests that broke a rule in a run."""
     rules = [one.rule for one in found.rules if one.rule.text in broken.tests]
     if not rules:
         return f"  In run {broken.run} no test has broken a rule."
@@ -69,7 +69,7 @@ def _rules(found: Coverage, width: int) -> Iterator[str]:
 
 
 def _breaks(one: RuleCoverage) -> str:
-    """For a rule, how many tests tempt to break it; for an inverse one, which rule its tests tempt to break."""
+    """Count the tests that tempt to break a rule; name the opposite of an inverse rule."""
     if one.rule.inverse:
         return GAP if one.opposite is None else f"→ {one.opposite}"
     return GAP if one.opposite is None else str(len(one.tempting))
@@ -93,16 +93,16 @@ def _figures(found: Coverage) -> Iterator[str]:
     if found.uncovered:
         yield f"  Without a test: {'rule' if len(found.uncovered) == 1 else 'rules'} {_listed(found.uncovered)}."
     if found.loose:
-        yield f"  {count(len(found.loose), 'test')} belong{'s' if len(found.loose) == 1 else ''} to no rule that is there now."
+        yield f"  {count(len(found.loose), 'test')} belong{'s' if len(found.loose) == 1 else ''} to no current rule."
     if found.baseline:
         yield f"  {count(found.baseline, 'baseline test')} for comparison."
-    yield from (f"  cannot be asked: {one_line(bad)}" for bad in found.bad[:MOST_BAD])
+    yield from (f"  cannot be run: {one_line(bad)}" for bad in found.bad[:MOST_BAD])
     if len(found.bad) > MOST_BAD:
-        yield f"  … and {len(found.bad) - MOST_BAD} more rows that cannot be asked."
+        yield f"  … and {len(found.bad) - MOST_BAD} more rows that cannot be run."
 
 
 def _listed(numbers: Sequence[int]) -> str:
-    """Numbers with runs of them drawn together.
+    """Join numbers, with consecutive ones as ranges.
 
     >>> _listed([1, 2, 3, 5])
     '1 to 3, 5'
@@ -117,11 +117,11 @@ def _listed(numbers: Sequence[int]) -> str:
 
 
 def count_text(counts: tuple[CallCount, ...]) -> str:
-    """What each stage would ask, and all together."""
+    """Show the calls each stage would make, and the total."""
     numbers = [f"{'' if one.exact else '~'}{one.calls:,}" for one in counts]
     width = max(map(len, numbers), default=0)
     lines = [
         f"  {one.stage:<15} {number:>{width}}{f'  {one.model}' if one.calls and one.model else ''}"
         for one, number in zip(counts, numbers, strict=True)
     ]
-    return "\n".join([*lines, "", f"  {format_total(counts)[:1].upper()}{format_total(counts)[1:]}; nothing was sent."])
+    return "\n".join([*lines, "", f"  {format_total(counts)[:1].upper()}{format_total(counts)[1:]}; no call was made."])

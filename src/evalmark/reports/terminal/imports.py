@@ -1,4 +1,4 @@
-"""What became of the parts of another tool's files, for a terminal."""
+"""Terminal text of an import: what became of each part of another tool's files."""
 
 from collections.abc import Iterable, Sequence
 
@@ -13,13 +13,13 @@ from evalmark.reports.text.titles import without_repeats
 from .console import DEFAULT, TerminalStyle, render
 
 _MOST = 20
-"""Remarks on rows that are shown; a file in which every row is odd would fill the screen."""
+"""Most remarks shown."""
 
 
 def import_screen(
     title: str, parts: Sequence[tuple[str, str, str]], remarks: Sequence[str] = (), style: TerminalStyle = DEFAULT
 ) -> str:
-    """Each part of the files as `(what became of it, its name, more)`, those of one fate together, and the remarks."""
+    """Show each part of the files as `(outcome, name, details)`, grouped by outcome, and the remarks."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True, style="dim")
     table.add_column(max_width=max(24, style.width * 2 // 5), overflow="fold")
@@ -38,4 +38,4 @@ def _remarks(remarks: Sequence[str]) -> Iterable[RenderableType]:
     for remark in remarks[:_MOST]:
         yield Text(clean(remark), style="yellow")
     if len(remarks) > _MOST:
-        yield Text(f"and {len(remarks) - _MOST:,} more, which stand with the run", style="yellow")
+        yield Text(f"and {len(remarks) - _MOST:,} more, stored with the run", style="yellow")

@@ -1,4 +1,4 @@
-"""The table of a group's metrics for a terminal, with as many columns as there is room for."""
+"""Terminal table of a group's metrics, with as many columns as fit."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,21 +17,21 @@ from evalmark.stats.summary.summary import MetricSummary, SummaryGroup
 from .console import RAISED, TerminalStyle, content_width
 
 _LONGEST = 60
-"""Of a metric's name, in characters."""
+"""Longest metric name in characters."""
 _SHORTEST = 12
-"""Columns that names keep, however narrow the terminal."""
+"""Least width of metric names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableLayout:
-    """What the table shows beside the names, n, means, their intervals and the gaps."""
+    """Optional columns of the table."""
 
     rates: bool = True
-    """The interval of each pass rate."""
+    """Show the interval of each pass rate."""
     beside: bool = True
-    """The unit of a mean, or the same mean from 0 to 1, stands beside it; False puts it below."""
+    """Show the unit beside the mean; False puts it below."""
     spread: bool = True
-    """How the scores spread over ten steps."""
+    """Show the histogram."""
 
 
 _LAYOUTS = (
@@ -40,11 +40,11 @@ _LAYOUTS = (
     TableLayout(rates=False, beside=False),
     TableLayout(rates=False, beside=False, spread=False),
 )
-"""From the most to the least; the first that fits is taken, and where none does, names are folded."""
+"""From wide to narrow; the first that fits is used, else names are folded."""
 
 
 def fitting_layout(parts: Sequence[SummaryGroup], style: TerminalStyle) -> TableLayout:
-    """The first layout in which the tables of all groups fit; the last one where none does."""
+    """Return the first layout in which all tables fit, else the last."""
     gap = _gap_between(style)
     for layout in _LAYOUTS if any(map(_rate_is_news, (m for part in parts for m in part.metrics))) else _LAYOUTS[1:]:
         rows = ([_cells(metric, _marks(part), layout) for metric in part.metrics] for part in parts if part.metrics)
@@ -54,12 +54,12 @@ def fitting_layout(parts: Sequence[SummaryGroup], style: TerminalStyle) -> Table
 
 
 def _rate_is_news(metric: MetricSummary) -> bool:
-    """Whether the interval of the pass rate says what that of the mean does not say already."""
+    """Return whether the interval of the pass rate differs from that of the mean."""
     return metric.pass_rate.n > 0 and not (metric.truths and metric.pass_rate.interval == metric.interval)
 
 
 def metric_table(part: SummaryGroup, layout: TableLayout, style: TerminalStyle) -> Iterable[RenderableType]:
-    """The table, and a line that says how its intervals were found."""
+    """Yield the table and a line on the interval methods."""
     marks = _marks(part)
     yield _table([_cells(metric, marks, layout) for metric in table_metrics(part)], _gap_between(style))
     notes = [f"{mark} {method}".strip() for method, mark in marks.items()]
@@ -70,7 +70,7 @@ def metric_table(part: SummaryGroup, layout: TableLayout, style: TerminalStyle) 
 
 
 def _marks(part: SummaryGroup) -> dict[str, str]:
-    """The mark of each method by which an interval was found; none where all were found by one."""
+    """Map interval methods to footnote marks; empty marks if there is only one method."""
     methods = titles.interval_methods(part.metrics)
     return {method: RAISED[index % len(RAISED)] if len(methods) > 1 else "" for index, method in enumerate(methods)}
 
@@ -80,7 +80,7 @@ def _gap_between(style: TerminalStyle) -> int:
 
 
 def _cells(metric: MetricSummary, marks: Mapping[str, str], layout: TableLayout) -> dict[str, Text]:
-    """The cells of one metric by their headings."""
+    """Cells of one metric by heading."""
     name = Text(one_line(metric.name, _LONGEST))
     name.append(" ↓" if metric.direction == "lower" else "", style="dim")
     mean = Text(mean_text(metric), style="bold")
@@ -102,7 +102,7 @@ def _cells(metric: MetricSummary, marks: Mapping[str, str], layout: TableLayout)
 
 
 def _width(rows: Sequence[Mapping[str, Text]], gap: int) -> int:
-    """Columns that the table fills when nothing is folded."""
+    """Width of the table without folding."""
     return sum(_widest(rows, heading) for heading in rows[0]) + gap * (len(rows[0]) - 1)
 
 

@@ -1,4 +1,4 @@
-"""Recorded calls, by model and tool or one a line, for a terminal."""
+"""Terminal text of recorded calls: totals by model and tool, or a list."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
@@ -17,11 +17,11 @@ from evalmark.storage.call_log.tool_recordings import ToolCallSummary
 from .console import DEFAULT, TerminalStyle, content_width, render
 
 _KEY = 12
-"""Characters of a key that a list shows: enough to find the call."""
+"""Characters of a call's key in a list."""
 _ROOMY = 80
-"""Columns from which on a list has room for dates."""
+"""Least width of a terminal that shows dates."""
 _WIDEST = 30
-"""Columns that any text but the flexible one may take."""
+"""Greatest width of the other columns."""
 _NARROWEST = 8
 _NUMBERS = frozenset({"calls", "replayable", "tokens in", "tokens out", "price"})
 _NONE = Text("No calls are recorded.")
@@ -30,7 +30,7 @@ _NONE = Text("No calls are recorded.")
 def recorded_models_screen(
     models: Iterable[ModelCallSummary], style: TerminalStyle = DEFAULT, tools: Iterable[ToolCallSummary] = ()
 ) -> str:
-    """How much is recorded of each model and tool: calls, those that can be replayed, what they took, and the newest."""
+    """Show totals by model and tool: calls, replayable calls, tokens, price and date."""
     tables = {"model": [_of_model(model, style) for model in models], "tool": [_of_tool(tool, style) for tool in tools]}
     parts = [_table(rows, flexible, style) for flexible, rows in tables.items() if rows]
     return "".join(render([part], style) for part in parts) or render([_NONE], style)
@@ -58,9 +58,9 @@ def _of_model(model: ModelCallSummary, style: TerminalStyle) -> dict[str, str]:
 
 
 def recorded_calls_screen(calls: Sequence[Recording], style: TerminalStyle = DEFAULT, *, of: int = 0) -> str:
-    """Recorded calls, one a line, in the order given; what a narrow terminal has no room for is left out.
+    """List recorded calls, one per line; narrow terminals show fewer columns.
 
-    Where there are none, it is told `of` how many that are recorded none was meant.
+    If none matches, `of` is the number of recorded calls.
     """
     rows = [_of_call(call, style) for call in calls]
     none = Text(f"None of {count(of, 'recorded call')} matches.") if of else _NONE
@@ -80,7 +80,7 @@ def _of_call(call: Recording, style: TerminalStyle) -> dict[str, str]:
 
 
 def _table(rows: Sequence[Mapping[str, str]], flexible: str, style: TerminalStyle) -> Table:
-    """A table whose flexible column has the room that the others leave."""
+    """Make a table; the flexible column takes the remaining width."""
     clean = [
         {heading: one_line(text, None if heading == flexible else _WIDEST) for heading, text in row.items()}
         for row in rows
@@ -102,5 +102,5 @@ def _table(rows: Sequence[Mapping[str, str]], flexible: str, style: TerminalStyl
 
 
 def _when(created: str) -> str:
-    """To the second, as everywhere; UTC."""
+    """Format a UTC time to the second."""
     return created[:19].replace("T", " ") or DASH

@@ -1,4 +1,4 @@
-"""Runs, one a line, for a terminal."""
+"""Terminal list of runs."""
 
 from collections.abc import Iterable
 from typing import Literal
@@ -14,11 +14,11 @@ from evalmark.reports.text.titles import run_origin
 from .console import DEFAULT, TerminalStyle, content_width, render
 
 _FLEXIBLE = ("name", "target")
-"""What a list of runs cuts where it is too long."""
+"""Columns that may be shortened."""
 
 
 def run_list_screen(runs: Iterable[Run], style: TerminalStyle = DEFAULT) -> str:
-    """Runs, one a line, in the order given; what a narrow terminal has no room for is left out."""
+    """List runs, one per line; narrow terminals show fewer columns."""
     rows = [_line_of(run, style) for run in runs]
     if not rows:
         return render([Text("No runs yet.")], style)
@@ -38,7 +38,7 @@ def run_list_screen(runs: Iterable[Run], style: TerminalStyle = DEFAULT) -> str:
 
 
 def _line_of(run: Run, style: TerminalStyle) -> dict[str, str]:
-    """What a list says of a run, by its headings."""
+    """Cells of a run by heading."""
     found = {"run": run.id, "created": run_origin(run)[1], "status": run.status, "name": run.name}
     found |= {"target": run.target, "results": f"{len(run.results):,}"}
     if style.width < 100:

@@ -1,4 +1,4 @@
-"""The report for a terminal."""
+"""Terminal report of a run."""
 
 from collections.abc import Iterable, Sequence
 
@@ -23,13 +23,13 @@ from .console import COLORS, DEFAULT, MARKS, TerminalStyle, gate_table, render
 from .metric_table import TableLayout, fitting_layout, metric_table
 
 _WORST_ROWS = 2
-"""Of each judged metric, of each dataset; the other reports show more."""
+"""Worst verdicts shown for each judged metric and dataset."""
 
 
 def run_screen(
     run: Run, style: TerminalStyle = DEFAULT, *, summary: Summary | None = None, verdict: GateVerdict | None = None
 ) -> str:
-    """A run for a person at a terminal: figures, worst cases, spending, verdict, and how to style again."""
+    """Show a run: metrics, worst cases, spending, verdict, and the command to show it again."""
     summary, found = summary_and_verdict(run, summary)
     verdict = verdict or found
     parts: list[RenderableType] = [_header(run, summary, verdict)]
@@ -74,7 +74,7 @@ def _part(part: Part, summary: Summary, layout: TableLayout, style: TerminalStyl
 
 
 def _left_out(summary: Summary, style: TerminalStyle) -> list[RenderableType]:
-    """A line for each group that stands beside the headline; the other reports have its metrics as well."""
+    """Show a line for each group left out of the headline."""
     beside = [(group, group.left_out) for group in summary.groups if group.left_out]
     lines = [
         (group_place(group, summary), f"{group.tally.trials:,} {REASONS[why]}: {tally_text(group.tally)}")
@@ -89,7 +89,7 @@ def _agreements(summary: Summary, style: TerminalStyle) -> list[RenderableType]:
 
 
 def _listed(heading: str, lines: Sequence[tuple[str, str]], style: TerminalStyle) -> list[RenderableType]:
-    """Lines under a heading, each behind what it is about, which is said once."""
+    """Show lines under a heading; repeated topics are shown once."""
     if not lines:
         return []
     table = Table.grid(padding=(0, 2, 0, 0))
@@ -116,7 +116,7 @@ def _where(run: Run, summary: Summary, style: TerminalStyle) -> Iterable[Text]:
     more = " --failed" if summary.total.passed < summary.total.trials - summary.total.ungated else ""
     if style.store:
         yield Text(
-            f"Kept in {one_line(style.store)}; style again with: evalmark show {one_line(run.id)}{more}{style.flags}"
+            f"Kept in {one_line(style.store)}; show it with: evalmark show {one_line(run.id)}{more}{style.flags}"
         )
         if run.status != "complete" and run.suite and style.resumable:
-            yield Text(f"To go on, call it as before and add: --resume {one_line(run.id)}")
+            yield Text(f"To continue, repeat the command with: --resume {one_line(run.id)}")

@@ -1,4 +1,4 @@
-"""Recorded sessions for a terminal: one a line, or one in full with what people say of it."""
+"""Terminal text of recorded sessions: a list, or one in full with its labels."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -22,21 +22,21 @@ from .cases import field_table
 from .console import COLORS, DEFAULT, MARKS, TerminalStyle, content_width, plain_lines, render
 
 _LINES = 400
-"""How much of a field of an answer may be shown, in characters a column."""
+"""Longest field of an answer, in characters per column."""
 _STEP_LINES = 4
-"""The same of a field of a step."""
+"""The same for a step."""
 _TEXTS = ("session", "project", "started", "asked")
-"""Columns of texts; numbers stand to the right."""
+"""Left-aligned columns; others are right-aligned."""
 _ROOM, _LITTLE_ROOM = 40, 12
-"""Characters of the name of a project, at most and at least."""
+"""Greatest and least width of a project name."""
 _MOST_ASKED, _ASKED, _LITTLE_ASKED = 120, 24, 10
-"""The same of the first question: at most, with a date beside it and without, at least; it has what room is left."""
+"""Widths of the first input: greatest, least beside a date, and least."""
 _DEEPEST = 8
-"""Levels of steps that are set in; deeper ones stand below each other."""
+"""Deepest indentation of steps."""
 
 
 def session_list_screen(found: Sequence[SessionSummary], style: TerminalStyle = DEFAULT) -> str:
-    """Sessions, one a line, in the order given; what a narrow terminal has no room for is cut or left out."""
+    """List sessions, one per line; narrow terminals shorten or drop columns."""
     if not found:
         return render([Text("No sessions are recorded.")], style)
     columns = _fitting({heading: [heading, *said] for heading, said in _columns(found).items()}, style)
@@ -64,7 +64,7 @@ def _columns(found: Sequence[SessionSummary]) -> dict[str, list[str]]:
 
 
 def _fitting(columns: dict[str, list[str]], style: TerminalStyle) -> dict[str, list[str]]:
-    """The columns that there is room for; that spans were dropped is never left out, nor the question for a date."""
+    """Choose the columns that fit; a non-zero `dropped` always stays."""
     nothing = {"dropped"} if {*columns["dropped"][1:]} == {"0"} else set()
     dateless = nothing | {"started"}
     for without, asked in (set[str](), _ASKED), (nothing, _ASKED), (dateless, _LITTLE_ASKED), (dateless | {"asked"}, 0):
@@ -87,7 +87,7 @@ def _widest(said: Iterable[str]) -> int:
 
 
 def _cut_to(text: str, columns: int) -> str:
-    """A text in so many columns of a terminal; some characters take two."""
+    """Cut a text to a number of columns; some characters take two."""
     while cell_len(text) > columns:
         text = cut(text, len(text) - max(1, (cell_len(text) - columns) // 2))
     return text
@@ -102,7 +102,7 @@ def _line(row: Mapping[str, str], widths: Mapping[str, int]) -> str:
 
 
 def session_screen(session: Session, labels: Iterable[Label] = (), style: TerminalStyle = DEFAULT) -> str:
-    """A session in full: its answers with their steps, and everything that people ever said of them."""
+    """Show a session in full: answers, steps and the history of labels."""
     facts = [one_line(session.project, 60), f"{_when(session.started)} UTC", count(len(session.answers), "answer")]
     facts += [f"{session.dropped:,} spans dropped"] if session.dropped else []
     parts: list[RenderableType] = [Text.assemble((f"session {session.id}", "bold"), f"  {' · '.join(facts)}")]
@@ -116,13 +116,13 @@ def session_screen(session: Session, labels: Iterable[Label] = (), style: Termin
 
 
 def span_screen(span: Span, labels: Iterable[Label] = (), style: TerminalStyle = DEFAULT) -> str:
-    """A span in full, and everything that people ever said of it."""
+    """Show a span in full with its history of labels."""
     where = Text(f"{one_line(span.project, 60)} · session {span.session}", style="dim")
     return render([where, *_span(span, labels, style, 0)], style)
 
 
 def labels_screen(labels: Iterable[Label], style: TerminalStyle = DEFAULT) -> str:
-    """Everything ever said of something, a line each; nothing where nobody said a word."""
+    """Show the history of labels, one per line; empty without labels."""
     labels = list(labels)
     if not labels:
         return ""
@@ -164,11 +164,11 @@ def _add_labels(table: Table, labels: Sequence[Label], style: TerminalStyle) -> 
         line = Text(
             f"{', '.join([*said, one_line(label.by, 60)])}, {_when(label.created)}", style="" if holds else "dim"
         )
-        line.append("" if holds else " (said before)")
+        line.append("" if holds else " (superseded)")
         line.append(f"  {cut(clean(label.comment), style.width * _STEP_LINES)}" if label.comment else "")
         table.add_row(what, line)
 
 
 def _when(moment: str) -> str:
-    """To the second, as everywhere; UTC."""
+    """Format a UTC time to the second."""
     return moment[:19].replace("T", " ")

@@ -1,4 +1,4 @@
-"""The targets of a run side by side, for a terminal."""
+"""Terminal text of several targets side by side."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -25,11 +25,11 @@ from evalmark.stats.summary.target_overview import Overview
 from .console import DEFAULT, TerminalStyle, content_width, render
 
 _NAMES = 30
-"""Columns of the terminal that the names of targets fill at most."""
+"""Greatest width of target names."""
 
 
 def overview_screen(run: Run, found: Overview, style: TerminalStyle = DEFAULT) -> str:
-    """A row for each target with all its portions and metrics, and every two targets compared."""
+    """Show a row for each target, and the difference of each pair."""
     parts: list[RenderableType] = [Text(one_line(run.name), style="bold"), Text("")]
     for table in _tables(overview_columns(found), style):
         parts += [table, Text("")]
@@ -38,7 +38,7 @@ def overview_screen(run: Run, found: Overview, style: TerminalStyle = DEFAULT) -
 
 
 def _agreements(found: Overview) -> Iterable[RenderableType]:
-    """How far several judges of one metric agree."""
+    """Show how far several judges of one metric agree."""
     lines = [(one_line(one.base, 60), said) for one in found.agreements for said in agreement_lines(one)]
     if lines:
         yield Text("")
@@ -48,7 +48,7 @@ def _agreements(found: Overview) -> Iterable[RenderableType]:
 
 
 def _disagreements(run: Run) -> Iterable[RenderableType]:
-    """Where a judge and a machine have looked at the same rules."""
+    """Show judges against automatic checks of the same rules."""
     lines = disagreement_lines(run)
     if lines:
         yield Text("")
@@ -75,7 +75,7 @@ def _listed(lines: Sequence[tuple[str, str]]) -> Table:
 
 
 def _tables(columns: Sequence[OverviewColumn], style: TerminalStyle) -> Iterator[Table]:
-    """As many columns a table as there is room for; each table begins with the names."""
+    """Split the columns into tables that fit; each starts with the names."""
     names, rest = columns[0], list(columns[1:])
     gap = 2 if style.width >= 90 else 1
     while rest:

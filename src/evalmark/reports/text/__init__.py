@@ -1,1 +1,1 @@
-"""Numbers, verdicts and foreign texts as a person reads them, in a terminal and in files alike."""
+"""Text of reports: numbers, verdicts, titles and remarks, shared by the terminal, files and the viewer."""

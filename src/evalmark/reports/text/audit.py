@@ -1,4 +1,4 @@
-"""What reports say of an audited judge: how far it agrees, what its pass rate hides, what moves it, what it lets pass."""
+"""Text of a judge audit: agreement, corrected pass rates, biases and canaries."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,11 +13,11 @@ from .calibration import unused_labels
 from .numbers import DASH, percent, share_interval, share_with_interval
 
 _SHOWN = 5
-"""Canaries that are named."""
+"""How many canaries are listed by text."""
 
 
 def audit_title(found: JudgeAudit) -> str:
-    """Which judge is held against what."""
+    """Name the judge and the reference it is compared with."""
     judge = f", judged by {one_line(found.metric.judge, 60)}," if found.metric.judge else ""
     return f"{one_line(found.metric.name, 60)}{judge} against {one_line(found.source, 60)}"
 
@@ -29,7 +29,7 @@ def confusion_rows(found: JudgeAudit) -> tuple[tuple[str, int, int], ...]:
 
 
 def audit_lines(found: JudgeAudit) -> Iterator[tuple[str, str]]:
-    """Everything there is to say of an audit, each line behind what it is about."""
+    """Yield `(topic, text)` for every line of an audit."""
     if found.about:
         yield "checked", one_line(found.about, 400)
     yield from _agreement(found)
@@ -42,7 +42,7 @@ def audit_lines(found: JudgeAudit) -> Iterator[tuple[str, str]]:
 
 def _agreement(found: JudgeAudit) -> Iterator[tuple[str, str]]:
     if not found.confusion.n:
-        yield "agreement", "no output has both a verdict and a word on whether it is good"
+        yield "agreement", "no output has both a verdict and a reference label"
         return
     yield "agreement", share_with_interval(found.agreement, "output")
     yield "kappa", f"{agreement_text(found.kappa, found.kappa_interval)}, Cohen"
@@ -51,7 +51,7 @@ def _agreement(found: JudgeAudit) -> Iterator[tuple[str, str]]:
     if found.ac1 is not None:
         yield (
             "AC1",
-            f"{agreement_text(found.ac1, found.ac1_interval)}, Gwet: one word is so common that kappa may be low however often both agree",
+            f"{agreement_text(found.ac1, found.ac1_interval)}, Gwet: one label is so common that kappa may be low despite high agreement",
         )
     ceiling = found.ceiling
     if ceiling is not None:
@@ -61,9 +61,9 @@ def _agreement(found: JudgeAudit) -> Iterator[tuple[str, str]]:
 
 
 def agreement_text(
-    value: float | None, interval: Interval, nothing: str = "says nothing, as all verdicts are the same"
+    value: float | None, interval: Interval, nothing: str = "undefined: all verdicts are the same"
 ) -> str:
-    """An agreement beyond luck with its interval, or why it has none; `nothing` where there is nothing to tell it from."""
+    """Format a chance-corrected agreement with its interval; `nothing` if it is undefined."""
     if value is None:
         return nothing
     if interval.low is None or interval.high is None:
@@ -101,17 +101,19 @@ def _biases(found: JudgeAudit) -> Iterator[tuple[str, str]]:
     biases = found.biases
     if biases.length is not None:
         interval = biases.length_interval
-        said = f"the score moves by {biases.length:+z.3f} when an answer is twice as long"
+        said = f"the score moves by {biases.length:+z.3f} when an output is twice as long"
         if interval.low is None or interval.high is None:
             yield "length", f"{said} (no interval: {interval.method.removeprefix('none: ')})"
         else:
             is_luck = interval.low <= 0 <= interval.high
-            proof = ", which may be luck" if is_luck else "; longer answers may be better ones, so this proves no bias"
+            proof = (
+                ", which may be chance" if is_luck else "; longer outputs may be better ones, so this proves no bias"
+            )
             yield "length", f"{said} ({interval.low:+z.3f} {DASH} {interval.high:+z.3f}){proof}"
     if biases.order_decided is not None:
         yield "order", f"the order of the answers decided {share_with_interval(biases.order_decided, 'comparison')}"
     if biases.first is not None and biases.first.n:
-        yield "", f"the first place won {share_with_interval(biases.first, 'such comparison')}"
+        yield "", f"the first position won {share_with_interval(biases.first, 'such comparison')}"
     if biases.flipped is not None:
         yield "flips", f"judged again, the verdict changed on {share_with_interval(biases.flipped, 'output')}"
 
@@ -126,7 +128,7 @@ def _beside(found: JudgeAudit) -> str:
 
 
 def canary_rows(found: Sequence[PassedCanaries]) -> list[tuple[str, str, str]]:
-    """What a judge let pass: the kind of canary, how many of how many, and the share with its interval."""
+    """Rows of canaries a judge passed: kind, count of total, share with interval."""
     return [
         (
             one.kind or "all",
@@ -138,7 +140,7 @@ def canary_rows(found: Sequence[PassedCanaries]) -> list[tuple[str, str, str]]:
 
 
 def canary_remarks(found: Sequence[PassedCanaries]) -> Iterator[str]:
-    """Which canaries passed, and how many were not judged."""
+    """Yield the texts of canaries that passed, and how many were not judged."""
     if not found:
         return
     every = found[0]
@@ -148,9 +150,9 @@ def canary_remarks(found: Sequence[PassedCanaries]) -> Iterator[str]:
     if len(texts) > _SHOWN:
         yield f"… and {len(texts) - _SHOWN:,} more"
     if every.unjudged:
-        yield f"{count(every.unjudged, 'further output')} without a usable verdict, which passes nothing"
+        yield f"{count(every.unjudged, 'further output')} without a usable verdict, counted as not passed"
 
 
 def _seen(text: str) -> str:
-    """A canary as a reader sees it; one without a letter to be seen is empty."""
+    """Shorten a canary to one line; call it empty if it has no visible character."""
     return one_line(text, 100) if any(c.isprintable() and not c.isspace() for c in text) else "an empty answer"

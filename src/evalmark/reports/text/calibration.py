@@ -1,4 +1,4 @@
-"""What reports say of learned thresholds: the promise, what it rests on, and what was left out."""
+"""Text of learned thresholds: the guarantee, its evidence and the unused labels."""
 
 import math
 from collections import Counter
@@ -16,7 +16,7 @@ from .numbers import DASH, percent
 
 
 def calibration_title(found: Calibration) -> str:
-    """What was learned from."""
+    """Name the source and count the labels that thresholds were learned from."""
     evidence = found.evidence
     cases = len({one.cluster for one in evidence.told})
     return (
@@ -26,7 +26,7 @@ def calibration_title(found: Calibration) -> str:
 
 
 def unused_labels(evidence: LabelEvidence) -> list[str]:
-    """What labels were not used, or need a remark, in words; nothing where all is plain."""
+    """Describe labels that were not used or need a remark; empty if there are none."""
     said = [
         (evidence.contested, "contested, as many people like as dislike them"),
         (evidence.unlabelled, "without a thumb"),
@@ -38,7 +38,7 @@ def unused_labels(evidence: LabelEvidence) -> list[str]:
 
 
 def threshold_text(one: CalibratedMetric) -> str:
-    """The threshold in words, or that there is none.
+    """Describe the threshold, or say that there is none.
 
     `at least 0.82`, or `at most 0.1` where lower is better.
     """
@@ -49,11 +49,11 @@ def threshold_text(one: CalibratedMetric) -> str:
 
 
 def promise_lines(one: CalibratedMetric) -> Iterator[tuple[str, str]]:
-    """The promise of one threshold, or what is missing for it; each line behind what it is about."""
+    """Yield `(topic, text)` lines: the guarantee of one threshold, or what it lacks."""
     learned = one.learned
     promised = f"at most {percent(learned.max_false_pass)} of bad cases pass, {percent(learned.level)} sure"
     if learned.threshold is None:
-        yield "promise", f"{promised}: it cannot be made, since {learned.reason}"
+        yield "promise", f"{promised}: not possible: {learned.reason}"
         if learned.missing:
             yield "missing", f"{count(learned.missing, 'further case')} labelled down, none of which may pass"
     else:
@@ -67,7 +67,7 @@ def promise_lines(one: CalibratedMetric) -> Iterator[tuple[str, str]]:
             f"({count(learned.bad_cases, 'case')})"
         ),
     )
-    area = "cannot be told without both labels" if learned.auc is None else f"{learned.auc:z.3f}"
+    area = "needs both labels" if learned.auc is None else f"{learned.auc:z.3f}"
     yield "AUC", area + interval_with_method(learned.auc_interval)
     yield from _remarks(one)
 
@@ -103,25 +103,25 @@ def _remarks(one: CalibratedMetric) -> Iterator[tuple[str, str]]:
 
 
 def interval_with_method(found: Interval) -> str:
-    """An interval in brackets with its method, behind its figure; nothing where there is none."""
+    """Format an interval with its method in brackets; empty if it is unknown."""
     if found.low is None or found.high is None:
         return ""
     return f" ({found.low:z.3f} {DASH} {found.high:z.3f}, {found.method})"
 
 
 BIN_WIDTH = 0.05
-"""How wide the bars of a picture of scores are."""
+"""Width of a histogram bin of scores."""
 
 
 def bin_counts(values: Sequence[float], threshold: float | None, direction: Direction) -> Mapping[int, int]:
-    """How many values lie in each step of 0.05, counted from the threshold: it lies between two steps, never within one."""
+    """Count values in bins of 0.05 from the threshold, so that the threshold is always a bin edge."""
     start, lower = threshold or 0.0, direction == "lower"
     places = ((value - start) / BIN_WIDTH for value in values)
     return Counter(math.ceil(p - 1e-9) - 1 if lower else math.floor(p + 1e-9) for p in places)
 
 
 def shown_bins(one: CalibratedMetric) -> Sequence[int]:
-    """The steps of a picture of scores that hold any, and those between them and the threshold, the best scores first."""
+    """List the bins from the best to the worst score, including the two around the threshold."""
     learned = one.learned
     found = {
         step for kind in (one.liked, one.disliked) for step in bin_counts(kind, learned.threshold, learned.direction)
@@ -135,6 +135,6 @@ def shown_bins(one: CalibratedMetric) -> Sequence[int]:
 
 
 def bin_edge(step: int, one: CalibratedMetric) -> str:
-    """The end of a step that counts to it: the lower one, or the upper one where lower is better."""
+    """Format the edge of a bin that belongs to it: the lower edge, or the upper one if lower is better."""
     at = (one.learned.threshold or 0.0) + BIN_WIDTH * (step + (one.learned.direction == "lower"))
     return f"{min(1.0, max(0.0, at)):z.2f}"

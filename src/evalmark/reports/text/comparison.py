@@ -1,4 +1,4 @@
-"""A run beside an earlier one, as the cells of a table and as sentences."""
+"""Text of a comparison of two runs: table cells, remarks and verdict sentences."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -16,11 +16,11 @@ from .titles import quoted
 from .verdicts import deciding_scores, score_text
 
 _LONGEST = 24
-"""Characters of a name that stands above numbers."""
+"""Longest name above a column of numbers, in characters."""
 
 
 class SideNames(NamedTuple):
-    """The two sides by name: two targets of one run by theirs, else before and now."""
+    """Names of the two sides of a comparison: the targets if one run is compared, else before and now."""
 
     before: str = "before"
     now: str = "now"
@@ -28,7 +28,7 @@ class SideNames(NamedTuple):
 
     @property
     def where(self) -> tuple[str, str]:
-        """Where something is, on either side."""
+        """Phrases that locate something on either side."""
         return (f"of {self.before}", f"of {self.now}") if self.of_one_run else ("in the baseline", "in the run")
 
 
@@ -36,27 +36,27 @@ TWO_RUNS = SideNames()
 
 
 def side_names(found: Comparison, change: TargetChange) -> SideNames:
-    """The sides of one target of a comparison, by names that tell them apart."""
+    """Name the two sides of a target's comparison so that they differ."""
     if not found.is_of_one_run:
         return TWO_RUNS
     names = [one_line(name) or GAP for name in (change.against, change.target)]
     short = [one_line(name, _LONGEST) for name in names]
-    if short[0] == short[1]:  # they part behind the cut
+    if short[0] == short[1]:  # they differ only after the cut
         short = [name if len(name) <= _LONGEST else f"…{name[1 - _LONGEST :]}" for name in names]
     return SideNames(before=short[0], now=short[1], of_one_run=True)
 
 
 OVERALL = "pass rate"
-"""What is said where a change is that of whole cases."""
+"""Name of the overall change, of whole cases."""
 _NAMED = 3
-"""Metrics that the verdict names."""
+"""How many metrics the verdict sentence names."""
 _NAME = 60
 IDENTICAL = "identical"
-"""The verdict where every output and every score is what it was."""
+"""Verdict if all outputs and all scores are identical."""
 
 
 class ChangeRow(NamedTuple):
-    """What a table says of one metric."""
+    """One metric in the table of changes."""
 
     metric: str
     n: str
@@ -70,19 +70,19 @@ class ChangeRow(NamedTuple):
 
 
 class ChangedCases(NamedTuple):
-    """Cases that came out otherwise, and by what."""
+    """Cases that changed, and the metric that says so."""
 
     change: MetricChange
     flips: Sequence[Flip]
 
     @property
     def heading(self) -> str:
-        """What stands above them."""
+        """Heading of the list of cases."""
         return f"cases by {_name(self.change)}" if self.change.name else "flips"
 
 
 def comparison_title(found: Comparison) -> str:
-    """What is compared: one name where both runs have the same, or two targets of one run."""
+    """Title: the common name of both runs, both names, or the two targets of one run."""
     if found.is_of_one_run:
         target = found.targets[0]
         return f"{one_line(target.target, 100) or GAP} against {one_line(target.against, 100) or GAP}"
@@ -91,13 +91,13 @@ def comparison_title(found: Comparison) -> str:
 
 
 def run_labels(found: Comparison) -> list[str]:
-    """Which two runs these are, and from when."""
+    """Ids and start times of both runs."""
     runs = zip((found.run, found.baseline), found.created, strict=True)
     return [f"{one_line(run)}{f' of {_day(created)}' if created else ''}" for run, created in runs]
 
 
 def runs_line(found: Comparison) -> str:
-    """The same as a line that stands by itself."""
+    """Both runs as one line."""
     now, before = run_labels(found)
     return f"two targets of run {now}" if found.is_of_one_run else f"run {now}, against {before}"
 
@@ -107,23 +107,20 @@ def _day(created: str) -> str:
 
 
 def outcome_text(found: Comparison) -> str:
-    """The verdict in a word or two."""
+    """The verdict as one or two words."""
     return "the same" if found.outcome == "same" else found.outcome
 
 
 def verdict_sentence(found: Comparison) -> str:
-    """Why the verdict is what it is, in one sentence."""
+    """Explain the verdict in one sentence."""
     several = len(found.targets) > 1
     changes = [(target, change) for target in found.targets for change in target.changes]
     told = [(c, t) for t, c in changes if t.outcome_of(c) == found.outcome]
     decisive = [_is(c) if found.is_of_one_run else _went(c, t if several else None) for c, t in told]
     if not found.targets:
-        return "There is nothing that could be compared."
+        return "Nothing could be compared."
     if found.outcome == "same" and all(target.is_identical for target in found.targets):
-        was = "that of the other" if found.is_of_one_run else "what it was"
-        return (
-            f"Every output is word for word {was}, and so is every score{' that is compared' * found.rules.is_partial}."
-        )
+        return f"All outputs and all {'compared ' * found.rules.is_partial}scores are identical."
     if found.outcome == "same":
         return f"No difference is larger than the margin of {_points(found.margin)} points."
     if found.outcome == "cannot tell":
@@ -136,19 +133,19 @@ def verdict_sentence(found: Comparison) -> str:
 
 
 def rescore_hint(found: Comparison) -> tuple[str, str]:
-    """What brings back what is not compared: a sentence, and the command that it ends with; two empty texts where all is."""
+    """How to compare the metrics left out: a sentence and a command; both empty if none is left out."""
     if found.rescore:
-        return "To compare every metric, judge the older run again and compare with the run that makes:", found.rescore
+        return "To compare every metric, rescore the older run and compare with the result:", found.rescore
     if found.rules.left_out:
         return (
-            "No command can judge the older run again by scorers from Python; run its version again with today's scorers.",
+            "No command can rescore the older run with scorers defined in Python; run its version again with today's scorers.",
             "",
         )
     return "", ""
 
 
 def _incomparable(found: Comparison) -> str:
-    """Why nothing at all is compared; empty where something is."""
+    """Explain why nothing could be compared; empty if something was."""
     if not any(target.matching.common for target in found.targets):
         return f"The two {'targets' if found.is_of_one_run else 'runs'} have no case in common."
     if found.rules.is_partial and not any(c.difference.n for target in found.targets for c in target.changes):
@@ -157,26 +154,24 @@ def _incomparable(found: Comparison) -> str:
 
 
 def _undecided(changes: Sequence[MetricChange], *, of_one_run: bool) -> str:
-    """Why there is neither a difference nor its absence."""
+    """Explain why neither a change nor equality could be shown."""
     if not any(change.difference.n for change in changes):
-        return f"No case was judged {'of both targets' if of_one_run else 'in both runs'}, so nothing can be said."
+        return f"No case was judged {'of both targets' if of_one_run else 'in both runs'}, so nothing can be compared."
     lost = [_name(change) for change in changes if change.is_lost]
     if lost:
         return f"{_listed(lost)} judged no case {'of both targets' if of_one_run else 'in both runs'}."
     is_better = any(change.outcome == "better" for change in changes)
     doubted = [_name(change) for change in changes if change.is_in_doubt or (is_better and change.may_be_worse)]
     if doubted:
-        return (
-            f"Missing results could turn the verdict on {_listed(doubted)}: counted at their worst, it does not hold."
-        )
-    what, nothing = ("What differs", "nothing does") if of_one_run else ("What changed", "nothing changed")
+        return f"Missing results could change the verdict on {_listed(doubted)}: it does not hold if they are counted at their worst."
+    differences, difference = ("differences", "a difference") if of_one_run else ("changes", "a change")
     if not any(change.difference.up or change.difference.down for change in changes):
-        return f"No case came out otherwise, but so few cases do not show that {nothing}."
-    return f"{what} may be luck, and so few cases do not show that {nothing}."
+        return f"No case changed, but there are too few cases to rule out {difference}."
+    return f"The {differences} may be chance, and there are too few cases to rule out {difference}."
 
 
 def _is(change: MetricChange) -> str:
-    """Of two targets: nothing rose or fell."""
+    """Describe a difference between two targets of one run."""
     return f"{_name(change)} is {_value(change, change.now)} against {_value(change, change.before)}"
 
 
@@ -193,13 +188,13 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def target_title(change: TargetChange, *, several: bool, of_one_run: bool = False) -> str:
-    """The target, where there are several, and how many cases are compared."""
+    """Title of a target's section: its name if there are several, and the number of cases."""
     named = f"{one_line(change.target, 100) or GAP}   " if several else ""
     return f"{named}{count(change.matching.common, 'case')} {'of both targets' if of_one_run else 'in both runs'}"
 
 
 def change_rows(target: TargetChange) -> list[ChangeRow]:
-    """A row for whether cases pass as a whole, and one for each metric."""
+    """Table rows: whole cases first, then each metric."""
     return [_row(change, target) for change in target.changes]
 
 
@@ -220,7 +215,7 @@ def _row(change: MetricChange, target: TargetChange) -> ChangeRow:
 
 
 def change_verdict(found: Difference, change: MetricChange | None = None) -> str:
-    """The verdict on one difference."""
+    """Format the verdict on one difference."""
     outcome = found.outcome if change is None else change.outcome
     if outcome != "same":
         return outcome
@@ -237,7 +232,7 @@ def _value(change: MetricChange, number: float | None) -> str:
 
 
 def _plain(change: MetricChange, number: float) -> str:
-    """A difference without its sign."""
+    """Format a difference without its sign."""
     return f"{_points(number)} points" if change.is_share else number_text(number, change.unit)
 
 
@@ -246,7 +241,7 @@ def _points(share: float) -> str:
 
 
 def _turned(change: MetricChange, number: float) -> float:
-    """A difference as the numbers went, whichever way is better."""
+    """Convert a gain to the raw difference, whichever direction is better."""
     return number if change.direction == "higher" else -number
 
 
@@ -274,12 +269,12 @@ def _signed_as_it_is(change: MetricChange, number: float) -> str:
 
 
 def _luck(p: float) -> str:
-    """Two digits, and never 0."""
+    """Format a p value with two digits, never as 0."""
     return "<0.0001" if p < 1e-4 else f"{p:z.2g}" if p < 0.1 else f"{p:z.2f}"
 
 
 def table_remarks(found: Comparison) -> list[str]:
-    """What a reader of the tables has to know."""
+    """Notes below the tables: units, intervals, adjustment of p values."""
     changes = [change for target in found.targets for change in target.changes]
     tests = sum(change.difference.p is not None for change in changes)
     said = []
@@ -295,7 +290,7 @@ def table_remarks(found: Comparison) -> list[str]:
 
 
 def change_remarks(target: TargetChange, sides: tuple[str, str] = TWO_RUNS.where) -> list[tuple[str, str]]:
-    """What is missing, and what would decide where nothing can be told: a metric, and a sentence."""
+    """List `(metric, remark)`: missing results, and how many cases would decide an open verdict."""
     return [(_name(change), said) for change in target.changes for said in _remarks(change, target, sides)]
 
 
@@ -303,7 +298,7 @@ def _remarks(change: MetricChange, target: TargetChange, sides: tuple[str, str])
     found = change.difference
     where = [_unjudged(one, side) for one, side in zip(change.unjudged, sides, strict=True) if one.total]
     if where:
-        yield f"could not be judged: {', '.join(where)}."
+        yield f"not scored: {', '.join(where)}."
     if change.is_in_doubt or change.may_be_worse:
         yield _whatever_is_missing(change)
     if target.outcome_of(change) == found.judged_outcome == "cannot tell" and found.n:
@@ -318,10 +313,10 @@ def _unjudged(one: Unjudged, side: str) -> str:
 def _whatever_is_missing(change: MetricChange) -> str:
     worst, best = change.difference.worst, change.difference.best
     if worst is None or best is None:
-        return "its values have no known ends, so no verdict holds whatever the missing ones are."
+        return "its values have no known range, so the missing ones leave it undecided."
     ends = sorted((_turned(change, worst.value or 0.0), _turned(change, best.value or 0.0)))
     low, high = (_signed_as_it_is(change, end) for end in ends)
-    return f"with what is missing, the difference is anything from {low} to {high}."
+    return f"depending on the missing results, the difference is anywhere from {low} to {high}."
 
 
 def _what_would_decide(change: MetricChange, found: Difference) -> str:
@@ -336,7 +331,7 @@ def _what_would_decide(change: MetricChange, found: Difference) -> str:
 
 
 def summary_cases(target: TargetChange) -> ChangedCases:
-    """The cases of which a line tells: by what decided; where nothing did, by whether they pass where any can."""
+    """Choose the changed cases for a summary line: by the deciding metric, else by pass or fail."""
     is_decided = target.outcome_of(target.deciding) in ("better", "worse")
     if is_decided or not target.overall.difference.n:
         return ChangedCases(target.deciding, target.moved)
@@ -344,7 +339,7 @@ def summary_cases(target: TargetChange) -> ChangedCases:
 
 
 def summary_line(target: TargetChange) -> tuple[str, str]:
-    """What became of the cases of one target, in a line, and the verdict on that."""
+    """Summarize the changes of one target in a line, with the verdict."""
     change, matching = summary_cases(target).change, target.matching
     found, (worse, better) = change.difference, change.moved
     left = matching.common - found.n + len(matching.new) + len(matching.gone) + len(matching.edited)
@@ -358,12 +353,12 @@ def summary_line(target: TargetChange) -> tuple[str, str]:
 
 
 def flip_name(flip: Flip) -> str:
-    """A case by its name, or by its input where the name was made of it."""
+    """Name a case by its id, or by its input if the id was generated."""
     return one_line(flip.case, _NAME) if flip.asked is None else quoted(flip.asked).strip()
 
 
 def case_counts(target: TargetChange) -> list[tuple[str, list[tuple[str, str, str]]]]:
-    """Of each change, how many cases became worse, stayed and became better, and by how much the two at most."""
+    """For each change: how many cases became worse, stayed, became better, and the largest changes."""
     return [(_name(change), _single(change)) for change in target.changes]
 
 
@@ -373,20 +368,20 @@ def _single(change: MetricChange) -> list[tuple[str, str, str]]:
     worse, better = change.moved
     return [
         ("worse", f"{worse:,}", worst if worse else ""),
-        ("as before", f"{change.stayed:,}", ""),
+        ("unchanged", f"{change.stayed:,}", ""),
         ("better", f"{better:,}", best if better else ""),
     ]
 
 
 def decided_metrics(target: TargetChange) -> list[str]:
-    """The metrics that became better or worse, a line each."""
+    """List the metrics that became better or worse, one line each."""
     return [
         f"{change.outcome}: {_went(change, None)}" for change in target.metrics if change.outcome in ("better", "worse")
     ]
 
 
 def changed_cases(target: TargetChange) -> list[ChangedCases]:
-    """The cases that came out otherwise by what decided, then by whether they pass where that is something else."""
+    """Cases that changed by the deciding metric, then those that changed between pass and fail."""
     found = [ChangedCases(target.deciding, target.moved)]
     if target.deciding.name:
         found.append(ChangedCases(target.overall, target.flips))
@@ -394,27 +389,27 @@ def changed_cases(target: TargetChange) -> list[ChangedCases]:
 
 
 def changed_cases_title(moved: ChangedCases, heads: SideNames = TWO_RUNS) -> str:
-    """How many cases came out otherwise."""
+    """Count worse, better and unchanged cases."""
     (worse, better), same = moved.change.moved, moved.change.stayed
     if heads.of_one_run:
-        return f"{worse:,} came out worse with {heads.now}, {better:,} better, {same:,} alike"
-    return f"{worse:,} came out worse, {better:,} better, {same:,} as before"
+        return f"{worse:,} worse with {heads.now}, {better:,} better, {same:,} unchanged"
+    return f"{worse:,} worse, {better:,} better, {same:,} unchanged"
 
 
 def flip_line(flip: Flip, heads: SideNames = TWO_RUNS, *, several: bool = False) -> tuple[str, str]:
-    """A case, and what became of it; with its dataset where there are several."""
+    """A case and its change; with the dataset if there are several."""
     where = f" ({one_line(flip.dataset, 60)})" if several else ""
     asked = "" if flip.asked is None else quoted(flip.asked)
     return f"{one_line(flip.case, 100)}{where}{asked}", flip_text(flip, heads)
 
 
 def flip_text(flip: Flip, heads: SideNames = TWO_RUNS) -> str:
-    """What became of a case, in words."""
+    """Describe how a case changed."""
     if flip.metric:
         return _moved_said(flip, heads)
     is_whole = {flip.before, flip.now} == {0.0, 1.0}
     if heads.of_one_run and is_whole:
-        return f"passes with {heads.before if flip.before else heads.now} alone"
+        return f"passes only with {heads.before if flip.before else heads.now}"
     if heads.of_one_run:
         return f"passes {percent(flip.now)} of its repeats, with {heads.before} {percent(flip.before)}"
     if is_whole:
@@ -423,7 +418,7 @@ def flip_text(flip: Flip, heads: SideNames = TWO_RUNS) -> str:
 
 
 def _moved_said(flip: Flip, heads: SideNames) -> str:
-    """What a metric said of a case before, and what it says now."""
+    """Describe a metric's change on one case."""
     before, now = (percent(n) if flip.is_share else number_text(n, flip.unit) for n in (flip.before, flip.now))
     name = one_line(flip.metric, _NAME)
     if heads.of_one_run:
@@ -432,25 +427,25 @@ def _moved_said(flip: Flip, heads: SideNames) -> str:
 
 
 def more_flips(moved: ChangedCases, shown: int) -> str:
-    """That there are more than are shown; nothing where there are not."""
+    """Say how many more changed cases exist; empty if all are shown."""
     left = len(moved.flips) - shown
-    return f"and {left:,} more; all of them with -n {len(moved.flips)}" if shown and left > 0 else ""
+    return f"and {left:,} more; show all with -n {len(moved.flips)}" if shown and left > 0 else ""
 
 
 def pair_scores(pair: FlipExample) -> list[tuple[str, str]]:
-    """The scores that decided either result, what they said before and what they say now."""
+    """Pairs `(before, now)` of the scores that decided either result."""
     return deciding_texts(pair.before, pair.now, pair.flip.metric)
 
 
 def deciding_texts(before: Result, now: Result, metric: str = "") -> list[tuple[str, str]]:
-    """The same of any two results, of which a metric may have decided."""
+    """Pairs `(before, now)` of the deciding scores of any two results."""
     decided = [score for result in (before, now) for score in deciding_scores(result)]
     names = dict.fromkeys(([metric] if metric else []) + [score.name for score in decided])
     return [(_said(before, name), _said(now, name)) for name in names]
 
 
 class CaseScore(NamedTuple):
-    """What a metric said of one case in two runs."""
+    """One metric's scores of a case in two runs."""
 
     metric: str
     before: str
@@ -460,7 +455,7 @@ class CaseScore(NamedTuple):
 
 
 def case_scores(cases: ComparedCases, case: int) -> list[CaseScore]:
-    """What every metric said of a case before and now, where it is known of both; a case with repeats by their mean."""
+    """List every metric's score of a case in both runs; repeats are averaged."""
     return [
         CaseScore(
             metric=_name(change),
@@ -483,17 +478,17 @@ def _said(result: Result, name: str) -> str:
 
 
 def slice_lines(target: TargetChange) -> list[tuple[str, str]]:
-    """The tags whose cases became better or worse by themselves, or that none of them did."""
+    """List the tags whose cases became better or worse."""
     telling = [one for one in target.slices if one.difference.outcome in ("better", "worse")]
     telling.sort(key=lambda one: (one.difference.outcome != "worse", one.difference.value or 0.0))
     return [(f"tag {one_line(one.tag, 40)}", _slice(one)) for one in telling]
 
 
 def slices_remark(target: TargetChange) -> str:
-    """How many tags were looked at, and how their p were adjusted; nothing where no case has a tag."""
+    """Say how many tags were tested and how p was adjusted; empty if no case has a tag."""
     if not target.slices:
         return ""
-    looked = f"{count(len(target.slices), 'tag')} looked at, p adjusted for all of them (Benjamini and Hochberg)"
+    looked = f"{count(len(target.slices), 'tag')} tested, p adjusted for all of them (Benjamini-Hochberg)"
     return f"{looked}." if slice_lines(target) else f"{looked}; none stands out."
 
 

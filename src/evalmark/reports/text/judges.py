@@ -1,4 +1,4 @@
-"""What reports say of judges: their choices, how steady they are, how far they agree, and their worst verdicts."""
+"""Text about judges: choices, consistency, agreement and worst verdicts."""
 
 from collections.abc import Iterator
 
@@ -20,13 +20,13 @@ UNSCORED = {
     "judge_truncated": "cut short",
     "judge_abstained": "could not tell",
 }
-"""What became of judgements that are no score."""
+"""Words for judge replies that gave no score."""
 _HIGH_AGREEMENT, _LOW_KAPPA = 0.8, 0.4
-"""Judges who agree so often, and beyond luck so little, give one verdict nearly always."""
+"""Judges with at least this agreement and less than this kappa nearly always give one verdict."""
 
 
 def metric_remarks(metric: MetricSummary) -> Iterator[str]:
-    """What there is to say of a metric beside its figures, one sentence each."""
+    """Yield remarks on a metric beside its numbers, one sentence each."""
     steady = metric.steadiness
     for reason, n in metric.skip_reasons.items():
         yield f"skipped in {count(n, 'trial')}" + (f": {one_line(reason, 200)}" if reason else "")
@@ -49,14 +49,14 @@ def metric_remarks(metric: MetricSummary) -> Iterator[str]:
 
 
 def all_remarks(part: SummaryGroup) -> list[tuple[str, str]]:
-    """What repeats of a group tell, and the remarks on all its metrics, each with its metric."""
+    """List `(topic, remark)`: pass@k of a group, then the remarks on its metrics."""
     return repeat_lines(part) + [
         (one_line(metric.name, 60), said) for metric in part.metrics for said in metric_remarks(metric)
     ]
 
 
 def repeat_lines(part: SummaryGroup) -> list[tuple[str, str]]:
-    """Of how many cases one try passes, any of k and all of k, each with its interval and the cases it is over."""
+    """List pass@1, pass@k and pass^k with intervals."""
     if (found := part.repeats) is None:
         return []
     names = ("pass@1", f"pass@{found.any_of.k}", f"pass^{found.all_of.k}")
@@ -72,7 +72,7 @@ def _of_tries(of: PassAtK) -> str:
 
 
 def worst_rows(part: SummaryGroup, most: int) -> list[tuple[str, str, str, str]]:
-    """The worst verdicts of each judged metric of a group: the metric, the case, what was said of it, and why."""
+    """List the worst verdicts of each judged metric: metric, case, verdict, reason."""
     return [
         (one_line(metric.name, 60), row_name(row, part), _verdict(row, metric), row.reason)
         for metric in part.metrics
@@ -86,7 +86,7 @@ def _verdict(row: WorstScore, metric: MetricSummary) -> str:
 
 
 def row_name(row: WorstScore, part: SummaryGroup) -> str:
-    """The case of a row, its turn in a conversation, and its repeat but for the first; words of one that has no name."""
+    """Name a trial by case, turn and repeat; quote the input if the case has no id."""
     more = [
         f"turn {row.position + 1}" if part.mode == "conversation" else "",
         f"repeat {row.repeat + 1}" if row.repeat else "",
@@ -97,7 +97,7 @@ def row_name(row: WorstScore, part: SummaryGroup) -> str:
 
 
 def agreement_lines(found: JudgeAgreement) -> Iterator[str]:
-    """How far the judges of one metric agree, one sentence each."""
+    """Yield sentences on how far the judges of one metric agree."""
     if not found.n:
         yield f"{' and '.join(map(one_line, found.judges))} scored no output in common"
         return
@@ -110,13 +110,13 @@ def agreement_lines(found: JudgeAgreement) -> Iterator[str]:
     if found.prevalence is not None and any(map(_says_little, found.pairs)):
         yield (
             f"{percent(found.prevalence)} of all verdicts are {one_line(found.most_common, 40)}: "
-            "where one verdict is so common, kappa is low however often judges agree"
+            "with one verdict this common, kappa is low even when judges agree often"
         )
 
 
 def _alpha(found: JudgeAgreement) -> str:
     if found.alpha is None:
-        return "Krippendorff's alpha says nothing, as all verdicts are the same"
+        return "Krippendorff's alpha is undefined: all verdicts are the same"
     return f"Krippendorff's alpha {found.alpha:z.2f}{_around(found.interval)}, {found.level}"
 
 
@@ -124,7 +124,7 @@ def _pair(pair: JudgePair, found: JudgeAgreement) -> str:
     first, second = map(one_line, pair.judges)
     said = [f"{first} and {second}: the same on {share_with_interval(pair.same, 'output')}"]
     if pair.kappa is None:
-        said.append("kappa says nothing, as all verdicts are the same")
+        said.append("kappa is undefined: all verdicts are the same")
     else:
         weights = "" if found.level == "nominal" else ", quadratic weights"
         said.append(f"kappa {pair.kappa:z.2f}{_around(pair.interval)}{weights}")
@@ -134,13 +134,13 @@ def _pair(pair: JudgePair, found: JudgeAgreement) -> str:
 
 
 def _around(found: Interval | None) -> str:
-    """An interval behind its figure; nothing where there is none."""
+    """Format an interval in brackets; empty if it is unknown."""
     if found is None or found.low is None or found.high is None:
         return ""
     return f" ({found.low:z.2f} {DASH} {found.high:z.2f})"
 
 
 def _says_little(pair: JudgePair) -> bool:
-    """Whether kappa is low although the judges nearly always agree."""
+    """Return whether kappa is low although the judges nearly always agree."""
     often = pair.same.value is not None and pair.same.value >= _HIGH_AGREEMENT
     return often and pair.kappa is not None and pair.kappa < _LOW_KAPPA

@@ -1,4 +1,4 @@
-"""Numbers as a person reads them."""
+"""Format numbers, shares, intervals and durations for people."""
 
 from collections.abc import Sequence
 
@@ -14,11 +14,11 @@ GAP = DASH
 BLOCKS = "▁▂▃▄▅▆▇█"
 ASCII_BLOCKS = "_.:-=+*#"
 LONG_WAIT = 0.1
-"""Seconds in a queue that are worth a word; every call waits for a few milliseconds."""
+"""Shortest waiting time that is shown, in seconds."""
 
 
 def number_text(number: float | None, unit: str = "") -> str:
-    """Three decimals from 0 to 1, four digits in any other unit.
+    """Format a number: three decimals from 0 to 1, four digits in any other unit.
 
     >>> number_text(0.61275), number_text(12345.6, "edits")
     ('0.613', '12,346')
@@ -31,7 +31,7 @@ def number_text(number: float | None, unit: str = "") -> str:
 
 
 def percent(share: float | None) -> str:
-    """A share as a percentage, or a dash.
+    """Format a share as a percentage, or a dash if it is unknown.
 
     >>> percent(0.9), percent(None) == GAP
     ('90 %', True)
@@ -40,7 +40,7 @@ def percent(share: float | None) -> str:
 
 
 def scale_value(number: float, unit: str) -> str:
-    """A verdict on a scale with known ends.
+    """Format a value on a scale with known ends.
 
     >>> scale_value(2, "1..5"), scale_value(3.7419, "1..5"), scale_value(85.0, "%")
     ('2 of 1..5', '3.74 of 1..5', '85 of 100')
@@ -50,7 +50,7 @@ def scale_value(number: float, unit: str) -> str:
 
 
 def scale_mean(number: float, unit: str) -> str:
-    """A mean on a scale with known ends, which it is said to reach only when it does.
+    """Format a mean on a scale; rounding never makes it reach an end of the scale.
 
     Two decimals on a scale of up to 20 steps; one on a longer one, and none there when it is whole.
 
@@ -70,43 +70,43 @@ def _ends(unit: str) -> str:
 
 
 def interval_text(found: Interval, unit: str = "") -> str:
-    """Both ends of an interval."""
+    """Format both ends of an interval."""
     return f"{number_text(found.low, unit)} {DASH} {number_text(found.high, unit)}" if found.known else GAP
 
 
 def share_interval(found: Interval) -> str:
-    """Both ends of an interval of a share, as percentages."""
+    """Format an interval of a share in percent."""
     if found.low is None or found.high is None:
         return GAP
     return f"{100 * found.low:z.1f} {DASH} {100 * found.high:z.1f} %"
 
 
 def share_text(found: Share) -> str:
-    """So many of so many."""
+    """Format passed/total."""
     return f"{found.passed}/{found.n}" if found.n else GAP
 
 
 def share_with_interval(found: Share, noun: str) -> str:
-    """So many of so many, as a share with its interval."""
+    """Format passed of total, as a percentage with its interval."""
     return f"{found.passed:,} of {count(found.n, noun)}, {percent(found.value)} ({share_interval(found.interval)})"
 
 
 def mean_text(metric: MetricSummary) -> str:
-    """A metric's mean in its own unit, where its scale has known ends; a share of yes; else the mean as it is."""
+    """Format a metric's mean: on its own scale, as a percentage of yes, or as a plain number."""
     if metric.raw_interval is not None and metric.raw_mean is not None:
         return f"{scale_mean(metric.raw_mean, metric.raw_unit)} of {_ends(metric.raw_unit)}"
     return percent(metric.mean) if metric.truths else number_text(metric.mean, metric.unit)
 
 
 def mean_unit(metric: MetricSummary) -> str:
-    """What stands behind `centre`: the mean from 0 to 1 of a metric on a scale of its own, or the unit of another one."""
+    """Unit of `mean_text`: the mean from 0 to 1 of a metric with its own scale, else the unit."""
     if metric.raw_interval is not None and metric.mean is not None:
         return f"({scale_mean(metric.mean, '0..1')})"
     return one_line(metric.unit, 16)
 
 
 def mean_interval(metric: MetricSummary) -> str:
-    """The interval of a metric's mean, in the unit of `centre`."""
+    """Format the interval of a metric's mean, in the unit of `mean_text`."""
     found = metric.raw_interval or metric.interval
     if metric.raw_interval is not None and found.low is not None and found.high is not None:
         return f"{scale_mean(found.low, metric.raw_unit)} {DASH} {scale_mean(found.high, metric.raw_unit)}"
@@ -114,7 +114,7 @@ def mean_interval(metric: MetricSummary) -> str:
 
 
 def time_text(seconds: float | None, waited: float | None) -> str:
-    """How long an answer took, and how long it waited in queues besides, where that is a part that counts.
+    """Format how long an output took, and its waiting time if that is considerable.
 
     >>> time_text(1.2, 0.5), time_text(1.2, 0.05), time_text(0.0003, None)
     ('1.2 s + 500 ms waiting', '1.2 s', '0.3 ms')
@@ -125,7 +125,7 @@ def time_text(seconds: float | None, waited: float | None) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """Seconds in a unit that fits.
+    """Format seconds in a suitable unit.
 
     >>> duration(0.0123), duration(0.9996), duration(59.96), duration(5_400), duration(86_480), duration(3e6)
     ('12.3 ms', '1 s', '60 s', '90 min', '24 h', '34.7 days')
@@ -142,7 +142,7 @@ def duration(seconds: float | None) -> str:
 
 
 def block_bars(bins: Sequence[int], blocks: str = BLOCKS) -> str:
-    """How scores spread, one character a step: the lowest block where there is none.
+    """Draw a histogram with block characters, one per bin.
 
     >>> block_bars([0, 1, 2, 4])
     '▁▃▅█'

@@ -1,4 +1,4 @@
-"""What the similarity measures of a RAG run can and cannot say of its answers."""
+"""Notes on the similarity metrics of a RAG run: what they mean and how labels support them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -21,7 +21,7 @@ else:
     grounding = LazyModule("evalmark.scoring.builtin.grounding")
 
 NEEDED = 30
-"""Labelled outputs from which the measures can be held against people's labels."""
+"""Labelled outputs needed to validate the metrics against labels."""
 SIMILARITY = (
     "These are similarity measures, not verdicts: a right answer in other words scores low, "
     "a wrong one in the words of the reference scores high."
@@ -29,7 +29,7 @@ SIMILARITY = (
 
 
 def table_metrics(group: SummaryGroup) -> Sequence[MetricSummary]:
-    """The metrics of a group for a table, the two names of one number in one row."""
+    """List a group's metrics for a table; two names of one number share a row."""
     one, other = (next((m for m in group.metrics if m.name == name), None) for name in TWINS)
     if one is None or other is None or not _same(one, other):
         return group.metrics
@@ -44,7 +44,7 @@ def _same(one: MetricSummary, other: MetricSummary) -> bool:
 
 
 def similarity_notes(summary: Summary, results: Iterable[Result], liked: Mapping[str, bool]) -> list[str]:
-    """Say what the measures are, which means lie beyond their usual limits, and how far labels support them.
+    """Describe the metrics, means beyond their usual limits, and support by labels.
 
     Args:
         summary: the figures of the run.
@@ -70,8 +70,8 @@ def similarity_notes(summary: Summary, results: Iterable[Result], liked: Mapping
 
 
 def _validated(results: Sequence[Result], liked: Mapping[str, bool]) -> list[str]:
-    """How often people dislike what each measure puts beyond its limit, and how often the rest."""
-    told = [f"Held against your {len(liked)} labelled outputs, as if these were chosen at random:"]
+    """Compare how often flagged and other outputs are disliked."""
+    told = [f"Compared with your {len(liked)} labelled outputs, taken as a random sample:"]
     for name, flag in grounding.FLAGS.items():
         if name == TWINS[0]:
             continue

@@ -1,4 +1,4 @@
-"""Several targets side by side, as the cells of a table and as sentences."""
+"""Text of several targets side by side: table cells and sentences."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -16,21 +16,21 @@ from .numbers import DASH, GAP, mean_interval, mean_text, percent, share_interva
 
 
 class OverviewCell(NamedTuple):
-    """What a table says of one target: a figure, and what stands below it."""
+    """One table cell of a target: a value and a line below it."""
 
     said: str
     below: str = ""
 
 
 class OverviewColumn(NamedTuple):
-    """A heading, and a cell for each target."""
+    """A column: a heading and one cell per target."""
 
     heading: str
     cells: tuple[OverviewCell, ...]
 
 
 def overview_columns(found: Overview) -> list[OverviewColumn]:
-    """The table of targets, the column of their names first; columns without any test are left out."""
+    """Columns of the table of targets, names first; columns without tests are left out."""
     standings = found.standings
     columns = [
         OverviewColumn("target", tuple(OverviewCell(one_line(standing.target, 60) or GAP) for standing in standings)),
@@ -51,12 +51,12 @@ def overview_columns(found: Overview) -> list[OverviewColumn]:
 
 
 def _is_judged(found: Overview) -> bool:
-    """Whether it was said of any output whether it holds; else all that is known are means of metrics."""
+    """Return whether any output was judged as passed or failed."""
     return any(s.tests.compliant.n or s.baseline.compliant.n for s in found.standings)
 
 
 def _leaves_out(found: Overview) -> bool:
-    """Whether the counted tests are others than all and than the valid ones."""
+    """Return whether the counted tests differ from all tests and from the valid ones."""
     return any(s.counted.trials not in (s.tests.trials, s.valid.trials) for s in found.standings)
 
 
@@ -84,7 +84,7 @@ def _metric(metric: MetricSummary | None) -> OverviewCell:
 
 
 def overview_remarks(found: Overview) -> list[str]:
-    """What a reader of the table has to know, one sentence each."""
+    """Notes below the table, one sentence each."""
     decides = "keep to the rules" if found.has_compliance else "pass"
     standings = found.standings
     judged = _is_judged(found)
@@ -107,7 +107,7 @@ def overview_remarks(found: Overview) -> list[str]:
 
 
 def differences_title(found: Overview) -> str:
-    """What the lines of `difference_lines` are about."""
+    """Heading of `difference_lines`."""
     standings, which = found.standings, "the counted tests"
     if not _leaves_out(found):
         is_all = all(standing.counted.trials == standing.tests.trials for standing in standings)
@@ -119,7 +119,7 @@ def differences_title(found: Overview) -> str:
 
 
 def difference_lines(found: Overview) -> list[tuple[str, str]]:
-    """Every two targets, with how the first compares with the second; a metric other than compliance is named."""
+    """List each pair of targets and their difference."""
     return [(_pair(d), _difference(d)) for d in found.differences]
 
 
@@ -142,13 +142,13 @@ def _difference(found: Difference) -> str:
     is_apart = low is not None and high is not None and (low > 0 or high < 0)
     p = found.p if found.adjusted is None else found.adjusted
     luck = (
-        f", which may be luck (p = {p:z.2g})" if found.outcome == "cannot tell" and is_apart and p is not None else ""
+        f", which may be chance (p = {p:z.2g})" if found.outcome == "cannot tell" and is_apart and p is not None else ""
     )
     return f"{said}{luck}; {turned}{alone}{_what_would_show(found)}"
 
 
 def _what_would_show(found: Difference) -> str:
-    """State the smallest difference that the tests can detect, and how many more would decide; empty where one was found."""
+    """State the smallest detectable difference and how many more tests would decide; empty if one was found."""
     if found.outcome not in ("same", "cannot tell"):
         return ""
     if found.judged_outcome != found.outcome:
@@ -169,7 +169,7 @@ def _points(found: Interval) -> str:
 
 
 def disagreement_lines(run: Run) -> list[tuple[str, str]]:
-    """How often judges and checks of the same rules disagree, each judge as a whole and then rule by rule."""
+    """List how often judges and automatic checks of the same rules disagree."""
     return [(_rule_of(found), _disagreed(found)) for found in disagreements(run) if found.compared]
 
 

@@ -1,4 +1,4 @@
-"""What runs, their parts and their trials are called, and what they are in a few words."""
+"""Titles of runs, groups and trials, and short facts about them."""
 
 from collections.abc import Iterable
 
@@ -12,13 +12,13 @@ from evalmark.stats.summary.summary import MetricSummary, Summary, SummaryGroup
 from .numbers import LONG_WAIT, duration
 
 _COMMIT = 10
-"""Characters that tell a commit from all others."""
+"""Characters of a commit id."""
 _FEW_WORDS = 32
-"""Characters of an input that stand beside an id."""
+"""Characters of an input shown beside an id."""
 
 
 def without_repeats(names: Iterable[str]) -> list[str]:
-    """The names, empty where one is that of the line before.
+    """Replace each name that repeats the previous one with an empty text.
 
     >>> without_repeats(["a", "a", "b", "a"])
     ['a', '', 'b', 'a']
@@ -28,7 +28,7 @@ def without_repeats(names: Iterable[str]) -> list[str]:
 
 
 def run_facts(run: Run, summary: Summary) -> list[str]:
-    """The run in a few words each: what, how many, who judged, how long."""
+    """Short facts about a run: target, trials, cases, judges, durations."""
     total = summary.total
     judges = list(dict.fromkeys(metric.judge for metric in run.metrics if metric.judge))
     found = [f"target {clean(run.target)}" if run.target else "", *trial_counts(summary)]
@@ -40,37 +40,37 @@ def run_facts(run: Run, summary: Summary) -> list[str]:
     if total.seconds_median is not None:
         found.append(f"{duration(total.seconds_median)} median, {duration(total.seconds_p95)} p95")
         if total.waited_median is not None and total.waited_median >= LONG_WAIT:
-            found.append(f"{duration(total.waited_median)} median besides (queues, limits, start-up)")
+            found.append(f"{duration(total.waited_median)} median waiting (queues, limits, start-up)")
     return [fact for fact in found if fact]
 
 
 def trial_counts(summary: Summary) -> list[str]:
-    """How many trials there are, and how many of them stand beside the headline figure, and why."""
+    """Count the trials, and those left out of the headline with the reasons."""
     beside = summary.left_out
     why = f"{beside.trials:,} of them left out of the headline ({describe_left_out(summary.reasons)})" if beside else ""
     return [count(summary.trials, "trial"), *([why] if why else [])]
 
 
 def run_origin(run: Run) -> list[str]:
-    """Which run it is, from when, and whether it came to its end."""
+    """Id, start time, commit and status of a run."""
     when = one_line(run.created).replace("T", " ").replace("+00:00", " UTC").replace("Z", " UTC")
     commit = [f"commit {short_commit(run)}"] if run.revision else []
     return [f"run {one_line(run.id)}", when, *commit, *([] if run.status == "complete" else [run.status])]
 
 
 def short_commit(run: Run) -> str:
-    """The start of the commit that a run was made from, with a `+` where files differed from it."""
+    """Shorten the commit of a run, with `+` if files had changed."""
     changed = "+" if run.revision.endswith("+") else ""
     return one_line(run.revision.removesuffix("+"))[:_COMMIT] + changed
 
 
 def group_title(group: SummaryGroup, summary: Summary) -> str:
-    """The place of a group, and why it is left out of the headline, where it is."""
+    """Title of a group, with the reason if it is left out of the headline."""
     return group_place(group, summary) + exclusion_text(group)
 
 
 def group_place(group: SummaryGroup, summary: Summary) -> str:
-    """A group's dataset, its target where there are several, and whether its rows were turns of a conversation."""
+    """Name a group by dataset, by target if there are several, and by mode."""
     several = len({other.target for other in summary.groups}) > 1
     parts = [group.dataset or "cases", group.target if several else ""]
     turns = ", turn by turn" if group.mode == "conversation" else ""
@@ -78,17 +78,17 @@ def group_place(group: SummaryGroup, summary: Summary) -> str:
 
 
 def exclusion_text(group: SummaryGroup) -> str:
-    """Why the trials of a group are left out of the headline, behind its name; nothing where they count."""
+    """Reason why a group is left out of the headline; empty if it counts."""
     return f", left out of the headline: {REASONS[group.left_out]}" if group.left_out else ""
 
 
 def interval_methods(metrics: Iterable[MetricSummary]) -> list[str]:
-    """Every way an interval was found, each once, in the order met."""
+    """List the interval methods, each once."""
     return list(dict.fromkeys(metric.interval.method for metric in metrics))
 
 
 def trial_name(result: Result, run: Run | None = None) -> str:
-    """A trial's case, with what tells it from others of its run: dataset, target, turn, and repeat but for the first."""
+    """Name a trial by its case, and by dataset, target, turn and repeat if needed."""
     trial = result.trial
     several = run is not None and len(run.datasets) > 1
     # Where each dataset has a target of its own, the dataset says which.
@@ -104,7 +104,7 @@ def trial_name(result: Result, run: Run | None = None) -> str:
 
 
 def quoted(asked: object) -> str:
-    r"""The first words of an input, as they stand behind an id that tells a reader nothing.
+    r"""Quote the first words of an input, to stand behind a generated id.
 
     >>> print(quoted("What is the capital\nof Peru, please?") + quoted(""))
      “What is the capital of Peru, pl…”

@@ -1,4 +1,4 @@
-"""What an agent said and did, step by step, and what it took."""
+"""Transcripts of agents: messages and tool calls, step by step, and token counts."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -14,24 +14,24 @@ from .numbers import duration
 
 
 class TranscriptStep(NamedTuple):
-    """One message, one call, or what came back of one."""
+    """A message, a tool call, or its result."""
 
     who: str
-    """The role of who speaks; `calls`, `result`, `failed` for tools."""
+    """The role of the speaker; `calls`, `result` or `failed` for tools."""
     said: str
     kind: Literal["turn", "call", "result", "error"]
 
 
 def steps(result: Result, *, times: bool = True, most: int | None = None) -> list[TranscriptStep]:
-    """The transcript, or the tool calls where there is no transcript; empty where it tells only question and answer.
+    """List the steps of the transcript, or the tool calls; empty if there is only an input and an output.
 
-    `times`: whether to say how long each call took; `most`: how many steps are enough, None for all of them.
+    `times` adds the duration of each call; `most` limits the steps, None for all.
     """
     return list(islice((step for event in _events(result) for step in _of_event(event, times)), most))
 
 
 def step_count(result: Result) -> int:
-    """How many steps there are, without any being put into words.
+    """Count the steps without formatting them.
 
     >>> from evalmark import Case, Output
     >>> from evalmark.core.values.score import Trial
@@ -46,7 +46,7 @@ def step_count(result: Result) -> int:
 
 
 def steps_title(result: Result) -> str:
-    """How many calls and messages there are.
+    """Count tool calls and messages.
 
     >>> from evalmark import Case, Output
     >>> from evalmark.core.values.score import Trial
@@ -61,7 +61,7 @@ def steps_title(result: Result) -> str:
 
 
 def tokens_used(usage: Usage) -> str:
-    """Tokens in and out, and what of them came from a cache or went into reasoning.
+    """Format input and output tokens, with cached and reasoning tokens.
 
     >>> tokens_used(Usage(input_tokens=1204, output_tokens=80, reasoning_tokens=64))
     '1,204 tokens in, 80 tokens out (64 of reasoning)'
@@ -80,7 +80,7 @@ def tokens_used(usage: Usage) -> str:
 
 
 def _events(result: Result) -> Sequence[Turn | ToolCall]:
-    """What there is to tell beside question and answer."""
+    """Events beyond the input and the output."""
     output = result.output
     events = output.transcript or output.tool_calls
     if not events or any(not isinstance(event, Turn) for event in events):
@@ -107,4 +107,4 @@ def _of_event(event: Turn | ToolCall, times: bool) -> Iterator[TranscriptStep]:
 
 
 def _came_back(result: Any) -> str:
-    return "nothing came back" if result is None else display_text(result)
+    return "no result" if result is None else display_text(result)

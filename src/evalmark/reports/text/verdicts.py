@@ -1,4 +1,4 @@
-"""Verdicts as a person reads them: of a run, of its parts, of one score."""
+"""Text of verdicts: of a gate, a group of trials, a trial and a score."""
 
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
@@ -15,7 +15,7 @@ from evalmark.stats.summary.summary import TrialCounts
 from .numbers import number_text, percent, scale_mean, scale_value, share_interval
 
 ERROR_FIELDS = ("raised_at", "traceback")
-"""The fields that hold it."""
+"""Metadata fields that locate an error."""
 
 
 def raised_at(found: Output | Score) -> str:
@@ -35,25 +35,25 @@ def traceback_of(found: Output | Score) -> str:
 
 
 def _kept(found: Output | Score) -> Mapping[str, Any]:
-    """What is kept beside an error; a target that answered may mean something else by these names."""
+    """Return the metadata of an error; empty if there was no error."""
     if isinstance(found, Score):
         return found.detail if found.status == "error" else {}
     return found.metadata if found.error is not None else {}
 
 
 TWINS = ("answer_relevance", "answer_correctness")
-"""Two names of one number."""
+"""Two metric names of one number."""
 
 
 def gate_outcome(verdict: GateVerdict) -> str:
-    """The verdict in a word or two."""
+    """The verdict as one or two words."""
     if not verdict.gated:
         return "not gated"
     return {"pass": "passed", "fail": "failed", "cannot tell": "cannot tell"}[verdict.outcome]
 
 
 def tally_text(tally: TrialCounts) -> str:
-    """How trials ended, in words."""
+    """Count how trials ended: passed, errors, unscored, ungated, flipped."""
     rate, found = tally.pass_rate, []
     if rate.n:
         found.append(f"{rate.passed:,} of {rate.n:,} passed, {percent(rate.value)} ({share_interval(rate.interval)})")
@@ -66,13 +66,13 @@ def tally_text(tally: TrialCounts) -> str:
 
 
 def deciding_scores(result: Result, missed: Collection[str] = ()) -> list[Score]:
-    """The scores that decided a trial's verdict; those of `missed` means come first."""
+    """List the scores that decided a trial's verdict; scores of metrics in `missed` come first."""
     decided = [] if missed and result.verdict == "ungated" else _telling(result)
     return [*(s for s in result.scores if s.name in missed and s not in decided), *decided]
 
 
 def _telling(result: Result) -> list[Score]:
-    """Those that decided; where none could, two: with unsupported sentences, else the lowest."""
+    """Deciding scores; of an ungated trial the two worst."""
     verdict = result.verdict
     if verdict in ("error", "fail"):
         return [s for s in result.scores if s.status == "error" or s.passed is False]
@@ -83,7 +83,7 @@ def _telling(result: Result) -> list[Score]:
 
 
 def without_twins(scores: Iterable[Score]) -> list[Score]:
-    """The scores, without the second name of a number that has two."""
+    """Drop the second name of a number that has two metric names."""
     kept = list(scores)
     values = [score.value for score in kept if score.name in TWINS]
     twice = len(values) == len(TWINS) and len(set(values)) == 1
@@ -91,7 +91,7 @@ def without_twins(scores: Iterable[Score]) -> list[Score]:
 
 
 def verdict_reasons(result: Result, metrics: Mapping[str, Metric]) -> list[str]:
-    """What decided a trial's verdict: why no output came, then each score that tells."""
+    """Reasons for a trial's verdict: its error, then each deciding score."""
     said = [
         f"{one_line(score.name)}: {score_text(score, metrics)}. {clean(score.reason)}{raised_at(score)}".strip()
         for score in deciding_scores(result)
@@ -105,7 +105,7 @@ def _goodness(score: Score) -> float:
 
 
 def score_text(score: Score, metrics: Mapping[str, Metric]) -> str:
-    """What a score says against its threshold, or its status when it has none."""
+    """Format a score with its threshold, or its status if it was not scored."""
     metric = metrics.get(score.name)
     if score.status != "scored":
         return score.status
@@ -121,7 +121,7 @@ def score_text(score: Score, metrics: Mapping[str, Metric]) -> str:
 
 
 def value_text(raw: object, value: float | None, unit: str) -> str:
-    """One verdict as it was given, and its value from 0 to 1 where that is another.
+    """Format a raw value, with the normalized value from 0 to 1 if it differs.
 
     >>> value_text(2, 0.25, "1..5"), value_text("D", 0.0, ""), value_text(True, 1.0, ""), value_text(0.4, 0.4, "")
     ('2 of 1..5 (0.25)', 'D (0.00)', 'yes', '0.400')
@@ -137,7 +137,7 @@ def value_text(raw: object, value: float | None, unit: str) -> str:
 
 
 def _is_placed(raw: float, value: float | None, unit: str) -> bool:
-    """Whether a value is the place of a raw number on the scale of its unit."""
+    """Return whether a value is the raw number mapped to 0 to 1 by its scale."""
     ends = scale_ends(unit)
     if ends is None or value is None or ends == (0, 1) or not abs(raw) < 1e15:
         return False
@@ -145,7 +145,7 @@ def _is_placed(raw: float, value: float | None, unit: str) -> bool:
 
 
 def unsupported_claims(score: Score) -> dict[str, str]:
-    """What an answer says without support: sentences with the context closest to each, claims with what the judge says."""
+    """Map unsupported sentences to their closest context, and unsupported claims to the judge's reason."""
     sentences = {text: _closest(row) for row, text in _without_support(score.detail.get("sentences"), "sentence")}
     claims = {text: one_line(row.get("reason")) for row, text in _without_support(score.detail.get("claims"), "claim")}
     return sentences | claims
@@ -159,7 +159,7 @@ def _without_support(rows: object, field: str) -> Iterable[tuple[Mapping[str, An
 
 
 def _closest(sentence: Mapping[str, object]) -> str:
-    """Which context comes closest to a sentence, counted from 1, and how close; nothing where nobody says."""
+    """Name the context closest to a sentence, counted from 1; empty if unknown."""
     context, cosine = sentence.get("context"), sentence.get("similarity")
     if type(context) is not int or not isinstance(cosine, (int, float)):
         return ""
@@ -167,7 +167,7 @@ def _closest(sentence: Mapping[str, object]) -> str:
 
 
 def short_score(score: Score, metric: Metric | None) -> str:
-    """What a score says in the least room; its threshold stands in the head of the column.
+    """Format a score for a table cell, without its threshold.
 
     >>> short_score(Score(name="similarity", raw=0.41, value=0.41), None)
     '0.410'
@@ -178,7 +178,7 @@ def short_score(score: Score, metric: Metric | None) -> str:
 
 
 def score_kind(score: Score) -> Verdict | str:
-    """How a score ended, as the word that a page gives a sign and a colour."""
+    """Return the kind of a score that selects its sign and colour."""
     if score.status != "scored":
         return score.status
     return {True: "pass", False: "fail", None: "ungated"}[score.passed]

@@ -1,4 +1,4 @@
-"""Two texts side by side, with the words marked that only one of them has."""
+"""Word-level differences of two texts."""
 
 import re
 from collections.abc import Sequence
@@ -9,33 +9,33 @@ from rapidfuzz.distance import LCSseq
 from evalmark.core.text import cut, display_text
 
 AROUND = 40
-"""Words that both texts have are shown so many before and behind what differs; the others are left out."""
+"""Common words shown on each side of a change."""
 _MOST = 2_000
-"""Words of a text that are compared; the time it takes grows with the square of it."""
+"""Words of a text that are compared; time grows quadratically."""
 _WORD = re.compile(r"\s*(?:\S*[^\s.,;:!?]|[.,;:!?]+)")
-"""Marks behind a word are words of their own, so that `cash` and `cash.` are the same one."""
+"""Punctuation after a word is a word of its own, so that `cash` and `cash.` match."""
 _LONGEST_WORD = 200
 GONE, NEW = ("[-", "-]"), ("{+", "+}")
-"""Marks of words that only the earlier text has, and of those that only the later one has."""
+"""Marks around words of the earlier text only, and of the later text only."""
 LEFT_OUT = " … "
 
 
 class TextPiece(NamedTuple):
-    """A part of a text, and whether the other text has it too."""
+    """A part of a text, and whether both texts have it."""
 
     text: str
     is_common: bool
 
 
 class TextPair(NamedTuple):
-    """Two texts, as pieces."""
+    """Two texts as pieces."""
 
     before: tuple[TextPiece, ...]
     now: tuple[TextPiece, ...]
 
 
 def word_changes(before: Any, now: Any) -> TextPair:
-    """Two values as texts, word by word; long common parts and what goes beyond 2,000 words are left out.
+    """Compare two values as texts, word by word; long common parts and words beyond 2,000 are left out.
 
     >>> word_changes("It is 4,806 m high.", "It is 3,000 m high.").now
     (TextPiece(text='It is', is_common=True), TextPiece(text=' 3,000', is_common=False), TextPiece(text=' m high.', is_common=True))
@@ -51,7 +51,7 @@ def word_changes(before: Any, now: Any) -> TextPair:
 
 
 def mark_changes(pieces: Sequence[TextPiece], marks: tuple[str, str]) -> str:
-    """The pieces as one text, with marks around those that the other text has not.
+    """Join pieces to one text, with marks around those that the other text lacks.
 
     >>> mark_changes(word_changes("a b", "a c").now, NEW)
     'a {+c+}'
@@ -60,7 +60,7 @@ def mark_changes(pieces: Sequence[TextPiece], marks: tuple[str, str]) -> str:
 
 
 def merge_changes(sides: TextPair) -> list[tuple[str, str]]:
-    """Both texts as one: each part with `gone`, `new`, or nothing where both have it.
+    """Merge both texts: each part with `gone`, `new`, or an empty kind if both have it.
 
     >>> merge_changes(word_changes("It is 4,806 m high.", "It is 3,000 m high."))
     [('It is', ''), (' 4,806', 'gone'), (' 3,000', 'new'), (' m high.', '')]
@@ -93,7 +93,7 @@ def _words(text: str) -> list[str]:
 
 
 def _common(old: Sequence[str], new: Sequence[str]) -> int:
-    """How many words both begin with."""
+    """Count the common words at the start."""
     pairs = zip(old, new, strict=False)
     return next((index for index, (a, b) in enumerate(pairs) if a != b), min(len(old), len(new)))
 
@@ -125,7 +125,7 @@ def _last(words: list[str]) -> list[str]:
 
 
 def _middle(words: list[str]) -> list[str]:
-    """The first and the last of many words."""
+    """Keep the first and last words."""
     return words if len(words) <= 2 * AROUND + 1 else [*words[:AROUND], LEFT_OUT, *words[-AROUND:]]
 
 
@@ -134,7 +134,7 @@ def _piece(words: Sequence[str], *, is_common: bool) -> TextPiece:
 
 
 def _joined(pieces: Sequence[TextPiece]) -> tuple[TextPiece, ...]:
-    """Without what is empty, and neighbours of a kind as one."""
+    """Drop empty pieces and join neighbours of the same kind."""
     found: list[TextPiece] = []
     for piece in pieces:
         if not piece.text:

@@ -1,4 +1,4 @@
-"""The pages and where they stand; each has a file of its own, which says its addresses."""
+"""The viewer as an ASGI application: all pages, static files and error pages."""
 
 import threading
 from functools import partial
@@ -44,10 +44,10 @@ PAGES = (
     charts_page,
     trend_page,
 )
-"""Each offers `routes(context)`."""
+"""Each module defines `routes(context)`."""
 
 PATIENCE = 0.3
-"""Seconds that a page waits for the figures of a run, before it is shown without them."""
+"""Seconds that a page waits for the figures of a run."""
 
 
 def viewer_app(
@@ -58,7 +58,7 @@ def viewer_app(
     prepare_after: float | None = None,
     flags: str = "",
 ) -> GuardedApp:
-    """The viewer of a store as an ASGI application, behind its policy.
+    """Make the viewer of a store as an ASGI application, guarded by `policy`.
 
     `patience` is how many seconds a page waits for figures, `author` who labels where nobody says otherwise. After
     `prepare_after` seconds the templates are read of pages that nobody has asked for yet; None: when somebody does. `flags` are
@@ -73,7 +73,7 @@ def viewer_app(
 
 
 def starlette_app(context: PageContext) -> Starlette:
-    """The same without the policy."""
+    """Make the application without access control."""
     routes = [route for one in PAGES for route in one.routes(context)]
     told = {HTTPException: _missing, NotFoundError: _missing, StoreError: _broken, Exception: _failed}
     faults = {kind: partial(tell, context) for kind, tell in told.items()}
@@ -81,7 +81,7 @@ def starlette_app(context: PageContext) -> Starlette:
 
 
 def _static() -> list[Route]:
-    """What lies beside the pages: all style in one sheet, the common look first; all scripts in one; pictures as they are."""
+    """Routes of the static files: one style sheet, one script, and images."""
     style = "".join([stylesheet(acts=True), *_texts(".css")])
     parts = [("style.css", style.encode(), "text/css; charset=utf-8")]
     parts += [("pages.js", script(_texts(".js")).encode(), "text/javascript; charset=utf-8")]
@@ -98,7 +98,7 @@ def _part(body: bytes, kind: str, request: Request) -> Response:
 
 
 def _missing(context: PageContext, request: Request, error: Exception) -> Response:
-    """Of an address that leads nowhere."""
+    """Error page of an unknown address."""
     status = error.status_code if isinstance(error, HTTPException) else 404
     said = str(error.detail) if isinstance(error, HTTPException) else str(error)
     if said == "Not Found":
@@ -108,12 +108,12 @@ def _missing(context: PageContext, request: Request, error: Exception) -> Respon
 
 
 def _broken(context: PageContext, request: Request, error: Exception) -> Response:
-    """Of a store that cannot be read: it is damaged, or of a newer evalmark; or only now, as others are writing it."""
+    """Error page of a store that is damaged, from a newer evalmark, or busy."""
     status = 503 if isinstance(error, StoreBusyError) else 500
     return context.page(request, "fault.html", {"title": "The store cannot be read", "said": str(error)}, status)
 
 
 def _failed(context: PageContext, request: Request, error: Exception) -> Response:
-    """Of a fault of our own; what it is stands on the terminal, and here nothing of it, since others may see a page."""
-    said = "evalmark itself has failed over this page. What went wrong is printed where the viewer was started."
+    """Error page of an internal error; details are printed on the terminal only."""
+    said = "evalmark failed to make this page. The error is printed where the viewer was started."
     return context.page(request, "fault.html", {"title": "Failed", "said": said}, 500)

@@ -1,4 +1,4 @@
-"""Figures of runs and the like, worked out beside the pages: those of a large run take seconds, and no page waits for them."""
+"""Background computation of run summaries and the like, so that pages do not wait for large runs."""
 
 import math
 import threading
@@ -20,52 +20,52 @@ from evalmark.stats.summary.summary import Summary
 from .cache import RecentCache
 
 FEW = 4_000
-"""Trials that are counted while a page waits; with more it does not wait, since it would in vain."""
+"""Most trials for which a page waits."""
 
 _AT_ONCE = 2
-"""Large works of each kind; more of them would take as long, more memory, and the time that pages need."""
+"""Large tasks of each kind that run at once."""
 
 T = TypeVar("T")
 YieldingReader = Callable[[Run], Run]
-"""Gives a run whose results come as long as no page is at work."""
+"""Wraps a run so that reading its results pauses while pages are being made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What is to be worked out."""
+    """The identity of a background task."""
 
     kind: str
-    """Of each kind so many are held that were asked for last."""
+    """Kind of task; recent results are kept by kind."""
     names: tuple[str, ...]
-    """What it is about, the ids of runs first."""
+    """Subject, run ids first."""
     state: object
-    """Of what it is made: found anew when it is another."""
+    """State of its inputs; a new state computes it again."""
     trials: int | None
-    """How many results have to be read for it; None: nobody knows, and it may be long."""
+    """Results to read; None if unknown."""
     kept: int = 16
     or_earlier: bool = False
-    """Whether what was found for an earlier state will do while this is being worked out."""
+    """Whether the result for an earlier state may be returned meanwhile."""
 
     @property
     def is_short(self) -> bool:
-        """Whether it is done while a page waits."""
+        """Whether a page waits for it."""
         return self.trials is not None and self.trials <= FEW
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFigures:
-    """What a run came to, and what its gate says of it."""
+    """Summary and gate verdict of a run."""
 
     summary: Summary
     verdict: GateVerdict
 
 
 class BackgroundFigures:
-    """Works out each thing once, and again when there is more of it."""
+    """Computes each task once per state, in background threads."""
 
     def __init__(self, patience: float) -> None:
         self._patience = patience
-        """Seconds that a page waits for them."""
+        """Seconds that a page waits."""
         self._lock = threading.Lock()
         self._at_work = 0
         self._free = threading.Event()
@@ -74,9 +74,9 @@ class BackgroundFigures:
         self._known: dict[str, RecentCache[tuple[str, ...], _CachedTask]] = {}
 
     def of(self, run: Run, trials: int) -> RunFigures | None:
-        """The figures of a run with so many trials; None while they are being worked out.
+        """Return the figures of a run; None while being computed.
 
-        Of a run that goes on, while they are: those of fewer trials, where there are some.
+        Of a running run, earlier figures are returned meanwhile.
 
         Raises:
             EvalmarkError: a result is damaged, or the store cannot be read.
@@ -86,7 +86,7 @@ class BackgroundFigures:
         return self.found(about, lambda patiently: figures_of(patiently(run)))
 
     def found(self, about: Task, work: Callable[[YieldingReader], T]) -> T | None:
-        """What the work gives, which is done in a thread of its own; None while it is under way.
+        """Return the result of `work`, done in a thread of its own; None while it runs.
 
         Raises:
             EvalmarkError: the work has raised it.
@@ -100,7 +100,7 @@ class BackgroundFigures:
 
     @contextmanager
     def give_way(self) -> Iterator[None]:
-        """While a page looks for its rows, figures wait: two busy threads of Python would slow each other down."""
+        """Pause background tasks while a page reads its rows, since Python threads slow each other down."""
         with self._lock:
             self._at_work += 1
             self._free.clear()
@@ -116,14 +116,14 @@ class BackgroundFigures:
         with self._lock:
             held = self._known.setdefault(about.kind, RecentCache(about.kept))
             known = held.get(about.names)
-            # Of a run that goes on, one count at a time: what is under way is waited for, even if there is more by now.
+            # One task at a time for a running run, even if there are more results by now.
             if known is not None and (known.state == about.state or not known.future.done()):
                 return known
             future: Future[T] = Future()
             made = _CachedTask(about.state, future, None if known is None else known.future)
             held.keep(about.names, made)
             turn = nullcontext() if about.is_short else self._turns[about.kind]
-        # A thread that ends with the process, whatever is left to count.
+        # A daemon thread ends with the process.
         threading.Thread(target=self._work, args=(work, future, turn), daemon=True, name="evalmark-figures").start()
         return made
 
@@ -141,13 +141,13 @@ class BackgroundFigures:
 
 
 def figures_state(run: Run, trials: int) -> object:
-    """What the figures of a run are of; of a large one that goes on they are worked out anew for each tenth more."""
+    """State of a run's figures; large running runs are recomputed after 10 % more trials."""
     size = int(math.log(trials, 1.1)) if run.status == "running" and trials > FEW else trials
     return run.status, run.finished, size
 
 
 class _CachedTask(NamedTuple):
-    """What is known, or being worked out, and what was known before."""
+    """A result or a running task, and the earlier result."""
 
     state: object
     future: Future[Any]
@@ -155,14 +155,14 @@ class _CachedTask(NamedTuple):
 
     @property
     def before(self) -> Any:
-        """What was found for an earlier state; None where there was none, or it could not be found."""
+        """The result for an earlier state; None if there is none."""
         had = self.earlier
         return None if had is None or had.cancelled() or had.exception() is not None else had.result()
 
 
 @dataclass(frozen=True, slots=True)
 class _YieldingResults(Collection[Result]):
-    """Results that come as long as no page is at work."""
+    """Results that pause while a page is being made."""
 
     results: Collection[Result]
     free: threading.Event
@@ -180,7 +180,7 @@ class _YieldingResults(Collection[Result]):
 
 
 def figures_of(run: Run) -> RunFigures:
-    """What a run came to, with each of its results read.
+    """Summarize a run from all its results.
 
     Raises:
         EvalmarkError: a result is damaged.

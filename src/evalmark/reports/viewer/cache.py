@@ -1,4 +1,4 @@
-"""What is kept for a page that asks again."""
+"""A thread-safe cache of recent values."""
 
 import threading
 from collections import OrderedDict
@@ -10,7 +10,7 @@ V = TypeVar("V")
 
 
 class RecentCache(Generic[K, V]):
-    """Values by their keys, for any thread: those that were asked for last, and no more than `most`.
+    """A thread-safe cache of the `most` recently used values.
 
     >>> found = RecentCache[str, int](2)
     >>> found.find("a", lambda: 1), found.find("b", lambda: 2), found.find("a", lambda: 9), found.find("c", lambda: 3)
@@ -25,29 +25,29 @@ class RecentCache(Generic[K, V]):
         self._kept: OrderedDict[K, V] = OrderedDict()
 
     def __iter__(self) -> Iterator[K]:
-        """The keys as they are now, the one that was asked for last at the end."""
+        """Iterate over the keys, most recently used last."""
         with self._lock:
             return iter([*self._kept])
 
     def get(self, key: K) -> V | None:
-        """What is kept under a key; None where nothing is."""
+        """Return the value of a key, or None."""
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)
             return self._kept.get(key)
 
     def keep(self, key: K, value: V) -> None:
-        """Keep something, in the place of what was there."""
+        """Store a value."""
         with self._lock:
             self._keep(key, value)
 
     def find(self, key: K, make: Callable[[], V]) -> V:
-        """What is kept under a key, else what `make` gives; where two make it at once, both get the one that was first."""
+        """Return the value of a key, else store what `make` returns; the first of two concurrent values wins."""
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)
                 return self._kept[key]
-        made = make()  # nobody waits for it who asks for something else
+        made = make()  # outside the lock
         with self._lock:
             self._keep(key, self._kept.get(key, made))
             return self._kept[key]

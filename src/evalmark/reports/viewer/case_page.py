@@ -1,4 +1,4 @@
-"""The page of one result: what was asked and answered, what every score says, and every call that was made for it."""
+"""The page of one result: input, output, scores and calls."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,7 +40,7 @@ MOST_SCORES = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedCall:
-    """A call of a model or a tool, where it is still recorded."""
+    """A model or tool call of a result, if it is still recorded."""
 
     number: int
     """From 1, in the order of the page."""
@@ -49,25 +49,25 @@ class RecordedCall:
     tool: ToolRecording | None = None
     trouble: str = ""
     scores: tuple[str, ...] = ()
-    """The scores that it was made for; empty for calls of the target."""
+    """Scores that made the call; empty for calls of the target."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreView:
-    """A score with what its page shows of it."""
+    """A score as shown on the page."""
 
     score: Score
     kind: str
     standing: str
     metric: Metric | None
     calls: tuple[int, ...]
-    """The numbers of the calls that were made for it."""
+    """Numbers of its calls."""
     unsupported: Mapping[str, str]
     detail: Mapping[str, Any]
 
 
 def routes(context: PageContext) -> list[Route]:
-    """Where the page stands, and all of the result as JSON."""
+    """Routes of the page and its JSON download."""
     path = "/runs/{run}/results/{number}"
     return [Route(path, partial(_answer, context)), Route(f"{path}/whole.json", partial(_download, context))]
 
@@ -96,7 +96,7 @@ def _download(context: PageContext, request: Request) -> Response:
 
 
 def _said(context: PageContext, request: Request, run: Run, result: Result) -> list[LabelView]:
-    """What people say of the answer, then of each score."""
+    """Labels of the output, then of each score."""
     number = context.number(request)
     metrics = ["", *(score.name for score in result.scores[:MOST_SCORES])]
     things = [
@@ -107,7 +107,7 @@ def _said(context: PageContext, request: Request, run: Run, result: Result) -> l
 
 
 def page_values(view: StoreView, run: Run, number: int, asked: CaseQuery) -> Mapping[str, Any] | None:
-    """What the template needs; None where there is no such result."""
+    """Values of the template; None if there is no such result."""
     browsing = view.browsing(run)
     result = browsing.result(number)
     if result is None:
@@ -140,7 +140,7 @@ def page_values(view: StoreView, run: Run, number: int, asked: CaseQuery) -> Map
 
 
 def _others(beside: Sequence[NumberedResult], number: int) -> Sequence[NumberedResult]:
-    """The results of the same case, where there are any but this one."""
+    """Other results of the same case; empty if there are none."""
     return beside if any(kept.number != number for kept in beside) else ()
 
 
@@ -152,7 +152,7 @@ def _calls(view: StoreView, result: Result) -> Iterator[RecordedCall]:
 
 
 def _found(view: StoreView, recorded: RecordedCall) -> RecordedCall:
-    """The same with the call, where it is still there and whole."""
+    """Add the recorded call, if it still exists."""
     recordings = view.store.recordings
     try:
         call = recordings.call(recorded.key)
@@ -181,5 +181,5 @@ def _judged(score: Score, calls: Sequence[RecordedCall], metrics: Mapping[str, M
 
 
 def _without_error_fields(kept: Mapping[str, Any]) -> dict[str, Any]:
-    """The rest of what is kept beside an error, which is shown on its own."""
+    """Metadata without the fields of an error."""
     return {name: value for name, value in kept.items() if name not in ERROR_FIELDS}

@@ -1,4 +1,4 @@
-"""The page of a run's pictures: how scores spread, how well they tell good from bad, how far judges agree, what targets cost."""
+"""The page of a run's charts: histograms, ROC curves, judge agreement and cost."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -21,7 +21,7 @@ from .store_view import StoreView
 
 
 def routes(context: PageContext) -> list[Route]:
-    """Where the page stands."""
+    """Routes of the page."""
     return [Route("/runs/{run}/pictures", partial(_answer, context))]
 
 
@@ -32,7 +32,7 @@ def _answer(context: PageContext, request: Request) -> Response:
 
 
 def page_values(view: StoreView, run: Run, against: str, quality: str) -> Mapping[str, Any]:
-    """What the template needs; `against` names a metric, or is empty for what people say."""
+    """Values of the template; `against` names a metric, or is empty for labels."""
     with view.figures.give_way():
         trials = sum(view.browsing(run).verdicts().values())
     known: dict[str, Any] = {"trials": trials, "found": None, "trouble": ""}

@@ -1,4 +1,4 @@
-"""The page of a comparison: what became of a run since another one, and the cases that show it."""
+"""The page that compares two runs: verdict, metrics and cases."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,32 +29,32 @@ from .page_context import PageContext
 from .store_view import StoreView
 
 SIZE = 20
-"""Cases a page; each has two answers."""
+"""Cases per page."""
 MOST_RUNS = 300
-"""Runs that a form offers."""
+"""Most runs in a form."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedRow:
-    """A case, and a result of either run that shows what became of it."""
+    """A case with a result of either run."""
 
     place: RankedCase
     flip: Flip | None
     before: NumberedResult | None
     now: NumberedResult | None
     words: TextPair | None
-    """Both answers, word by word; None where one of them is too large for a page."""
+    """Word differences of both outputs; None if one is too large."""
     scores: Sequence[CaseScore]
     reasons: Sequence[tuple[str, str]]
 
     @property
     def shown(self) -> NumberedResult | None:
-        """The result that says what was asked."""
+        """The result that shows the input."""
         return self.now or self.before
 
 
 def routes(context: PageContext) -> list[Route]:
-    """Where the page stands."""
+    """Routes of the page."""
     return [Route("/compare", partial(_answer, context))]
 
 
@@ -89,7 +89,7 @@ _NOTHING: Mapping[str, Any] = {"run": None, "baseline": None, "held": None, "tro
 def case_values(
     view: StoreView, runs: tuple[Run, Run], held: PreparedComparison, asked: ComparisonQuery
 ) -> Mapping[str, Any]:
-    """What the template needs of the cases."""
+    """Values of the template for the cases."""
     metric = _metric(asked.metric)
     every = [place for place in held.telling(metric) if asked.of in ("", place.cases.change.target)]
     wanted = [place for place in every if asked.went in ("", place.went)]
@@ -111,14 +111,14 @@ def case_values(
 
 
 def _metric(asked: str) -> str | None:
-    """The metric by which cases are sorted, empty for whether they pass; None: what decided."""
+    """Metric to sort by: empty for pass or fail, None for the deciding metric."""
     return "" if asked == OVERALL else asked or None
 
 
 def _rows(
     view: StoreView, runs: tuple[Run, Run], rules: ScoringRules, places: Sequence[RankedCase]
 ) -> list[ComparedRow]:
-    """Each case with its results, both as the newer run judges."""
+    """Each case with its results, both scored by the newer run's rules."""
     run, baseline = runs
     now = view.browsing(run).results_of_cases([case_of(place, before=False) for place in places])
     before = view.browsing(baseline).results_of_cases([case_of(place, before=True) for place in places])
@@ -156,7 +156,7 @@ def _row(place: RankedCase, before: Sequence[NumberedResult], now: Sequence[Numb
 
 
 def _showing(several: Sequence[NumberedResult], passes: bool | None) -> NumberedResult | None:
-    """Of the repeats of a case the first that passed, or failed, where that is what changed; else the first of all."""
+    """Choose the repeat that shows the change, else the first."""
     word = {True: "pass", False: "fail", None: ""}[passes]
     return next((kept for kept in several if kept.verdict == word), several[0] if several else None)
 
@@ -167,13 +167,13 @@ def _answer_of(kept: NumberedResult | None) -> str:
 
 
 def _in_order(view: StoreView, picks: Sequence[str], newest: Sequence[Run]) -> list[str]:
-    """The ids that were chosen in the list of runs, the newer one first; older runs are looked through where it takes them."""
+    """Order the chosen ids, newest first."""
     runs = newest if {run.id for run in newest}.issuperset(picks) else view.every_run()
     return [run.id for run in runs if run.id in picks]
 
 
 def _picked(asked: ComparisonQuery, chosen: Sequence[str]) -> tuple[ComparisonQuery, str]:
-    """What these ask for; and what is wrong with it."""
+    """Return the query for the chosen runs, and an error message."""
     if len(chosen) > 2:
         return asked, f"{len(chosen)} runs were chosen, and two can be compared."
     if not chosen or asked.run:
@@ -182,7 +182,7 @@ def _picked(asked: ComparisonQuery, chosen: Sequence[str]) -> tuple[ComparisonQu
 
 
 def _baseline(view: StoreView, run: Run, asked: ComparisonQuery, recent: Sequence[Run]) -> tuple[Run | None, str]:
-    """The other run, or why there is none; `recent` are the run and those before it.
+    """Return the baseline, or why there is none; `recent` are the run and earlier ones.
 
     Raises:
         StoreError: there is no such run.
@@ -199,7 +199,7 @@ def _baseline(view: StoreView, run: Run, asked: ComparisonQuery, recent: Sequenc
 
 
 def _choices(asked: ComparisonQuery, runs: Sequence[Run], recent: Sequence[Run]) -> Mapping[str, Any]:
-    """What the form offers; `recent` are the run that is compared and those before it, or nothing."""
+    """Choices of the form; `recent` are the compared run and earlier ones."""
     near = list(comparable_runs(recent[0], recent))[:MOST_RUNS] if recent else []
     known = {one.id for one in [*recent[:1], *near]}
     return {

@@ -1,4 +1,4 @@
-"""Comparisons of runs, worked out beside the pages: those of large runs take seconds."""
+"""Comparisons of runs, computed in background threads."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,11 +19,11 @@ from .background import Task
 from .store_view import StoreView
 
 _KEPT = 4
-"""Comparisons that are held, some megabytes each for ten thousand cases."""
+"""Comparisons kept in memory; some megabytes each for ten thousand cases."""
 _OFFERED = 50
-"""Runs to choose from."""
+"""Most runs to choose from."""
 MOST = 40_000
-"""Trials of two runs that are compared without being asked to: more would take minutes, and hundreds of megabytes."""
+"""Most trials of two runs that are compared automatically; more take minutes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,11 +33,11 @@ class PreparedComparison:
     found: Comparison
     cases: tuple[ComparedCases, ...]
     flipped: Mapping[CaseOutcome, frozenset[int]]
-    """The results of the run whose cases became worse or better, by number."""
+    """Numbers of the results whose cases became worse or better."""
     _sorted: dict[str | None, Sequence[RankedCase]] = field(default_factory=dict)
 
     def telling(self, metric: str | None) -> Sequence[RankedCase]:
-        """The cases in the order in which they are shown, sorted once for each metric."""
+        """List the cases in display order, sorted once per metric."""
         if metric not in self._sorted:
             self._sorted[metric] = rank_cases(self.cases, metric)
         return self._sorted[metric]
@@ -46,7 +46,7 @@ class PreparedComparison:
 def prepared_comparison(
     view: StoreView, run: Run, baseline: Run, targets: tuple[str, str] | None = None
 ) -> PreparedComparison | None:
-    """A run beside a baseline, or a target of one beside one of the other; None while it is being worked out.
+    """Compare a run, or one of its targets, with a baseline; None while being computed.
 
     Raises:
         EvalmarkError: a result is damaged, or a run was deleted.
@@ -71,27 +71,27 @@ def prepared_comparison(
 
 @dataclass(frozen=True, kw_only=True)
 class EarlierComparison:
-    """A run beside the one that it is held against where nobody names one."""
+    """A run and its default baseline."""
 
     near: Sequence[Run] = ()
-    """Runs to choose from, the nearest first."""
+    """Runs to choose from, nearest first."""
     earlier: Run | None
     held: PreparedComparison | None = None
-    """None while it is being worked out, and where nobody works it out."""
+    """None while being computed, or if it is not computed."""
     is_asked: bool = False
-    """Whether it is being worked out: not for runs that go on, nor where too much would have to be read."""
+    """Whether it is being computed; not for running or very large runs."""
     trouble: str = ""
 
 
 def earlier_comparison(view: StoreView, run: Run, most: int = MOST, *, is_busy: bool = False) -> EarlierComparison:
-    """What the page of a run says of the run before it; where something else of the run is worked out, that comes first."""
+    """Compare a run with the previous one for its page; waits if other work on the run is pending."""
     recent = list(view.back_from(run))
     found = _against(view, run, choose_baseline(run, recent), most, is_busy=is_busy)
     return replace(found, near=list(islice(comparable_runs(run, recent), _OFFERED)))
 
 
 def nearest_comparison(view: StoreView, run: Run) -> EarlierComparison:
-    """The same without the runs to choose from; no more runs are read than it takes."""
+    """The same without the runs to choose from."""
     return _against(view, run, choose_baseline(run, view.back_from(run)), MOST)
 
 
@@ -107,7 +107,7 @@ def _against(view: StoreView, run: Run, earlier: Run | None, most: int, *, is_bu
 
 
 def only_flipped(asked: CaseQuery, held: PreparedComparison | None) -> CaseQuery:
-    """What is asked, held to the results whose cases came out otherwise than in the run before; none while nobody knows."""
+    """Restrict a query to cases that changed since the previous run; none while unknown."""
     if not asked.flipped:
         return asked
     known = () if held is None else held.flipped.items()
@@ -117,7 +117,7 @@ def only_flipped(asked: CaseQuery, held: PreparedComparison | None) -> CaseQuery
 
 
 def baseline_of(view: StoreView, run: Run, reference: str) -> Baseline | None:
-    """The run that a reference names; None while it is looked for, as `last-green` reads results of runs.
+    """Return the run that a reference names; None while `last-green` is being computed.
 
     Raises:
         StoreError: there is no such run.
@@ -135,7 +135,7 @@ def baseline_of(view: StoreView, run: Run, reference: str) -> Baseline | None:
 
 
 def case_of(place: RankedCase, *, before: bool) -> TargetCase:
-    """Where the results of a case are found, in the run or in the baseline."""
+    """Identify the results of a case in the run or the baseline."""
     change = place.cases.change
     source, case = place.cases.pairs[place.case][before]
     dataset, mode = place.cases.sources[before][source]

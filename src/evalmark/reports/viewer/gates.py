@@ -1,4 +1,4 @@
-"""What the gates of the runs of a list say, looked up beside the page."""
+"""Gate outcomes of listed runs, computed in the background."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -11,24 +11,24 @@ from .cache import RecentCache
 from .store_view import RunLine, StoreView
 
 _KEPT = 1_000
-"""Gates of runs at their end."""
+"""Cached gates of finished runs."""
 LOOKED_UP = 20_000
-"""Trials of a run that are read for a list; the gate of a larger run stands on its own page."""
+"""Most trials of a run whose gate is shown in a list."""
 
 _Key = tuple[str, str | None, int]
 
 
 class GateOutcomes:
-    """Looks each up once, those of the smallest runs first."""
+    """Computes each gate once, smallest runs first."""
 
     def __init__(self, view: StoreView) -> None:
         self._view = view
         self._known = RecentCache[_Key, Outcome](_KEPT)
 
     def of(self, lines: Sequence[RunLine]) -> Mapping[str, Outcome | None]:
-        """Those of some runs, by id: empty where nothing is gated, None while it is being looked up.
+        """Return outcomes by run id: empty if nothing is gated, None while being computed.
 
-        Not among them are runs that go on, and large ones.
+        Running and large runs are left out.
         """
         told = [line for line in lines if line.run.status != "running" and line.trials <= LOOKED_UP]
         new = sorted((line for line in told if self._known.get(_key(line)) is None), key=lambda line: line.trials)

@@ -1,4 +1,4 @@
-"""Which results of a run people have labelled, and the pages that show only those."""
+"""Filter of results by their labels."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -15,7 +15,7 @@ from .store_view import StoreView
 
 
 def only_labelled(view: StoreView, run: Run, asked: CaseQuery, author: str) -> CaseQuery:
-    """What is asked, held to the results that are labelled as it says; `author` is who asks."""
+    """Restrict a query to results with the requested label; `author` is the current user."""
     if not asked.label:
         return asked
     said = thumbs_of(_of_present_answers(view, run, view.store.sessions.labels_of_run(run.id)))
@@ -30,7 +30,7 @@ def only_labelled(view: StoreView, run: Run, asked: CaseQuery, author: str) -> C
 
 
 def _of_present_answers(view: StoreView, run: Run, labels: Sequence[Label]) -> Sequence[Label]:
-    """Those that were said of the answers which stand there now; a run that was resumed may have other ones than before."""
+    """Keep labels of current outputs; a resumed run may have replaced some."""
     if not labels or view.store.run_progress(run.id).passes == 1:
         return labels
     browsing, contents = view.browsing(run), dict[str, str]()
@@ -43,13 +43,13 @@ def _of_present_answers(view: StoreView, run: Run, labels: Sequence[Label]) -> S
 
 
 def _numbers(view: StoreView, run: Run, abouts: set[str]) -> Iterator[int]:
-    """The results that labels are about."""
+    """Numbers of the labelled results."""
     trials = {about.rpartition("/")[2] for about in abouts}
     return (number for number, _ in view.browsing(run).trials().numbered(trials)) if trials else iter(())
 
 
 def _is(label: str, thumbs: Thumbs, author: str) -> bool:
-    """Whether an output is labelled so; for what is not labelled, whether it is."""
+    """Return whether an output has this label; for `none`, whether it has any."""
     up = sum(thumbs.values())
     down = len(thumbs) - up
     return {"up": up > down, "down": down > up, "disputed": up == down, "none": True, "not-mine": author in thumbs}[

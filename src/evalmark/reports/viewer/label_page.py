@@ -1,4 +1,4 @@
-"""Labelling one output after the other without seeing what others or a machine say, and how far people agree in the end."""
+"""Pages to label outputs one by one, blind to scores and other labels, and to show agreement at the end."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -24,13 +24,13 @@ from .page_context import PageContext
 
 QUEUE = "/label/queue"
 _RUNS = 100
-"""That are offered."""
+"""Most runs offered."""
 _DISPUTED = 200
-"""That are listed."""
+"""Most disputed outputs listed."""
 
 
 def routes(context: PageContext) -> list[Route]:
-    """Where one chooses what to label, where that begins, and where it goes on."""
+    """Routes to choose what to label, to start, and to label."""
     return [
         Route("/label", partial(_choose, context)),
         Route("/label/start", partial(_start, context), methods=["POST"]),
@@ -56,7 +56,7 @@ def _choose(context: PageContext, request: Request) -> Response:
 
 
 def _start(context: PageContext, request: Request) -> Response:
-    """Begin, under the name that the form gives: it stands in no address, since addresses are handed on to others."""
+    """Start labelling under the name in the form; it is in no address, since addresses are shared."""
     form: Mapping[str, str] = request.scope[FORM]
     asked, by = parse_label_queue_query(form), form.get("by", "").strip()[:MAX_NAME_CHARS]
     if not asked.what or not by:
@@ -97,7 +97,7 @@ def _wanted(asked: LabelQueueQuery) -> ResultFilter:
 
 
 def _seen(context: PageContext, source: OutputSource, part: AnnotatorProgress, at: int) -> Mapping[str, Any]:
-    """An output and what is said of it: by this person alone, as long as he or she is not done."""
+    """An output with its labels; only this person's until everything is labelled."""
     item = part.items[at]
     shown = source.shown(item)
     said = label_views(context.view.store, [(shown.subject, _fields(source, item))], part.by)[shown.subject.about]
@@ -105,7 +105,7 @@ def _seen(context: PageContext, source: OutputSource, part: AnnotatorProgress, a
 
 
 def _agreed(source: OutputSource, part: AnnotatorProgress) -> Mapping[str, Any]:
-    """How far people agree, with the disputed outputs and their places."""
+    """Agreement of people, and the disputed outputs."""
     found = queue_agreement(source, part)
     places = {item.about: at for at, item in enumerate(part.items, start=1)}
     disputed = [(places[about], source.shown(part.items[places[about] - 1])) for about in found.disputed[:_DISPUTED]]

@@ -1,4 +1,4 @@
-"""What people say of outputs and scores: shown beside them, and said with a form that works without a script."""
+"""Labels of outputs and scores, and the forms that set them; they work without JavaScript."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -21,64 +21,64 @@ from evalmark.tracing.annotations.labels import LabelSubject, NewLabel, result_s
 from .page_context import PageContext
 
 PART = "x-evalmark-part"
-"""The header by which a script asks for the form alone, to put it in the place of the old one."""
+"""Header by which a script requests only the form."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelView:
-    """What is said of one thing."""
+    """Labels of one output or score, for the current user."""
 
     subject: LabelSubject
     fields: Mapping[str, str]
-    """By which a form names it: `run` and `number` and perhaps `metric`, or `span`."""
+    """Form fields that identify it: `run`, `number` and perhaps `metric`, or `span`."""
     ever: tuple[Label, ...]
-    """Everything ever said of it, in the order in which it was said."""
+    """All labels ever given, oldest first."""
     labels: tuple[Label, ...]
-    """Those in force: the last word of each person."""
+    """Current labels: the last of each person."""
     author: str
-    """Who looks at it."""
+    """The current user."""
 
     @property
     def mine(self) -> tuple[Label, ...]:
-        """What the person who looks at it says."""
+        """Labels of the current user."""
         return tuple(label for label in self.labels if label.by == self.author)
 
     @property
     def mine_liked(self) -> bool | None:
-        """The thumb of the person who looks at it."""
+        """Thumb of the current user."""
         return next((label.liked for label in reversed(self.mine) if label.liked is not None), None)
 
     @property
     def mine_score(self) -> float | None:
-        """The score that this person gives."""
+        """Score of the current user."""
         return next((label.score for label in reversed(self.mine) if label.score is not None), None)
 
     @property
     def mine_comment(self) -> str:
-        """What this person writes of it."""
+        """Comment of the current user."""
         return next((label.comment for label in reversed(self.mine) if label.comment), "")
 
     @property
     def liked(self) -> bool | None:
-        """What more people say; None where nobody does, or as many say the contrary."""
+        """Majority of thumbs; None on a tie or without thumbs."""
         return majority_vote(self.labels)
 
     @property
     def outdated(self) -> int:
-        """How many of them were said of another answer, which stood here before the run was resumed."""
+        """Labels of an earlier output, from before the run was resumed."""
         content = self.subject.content
         return sum(label.content != content for label in self.labels) if content else 0
 
     @property
     def people(self) -> tuple[str, ...]:
-        """Who says something."""
+        """People with a label."""
         return tuple(dict.fromkeys(label.by for label in self.labels))
 
 
 def label_views(
     store: Store, things: Iterable[tuple[LabelSubject, Mapping[str, str]]], author: str
 ) -> dict[str, LabelView]:
-    """What is in force of each thing, by what it is about; each thing with the fields by which a form names it."""
+    """Return the labels of each subject by its `about`; `things` pairs subjects with form fields."""
     wanted = {subject.about: (subject, fields) for subject, fields in things}
     ever: defaultdict[str, list[Label]] = defaultdict(list)
     for label in store.sessions.labels(wanted) if wanted else ():
@@ -92,13 +92,13 @@ def label_views(
 
 
 def form_fields(run: str, number: int, metric: str = "") -> dict[str, str]:
-    """How a form names an output of a run, or one of its scores."""
+    """Form fields that identify an output or one of its scores."""
     metrics = {"metric": encode_name(metric)} if metric else {}
     return {"run": encode_name(run), "number": str(number), **metrics}
 
 
 def routes(context: PageContext) -> list[Route]:
-    """Where forms are sent."""
+    """Route that receives label forms."""
     return [Route("/labels", partial(_answer, context), methods=["POST"])]
 
 
@@ -125,7 +125,7 @@ def _answer(context: PageContext, request: Request) -> Response:
 
 
 def form_subject(context: PageContext, form: Mapping[str, str]) -> tuple[LabelSubject, Mapping[str, str]]:
-    """What a form is about, and the fields that say so.
+    """Return the subject of a form and its identifying fields.
 
     Raises:
         ConfigError: it names nothing, or a score that is not there.
@@ -146,14 +146,14 @@ def form_subject(context: PageContext, form: Mapping[str, str]) -> tuple[LabelSu
 
 
 def form_word(form: Mapping[str, str], author: str) -> NewLabel:
-    """What a form says; `author` says it where the form names nobody.
+    """Return the label in a form; `author` is the default name.
 
     Raises:
         ConfigError: it says nothing, or something that is no thumb or no number.
     """
     by = form.get("by", "").strip() or author
     if not by:
-        raise ConfigError("nobody is named who says so; open the page of the case and write your name under By.")
+        raise ConfigError("no name is given; open the page of the case and enter your name under By.")
     if form.get("withdraw"):
         return NewLabel(by=by)
     try:
@@ -166,11 +166,11 @@ def form_word(form: Mapping[str, str], author: str) -> NewLabel:
         raise ConfigError(f"the score is {form['score']!r}; it is a number from 0 to 1.") from None
     word = NewLabel(by=by, liked=liked, score=score, comment=form.get("comment", "").strip())
     if word.withdraws:
-        raise ConfigError("nothing was said; choose a thumb, or give a score or a comment.")
+        raise ConfigError("the label is empty; choose a thumb, or give a score or a comment.")
     return word
 
 
 def _back(place: str) -> str:
-    """Where to go after a form: a page of the viewer, whatever the form says."""
+    """Return the page to go back to; always a page of the viewer."""
     is_ours = place.startswith("/") and not place.startswith(("//", "/\\")) and place.isascii() and place.isprintable()
     return place if is_ours else "/"

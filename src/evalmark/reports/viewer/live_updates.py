@@ -18,13 +18,13 @@ from evalmark.stats.summary.summarise import planned_trials
 from evalmark.storage.queries.progress import RunProgress
 
 _TOO_SOON = 3.0
-"""Seconds of a run that say nothing yet of its pace."""
+"""Seconds before a pace is shown."""
 
 
 def progress(done: int, of: int | None, seconds: float | None) -> str:
-    """How far a run is, how fast it goes, and how long that would take it; of all that only what is known.
+    """Format progress, pace and remaining time of a run, as far as known.
 
-    `seconds` are those since its start; None where they say nothing of its pace.
+    `seconds` since the start; None if they do not show the pace.
 
     >>> progress(120, 480, 60.0)
     '120 of 480 trials · 2 a second · about 3 min left'
@@ -48,27 +48,27 @@ def _roughly(seconds: float) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveUpdate:
-    """How a page under way is followed, and what it says of how far things are."""
+    """State of a page that updates itself while a run goes on."""
 
     mark: str
-    """Of what the page shows; another one as soon as there is something new."""
+    """Version of the page's content."""
     said: str
     ended: str
-    """What is said once nothing is under way any more."""
+    """Message when nothing is running any more."""
     done: int | None = None
     of: int | None = None
-    """How many trials there will be, where that is known."""
+    """Planned trials, if known."""
 
 
 def not_modified(request: Request, mark: str) -> Response | None:
-    """What to answer a page that asks for itself again, where nothing is new; None where there is."""
+    """Return a 304 response if the page is unchanged, else None."""
     if request.headers.get("if-none-match") == f'"{mark}"':
         return Response(status_code=304)
     return None
 
 
 def live_update(run: Run, standing: RunProgress, done: int, now: datetime) -> LiveUpdate:
-    """How the page of a run under way is followed."""
+    """Return the update state of a running run's page."""
     of = planned_trials(run, len(run.target.split(", ")))
     if of is not None and done > of:  # what is read now is another dataset than the one that was looked at before
         of = None

@@ -1,4 +1,4 @@
-"""What every page needs to answer: the store, the templates, and who sits before the screen."""
+"""What every page needs: the store, the templates and the current user's name."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,12 +22,12 @@ _YEAR = 365 * 24 * 3600
 
 
 class PageContext:
-    """Answers requests with pages; each page has a file of its own with its routes."""
+    """Renders pages and reads the parameters that they share."""
 
     def __init__(self, view: StoreView, key: str, author: str) -> None:
         self.view = view
         self._author = author
-        """Who labels where nobody says otherwise; empty where it is not known."""
+        """Default name of the labeller; empty if unknown."""
         offered = {
             "run_path": run_path,
             "case_path": case_path,
@@ -40,18 +40,18 @@ class PageContext:
         self._templates = template_environment(_FOLDER, offered)
 
     def page(self, request: Request, template: str, values: Mapping[str, Any], status: int = 200) -> Response:
-        """A page of a template; `address` is where it stands and `author` who looks at it, so far as is known."""
+        """Render a template as a response, with the page's `address` and the `author`."""
         query = f"?{request.url.query}" if request.url.query else ""
         beside = {"address": request.url.path + query, "author": self.author(request)}
         return HTMLResponse(mask_known_secrets(render_page(self._templates, template, {**beside, **values})), status)
 
     def prepare(self) -> None:
-        """Read the templates of all pages, which takes longer than a page itself."""
+        """Compile all templates, which takes longer than rendering a page."""
         for name in self._templates.list_templates(["html"]):
             self._templates.get_template(name)
 
     def run(self, request: Request) -> Run:
-        """The run that an address names, without its results being read.
+        """Return the run that an address names, without its results.
 
         Raises:
             NotFoundError: there is none, or no longer.
@@ -59,7 +59,7 @@ class PageContext:
         return self.view.store.run(decode_name(request.path_params["run"]))
 
     def number(self, request: Request) -> int:
-        """The number of a result that an address names.
+        """Return the number of the result that an address names.
 
         Raises:
             HTTPException: it is no number that a result could have.
@@ -70,15 +70,15 @@ class PageContext:
         return number
 
     def author(self, request: Request) -> str:
-        """Who labels from this browser: the name that was given last, else the one that the viewer was started with."""
+        """Name of the labeller: the last one given in this browser, else the default."""
         said = cookie_values(request.headers.get("cookie", ""), _cookie(request))
         return (decode_name(said[-1]) if said else "") or self._author
 
     def remember(self, request: Request, response: Response, author: str) -> None:
-        """Have this browser keep the name of who labels."""
+        """Store the labeller's name in a cookie."""
         response.set_cookie(_cookie(request), encode_name(author), max_age=_YEAR, httponly=True, samesite="strict")
 
 
 def _cookie(request: Request) -> str:
-    """Browsers keep cookies by host and not by port; raters at two viewers of a machine have names of their own."""
+    """Name the cookie by port, since browsers share cookies between ports."""
     return f"evalmark-by-{request.url.port or 80}"

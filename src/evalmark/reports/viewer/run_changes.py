@@ -1,4 +1,4 @@
-"""What became of the runs of a list since the run before each, worked out beside the page."""
+"""Changes of listed runs since the run before each, computed in the background."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,40 +16,40 @@ from .cache import RecentCache
 from .store_view import RunLine, StoreView
 
 _KEPT = 1_000
-"""Trends of runs at their end."""
+"""Cached changes of finished runs."""
 _LOOKED_AT = 2_000
-"""The newest runs, among which the one before is looked for."""
+"""Newest runs searched for the previous one."""
 TESTED = 2_000
-"""Trials of two runs that are compared for a list; of more, only the shares are told, since a page of them takes minutes."""
+"""Most trials of two runs that are compared for a list; beyond, only shares are shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunChange:
-    """A run beside the one before it."""
+    """A run's change since the previous run."""
 
     baseline: str
-    """The id of that run."""
+    """Id of the previous run."""
     outcome: Outcome | None
-    """What `compare` says of the two; None where there is too much to compare for a list."""
+    """Outcome of the comparison; None if it is too large for a list."""
     points: float | None
-    """By how many percentage points more of the trials or cases that both have pass; None where they have none."""
+    """Change of the pass rate in percentage points; None without common cases."""
     n: int
-    """Of how many."""
+    """Number of common cases or trials."""
     is_one_rule: bool = True
-    """Whether both runs are judged by one rule, so far as that is looked at."""
+    """Whether both runs use the same scoring rules, as far as checked."""
 
 
 class RunChanges:
-    """Works out each once; one page at a time, so that a long list takes no more than one thread."""
+    """Computes each change once, in one thread per list."""
 
     def __init__(self, view: StoreView) -> None:
         self._view = view
         self._known = RecentCache[tuple[str | None, ...], RunChange | None](_KEPT)
 
     def of(self, lines: Sequence[RunLine], runs: int) -> Mapping[str, RunChange] | None:
-        """Those of some runs, by id, of so many in the store; None while they are being worked out.
+        """Return changes by run id; None while being computed.
 
-        A run that goes on has none, nor has one without a run before it.
+        Running runs and runs without a previous one have none.
         """
         settled = [line for line in lines if line.run.status != "running"]
         known = {key[:2] for key in self._known}
@@ -89,7 +89,7 @@ def _trend_or_none(view: StoreView, run: Run, baseline: Run | None, patiently: Y
 def _trend(view: StoreView, run: Run, baseline: Run, patiently: YieldingReader) -> RunChange:
     sides = view.lines([run, baseline])
     if sum(side.trials for side in sides) > TESTED:
-        if not have_same_rules(run, baseline):  # the store has counted each run by its own rule
+        if not have_same_rules(run, baseline):  # the store counted each run by its own rules
             return RunChange(baseline=baseline.id, outcome=None, points=None, n=0, is_one_rule=False)
         counted = view.store.shared_trials(run, baseline, beside=any(side.beside != 0 for side in sides))
         return RunChange(baseline=baseline.id, outcome=None, points=counted.points, n=counted.n)

@@ -1,4 +1,4 @@
-"""The page of a run: what it came to, and its cases, filtered and sorted by its address."""
+"""The page of a run: metrics, and cases filtered and sorted by the address."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,12 +28,12 @@ from .page_context import PageContext
 from .store_view import StoreView
 
 METRICS = 50
-"""Metrics that a page shows; a thousand of them in fifty rows would take a browser seconds."""
+"""Most metrics on a page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetCell:
-    """What a target gave for a case: the score of each column, by name."""
+    """A target's result for a case, with scores by name."""
 
     kept: NumberedResult
     scores: Mapping[str, Score]
@@ -42,10 +42,10 @@ class TargetCell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRow:
-    """A case for the n-th time, with the cells of each column."""
+    """A case or one of its repeats, with cells by column."""
 
     leader: int
-    """The number of its first result that is wanted."""
+    """Number of its first matching result."""
     trial: Trial
     cells: Mapping[tuple[str, Mode], tuple[TargetCell, ...]]
 
@@ -55,7 +55,7 @@ class RunRow:
 
 
 def routes(context: PageContext) -> list[Route]:
-    """Where the page stands."""
+    """Routes of the page."""
     return [Route("/runs/{run}", partial(_answer, context))]
 
 
@@ -65,7 +65,7 @@ def _answer(context: PageContext, request: Request) -> Response:
         standing = context.view.store.run_progress(run.id)
         if (same := not_modified(request, standing.mark)) is not None:
             return same
-        run = context.run(request)  # not older than what it stood at
+        run = context.run(request)  # read again, so that it is not older than its progress
     found = page_values(context.view, run, query_of(context, request, run))
     kept = [
         cell.kept for row in found["rows"] for cells in row.cells.values() for cell in cells if not cell.kept.is_cut
@@ -80,14 +80,14 @@ def _answer(context: PageContext, request: Request) -> Response:
 
 
 def query_of(context: PageContext, request: Request, run: Run) -> CaseQuery:
-    """Which cases of a run an address asks for; that they flipped is left to whoever knows which ones did."""
+    """Parse which cases an address requests; the filter on changed cases is applied later."""
     query = request.query_params
     asked = parse_case_query(query, query.getlist("verdict"), [metric.name for metric in run.metrics])
     return only_labelled(context.view, run, asked, context.author(request))
 
 
 def page_values(view: StoreView, run: Run, asked: CaseQuery) -> Mapping[str, Any]:
-    """What the template needs."""
+    """Values of the template."""
     browsing = view.browsing(run)
     with view.figures.give_way():
         verdicts = browsing.verdicts()
@@ -129,14 +129,14 @@ def page_values(view: StoreView, run: Run, asked: CaseQuery) -> Mapping[str, Any
 
 
 def metric_paging(names: Sequence[str], asked: CaseQuery) -> Paging:
-    """The page of the metrics of a run that is asked for, or the one with the metric that rows are sorted or filtered by."""
+    """Choose the page of metrics: the requested one, or the one with the sort or filter metric."""
     named = asked.wanted.sorted_metric or asked.wanted.metric
     place = names.index(named) if named in names else 0
     return Paging(total=len(names), size=METRICS, asked=asked.metrics or place // METRICS + 1)
 
 
 def _of(group: SummaryGroup, metrics: Paging, names: Sequence[str]) -> SummaryGroup:
-    """The figures of a group, those of one page of the metrics."""
+    """Restrict a group to one page of metrics."""
     if metrics.pages == 1:
         return group
     shown = frozenset(metrics.part(names))
@@ -144,7 +144,7 @@ def _of(group: SummaryGroup, metrics: Paging, names: Sequence[str]) -> SummaryGr
 
 
 def _figures(view: StoreView, run: Run, trials: int) -> tuple[RunFigures | None, str]:
-    """The figures, or what stands in their way; neither while they are being worked out."""
+    """Return the figures, or an error message; neither while being computed."""
     try:
         return view.figures.of(run, trials), ""
     except StoreError as error:
@@ -165,6 +165,6 @@ def _row(leader: int, results: Iterable[NumberedResult], run: Run) -> RunRow:
 
 
 def _as_named(targets: str, column: tuple[str, Mode]) -> tuple[int, str, Mode]:
-    """Targets in the order in which the run names them."""
+    """Sort key: targets in the run's order."""
     target, mode = column
     return f", {targets}, ".find(f", {target}, "), target, mode

@@ -1,4 +1,4 @@
-"""The page of all runs: newest first, searched and filtered by its address."""
+"""The page of all runs, newest first, filtered by the address."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -27,7 +27,7 @@ SIZE = 25
 
 
 def routes(context: PageContext) -> list[Route]:
-    """Where the page stands."""
+    """Routes of the page."""
     return [Route("/", partial(_answer, context, RunChanges(context.view), GateOutcomes(context.view)))]
 
 
@@ -46,7 +46,7 @@ def _answer(context: PageContext, trends: RunChanges, gates: GateOutcomes, reque
 
 
 def page_values(view: StoreView, asked: RunQuery, total: int) -> Mapping[str, Any]:
-    """What the template needs; no more is read than the page shows, but that all are looked through for a search."""
+    """Values of the template; only a search reads all runs."""
     with view.figures.give_way():
         wanted = None
         if asked.text or asked.status:
@@ -70,13 +70,13 @@ def page_values(view: StoreView, asked: RunQuery, total: int) -> Mapping[str, An
 
 
 def models_of(line: RunLine) -> str:
-    """The models that were asked, those that judge included."""
+    """List the models that were called, including judges."""
     judges = [metric.judge for metric in line.run.metrics if metric.judge]
     return ", ".join(one_line(name) for name in dict.fromkeys([*(s.model for s in line.spending), *judges]))
 
 
 def cost_of(line: RunLine) -> str:
-    """What its calls came to; that a price is unknown is said, and no call is no cost."""
+    """Format the cost of a run's calls; empty without calls."""
     if not line.spending:
         return ""
     spent = total_spending(line.spending)
@@ -85,7 +85,7 @@ def cost_of(line: RunLine) -> str:
 
 
 def seconds_of(run: Run) -> float | None:
-    """How long the run took from its start to its end; None where it has no end, or a clock leapt."""
+    """Return a run's duration in seconds; None if unknown."""
     return seconds_between(run.created, run.finished or "")
 
 

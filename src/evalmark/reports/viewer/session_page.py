@@ -1,4 +1,4 @@
-"""The page of one recorded session: each answer with its question, its steps and what people say of it."""
+"""The page of a recorded session: each answer with its input, steps and labels."""
 
 import json
 from collections.abc import Sequence
@@ -31,16 +31,16 @@ from .page_context import PageContext
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpanView:
-    """An answer or a step with what people say of it."""
+    """An answer or a step with its labels."""
 
     span: Span
     said: LabelView
     history: Sequence[tuple[Label, bool]]
-    """Everything ever said of it, and whether that still holds."""
+    """All labels ever given, and whether each is current."""
     depth: int = 0
-    """Of a step: how many steps it stands within."""
+    """Nesting depth of a step."""
     place: tuple[float, float] | None = None
-    """Where in the time of its answer a step began and ended, from 0 to 1."""
+    """Start and end of a step within its answer's time, from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,26 +48,26 @@ class AnswerView:
     """An answer with its steps."""
 
     told: SpanView | None
-    """None where its steps are shown alone."""
+    """None if only its steps are shown."""
     is_kept: bool
-    """Whether the answer is kept; if not, it has not ended, or was lost."""
+    """Whether the answer is stored; if not, it has not ended or was lost."""
     steps: Sequence[SpanView]
 
     @property
     def failed(self) -> int:
-        """Steps that ended in an error."""
+        """Number of failed steps."""
         return sum(step.span.error is not None for step in self.steps)
 
 
 class UninterruptedResponse(StreamingResponse):
-    """A long answer, sent piece by piece, and to its end whether or not anybody still reads it."""
+    """A streaming response that runs to its end even if the client disconnects."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self.stream_response(send)
 
 
 def routes(context: PageContext) -> list[Route]:
-    """Where the page stands, and all of the session as JSON."""
+    """Routes of the page and its JSON download."""
     path = "/sessions/{session}"
     return [Route(path, partial(_answer, context)), Route(f"{path}/whole.json", partial(_download, context))]
 
@@ -101,7 +101,7 @@ def _answer(context: PageContext, request: Request) -> Response:
 
 
 def _led_on(context: PageContext, request: Request, reference: str) -> Response:
-    """To the session that the command line would show: of an app's key, of the start of an id, of an answer or a step."""
+    """Redirect to the session of an app's key, an id prefix, an answer or a step."""
     span, place = reference, context.view.store.sessions.span_position(reference)
     if place is None:
         named = _meant(context, reference)
@@ -115,7 +115,7 @@ def _led_on(context: PageContext, request: Request, reference: str) -> Response:
 
 
 def _meant(context: PageContext, reference: str) -> RecordedId:
-    """What is recorded under the start of an id, or under an app's key."""
+    """Find what is recorded under an id prefix or an app's key."""
     try:
         named = find_session_or_span(context.view.store, reference)
     except ConfigError as error:
@@ -141,7 +141,7 @@ def _download(context: PageContext, request: Request) -> Response:
 
 
 def redacted_marks(value: Any) -> Sequence[str]:
-    """What stands in a text in the place of something that recording took out of it."""
+    """Return the redaction mark if the text contains it."""
     return (MASK,) if MASK in page_text(value).shown else ()
 
 

@@ -1,4 +1,4 @@
-"""The page of all recorded sessions: newest first, filtered by its address."""
+"""The page of all recorded sessions, newest first, filtered by the address."""
 
 import json
 import re
@@ -23,13 +23,13 @@ from .page_context import PageContext
 
 SIZE = 50
 _MOST_LABELLED = 100
-"""Answers of a session whose labels a list looks at."""
+"""Most answers of a session whose labels a list counts."""
 _UNQUOTED = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRow:
-    """A session with what people say of its answers."""
+    """A session with the labels of its answers."""
 
     line: SessionLine
     said: Sequence[LabelView]
@@ -37,13 +37,13 @@ class SessionRow:
 
     @property
     def thumbs(self) -> Mapping[str, int]:
-        """How many of these answers are good, bad, open and not labelled."""
+        """Count these answers as good, bad, open and not labelled."""
         words = [{True: "good", False: "bad", None: "open"}[one.liked] if one.labels else "" for one in self.said]
         return {word: words.count(word) for word in ("good", "bad", "open", "") if word in words}
 
 
 def routes(context: PageContext) -> list[Route]:
-    """Where the page stands."""
+    """Routes of the page."""
     return [Route("/sessions", partial(_answer, context))]
 
 
@@ -83,7 +83,7 @@ def _rows(context: PageContext, lines: Sequence[SessionLine], author: str) -> li
 
 
 def _dataset(project: str) -> Mapping[str, str]:
-    """How the labelled answers of a project are used: in a suite, and as a file."""
+    """Show how to use a project's labelled answers in a suite and as a file."""
     name = f"{SESSIONS_PREFIX}{project}"
     return {
         "project": project,

@@ -1,4 +1,4 @@
-"""The store as the pages read it: runs, and their results a page at a time."""
+"""Cached access of the pages to one store."""
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,25 +21,25 @@ from .background import BackgroundFigures, Task
 from .cache import RecentCache
 
 _RUNS = 50
-"""Runs that are read at a time."""
+"""Runs read at a time."""
 _LOOKED_AT = 500
-"""Runs before one, among which those are looked for that it can be held against."""
+"""Earlier runs searched for a baseline."""
 _OPEN = 4
-"""Runs whose results are held ready to be sorted."""
+"""Runs whose results stay open."""
 _COUNTED = 10_000
-"""Runs at their end whose results are not counted again."""
+"""Finished runs whose counts are cached."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunLine:
-    """A run as a list shows it."""
+    """A run with its counts, for a list."""
 
     run: Run
     verdicts: Mapping[Verdict, int]
     passed: Share
     spending: tuple[Spending, ...]
     beside: int | None
-    """Tests that stand beside the headline figure; None where there are too many trials to look."""
+    """Tests left out of the headline; None if there are too many trials to count."""
 
     @property
     def trials(self) -> int:
@@ -47,24 +47,22 @@ class RunLine:
 
 
 class StoreView:
-    """What pages ask of one store, for any thread."""
+    """Thread-safe, cached access to one store."""
 
     def __init__(self, store: Store, figures: BackgroundFigures, flags: str = "") -> None:
         self.store = store
         self.flags = flags
         self.figures = figures
         self._searching = threading.Lock()
-        self._browsing = RecentCache[tuple[str, str], ResultBrowser](
-            _OPEN
-        )  # closed when the last page that uses it is done
+        self._browsing = RecentCache[tuple[str, str], ResultBrowser](_OPEN)  # closed when no page uses it any more
         self._endings = RecentCache[tuple[str, str | None], VerdictCounts](_COUNTED)
 
     def browsing(self, run: Run) -> ResultBrowser:
-        """The results of a run, ready to be looked through."""
+        """Return the results of a run for browsing."""
         return self._browsing.find((run.id, run.created), lambda: self.store.browse(run.id))
 
     def known(self, run: Run, wanted: ResultFilter) -> SearchHits | None:
-        """What a search through all results of a large run has found; None until it has, and while the run goes on."""
+        """Return the result of a search through a large run; None while searching or while the run goes on."""
         if run.status == "running" or not self.browsing(run).is_long(wanted):
             return None
         found = replace(wanted, order="position", sorted_metric="", descending=False)
@@ -78,11 +76,11 @@ class StoreView:
         return self.figures.found(about, search)
 
     def every_run(self) -> Iterator[Run]:
-        """The runs, the newest first, read as they are asked for."""
+        """Iterate over the runs lazily, newest first."""
         yield from self._read(None)
 
     def back_from(self, run: Run) -> Iterator[Run]:
-        """A run, and of those that were started before it the newest ones, as many as anybody looks through."""
+        """Iterate over a run and the newest runs before it."""
         yield run
         yield from islice(self._read(run), _LOOKED_AT)
 
@@ -93,11 +91,11 @@ class StoreView:
             offset += len(runs)
 
     def line(self, run: Run) -> RunLine:
-        """A run with what is counted in the file; of a run at its end, counted once."""
+        """Return a run with its counts."""
         return self.lines([run])[0]
 
     def lines(self, runs: Sequence[Run]) -> list[RunLine]:
-        """The same for each of several runs."""
+        """Return several runs with their counts; finished runs are counted once."""
         known = {(run.id, run.finished): self._endings.get((run.id, run.finished)) for run in runs}
         new = [run for run in runs if known[run.id, run.finished] is None]
         found = {
@@ -118,7 +116,7 @@ class StoreView:
         )
 
     def spending(self, run: Run) -> tuple[Spending, ...]:
-        """What its calls came to; a run that goes on, or was killed, does not say so itself, but the journal does."""
+        """Return the spending of a run; for running or killed runs it comes from the call log."""
         if run.spending or run.status == "complete":
             return run.spending
         try:
@@ -128,7 +126,7 @@ class StoreView:
 
 
 def pass_share(counted: VerdictCounts) -> Share:
-    """Passed of those that passed or failed, with the interval that reports give it; without tests beside the headline.
+    """Return the pass rate of counted trials, with the interval used in reports.
 
     >>> found = pass_share(Endings(verdicts={}, counted={"pass": 9, "fail": 1, "error": 4}))
     >>> found.passed, found.n, round(found.interval.low, 3)

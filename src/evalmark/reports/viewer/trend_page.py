@@ -1,4 +1,4 @@
-"""The page of how figures went from run to run of a suite, or of each of several suites."""
+"""The page of trends: a metric over the runs of one or several suites."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -29,24 +29,24 @@ from .page_context import PageContext
 from .store_view import RunLine, StoreView
 
 MOST = 50
-"""Runs on the picture, the newest ones."""
+"""Most runs on the chart."""
 _LOOKED_AT = 2_000
-"""Runs whose suites are offered."""
+"""Newest runs whose suites are offered."""
 _KEPT = 1_000
 EVERY = "*"
-"""Stands for all suites, a line each."""
+"""Selects all suites, one line each."""
 _NOTHING = RunMetrics(outcome="", figures={})
-"""Of a run that cannot be read."""
+"""Metrics of an unreadable run."""
 
 Key = tuple[str, str | None, int]
 
 
 KnownMetrics = RecentCache[Key, RunMetrics]
-"""What was found of runs that are at an end."""
+"""Cached metrics of finished runs."""
 
 
 def routes(context: PageContext) -> list[Route]:
-    """Where the page stands."""
+    """Routes of the page."""
     return [Route("/course", partial(_answer, context, KnownMetrics(_KEPT)))]
 
 
@@ -57,7 +57,7 @@ def _answer(context: PageContext, known_metrics: KnownMetrics, request: Request)
 
 
 def page_values(view: StoreView, known_metrics: KnownMetrics, suite: str, name: str) -> Mapping[str, Any]:
-    """What the template needs."""
+    """Values of the template."""
     with view.figures.give_way():
         every = view.store.runs(_LOOKED_AT)
         suites = list(dict.fromkeys(map(suite_of, every)))
@@ -100,7 +100,7 @@ def page_values(view: StoreView, known_metrics: KnownMetrics, suite: str, name: 
 
 
 def _find(known_metrics: KnownMetrics, lines: Sequence[RunLine], patiently: YieldingReader) -> bool:
-    """Find those of all these runs, one after the other; what cannot be read is known to have none."""
+    """Compute the metrics of these runs; unreadable runs have none."""
     for line in lines:
         try:
             figures = figures_of(patiently(line.run))
@@ -112,7 +112,7 @@ def _find(known_metrics: KnownMetrics, lines: Sequence[RunLine], patiently: Yiel
 
 
 def suite_of(run: Run) -> str:
-    """What runs have in common that are drawn on one line: the suite file, else the name."""
+    """Return the series of a run: its suite file, else its name."""
     return run.suite or run.name
 
 

@@ -1,1 +1,1 @@
-"""Who may see the pages: a server of this machine, and a guard in front of whatever it shows."""
+"""Access control of the viewer: the local server, and a guard in front of the application."""

@@ -1,4 +1,4 @@
-"""Connections that say nothing are not waited for: others on the machine could otherwise keep the pages' user out."""
+"""HTTP connections with a deadline, so that silent clients cannot block the viewer."""
 
 import asyncio
 import time
@@ -8,10 +8,10 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 
 class ViewerConnection(H11Protocol):
-    """One that has to ask for something within ten seconds, and that goes first where there are too many."""
+    """A connection that is closed without a request in ten seconds, or first if there are too many."""
 
     patience: ClassVar[float] = 10.0
-    """Seconds for the whole of what is asked, however slowly it comes."""
+    """Seconds until a whole request must have arrived."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
@@ -38,11 +38,11 @@ class ViewerConnection(H11Protocol):
         self._deadline = self.loop.call_later(self.patience, self._give_up)
 
     def _give_up(self) -> None:
-        self.connections.discard(self)  # it is counted until the loop has had a turn, and others ask meanwhile
+        self.connections.discard(self)  # it would be counted until the next turn of the loop
         self.transport.abort()
 
     def _make_room(self) -> None:
-        """Where no further one would be answered, give up the one that has been silent for the longest."""
+        """Close the connection that has been silent longest if the limit is reached."""
         if self.limit_concurrency is None or len(self.connections) < self.limit_concurrency:
             return
         silent = [

@@ -1,4 +1,4 @@
-"""Who may see the pages: checked for every request, whatever its path and method, before anything else runs."""
+"""Access checks of every request, before anything else runs."""
 
 import hmac
 import secrets
@@ -17,17 +17,17 @@ Headers = Iterable[tuple[bytes, bytes]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 METHODS = ("GET", "HEAD", "POST")
-"""To look, and to send a form; whatever is looked at changes nothing."""
+"""Allowed methods; only POST changes anything."""
 FORM = "evalmark.form"
-"""Where an application finds the fields of a form, read by the guard, in the scope of the request."""
+"""Key of the form fields in the request's scope."""
 KEY = "key"
-"""The field of each form that proves that a page of this viewer has made it."""
+"""Form field that proves that a page of this viewer made the form."""
 MOST_SENT = 1_000_000
-"""Bytes of a form."""
+"""Largest form in bytes."""
 TICKET_HOLDS = 600.0
 """Seconds."""
 _ENTRIES = ("token", "ticket")
-"""Names in an address of what lets somebody in."""
+"""Query parameters that grant access."""
 _MOST_FIELDS = 1_000
 _FROM_HERE = ("same-origin", "none")
 _FORM_KIND = "application/x-www-form-urlencoded"
@@ -46,11 +46,11 @@ HEADERS = (
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
     (b"cache-control", b"no-store"),
 )
-"""Of every answer, also of one that refuses."""
+"""Headers of every response."""
 
 
 class Tickets:
-    """Each opens the policy once, within ten minutes: for addresses that others may see, such as those of started programs."""
+    """One-time tickets, valid for ten minutes, for addresses that others may see, such as command lines."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
@@ -58,18 +58,18 @@ class Tickets:
         self._made: dict[str, float] = {}
 
     def new(self) -> str:
-        """A ticket that was never used."""
+        """Create a ticket."""
         ticket = secrets.token_urlsafe(24)
         with self._lock:
             self._made[ticket] = self._now()
         return ticket
 
     def take(self, given: str) -> bool:
-        """Whether this is a ticket that still holds; from now on it does not."""
+        """Use up a ticket; return whether it was valid."""
         with self._lock:
             oldest = self._now() - TICKET_HOLDS
             self._made = {ticket: made for ticket, made in self._made.items() if made >= oldest}
-            # All of them are compared, so that the time it takes tells nothing.
+            # All are compared, so that the duration reveals nothing.
             found = [ticket for ticket in self._made if _same(given, ticket)]
             for ticket in found:
                 del self._made[ticket]
@@ -78,18 +78,18 @@ class Tickets:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessPolicy:
-    """Under which names the pages are reached, and by which secret."""
+    """Accepted host names and secrets of a viewer."""
 
     token: str
     hosts: frozenset[str]
-    """What a `Host` header may say: names with their port, as `127.0.0.1:7878`."""
+    """Accepted `Host` headers, with port: `127.0.0.1:7878`."""
     cookie: str
-    """The name of the cookie; browsers keep cookies by host and not by port, so each port needs one of its own."""
+    """Name of the cookie, one per port, since browsers share cookies between ports."""
     tickets: Tickets = field(default_factory=Tickets, compare=False)
 
     @property
     def key(self) -> str:
-        """What each form of a page brings along: made of the token, so that no other site can know it, and not the token."""
+        """Secret of each form, derived from the token, so that other sites cannot know it."""
         return hmac.new(self.token.encode(), b"forms of this viewer", "sha256").hexdigest()
 
     def __repr__(self) -> str:
@@ -98,7 +98,7 @@ class AccessPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a request is not answered, and the status that says so."""
+    """A refused request: status and reason."""
 
     status: int
     reason: str
@@ -106,14 +106,14 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class GuardedApp:
-    """An application behind a policy; what does not hold the token learns nothing, not even which paths there are."""
+    """An application with access control; requests without the token learn nothing, not even which paths exist."""
 
     app: Application
     policy: AccessPolicy
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            # Nothing here speaks another protocol: a websocket is turned away before it opens.
+            # Other protocols are refused: a websocket is closed before it opens.
             await send({"type": "websocket.close", "code": 1008})
             return
         headers = [(bytes(name).lower(), bytes(value)) for name, value in scope["headers"]]
@@ -125,10 +125,10 @@ class GuardedApp:
         elif _has_cookie(headers, self.policy):
             await self._inside(scope, headers, receive, send)
         else:
-            await _say(send, Refusal(403, "Open the address that `evalmark view` has printed: it holds the token."))
+            await _say(send, Refusal(403, "Open the address printed by `evalmark view`: it contains the token."))
 
     async def _inside(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
-        """Hand on what holds the token; a form only with its key, which is looked for here so that no page can forget it."""
+        """Pass on an authorized request; a form needs its key, checked here for all pages."""
         if scope["method"] == "POST":
             form = await sent_form(headers, receive)
             if isinstance(form, Refusal):
@@ -137,7 +137,9 @@ class GuardedApp:
             if not _same(form.get(KEY, ""), self.policy.key):
                 await _say(
                     send,
-                    Refusal(403, "This form is of an earlier start of the viewer: reload the page and send again."),
+                    Refusal(
+                        403, "This form is from an earlier start of the viewer: reload the page and send it again."
+                    ),
                 )
                 return
             scope = {**scope, FORM: form}
@@ -145,37 +147,37 @@ class GuardedApp:
 
 
 def refusal_of(method: str, headers: Headers, policy: AccessPolicy) -> Refusal | None:
-    """Why a request is refused whatever token it brings; None for one that may go on."""
+    """Check host, origin and method; return the refusal, or None."""
     found: dict[bytes, list[str]] = {}
     for name, value in headers:
         found.setdefault(name, []).append(value.strip(b" \t").decode("latin-1"))
     hosts = found.get(b"host", [])
     if len(hosts) != 1 or hosts[0].lower() not in policy.hosts:
-        return Refusal(400, "This viewer does not answer under this name.")
+        return Refusal(400, "This viewer does not answer under this host name.")
     if any(origin.lower() != f"http://{hosts[0].lower()}" for origin in found.get(b"origin", [])):
-        return Refusal(403, "A page of another site has asked.")
+        return Refusal(403, "Requests from other sites are refused.")
     if any(site.lower() not in _FROM_HERE for site in found.get(b"sec-fetch-site", [])):
-        return Refusal(403, "A page of another site leads here; copy the address into the browser instead.")
+        return Refusal(403, "Links from other sites are refused; copy the address into the browser instead.")
     if method not in METHODS:
-        return Refusal(405, "Pages here are looked at, and forms are sent; nothing else.")
+        return Refusal(405, "Only GET, HEAD and POST are supported.")
     if method == "POST" and (
         not found.get(b"origin") or found.get(b"sec-fetch-site", ["same-origin"]) != ["same-origin"]
     ):
-        return Refusal(403, "A form has to come from a page of the viewer, and to say so.")
+        return Refusal(403, "Forms are accepted only from pages of the viewer.")
     return None
 
 
 async def sent_form(headers: Headers, receive: Receive) -> Mapping[str, str] | Refusal:
-    """The fields of a form, of each name the last one; or why it is not read."""
+    """Read the fields of a form, or return a refusal."""
     kinds = [value.decode("latin-1") for name, value in headers if name == b"content-type"]
     if len(kinds) != 1 or kinds[0].partition(";")[0].strip().lower() != _FORM_KIND:
-        return Refusal(415, "What is sent here is a form.")
+        return Refusal(415, "Only HTML forms are accepted.")
     body = bytearray()
     more = True
     while more:
         message = await receive()
         if message["type"] != "http.request":
-            return Refusal(400, "The form has no end.")
+            return Refusal(400, "The form is incomplete.")
         body += message.get("body", b"")
         more = message.get("more_body", False)
         if len(body) > MOST_SENT:
@@ -183,13 +185,13 @@ async def sent_form(headers: Headers, receive: Receive) -> Mapping[str, str] | R
     try:
         return dict(parse_qsl(body.decode("ascii"), keep_blank_values=True, max_num_fields=_MOST_FIELDS))
     except ValueError:
-        return Refusal(400, "This is no form.")
+        return Refusal(400, "The form cannot be read.")
 
 
 def entry_path(scope: Scope, policy: AccessPolicy) -> str | None:
-    """Where a request that brings the token or a ticket in its address goes on, without it; None where it brings none.
+    """Return the address without its token or ticket to redirect to; None if it has no valid one.
 
-    A ticket is used up by it; not by `HEAD`, which asks before somebody looks.
+    GET uses up a ticket; HEAD does not.
     """
     pairs = parse_qsl(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
     given = [(name, value) for name, value in pairs if name in _ENTRIES]
@@ -199,7 +201,7 @@ def entry_path(scope: Scope, policy: AccessPolicy) -> str | None:
     if not (_same(value, policy.token) if name == "token" else is_look and policy.tickets.take(value)):
         return None
     rest = urlencode([(name, value) for name, value in pairs if name not in _ENTRIES])
-    # One slash and no more: two of them would name another host.
+    # Exactly one slash: two would name another host.
     raw = bytes(scope.get("raw_path") or b"/").decode("latin-1").partition("?")[0]
     path = "/" + raw.lstrip("/\\")
     return f"{path}?{rest}" if rest else path
@@ -207,12 +209,12 @@ def entry_path(scope: Scope, policy: AccessPolicy) -> str | None:
 
 def _has_cookie(headers: Headers, policy: AccessPolicy) -> bool:
     values = [value.decode("latin-1") for name, value in headers if name == b"cookie"]
-    # Of the same name there may be several: any server of this machine can set one for a part of the addresses.
+    # Several may have this name: any server of this machine can set one for some paths.
     return len(values) == 1 and any(_same(value, policy.token) for value in cookie_values(values[0], policy.cookie))
 
 
 def cookie_values(header: str, name: str) -> list[str]:
-    """The values of each cookie of a name; whatever others a browser sends, since those of other ports come along.
+    """Return the values of all cookies with a name, ignoring others.
 
     >>> cookie_values('{"theme": "dark"}; name=a=b; =; other=c', "name")
     ['a=b']

@@ -1,4 +1,4 @@
-"""The server: bound to this machine, with a token that is made at every start."""
+"""The viewer's server: bound to this machine, with a new token at every start."""
 
 import ipaddress
 import re
@@ -14,33 +14,33 @@ from evalmark.core.lazy import need
 from .guard import AccessPolicy, Application
 
 MOST_AT_ONCE = 64
-"""Connections, and requests that are answered at a time."""
+"""Most connections and concurrent requests."""
 _SHORTEST = 16
 _NAMES = ("127.0.0.1", "localhost", "[::1]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listener:
-    """Sockets that nobody listens on yet, and the policy behind them."""
+    """Bound sockets of a server that is not started yet, and its access policy."""
 
     sockets: tuple[socket.socket, ...]
     policy: AccessPolicy
     origin: str
-    """How an address of a page begins: `http://127.0.0.1:7878`."""
+    """Start of an address: `http://127.0.0.1:7878`."""
 
     def address_of(self, path: str = "/") -> str:
-        """The address of a page with the token: for the person at the keyboard only."""
+        """Address of a page with the token, for the user only."""
         return f"{self.origin}{path}?token={self.policy.token}"
 
     def address_once(self, path: str = "/") -> str:
-        """The same with a new ticket, which opens it once: for a browser that is started with it, as others may see."""
+        """Address of a page with a one-time ticket, for a command line that others may see."""
         return f"{self.origin}{path}?ticket={self.policy.tickets.new()}"
 
 
 def bind(port: int, host: str = "", token: str = "") -> Listener:
-    """Take a port of this machine, or of the address `host`, which needs a token that somebody has thought of.
+    """Bind a port on this machine, or on the address `host`, which needs an explicit token.
 
-    `port` 0 takes any that is free.
+    `port` 0 takes any free port.
 
     Raises:
         ConfigError: the port is taken, or the address may not be used without a token, or is none of this machine.
@@ -60,7 +60,7 @@ def bind(port: int, host: str = "", token: str = "") -> Listener:
 
 
 def serve(app: Application, bound: Listener, ready: Callable[[], object] = lambda: None) -> None:
-    """Answer until somebody interrupts; `ready` is called once a browser may come, and must not take long."""
+    """Serve until interrupted; `ready` is called once requests are accepted, and must be quick."""
     uvicorn = need("uvicorn", "view")
     config = uvicorn.Config(
         app,
@@ -68,7 +68,7 @@ def serve(app: Application, bound: Listener, ready: Callable[[], object] = lambd
         ws="none",
         lifespan="off",
         log_config=None,
-        log_level="error",  # what others send that is no request is not for the terminal
+        log_level="error",  # malformed requests of others are not printed
         access_log=False,
         server_header=False,
         proxy_headers=False,
@@ -99,7 +99,7 @@ def _check(host: str, token: str) -> None:
         )
     with suppress(ValueError):
         if ipaddress.ip_address(host).is_unspecified:
-            raise ConfigError(f"--host {host} names every address of this machine; name the one that is meant.")
+            raise ConfigError(f"--host {host} means every address of this machine; give one address.")
 
 
 def _is_loopback(host: str) -> bool:
@@ -114,7 +114,7 @@ def _in_address(host: str) -> str:
 
 
 def _loopback(port: int) -> list[socket.socket]:
-    """One socket for each protocol; where the machine has no IPv6, one."""
+    """Bind IPv4 and, if available, IPv6."""
     first = _listening("127.0.0.1", port)
     try:
         return [first, _listening("::1", first.getsockname()[1])]

@@ -3,7 +3,7 @@
 // what is scrolled to, open details and labels that are being written stay. Without a script there is a link to look again.
 //   data-live="name"  a part of the page, found by its name in the new page
 //   data-mark         on one of them: the page is about something under way, and this is what it was made with
-//   data-pending      on one of them: it is still being worked out, so it is asked for until it is there
+//   data-pending      on one of them: it is still being computed, so it is asked for until it is there
 //   data-id           on a row: by this it is known again, wherever it stands by then
 "use strict";
 

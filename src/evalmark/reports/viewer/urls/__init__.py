@@ -1,1 +1,1 @@
-"""Addresses of pages: what one asks for, read leniently and written back, and the names of things in it."""
+"""Addresses of pages: query strings, paging and names in paths."""

@@ -1,4 +1,4 @@
-"""Pages of a long list: which one is shown, and which rows stand on it."""
+"""Paging of long lists."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paging:
-    """A list of so many rows, of which one page is shown: the one that is asked for, or the last where there are fewer.
+    """One page of a list: the requested page, or the last.
 
     >>> shown = Paging(total=45, size=20, asked=9)
     >>> shown.pages, shown.page, shown.start, shown.part(range(45))
@@ -27,21 +27,21 @@ class Paging:
 
     @property
     def page(self) -> int:
-        """The one that is shown, counted from 1."""
+        """Number of the shown page, from 1."""
         return min(self.asked, self.pages)
 
     @property
     def start(self) -> int:
-        """How many rows stand before it."""
+        """Rows before the page."""
         return start_of(self.page, self.size)
 
     def part(self, rows: Sequence[T]) -> Sequence[T]:
-        """Its rows, out of all."""
+        """Return the rows of the page."""
         return rows[self.start : self.start + self.size]
 
 
 def start_of(page: int, size: int) -> int:
-    """How many rows stand before a page, counted from 1.
+    """Count the rows before a page, numbered from 1.
 
     >>> start_of(1, 20), start_of(3, 20)
     (0, 40)
@@ -50,7 +50,7 @@ def start_of(page: int, size: int) -> int:
 
 
 def page_at(start: int, size: int) -> int:
-    """The page that begins with so many rows before it; where pages have shifted, the one behind those that are begun.
+    """Return the number of the page after this many rows, rounded up.
 
     >>> page_at(0, 20), page_at(40, 20), page_at(41, 20)
     (1, 3, 4)

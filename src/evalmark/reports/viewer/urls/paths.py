@@ -6,11 +6,11 @@ from binascii import Error as NotBase64
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]*")
 _MARK = "~"
-"""Stands before a name that an address does not say as it is."""
+"""Prefix of an encoded name."""
 
 
 def encode_name(text: str) -> str:
-    """A name as part of a path: as it is where it is plain, else so that it means nothing to a server.
+    """Encode a name for a path; plain names stay unchanged.
 
     >>> encode_name("20261121-101500-3f9a"), encode_name("../etc")
     ('20261121-101500-3f9a', '~Li4vZXRj')
@@ -35,7 +35,7 @@ def decode_name(part: str) -> str:
 
 
 def encode_query_name(name: str) -> str:
-    """A name as part of a query, where it is shown to whoever types one: as it is, but for one that cannot be sent so.
+    """Encode a name for a query, unchanged if possible.
 
     >>> encode_query_name("my app"), encode_query_name(" app")
     ('my app', '~IGFwcA')
@@ -53,25 +53,25 @@ def decode_query_name(said: str) -> str:
 
 
 def run_path(run: str, query: str = "") -> str:
-    """The page of a run."""
+    """Path of a run's page."""
     return f"/runs/{encode_name(run)}{query}"
 
 
 def case_path(run: str, number: int, query: str = "") -> str:
-    """The page of one result of it."""
+    """Path of a result's page."""
     return f"/runs/{encode_name(run)}/results/{number}{query}"
 
 
 def download_path(run: str, number: int) -> str:
-    """All of one result, as JSON."""
+    """Path of a result's JSON download."""
     return f"/runs/{encode_name(run)}/results/{number}/whole.json"
 
 
 def label_path(run: str) -> str:
-    """Where one chooses which outputs of a run to label, with a sample that can be had in half an hour."""
+    """Path of the form to label a sample of 40 outputs of a run."""
     return f"/label?what=run:{encode_name(run)}&n=40"
 
 
 def session_path(session: str, query: str = "") -> str:
-    """The page of a recorded session; the id of an answer or a step leads to its session too."""
+    """Path of a session's page; ids of answers and steps work too."""
     return f"/sessions/{encode_name(session)}{query}"

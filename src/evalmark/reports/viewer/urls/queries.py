@@ -1,4 +1,4 @@
-"""What an address asks for: read leniently, since a person may have typed it, and written back."""
+"""Query strings of pages: parsed leniently, since people type them, and formatted."""
 
 import math
 from collections.abc import Container, Mapping
@@ -17,10 +17,10 @@ from .paging import page_at, start_of
 from .paths import decode_name, decode_query_name, encode_name, encode_query_name
 
 SIZES = (25, 50, 100)
-"""Rows a page; the second one where nobody says."""
+"""Rows per page; the second is the default."""
 _MOST_PAGES = 1_000_000
 _LONGEST = 500
-"""Characters of a condition; nobody types more."""
+"""Longest condition in characters."""
 LABELS = {
     "up": "good",
     "down": "bad",
@@ -28,16 +28,16 @@ LABELS = {
     "none": "by nobody",
     "not-mine": "not by me",
 }
-"""How outputs may be labelled that an address asks for, and what a form calls it."""
+"""Label filters and their names in forms."""
 SESSION_LABELS: Mapping[LabelState, str] = {
     "up": "good",
     "down": "bad",
     "disputed": "disputed",
     "not": "not labelled",
 }
-"""The same of answers of a session."""
+"""Label filters of sessions."""
 FLIPPED = {"any": "worse or better", "worse": "worse", "better": "better"}
-"""What may have become of a case since the run before, and what a form calls it."""
+"""Filters on changes since the previous run, and their names in forms."""
 _ORDERS: Mapping[str, Order] = {name: name for name in get_args(Order)}
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
@@ -47,37 +47,37 @@ EVERYTHING = ResultFilter()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseQuery:
-    """Which cases of a run, on which page."""
+    """Query of a run's cases."""
 
     wanted: ResultFilter = EVERYTHING
     label: str = ""
-    """One of `LABELS`; empty: whatever people say, or nothing."""
+    """One of `LABELS`; empty for all."""
     flipped: str = ""
-    """One of `FLIPPED`, against the run before; empty: whatever became of them."""
+    """One of `FLIPPED`, since the previous run; empty for all."""
     at: PagePosition = FIRST_PAGE
     page: int = 1
-    """Which one this is, as whoever came here has counted; where `at` says otherwise, that holds."""
+    """Page number; `at` takes precedence."""
     size: int = SIZES[1]
     metrics: int = 0
-    """Which page of the metrics, counted from 1; 0: the one with the metric that rows are sorted or filtered by."""
+    """Page of metrics, from 1; 0 is the one with the sort or filter metric."""
 
     @property
     def place(self) -> PagePosition:
-        """Where the page is: beside a result, else, as somebody may have typed it, by its number."""
+        """Position of the page: beside a result, else by number."""
         return self.at if self.at != FIRST_PAGE else PagePosition(place=self.start)
 
     @property
     def start(self) -> int:
-        """How many rows stand before the page, as whoever came here has counted."""
+        """Rows before the page."""
         return start_of(self.page, self.size)
 
     def found_at(self, place: int | None) -> "CaseQuery":
-        """The same where so many rows were found before the page; None: nobody has counted."""
+        """Set the page by the number of rows before it; None if unknown."""
         return self if place is None else replace(self, page=page_at(place, self.size))
 
     @property
     def sort(self) -> str:
-        """By what rows are sorted, as an address says it; empty for the order of the run."""
+        """Sort order as in an address; empty for the run's order."""
         wanted = self.wanted
         name = wanted.order if wanted.order != "position" or wanted.descending else ""
         by = f":{wanted.sorted_metric}" if wanted.sorted_metric else ""
@@ -90,9 +90,9 @@ class CaseQuery:
         return bool(said or wanted.low is not None or wanted.high is not None)
 
     def query(self, **changes: Any) -> str:
-        """The part of an address behind the `?`, with the question mark; empty where nothing is asked.
+        """Format the query string with `?`; empty if there is nothing to say.
 
-        With another `page`, it says where that one is, or it is the first one.
+        A changed `page` resets the position unless given.
         """
         wanted = self.wanted
         at = FIRST_PAGE if "page" in changes else self.at
@@ -116,7 +116,7 @@ class CaseQuery:
         return query_string(said)
 
     def sorted_by(self, order: str, metric: str = "") -> str:
-        """The address of the same rows sorted by something; the other way round where they are so already."""
+        """Format the query with another sort order, reversed if already sorted so."""
         wanted = self.wanted
         is_so = self.direction(order, metric) != "none"
         changed = replace(
@@ -128,7 +128,7 @@ class CaseQuery:
         return replace(self, wanted=changed, at=FIRST_PAGE, page=1).query()
 
     def direction(self, order: str, metric: str = "") -> str:
-        """`ascending` or `descending` where rows are sorted so, else `none`: the values of `aria-sort`."""
+        """Return the value of `aria-sort`: `ascending`, `descending` or `none`."""
         wanted = self.wanted
         if wanted.order != order or wanted.sorted_metric != metric:
             return "none"
@@ -136,7 +136,7 @@ class CaseQuery:
 
 
 def parse_case_query(query: Mapping[str, str], verdicts: list[str], metrics: list[str]) -> CaseQuery:
-    """What the query of an address asks of a run; what makes no sense is left out."""
+    """Parse a query of a run's cases, ignoring invalid parts."""
     sort = query.get("sort", "")
     order, _, by = sort.removeprefix("-").partition(":")
     is_known = order in _ORDERS and (by in metrics if order == "score" else not by)
@@ -170,37 +170,37 @@ def parse_case_query(query: Mapping[str, str], verdicts: list[str], metrics: lis
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunQuery:
-    """Which runs, on which page."""
+    """Query of the list of runs."""
 
     text: str = ""
     status: str = ""
     page: int = 1
 
     def query(self, **changes: Any) -> str:
-        """The part of an address behind the `?`, with the question mark; empty where nothing is asked."""
+        """Format the query string with `?`; empty if there is nothing to say."""
         return query_string(
             {"text": self.text, "status": self.status, "page": self.page if self.page != 1 else ""} | changes
         )
 
 
 def parse_run_query(query: Mapping[str, str]) -> RunQuery:
-    """What the query of an address asks of the list of runs."""
+    """Parse a query of the list of runs."""
     return RunQuery(text=_text(query, "text"), status=_text(query, "status"), page=parse_page(query.get("page", ""), 1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparisonQuery:
-    """Which two runs, and which of their cases."""
+    """Query of a comparison."""
 
     run: str = ""
-    """As on a command line: an id, the start of one, `last`."""
+    """An id, a prefix of one, or `last`."""
     baseline: str = ""
-    """The same, or `last-green`; empty: the one that nobody has to name."""
+    """The same, or `last-green`; empty for the default baseline."""
     target: str = ""
-    """Only this target of the run, held to `against` of the baseline; empty: all that both have."""
+    """Target of the run to compare with `against` of the baseline; empty for all."""
     against: str = ""
     metric: str = ""
-    """By which cases are sorted and filtered; empty: whether they pass."""
+    """Metric to sort and filter by; empty for pass or fail."""
     went: str = ""
     """Only cases that became `worse` or `better`, or stayed the `same`."""
     of: str = ""
@@ -209,19 +209,19 @@ class ComparisonQuery:
 
     @property
     def targets(self) -> tuple[str, str] | None:
-        """Two targets to compare; None: all that have a partner."""
+        """Two targets to compare; None for all common ones."""
         if not self.target and not self.against:
             return None
         return self.target or self.against, self.against or self.target
 
     def query(self, **changes: Any) -> str:
-        """The part of an address behind the `?`, with the question mark; empty where nothing is asked."""
+        """Format the query string with `?`; empty if there is nothing to say."""
         said = {name: getattr(self, name) for name in self.__slots__}
         return query_string(said | {"page": self.page if self.page != 1 else ""} | changes)
 
 
 def parse_comparison_query(query: Mapping[str, str]) -> ComparisonQuery:
-    """What the query of an address asks of a comparison."""
+    """Parse a query of a comparison."""
     names = {name: query.get(name, "")[:_LONGEST] for name in ("target", "against", "metric", "of")}
     return ComparisonQuery(
         run=_text(query, "run"),
@@ -234,14 +234,14 @@ def parse_comparison_query(query: Mapping[str, str]) -> ComparisonQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionQuery:
-    """Which sessions, on which page: those older than a number, or newer than one."""
+    """Query of the list of sessions."""
 
     wanted: SessionFilter
     below: int | None = None
     above: int | None = None
 
     def query(self, **changes: Any) -> str:
-        """The part of an address behind the `?`, with the question mark; empty where nothing is asked."""
+        """Format the query string with `?`; empty if there is nothing to say."""
         wanted = self.wanted
         said = {
             "project": encode_query_name(wanted.project),
@@ -256,7 +256,7 @@ class SessionQuery:
 
 
 def parse_session_query(query: Mapping[str, str]) -> SessionQuery:
-    """What the query of an address asks of the list of sessions; what makes no sense is left out."""
+    """Parse a query of the list of sessions, ignoring invalid parts."""
     below, above = (parse_count(query.get(name, "")) for name in ("below", "above"))
     wanted = SessionFilter(
         project=decode_query_name(_text(query, "project")),
@@ -269,7 +269,7 @@ def parse_session_query(query: Mapping[str, str]) -> SessionQuery:
 
 
 def query_string(said: Mapping[str, Any]) -> str:
-    """The part of an address that says this, without what is empty."""
+    """Format a query string without empty values."""
     pairs = [(name, value) for name, value in said.items() if value not in ("", None, [])]
     return f"?{urlencode(pairs, doseq=True, errors='replace')}" if pairs else ""
 
@@ -283,7 +283,7 @@ def _text(query: Mapping[str, str], name: str) -> str:
 
 
 def parse_count(text: str) -> int | None:
-    """A whole number that a store could count to; None where the text is none.
+    """Parse a non-negative integer below 10**18; None if invalid.
 
     >>> parse_count("7"), parse_count("-7"), parse_count("9" * 30)
     (7, None, None)
@@ -300,7 +300,7 @@ def _number(text: str) -> float | None:
 
 
 def parse_page(text: str, otherwise: int) -> int:
-    """A whole number above 0, and at most a million; `otherwise` where the text is none.
+    """Parse a positive integer, at most a million; `otherwise` if invalid.
 
     >>> parse_page("7", 1), parse_page("0", 1), parse_page("9" * 5_000, 1)
     (7, 1, 1000000)
@@ -312,7 +312,7 @@ def parse_page(text: str, otherwise: int) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelQueueQuery:
-    """Which outputs are to be labelled, and which of them is looked at."""
+    """Query of the labelling queue."""
 
     run: str = ""
     project: str = ""
@@ -320,27 +320,27 @@ class LabelQueueQuery:
     verdict: str = ""
     tag: str = ""
     n: int = 0
-    """So many, drawn at random; 0: all."""
+    """Random sample size; 0 for all."""
     seed: str = ""
     at: int = 0
-    """The place of the output, counted from 1; 0: the next without a label."""
+    """Position of the output, from 1; 0 for the next unlabelled one."""
     start: int = 1
-    """From where on the next one is looked for."""
+    """Position to search from."""
 
     @property
     def what(self) -> str:
-        """The run or the project as a form names it; empty where neither is named."""
+        """The run or project as in a form; empty if neither is set."""
         kind = "run" if self.run else "project" if self.project else ""
         return f"{kind}:{encode_name(self.run or self.project)}" if kind else ""
 
     def query(self, **changes: Any) -> str:
-        """The part of an address behind the `?`, without the place but where `changes` names one."""
+        """Format the query string, without the position unless in `changes`."""
         said = {"what": self.what, "verdict": self.verdict, "tag": self.tag, "n": self.n or "", "seed": self.seed}
         return query_string(said | changes)
 
 
 def parse_label_queue_query(query: Mapping[str, str]) -> LabelQueueQuery:
-    """What an address or a form asks for; what makes no sense is left out."""
+    """Parse a query or form of the labelling queue, ignoring invalid parts."""
     kind, _, name = query.get("what", "").partition(":")
     verdict = query.get("verdict", "")
     return LabelQueueQuery(
