@@ -1,4 +1,4 @@
-"""The program: its verbs, and one place where errors become a sentence and an exit code."""
+"""The command-line program: the table of verbs, and the mapping of errors to a message and an exit code."""
 
 import os
 import sys
@@ -17,7 +17,7 @@ from evalmark.cli.terminal.supervisor import SUPERVISED_VERBS as WATCHED
 from evalmark.core.errors import ConfigError, EvalmarkError, RunAbortedError
 from evalmark.core.lazy import LazyModule, need
 
-from .flags import with_variables
+from .flags import RUN_EXIT_CODES, exit_codes, with_variables
 
 if TYPE_CHECKING:
     from evalmark.cli.commands import installation
@@ -27,37 +27,37 @@ else:
 USAGE = 2
 INCONCLUSIVE = 3
 INTERRUPTED = 130
-PURPOSE = "Is it better, worse, or the same? Evaluations for teams that build on language models."
+PURPOSE = "Evaluate LLM applications: is the change better, worse, or the same?"
 MAX_EXIT_SECONDS = 5.0
-"""Seconds that threads of a target get to end, once everything else is done."""
+"""Seconds that threads of a target get to end before the process exits without them."""
 
 VERBS = {
-    "run": ("run", "Run suites, and give a verdict."),
-    "plan": ("plan", "Say what a run would do and cost; nothing is sent."),
-    "rescore": ("rescore", "Judge the outputs of a run anew."),
-    "rag": ("rag", "Score the answers of a RAG dataset."),
-    "list": ("runs", "List the runs in the store, or the sessions that were recorded, newest first."),
-    "show": ("runs", "Show a run, or cases of it in full."),
-    "validate": ("runs", "Name every fault of suites and datasets."),
-    "view": ("view", "Look at runs in a browser."),
-    "report": ("report", "Write reports of runs that are kept, or report to GitHub."),
-    "merge": ("merge", "Make one run of shards that were run side by side."),
-    "compare": ("compare", "Tell whether a run is better, worse or the same as an earlier one."),
-    "note": ("note", "Say what you think of an output: a thumb, a score, a comment."),
-    "calibrate": ("calibrate", "Learn thresholds from labels, with a promise on bad answers that pass."),
-    "audit": ("audit", "Hold a judge against labels or machine checks: how far it can be trusted."),
-    "generate": ("generate", "Make rules and tests of a prompt, in files to edit."),
-    "export": ("export", "Write a run in the files of other tools."),
-    "import": ("exchange", "Read results of another tool as runs."),
-    "cache": ("cache", "Recorded calls of models and tools: list, clear, share."),
-    "models": ("models", "Local models: fetch, list, check."),
-    "doctor": ("doctor", "Check versions, the store and the models."),
+    "run": ("run", "Run suites: score every output and report pass or fail."),
+    "plan": ("plan", "Estimate what a run would do and cost, without sending a request."),
+    "rescore": ("rescore", "Score the outputs of an earlier run again."),
+    "rag": ("rag", "Score the answers in a RAG dataset without a judge model."),
+    "list": ("runs", "List runs or recorded sessions, newest first."),
+    "show": ("runs", "Show a run or its cases."),
+    "validate": ("runs", "Check suites, prompts and datasets, and list every error."),
+    "view": ("view", "Show runs in a browser."),
+    "report": ("report", "Write reports of stored runs."),
+    "merge": ("merge", "Merge the shards of a suite into one run."),
+    "compare": ("compare", "Compare two runs: better, worse, or the same."),
+    "note": ("note", "Label an output with a thumb, a score or a comment."),
+    "calibrate": ("calibrate", "Learn metric thresholds from labels."),
+    "audit": ("audit", "Measure how well a judge agrees with labels."),
+    "generate": ("generate", "Generate rules and tests from a prompt."),
+    "export": ("export", "Export a run to the format of another tool."),
+    "import": ("exchange", "Import tests and results of another tool."),
+    "cache": ("cache", "List, clear, export and import recorded calls."),
+    "models": ("models", "Download and check local models."),
+    "doctor": ("doctor", "Check the installation."),
 }
-"""The module of each verb and its line in the help, in the order of the help."""
+"""The module of each verb and its line in `--help`, in the order of `--help`."""
 
 
 def program(verb: str = "") -> typer.Typer:
-    """Build the command line with the module of one verb, or with all of them."""
+    """Build the program with one verb, or with all verbs."""
     app = _new_app()
     for home in dict.fromkeys((VERBS[verb][0],) if verb else (home for home, _ in VERBS.values())):
         need(f"evalmark.cli.commands.{home}").add(app)
@@ -67,7 +67,7 @@ def program(verb: str = "") -> typer.Typer:
 
 
 def overview() -> typer.Typer:
-    """Build the command line for `--help` and for unknown verbs: the names alone, since loading every verb takes long."""
+    """Build the program for `--help` and for unknown verbs: names and help lines only, because loading every verb is slow."""
     app = _new_app()
     for verb, (_, line) in VERBS.items():
         app.command(verb, short_help=line)(_root)
@@ -83,7 +83,7 @@ def _new_app() -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
-    app.callback(help=PURPOSE)(_root)
+    app.callback(help=PURPOSE, epilog=exit_codes(RUN_EXIT_CODES))(_root)
     return app
 
 
@@ -98,11 +98,11 @@ def _root(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """What stands before a verb."""
+    """Parse the options before the verb."""
 
 
 def main(words: list[str] | None = None) -> None:
-    """Run one command and leave with its exit code: 0, 1, 2, 3 or 130."""
+    """Run one command and exit with its exit code: 0, 1, 2, 3 or 130."""
     _prepare_streams()
     is_process = words is None
     words = complete_words(sys.argv[1:] if words is None else words)
@@ -114,7 +114,7 @@ def main(words: list[str] | None = None) -> None:
     except RunAbortedError as error:
         if not print_by_supervisor(str(error)):
             print_error(f"{error}\n")
-        if is_process:  # what runs at the end of Python would stumble over what is missing
+        if is_process:  # the interpreter's exit handlers would fail on the missing files
             send_exit_code(INCONCLUSIVE)
             os._exit(INCONCLUSIVE)
         raise SystemExit(INCONCLUSIVE) from None
@@ -132,7 +132,7 @@ def main(words: list[str] | None = None) -> None:
 
 
 def _refuse_user_exits(command: Any) -> Any:
-    """A command in which `sys.exit(0)` of users' code is no success: our own verbs never leave that way."""
+    """Make `sys.exit(0)` in the user's code an error instead of a success; evalmark's own verbs never exit this way."""
     for name, verb in getattr(command, "commands", {}).items():
         if name in WATCHED:
             verb.callback = _without_exits(verb.callback)
@@ -146,14 +146,14 @@ def _without_exits(verb: Callable[..., Any]) -> Callable[..., Any]:
             return verb(*args, **named)
         except SystemExit as left:
             raise RunAbortedError(
-                f"Users' code has ended the command with SystemExit({left.code!r}) before it was done."
+                f"The user's code ended the command with SystemExit({left.code!r}) before the command finished."
             ) from left
 
     return called
 
 
 def _prepare_streams() -> None:
-    """Streams that take every text; where the program was started without one, what goes there goes nowhere."""
+    """Make the standard streams accept any text, and replace a missing stream with the null device."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
@@ -163,7 +163,7 @@ def _prepare_streams() -> None:
 
 
 def _check_working_directory() -> None:
-    """Raises ConfigError where the working directory has been deleted: no path could be read from there."""
+    """Raise ConfigError if the working directory does not exist any more: no relative path could be resolved."""
     try:
         Path.cwd()
     except OSError as error:
@@ -172,7 +172,7 @@ def _check_working_directory() -> None:
 
 
 def _flush_streams() -> None:
-    """Write out what waits, while a fault can still be told from a crash of the interpreter."""
+    """Flush the streams, so that a write error is reported here and not by the interpreter at exit."""
     for stream in (sys.stdout, sys.stderr):
         if is_open(stream):
             try:
@@ -184,7 +184,7 @@ def _flush_streams() -> None:
 
 
 def _exit_despite_threads(left: BaseException | None) -> None:
-    """End the process even if a target has started threads that do not end."""
+    """Exit even if threads that a target has started do not end."""
     others = [t for t in threading.enumerate() if not t.daemon and t is not threading.current_thread()]
     if others:
         code = left.code if isinstance(left, SystemExit) else 1
@@ -194,5 +194,5 @@ def _exit_despite_threads(left: BaseException | None) -> None:
 
 
 def _exit_now(code: int) -> None:
-    print_error("Left without the threads that the target has started and that still run.\n")
+    print_error("Exited while threads that the target started were still running.\n")
     os._exit(code)

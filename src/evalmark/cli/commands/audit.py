@@ -1,4 +1,4 @@
-"""`evalmark audit`: how far a judge can be trusted."""
+"""`evalmark audit`: measure how well a judge agrees with labels or machine checks."""
 
 from pathlib import Path
 from typing import Annotated
@@ -24,25 +24,35 @@ from .rescore import Metrics
 from .runs import Run
 
 LABELS = "labels"
-"""What verdicts are held against where nothing else is named."""
+"""The default reference that verdicts are compared with."""
 
 Against = Annotated[
-    str, typer.Option("--against", metavar="labels|rules|METRIC", help="What its verdicts are held against.")
+    str, typer.Option("--against", metavar="labels|rules|METRIC", help="The reference that verdicts are compared with.")
 ]
 Prompt = Annotated[
     Path | None,
     typer.Option("--prompt", metavar="FILE", help="The prompt whose rules are checked, for --against rules."),
 ]
 Threshold = Annotated[
-    float | None, typer.Option("--threshold", min=0, max=1, help="For metrics that neither pass nor fail.")
+    float | None, typer.Option("--threshold", min=0, max=1, help="Pass threshold for metrics that have none.")
 ]
-Canaries = Annotated[bool, typer.Option("--canaries", help="Have the judge judge attacks, and say what it lets pass.")]
-Cases = Annotated[int, typer.Option("--cases", metavar="N", min=1, max=1000, help="Cases that canaries stand in.")]
+Canaries = Annotated[
+    bool, typer.Option("--canaries", help="Also judge prompt-injection attacks, and report which ones pass.")
+]
+Cases = Annotated[int, typer.Option("--cases", metavar="N", min=1, max=1000, help="Number of cases that get canaries.")]
 
 
 def add(app: typer.Typer) -> None:
-    """Put the verb on the command line."""
-    app.command()(audit)
+    """Add the verb to the program."""
+    app.command(
+        epilog=flags.exit_codes(
+            {
+                0: "the agreement and the corrected pass rate are known",
+                2: "wrong call, file, setting, model or store",
+                3: "too few labels for a corrected rate, or a budget stopped the canaries",
+            }
+        )
+    )(audit)
 
 
 def audit(  # noqa: PLR0913  each is a flag of the command line
@@ -63,9 +73,9 @@ def audit(  # noqa: PLR0913  each is a flag of the command line
     allow_code: flags.AllowCode = None,
     store: flags.Store = None,
 ) -> None:
-    """Say how far the judges of a run agree with people, or with what a machine can check, and correct their pass rate.
+    """Measure how well the judges of a run agree with labels or machine checks, and correct their pass rate.
 
-    Exit code 0: it can be told. 3: there are too few labels for a corrected rate, or a budget ended the canaries.
+    With --canaries, the judges also score outputs that try to manipulate them.
     """
     settings = flags.settings(**flags.settings_given(context))
     with open_store(settings.store, read_only=not canaries) as ledger:

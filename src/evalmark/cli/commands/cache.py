@@ -1,4 +1,4 @@
-"""`evalmark cache list`, `clear`, `export`, `import`: the recorded calls of chat models and tools."""
+"""`evalmark cache list`, `clear`, `export`, `import`: recorded calls of chat models and tools."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -24,29 +24,31 @@ _UNITS = {"d": "days", "h": "hours", "m": "minutes"}
 
 
 def add(app: typer.Typer) -> None:
-    """Put the verbs on the command line."""
+    """Add the verbs to the program."""
     verbs = typer.Typer(
-        help="Recorded calls of models and tools: list, clear, share.", no_args_is_help=True, rich_markup_mode=None
+        help="List, clear, export and import recorded calls of models and tools.",
+        no_args_is_help=True,
+        rich_markup_mode=None,
     )
-    verbs.command("list", short_help="List what is recorded, by model and tool or call by call.")(list_calls)
-    verbs.command("clear", short_help="Forget recorded calls.")(clear)
-    verbs.command("export", short_help="Write recordings to a file that a team can share.")(export)
-    verbs.command("import", short_help="Add the recordings of a file.")(import_calls)
+    verbs.command("list", short_help="List recorded calls.")(list_calls)
+    verbs.command("clear", short_help="Delete recorded calls.")(clear)
+    verbs.command("export", short_help="Write recorded calls to a file.")(export)
+    verbs.command("import", short_help="Add the recorded calls of a file.")(import_calls)
     app.add_typer(verbs, name="cache")
 
 
 def list_calls(
-    calls: Annotated[bool, typer.Option("--calls", help="Single calls, newest first.")] = False,
+    calls: Annotated[bool, typer.Option("--calls", help="List single calls, newest first.")] = False,
     match: Annotated[
         str,
-        typer.Option("--match", metavar="TEXT", help="Calls of a model, a tool or a key, or that asked for the text."),
+        typer.Option("--match", metavar="TEXT", help="Only calls whose model, tool, key or request contains TEXT."),
     ] = "",
     limit: Annotated[
-        int, typer.Option("-n", "--limit", min=1, max=flags.MAX_COUNT, help="How many single calls.")
+        int, typer.Option("-n", "--limit", min=1, max=flags.MAX_COUNT, help="Number of single calls.")
     ] = 50,
     store: flags.Store = None,
 ) -> None:
-    """List what is recorded of each model and tool, or with --calls or --match single calls."""
+    """List recorded calls by model and tool, or single calls with --calls or --match."""
     with open_store(flags.settings(store=store).store, read_only=True) as ledger:
         if calls or match:
             found = ledger.recordings.newest(match, limit)
@@ -56,39 +58,41 @@ def list_calls(
 
 
 def clear(
-    all: Annotated[bool, typer.Option("--all", help="All of them.")] = False,  # noqa: A002  as the flag, and so its variable
+    all: Annotated[bool, typer.Option("--all", help="Delete all recorded calls.")] = False,  # noqa: A002  as the flag, and so its variable
     model: Model = None,
     tool: Tool = None,
     older_than: Annotated[
         str | None, typer.Option("--older-than", metavar="AGE", help="Only calls older than this: 30d, 12h, 45m.")
     ] = None,
-    failed: Annotated[bool, typer.Option("--failed", help="Only calls of models that cannot be replayed.")] = False,
+    failed: Annotated[
+        bool, typer.Option("--failed", help="Only failed model calls, which cannot be replayed.")
+    ] = False,
     store: flags.Store = None,
 ) -> None:
-    """Forget recorded calls: --all of them, or those that every other flag holds for."""
+    """Delete recorded calls: all of them with --all, or those that match every other flag."""
     before = None if older_than is None else _moment(older_than)
     if all == bool(model or tool or before or failed):
-        raise ConfigError("say which calls to forget: --all, or some of --model, --tool, --older-than and --failed.")
+        raise ConfigError("name the calls to delete: --all, or some of --model, --tool, --older-than and --failed.")
     _of_one_kind(tool, {"--model": bool(model), "--failed": failed})
     with _existing(store) as ledger:
         there = _recorded(ledger)
         gone = ledger.recordings.clear(model, before, failed_only=failed, tool=tool)
     if gone or not there:
-        print_line(f"Forgot {count(gone, 'call')}." if gone else "No calls are recorded, so none is forgotten.")
+        print_line(f"Deleted {count(gone, 'call')}." if gone else "No calls are recorded, so none is deleted.")
     else:
-        print_line(f"None of {count(there, 'recorded call')} matches, so none is forgotten.")
+        print_line(f"None of {count(there, 'recorded call')} matches, so none is deleted.")
 
 
 def export(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write, a call a line.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write, one call per line.")],
     run: Annotated[
-        str | None, typer.Option("--run", metavar="RUN", help="Only calls that this run has used or paid for.")
+        str | None, typer.Option("--run", metavar="RUN", help="Only calls that this run used or sent.")
     ] = None,
     model: Model = None,
     tool: Tool = None,
     store: flags.Store = None,
 ) -> None:
-    """Write the recordings that can be replayed to a file that a team can share, in the order of their keys."""
+    """Write the recorded calls that can be replayed to a file, ordered by key."""
     _of_one_kind(tool, {"--model": bool(model)})
     with open_store(flags.settings(store=store).store, read_only=True) as ledger:
         written = ledger.recordings.export(file, run, model, tool)
@@ -102,12 +106,12 @@ def import_calls(
         typer.Option(
             "--address",
             metavar="OLD=NEW",
-            help="Add calls of models at the address OLD as calls of the address NEW. Repeatable.",
+            help="Import model calls to the address OLD as calls to the address NEW. Repeatable.",
         ),
     ] = None,
     store: flags.Store = None,
 ) -> None:
-    """Add the recordings of a file, all or none; those that are recorded already stay as they are."""
+    """Add the recorded calls of a file, all or none; calls that exist already stay unchanged."""
     addresses = _addresses(address or [])
     with open_store(flags.settings(store=store).store) as ledger:
         added, known = ledger.recordings.add(file, addresses)
@@ -115,7 +119,7 @@ def import_calls(
 
 
 def _addresses(said: Sequence[str]) -> dict[str, str]:
-    """Which address stands for which."""
+    """Parse `OLD=NEW` pairs into a mapping of addresses."""
     found: dict[str, str] = {}
     for text in said:
         old, _, new = text.partition("=")
@@ -128,7 +132,7 @@ def _addresses(said: Sequence[str]) -> dict[str, str]:
 
 
 def _of_one_kind(tool: str | None, others: Mapping[str, bool]) -> None:
-    """Refuse conditions that no call of a tool meets."""
+    """Refuse flags that exclude every call of a tool."""
     given = [flag for flag, is_given in others.items() if is_given]
     if tool and given:
         raise ConfigError(f"--tool names calls of tools and {given[0]} calls of models; leave one of them out.")
@@ -140,18 +144,22 @@ def _recorded(ledger: "Store") -> int:
 
 
 def _existing(store: str | None) -> "Store":
-    """The store for writing; one that is not there is not made to delete from it."""
+    """Open an existing store for writing; never create one to delete from it."""
     path = flags.settings(store=store).store
     open_store(path, read_only=True).close()
     return open_store(path)
 
 
 def _moment(age: str) -> datetime:
-    """The moment that was so long ago."""
+    """Return the time of this age ago."""
     found = _AGE.fullmatch(age.strip())
     if found is None:
-        raise ConfigError(f"--older-than: {age!r} is no age; write a number of days, hours or minutes: 30d, 12h, 45m.")
+        raise ConfigError(
+            f"--older-than: {age!r} is not an age; write a number of days, hours or minutes: 30d, 12h, 45m."
+        )
     try:
         return datetime.now(UTC) - timedelta(**{_UNITS[found[2]]: int(found[1])})
     except OverflowError:
-        raise ConfigError(f"--older-than: {age!r} is longer ago than there are years; leave it out.") from None
+        raise ConfigError(
+            f"--older-than: {age!r} is before the first year of the calendar; leave the flag out."
+        ) from None

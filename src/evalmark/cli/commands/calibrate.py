@@ -1,4 +1,4 @@
-"""`evalmark calibrate`: thresholds learned from what people say."""
+"""`evalmark calibrate`: learn metric thresholds from labels."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -31,20 +31,35 @@ if TYPE_CHECKING:
 
 Subject = Annotated[
     str,
-    typer.Argument(metavar="PROJECT|RUN|FILE", help="A recorded project, a run, or rows with an answer and a label."),
+    typer.Argument(
+        metavar="PROJECT|RUN|FILE", help="A recorded project, a run, or a file of rows with an answer and a label."
+    ),
 ]
-Suite = Annotated[Path | None, typer.Option("--suite", metavar="FILE", help="Whose metrics, with their settings.")]
+Suite = Annotated[
+    Path | None, typer.Option("--suite", metavar="FILE", help="The suite whose metrics and settings are used.")
+]
 MaxFalsePass = Annotated[
-    float, typer.Option("--max-false-pass", metavar="SHARE", help="At most this share of bad cases may pass.")
+    float, typer.Option("--max-false-pass", metavar="SHARE", help="The largest allowed share of bad cases that pass.")
 ]
-Level = Annotated[float, typer.Option("--level", metavar="SHARE", help="How sure the promise has to be.")]
-Output = Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The lock file to write, or to add to.")]
-Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page with the picture.")]
+Level = Annotated[float, typer.Option("--level", metavar="SHARE", help="Confidence level of that bound.")]
+Output = Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The lock file to write or update.")]
+Html = Annotated[
+    Path | None, typer.Option("--html", metavar="FILE", help="Also write a page with charts of the scores.")
+]
 
 
 def add(app: typer.Typer) -> None:
-    """Put the verb on the command line."""
-    app.command()(calibrate)
+    """Add the verb to the program."""
+    app.command(
+        epilog=flags.exit_codes(
+            {
+                0: "every threshold meets the bound and is written",
+                2: "wrong call, file, setting, model or store",
+                3: "too few labels, or inconclusive; nothing is written",
+                130: "interrupted",
+            }
+        )
+    )(calibrate)
 
 
 def calibrate(  # noqa: PLR0913  each is a flag of the command line
@@ -69,10 +84,9 @@ def calibrate(  # noqa: PLR0913  each is a flag of the command line
     store: flags.Store = None,
     quiet: flags.Quiet = False,
 ) -> None:
-    """Learn the most lenient threshold of each metric that lets at most so many bad answers pass, and write it down.
+    """Learn the lowest threshold of each metric that keeps the share of bad outputs that pass below --max-false-pass.
 
-    Exit code 0: every threshold is promised and written. 3: there are too few labels, or it cannot be told; nothing is
-    written. 130: interrupted.
+    The thresholds go to a lock file; a run uses them with --lock.
     """
     settings = flags.settings(**flags.settings_given(context))
     wanted = CalibrateRequest(
@@ -96,7 +110,7 @@ def calibrate(  # noqa: PLR0913  each is a flag of the command line
     if html is not None:
         write_atomically(html, calibration_as_html(found), "page")
     if not found.is_kept:
-        print_error(f"Nothing is written to {output}, since the promise cannot be made of every metric.\n")
+        print_error(f"Nothing is written to {output}: not every metric meets the bound.\n")
         raise typer.Exit(STOPPED)
     write_lock(found, output)
     if not quiet:
@@ -104,9 +118,9 @@ def calibrate(  # noqa: PLR0913  each is a flag of the command line
 
 
 def run_judges(plan: "Plan", settings: "Settings", ledger: "Store", *, quiet: bool) -> "Run":
-    """What scorers say of answers that are there already; ends the program where a budget or an endpoint ends it.
+    """Score existing outputs; exit the program if a budget or an endpoint stops the run.
 
-    Replies that came are kept, so that the same command goes on where it ended.
+    Replies are stored, so the same command resumes where it stopped.
     """
     with Progress(quiet=quiet) as progress:
         conduct = RunOptions(
@@ -119,7 +133,7 @@ def run_judges(plan: "Plan", settings: "Settings", ledger: "Store", *, quiet: bo
     print_error("".join(f"{name}: {said}\n" for name, said in spent_lines(run)) if not quiet else "")
     if run.status != "complete":
         print_error(
-            f"{' '.join(run.notes)}\nNothing was learned; what was judged is kept, and the same command goes on.\n"
+            f"{' '.join(run.notes)}\nNothing was learned. Finished judgements are stored; the same command resumes.\n"
         )
         raise typer.Exit(STOPPED)
     return run

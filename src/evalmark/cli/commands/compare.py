@@ -1,4 +1,4 @@
-"""`evalmark compare`: a verdict on two runs that are kept."""
+"""`evalmark compare`: compare two stored runs."""
 
 from contextlib import ExitStack
 from pathlib import Path
@@ -43,26 +43,22 @@ Run = Annotated[
 ]
 Baseline = Annotated[
     str | None,
-    typer.Argument(
-        metavar="BASELINE", help="The earlier run that it is held against, such as `last~1` or `last-green`."
-    ),
+    typer.Argument(metavar="BASELINE", help="The earlier run, such as `last~1` or `last-green`."),
 ]
 Target = Annotated[
-    str | None, typer.Option("--target", metavar="NAME", help="A target of RUN, held to the one that --against names.")
+    str | None, typer.Option("--target", metavar="NAME", help="A target of RUN, to compare with the one of --against.")
 ]
 Against = Annotated[
-    str | None, typer.Option("--against", metavar="NAME", help="Another target of RUN, in the place of BASELINE.")
+    str | None, typer.Option("--against", metavar="NAME", help="Another target of RUN, instead of BASELINE.")
 ]
-Pairs = Annotated[
-    bool, typer.Option("--pairs", help="With the texts of the cases that came out otherwise, side by side.")
-]
+Pairs = Annotated[bool, typer.Option("--pairs", help="Show the outputs of changed cases side by side.")]
 Margin = Annotated[
-    float, typer.Option("--margin", metavar="0..1", help="Differences within so much, as a share of 1, count as none.")
+    float, typer.Option("--margin", metavar="0..1", help="Differences up to this size count as the same.")
 ]
-Level = Annotated[float, typer.Option("--level", metavar="0..1", help="How sure intervals and tests are.")]
+Level = Annotated[float, typer.Option("--level", metavar="0..1", help="Confidence level of intervals and tests.")]
 Limit = Annotated[
     int,
-    typer.Option("-n", "--limit", min=1, max=flags.MAX_COUNT, help="How many of the cases that came out otherwise."),
+    typer.Option("-n", "--limit", min=1, max=flags.MAX_COUNT, help="Number of changed cases to show."),
 ]
 Reports = Annotated[
     list[Path] | None,
@@ -71,13 +67,22 @@ Reports = Annotated[
 
 To = Annotated[
     str | None,
-    typer.Option("--to", metavar="github", help="Write a job summary, and annotations to the standard output."),
+    typer.Option("--to", metavar="github", help="Write a GitHub job summary, and annotations to the standard output."),
 ]
 
 
 def add(app: typer.Typer) -> None:
-    """Put the verb on the command line."""
-    app.command()(compare)
+    """Add the verb to the program."""
+    app.command(
+        epilog=flags.exit_codes(
+            {
+                0: "better, or the same within the margin",
+                1: "worse",
+                2: "wrong call, run or store",
+                3: "inconclusive (0 with --allow-undecided)",
+            }
+        )
+    )(compare)
 
 
 def compare(  # noqa: PLR0913  each is a flag of the command line
@@ -94,10 +99,11 @@ def compare(  # noqa: PLR0913  each is a flag of the command line
     to: To = None,
     store: flags.Store = None,
 ) -> None:
-    """Compare RUN, the newer one, with BASELINE, case by case: better, worse, the same within a margin, or cannot tell.
+    """Compare the newer RUN with BASELINE, case by case: better, worse, the same within a margin, or inconclusive.
 
-    For example: evalmark compare last last~1. With --target and --against, two targets of RUN are compared. Exit code 0: better or the same. 1: worse. 3: cannot tell
-    (0 with --allow-undecided). 2: something is wrong with the call.
+    With --target and --against, compare two targets of RUN instead.
+
+    For example: evalmark compare last last~1
     """
     if to not in (None, "github"):
         raise ConfigError(f"--to takes github, not {to!r}; a file says by its ending what it is (.json .md): -o FILE.")
@@ -128,15 +134,15 @@ def compare(  # noqa: PLR0913  each is a flag of the command line
 
 
 def code_of(found: "Comparison", *, allow_undecided: bool) -> int:
-    """The exit code of a verdict."""
+    """Return the exit code of a comparison."""
     return 0 if allow_undecided and found.exit_code == UNDECIDED else found.exit_code
 
 
 def _named(baseline: str | None, target: str | None, against: str | None) -> tuple[str, str] | None:
-    """The two targets that are named in the place of a baseline; None where there is one.
+    """Return the two targets to compare, or None if a baseline is named.
 
     Raises:
-        ConfigError: neither is named, or both are.
+        ConfigError: neither a baseline nor two targets are named, or both are.
     """
     if baseline is not None and (target is not None or against is not None):
         raise ConfigError(
@@ -156,11 +162,11 @@ def _named(baseline: str | None, target: str | None, against: str | None) -> tup
 
 
 def _runs(run: str, baseline: str | None, store: str, stores: ExitStack) -> "tuple[Kept, Kept]":
-    """Both runs, each of which may be of another file; the same one twice without a baseline.
+    """Return both runs, each possibly from another store; the same run twice without a baseline.
 
     Raises:
-        ConfigError: there is no run that `last-green` could mean.
-        StoreError: there is no such run.
+        ConfigError: no run matches `last-green`.
+        StoreError: a run does not exist.
     """
     ledgers: dict[str, Store] = {}
 
@@ -176,7 +182,7 @@ def _runs(run: str, baseline: str | None, store: str, stores: ExitStack) -> "tup
     path, name = run_location(baseline, store)
     found = baseline_of(opened(path), name, newer)
     if found.run is None:
-        raise ConfigError(found.said or f"{baseline!r} is no run to compare with; name one by its id.")
+        raise ConfigError(found.said or f"{baseline!r} is not a run to compare with; name one by its id.")
     return newer, found.run
 
 

@@ -1,4 +1,4 @@
-"""`evalmark doctor`."""
+"""`evalmark doctor`: check the installation."""
 
 import typer
 
@@ -9,12 +9,12 @@ from . import flags
 
 
 def add(app: typer.Typer) -> None:
-    """Put the verb on the command line."""
-    app.command()(doctor)
+    """Add the verb to the program."""
+    app.command(epilog=flags.exit_codes({0: "everything works", 1: "a check failed"}))(doctor)
 
 
 def doctor(store: flags.Store = None) -> None:
-    """Say what this installation is made of and whether it is well; exit code 1 if it is not."""
+    """Check the installation: package versions, the store, and the local models."""
     findings = list(check_installation(flags.settings(store=store)))
     width = max(len(finding.what) for finding in findings)
     for finding in findings:

@@ -1,4 +1,4 @@
-"""`evalmark export`: a kept run in the files of other tools; posted to an evals API where that is asked for."""
+"""`evalmark export`: write a stored run in the format of another tool, and optionally send it to an evals API."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -53,29 +53,31 @@ EXPORTERS: Mapping[str, Writer] = MappingProxyType(
         "jsonl": _lines,
     }
 )
-"""Every format that can be written, by its name; each function loads its file when it is called."""
+"""The exporter of each format."""
 
-To = Annotated[str, typer.Option("--to", metavar="FORMAT", help=f"For whom: {', '.join(EXPORTERS)}; needed for a run.")]
+To = Annotated[
+    str, typer.Option("--to", metavar="FORMAT", help=f"The format: {', '.join(EXPORTERS)}; required for a run.")
+]
 Output = Annotated[
-    Path, typer.Option("-o", "--output", metavar="DIR", help="The folder for the files; the .jsonl file for sessions.")
+    Path, typer.Option("-o", "--output", metavar="DIR", help="The folder to write to; for sessions, the .jsonl file.")
 ]
 Suite = Annotated[
     Path | None,
-    typer.Option(
-        "--suite", metavar="FILE", help="The suite that says what metrics ask [the one the run was made with]."
-    ),
+    typer.Option("--suite", metavar="FILE", help="The suite that defines the metrics [that of the run]."),
 ]
 Create = Annotated[
     bool, typer.Option("--create", help="openai-evals: also create the eval and its runs at the service.")
 ]
 BaseUrl = Annotated[
     str | None,
-    typer.Option("--base-url", metavar="URL", help="The service: OpenAI's, or a resource or project of Azure's."),
+    typer.Option(
+        "--base-url", metavar="URL", help="The address of the service: OpenAI, or an Azure resource or project."
+    ),
 ]
 
 
 def add(app: typer.Typer) -> None:
-    """Put the verb on the command line."""
+    """Add the verb to the program."""
     app.command()(export)
 
 
@@ -88,10 +90,10 @@ def export(  # noqa: PLR0913  each is a flag of the command line
     base_url: BaseUrl = None,
     store: flags.Store = None,
 ) -> None:
-    """Write a run in the files of another tool: its cases, its results, and what its metrics ask.
+    """Export a run to the format of another tool: its cases, its results and its metrics.
 
-    `sessions:PROJECT` in the place of a run writes the labelled answers of a recorded project as a dataset of ours.
-    Nothing is sent anywhere, unless --create asks for it.
+    `sessions:PROJECT` instead of a run writes the labelled outputs of a recorded project as an evalmark dataset.
+    Nothing is sent to a service, unless --create is given.
     """
     if run.startswith(SESSIONS_PREFIX):
         if to or suite or create or base_url:
@@ -100,7 +102,7 @@ def export(  # noqa: PLR0913  each is a flag of the command line
         return
     write = _exporter(to)
     if (create or base_url) and to != "openai-evals":
-        raise ConfigError(f"--create and --base-url are for --to openai-evals; {to} is files alone.")
+        raise ConfigError(f"--create and --base-url work only with --to openai-evals; {to} writes files only.")
     if base_url and not create:
         raise ConfigError("--base-url says where --create sends; add --create, or leave it out.")
     service = client.evals_endpoint(environ, base_url) if create else None
@@ -117,7 +119,7 @@ def export(  # noqa: PLR0913  each is a flag of the command line
 
 
 def _write_cases(project: str, path: Path, settings: "Settings") -> None:
-    """The labelled answers of a project as JSON lines, with a word on what was left out."""
+    """Write the labelled outputs of a project as JSON lines, and report what is left out."""
     if path.suffix.lower() not in (".jsonl", ".ndjson"):
         raise ConfigError(f"{path}: the cases are written as JSON lines; name a file that ends in .jsonl.")
     found = list(recorded_cases(project, settings, lambda note: print_error(f"{note}\n")))
@@ -126,7 +128,7 @@ def _write_cases(project: str, path: Path, settings: "Settings") -> None:
 
 
 async def _create(files: Mapping[str, str], service: "Endpoint", settings: "Settings") -> None:
-    """Post the eval and each run, and say what they are called there."""
+    """Create the eval and its runs at the service, and print their ids."""
     runs = {name: json.loads(text) for name, text in files.items() if name.startswith("run.")}
     http = HttpClient(environ)
     try:
@@ -143,7 +145,7 @@ def _exporter(name: str) -> Writer:
     if name in EXPORTERS:
         return EXPORTERS[name]
     if not name:
-        raise ConfigError(f"say for whom the run is written with --to: {', '.join(EXPORTERS)}.")
+        raise ConfigError(f"name the format with --to: {', '.join(EXPORTERS)}.")
     close = get_close_matches(name, EXPORTERS, n=1)
     advice = f"did you mean {close[0]}?" if close else f"it is one of {', '.join(EXPORTERS)}."
-    raise ConfigError(f"--to takes no {name!r}; {advice}")
+    raise ConfigError(f"--to does not support {name!r}; {advice}")

@@ -1,4 +1,4 @@
-"""Everything that can be wrong with a file, read to its end."""
+"""Find all errors of a suite, prompt, metric or dataset file."""
 
 from collections.abc import Callable
 from difflib import get_close_matches
@@ -24,15 +24,15 @@ from evalmark.runs.planning.prompt_plan import is_metric, is_prompt
 from evalmark.runs.planning.suite import plan_suite
 
 ANY_MODEL = "openai/any"
-"""What is wrong with a prompt is wrong whichever model is asked; none is."""
+"""A placeholder: the check of a prompt does not depend on the model, and no model is called."""
 SUITE_ENDINGS = (".yaml", ".yml", ".json")
 
 
 def validate(path: Path, settings: Settings, notes: NoteHandler = ignore_note) -> list[str]:
-    """Every fault of a suite or a prompt with its datasets, of a metric file or a dataset; empty when there is none.
+    """Return all errors of a suite or prompt with its datasets, of a metric file, or of a dataset.
 
-    A suite may still get its target and its judge from the command line of a run, a prompt its models and its judge.
-    `notes` is told how the rows were understood.
+    A missing target, model or judge is no error, because flags of a run can name it. `notes` receives remarks on how
+    rows were read.
     """
     try:
         if str(path).startswith(SESSIONS_PREFIX):
@@ -56,19 +56,19 @@ def validate(path: Path, settings: Settings, notes: NoteHandler = ignore_note) -
 
 
 def _kind(path: Path) -> Literal["suite", "prompt", "metric", "cases"]:
-    """What a file is, by its name or by the keys at its top."""
+    """Detect the kind of a file by its name or its top-level keys."""
     if is_metric(path):
         return "metric"
     if is_prompt(path):
         return "prompt"
     keys = set(top_keys(path)) if path.suffix in SUITE_ENDINGS else set()
     if "messages" in keys and path.suffix != ".json" and not keys & {"data", "cases"}:
-        return "suite"  # a prompt under another name; the reader of suites says so
+        return "suite"  # a prompt with the wrong extension; the suite reader reports it
     return _kind_by_keys(keys)
 
 
 def _kind_by_keys(keys: set[str]) -> Literal["suite", "metric", "cases"]:
-    """Taken from all keys together, so that one misspelled key is named by the reader of that kind."""
+    """Detect the kind from all keys together, so that the right reader reports a misspelled key."""
     if "metric_description" in keys:
         return "metric"
     if "datasets" in keys:
@@ -85,10 +85,10 @@ def _kind_by_keys(keys: set[str]) -> Literal["suite", "metric", "cases"]:
 
 
 def _nearly(name: str) -> Callable[[str], bool]:
-    """Tells keys that were surely meant as this one."""
+    """Return a test for misspellings of a key."""
     return lambda key: bool(get_close_matches(key.lower(), [name], n=1, cutoff=0.8))
 
 
 def _unfetched(name: str, settings: Settings, folders: tuple[Path, ...]) -> Embedder | None:
-    """A known model is known to be right; its weights are fetched when a run needs them."""
+    """Load an embedder, but do not download the weights of a known model."""
     return None if known_model(name) else load_embedder(name, settings, folders)

@@ -1,38 +1,40 @@
 """Flags that several verbs share."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from evalmark.cli.terminal.reading import read_here
 from evalmark.core.settings import Settings, load_settings
 
 MAX_COUNT = 1_000_000_000
 """The largest whole number a flag takes."""
 MAX_REPEATS = 10_000
-"""As in suites."""
+"""The same limit as in suites."""
 
 Store = Annotated[
     str | None,
     typer.Option(
         "--store",
         metavar="FILE|ADDRESS",
-        help="Where runs are kept: a file, or postgresql://… for a team [.evalmark/evalmark.db].",
+        help="The store of runs: a file, or a postgresql://… address [.evalmark/evalmark.db].",
     ),
 ]
 MaxUnscored = Annotated[
-    int | None, typer.Option("--max-unscored", min=0, max=MAX_COUNT, help="Gate: trials left without a judgement [0].")
+    int | None,
+    typer.Option("--max-unscored", min=0, max=MAX_COUNT, help="Gate: how many trials may stay unscored [0]."),
 ]
 MaxErrors = Annotated[
-    int | None, typer.Option("--max-errors", min=0, max=MAX_COUNT, help="Gate: trials that may break [0].")
+    int | None,
+    typer.Option("--max-errors", min=0, max=MAX_COUNT, help="Gate: how many trials may end in an error [0]."),
 ]
-Jobs = Annotated[int | None, typer.Option("-j", "--jobs", help="Trials answered at the same time [10].")]
+Jobs = Annotated[int | None, typer.Option("-j", "--jobs", help="How many trials run at the same time [10].")]
 Timeout = Annotated[float | None, typer.Option("--timeout", metavar="SECONDS", help="Time limit of one trial.")]
 Limit = Annotated[
-    int | None, typer.Option("-n", "--limit", min=1, max=MAX_COUNT, help="Only the first N cases of each dataset.")
+    int | None, typer.Option("-n", "--limit", min=1, max=MAX_COUNT, help="Run only the first N cases of each dataset.")
 ]
 Reports = Annotated[
     list[Path] | None,
@@ -40,13 +42,15 @@ Reports = Annotated[
         "-o",
         "--output",
         metavar="FILE",
-        help="Write a report; its ending says which: .json .jsonl .csv .md .html .junit.xml. Repeatable.",
+        help="Write a report; the file extension selects the format: .json .jsonl .csv .md .html .junit.xml. Repeatable.",
     ),
 ]
 Worst = Annotated[
-    int, typer.Option("--worst", metavar="N", min=0, max=MAX_COUNT, help="How many of the worst cases to show.")
+    int, typer.Option("--worst", metavar="N", min=0, max=MAX_COUNT, help="Number of worst cases to show.")
 ]
-Offline = Annotated[bool | None, typer.Option("--offline/--online", help="Fetch no model weights.", show_default=False)]
+Offline = Annotated[
+    bool | None, typer.Option("--offline/--online", help="Do not download model weights.", show_default=False)
+]
 Mode = Annotated[
     str | None,
     typer.Option("--mode", metavar="exact|fast|int8", help="Arithmetic of the local embedding model [exact]."),
@@ -56,7 +60,7 @@ Model = Annotated[
     typer.Option(
         "--model",
         metavar="PROVIDER/MODEL",
-        help="The model under test, alone or with a prompt; wins over the suite's. Repeatable: each is asked every case.",
+        help="The model under test, alone or with a prompt; overrides the suite. Repeatable: every model gets every case.",
     ),
 ]
 Judge = Annotated[
@@ -64,36 +68,38 @@ Judge = Annotated[
     typer.Option(
         "--judge",
         metavar="PROVIDER/MODEL",
-        help="The model that judges; wins over the suite's. Repeatable: each judges for itself.",
+        help="The judge model; overrides the suite. Repeatable: every judge scores every output.",
     ),
 ]
 Lock = Annotated[
     str | None,
-    typer.Option("--lock", metavar="FILE", help="Learned thresholds (evalmark calibrate); wins over the suite's."),
+    typer.Option("--lock", metavar="FILE", help="Learned thresholds (see evalmark calibrate); overrides the suite."),
 ]
 Target = Annotated[
-    str | None, typer.Option("--target", metavar="MODULE:ATTR", help="What to test; wins over the suite's target.")
+    str | None,
+    typer.Option("--target", metavar="MODULE:ATTR", help="The system under test; overrides the suite's target."),
 ]
 Embeddings = Annotated[
     str | None,
     typer.Option("--embeddings", metavar="NAME", help="Embedding model: a name, a folder or module:attribute."),
 ]
 Repeat = Annotated[
-    int | None, typer.Option("--repeat", min=1, max=MAX_REPEATS, help="How often each case is answered [1].")
+    int | None, typer.Option("--repeat", min=1, max=MAX_REPEATS, help="How many times each case runs [1].")
 ]
 UntilDecided = Annotated[
     bool,
-    typer.Option("--until-decided", help="Stop as soon as the gate is decided; cases are asked in a random order."),
+    typer.Option("--until-decided", help="Stop as soon as the gate is decided; cases run in random order."),
 ]
 Seed = Annotated[
-    int | None, typer.Option("--seed", min=0, max=MAX_COUNT, help="Of the random order of --until-decided [any].")
+    int | None,
+    typer.Option("--seed", min=0, max=MAX_COUNT, help="Seed of the random order of --until-decided [random]."),
 ]
 Resume = Annotated[
     str | None,
     typer.Option(
         "--resume",
         metavar="[RUN]",
-        help="Go on with an unfinished run of the suite; without RUN, the newest.",
+        help="Resume an unfinished run of the suite: RUN, or the newest.",
     ),
 ]
 RetryErrors = Annotated[
@@ -101,7 +107,7 @@ RetryErrors = Annotated[
     typer.Option(
         "--retry-errors",
         metavar="[RUN]",
-        help="Run what ended in an error again, in a run of the suite; without RUN, the newest.",
+        help="Repeat the trials of a run that ended in an error: RUN, or the newest.",
     ),
 ]
 Filter = Annotated[
@@ -109,14 +115,16 @@ Filter = Annotated[
     typer.Option(
         "--filter",
         metavar="WHICH",
-        help="Only some cases: tag=NAME, id=PATTERN, dataset=PATTERN, metadata.KEY=PATTERN, or part of an id. "
-        "Repeatable: all have to hold.",
+        help="Run only some cases: tag=NAME, id=PATTERN, dataset=PATTERN, metadata.KEY=PATTERN, or part of an id. "
+        "Repeatable: a case has to match all.",
     ),
 ]
 Shard = Annotated[
     str | None,
     typer.Option(
-        "--shard", metavar="K/N", help="Only a share of the cases, as 2/4; `evalmark merge` makes one run of all."
+        "--shard",
+        metavar="K/N",
+        help="Run one share of the cases, such as 2/4; combine the shares with `evalmark merge`.",
     ),
 ]
 Replay = Annotated[
@@ -124,22 +132,20 @@ Replay = Annotated[
     typer.Option(
         "--replay",
         metavar="MODE",
-        help="Recorded replies of models: auto uses them, off and record ask anew, strict sends nothing [auto].",
+        help="Use of recorded model replies: auto reuses them, off and record send every request, strict sends none [auto].",
     ),
 ]
 MaxCost = Annotated[
     float | None,
-    typer.Option("--max-cost", metavar="DOLLARS", help="Send no further model call once they have come to this."),
+    typer.Option("--max-cost", metavar="DOLLARS", help="Stop sending model calls at this cost."),
 ]
-MaxCalls = Annotated[int | None, typer.Option("--max-calls", metavar="N", help="Send no more model calls than this.")]
+MaxCalls = Annotated[int | None, typer.Option("--max-calls", metavar="N", help="Stop sending model calls after N.")]
 MaxTokens = Annotated[
     int | None,
-    typer.Option(
-        "--max-tokens", metavar="N", help="Send no further model call once they have come to this, in and out."
-    ),
+    typer.Option("--max-tokens", metavar="N", help="Stop sending model calls after N input and output tokens."),
 ]
 Connections = Annotated[
-    int | None, typer.Option("--connections", metavar="N", help="Model calls at the same time at one endpoint [as -j].")
+    int | None, typer.Option("--connections", metavar="N", help="Concurrent model calls to one endpoint [as -j].")
 ]
 On = Annotated[
     str | None,
@@ -151,58 +157,82 @@ On = Annotated[
     ),
 ]
 Workers = Annotated[
-    int | None, typer.Option("--workers", metavar="N", help="Processes of Ray that answer and judge [one a processor].")
+    int | None, typer.Option("--workers", metavar="N", help="Number of Ray worker processes [one per processor].")
 ]
 TrustCluster = Annotated[
     bool | None,
-    typer.Option("--trust-cluster", help="Use a Ray cluster also where it takes anybody's work.", show_default=False),
+    typer.Option("--trust-cluster", help="Use a Ray cluster that does not ask for a token.", show_default=False),
 ]
 AllowCode = Annotated[
     list[str] | None,
     typer.Option(
         "--allow-code",
         metavar="PACKAGE",
-        help="A package whose code the suite may name beside its own project's. Repeatable.",
+        help="Allow the suite to name code of this package, besides that of its project. Repeatable.",
     ),
 ]
 Isolate = Annotated[
     bool | None,
     typer.Option(
         "--isolate/--no-isolate",
-        help="Ask Python targets in worker processes: a crash is an error of its case, and the others finish.",
+        help="Run Python targets in worker processes: a crash fails one case, and the others finish.",
         show_default=False,
     ),
 ]
-Rpm = Annotated[float | None, typer.Option("--rpm", metavar="N", help="Requests a minute to one endpoint.")]
-Tpm = Annotated[float | None, typer.Option("--tpm", metavar="N", help="Tokens a minute to one endpoint.")]
+Rpm = Annotated[float | None, typer.Option("--rpm", metavar="N", help="Requests per minute to one endpoint.")]
+Tpm = Annotated[float | None, typer.Option("--tpm", metavar="N", help="Tokens per minute to one endpoint.")]
 CallTimeout = Annotated[
     float | None,
     typer.Option("--call-timeout", metavar="SECONDS", help="Time limit of one attempt of a model call [120]."),
 ]
-Retries = Annotated[
-    int | None, typer.Option("--retries", metavar="N", help="Further attempts after a fault that may pass [5].")
-]
+Retries = Annotated[int | None, typer.Option("--retries", metavar="N", help="Retries after a temporary error [5].")]
 AllowUndecided = Annotated[
-    bool, typer.Option("--allow-undecided", help="Exit code 0 where a comparison cannot tell better from worse.")
+    bool, typer.Option("--allow-undecided", help="Exit with 0 if the comparison is inconclusive.")
 ]
 Baseline = Annotated[
     str | None,
     typer.Option(
         "--baseline",
         metavar="RUN",
-        help="Compare with an earlier run: an id, last, last-green, or none; wins over the suite's.",
+        help="Compare with an earlier run: an id, last, last-green, or none; overrides the suite.",
     ),
 ]
-Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress, no table; reports and exit code only.")]
+Quiet = Annotated[
+    bool,
+    typer.Option("-q", "--quiet", help="Print no progress and no table; only write reports and set the exit code."),
+]
+
+
+def exit_codes(meanings: Mapping[int, str]) -> str:
+    """Format exit codes as a table for the end of a help page.
+
+    >>> print(exit_codes({0: "passed", 130: "interrupted"}).removeprefix(chr(8)))
+    <BLANKLINE>
+    Exit codes:
+      0    passed
+      130  interrupted
+    """
+    rows = "".join(f"\n  {code:<3}  {meaning}" for code, meaning in meanings.items())
+    return f"\b\nExit codes:{rows}"  # typer wraps no lines after a backspace
+
+
+RUN_EXIT_CODES = {
+    0: "the gate passes",
+    1: "the gate fails, or the run is worse than its baseline",
+    2: "wrong call, file, setting, model or store",
+    3: "inconclusive: errors, unscored trials, a spent budget, or no cases",
+    130: "interrupted; finished results are stored",
+}
+"""Exit codes of the verbs that run trials."""
 
 
 def settings(**flags: Any) -> Settings:
-    """The settings in force here, with what the command line says on top."""
+    """Load the settings of this folder, overridden by the flags."""
     return load_settings(os.environ, Path.cwd(), flags)
 
 
 def settings_given(context: typer.Context) -> dict[str, Any]:
-    """What the command line says of settings, by their names; who judges is said to the suite instead."""
+    """Return the flags that are settings, by setting name; judges and embeddings override the suite instead."""
     named = {"embedding_mode": context.params.get("mode"), **context.params}
     said = {
         f.name: named[f.name] for f in fields(Settings) if f.name in named and f.name not in ("judge", "embeddings")
@@ -211,30 +241,29 @@ def settings_given(context: typer.Context) -> dict[str, Any]:
 
 
 def conditions(given: list[str] | None) -> list[str]:
-    """What `--filter` says, else its variable, where conditions stand between commas: patterns may hold spaces."""
+    """Return the conditions of `--filter`, or those of its variable, separated by commas since patterns may hold spaces."""
     said = os.environ.get("EVALMARK_FILTER", "")
     return given or [condition.strip() for condition in said.split(",") if condition.strip()]
 
 
 SETTINGS = {field.name for field in fields(Settings)} | {"mode", "model", "filter"}
-"""Flags whose variable is read by us: those of settings, and conditions."""
+"""Flags whose environment variable evalmark reads itself: the settings, and `--filter`."""
 
 
 DESTRUCTIVE = ("clear", "note")
-"""Verbs that delete, or that say something in the name of a person."""
+"""Verbs that delete, or that label in the name of a person."""
 
 
 def with_variables(command: Any) -> Any:
-    """A command whose every flag has a variable: `EVALMARK_REPEAT=3` is as good as `--repeat 3`.
+    """Give every flag an environment variable: `EVALMARK_REPEAT=3` means `--repeat 3`.
 
-    Those of settings are read with the settings. A flag that ends the program has none, and neither have those of
-    verbs that delete or speak for a person: a variable that was forgotten must not.
+    The variables of settings are read with the settings. Flags that end the program get none, and neither do the flags
+    of destructive verbs: a forgotten variable must not delete anything or label in somebody's name.
     """
     for verb in getattr(command, "commands", {}).values():
         with_variables(verb)
-    read_here(command)
     for parameter in command.params if command.name not in DESTRUCTIVE else ():
         if parameter.param_type_name == "option" and not parameter.is_eager and parameter.name not in SETTINGS:
             parameter.envvar = f"EVALMARK_{parameter.name.upper()}"
-            parameter.show_envvar = False  # the page on commands says it once for all
+            parameter.show_envvar = False  # docs/commands.md documents it once
     return command

@@ -1,4 +1,4 @@
-"""`evalmark generate`: rules and tests out of a prompt, in files that people edit."""
+"""`evalmark generate`: generate rules and tests from a prompt, in editable files."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -32,43 +32,49 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 STOPPED = 3
 Prompt = Annotated[Path, typer.Argument(metavar="FILE", help="A prompt: .prompty, .md or .prompt.yml.")]
-EffortName = Annotated[
-    str, typer.Option("--effort", metavar="min|low|medium|high", help="How many tests, and in how many calls.")
-]
+EffortName = Annotated[str, typer.Option("--effort", metavar="min|low|medium|high", help="How many tests to generate.")]
 TestsPerRule = Annotated[
-    int | None, typer.Option("--tests-per-rule", metavar="N", help="Tests for each rule in each generation [3].")
+    int | None, typer.Option("--tests-per-rule", metavar="N", help="Tests per rule in each generation [3].")
 ]
 Generations = Annotated[
     int | None,
-    typer.Option("--generations", metavar="N", help="How often tests are asked for, seeing the earlier [1]."),
+    typer.Option("--generations", metavar="N", help="How often to ask for more tests, showing the earlier ones [1]."),
 ]
 Expansions = Annotated[
-    int | None, typer.Option("--expansions", metavar="N", help="How often each test is made longer [0].")
+    int | None, typer.Option("--expansions", metavar="N", help="How often to lengthen each test [0].")
 ]
 MaxRules = Annotated[
     int | None,
-    typer.Option("--max-rules", metavar="N", help="Tests only for the first N rules and inverse rules [20]."),
+    typer.Option("--max-rules", metavar="N", help="Generate tests only for the first N rules and inverse rules [20]."),
 ]
-PerCall = Annotated[
-    int | None, typer.Option("--max-rules-per-call", metavar="N", help="Rules that are shown at a time [5].")
-]
+PerCall = Annotated[int | None, typer.Option("--max-rules-per-call", metavar="N", help="Rules per model call [5].")]
 Model = Annotated[
     str | None,
-    typer.Option("--model", metavar="PROVIDER/MODEL", help="The model that writes and judges, in all stages."),
+    typer.Option("--model", metavar="PROVIDER/MODEL", help="The model of all stages."),
 ]
 ModelFor = Annotated[
     list[str] | None,
     typer.Option("--model-for", metavar="STAGE=PROVIDER/MODEL", help="Another model for one stage. Repeatable."),
 ]
-Seed = Annotated[int | None, typer.Option("--seed", metavar="N", help="Handed to the models with every question.")]
-Redo = Annotated[str | None, typer.Option("--redo", metavar="STAGE", help="Make this stage and all after it anew.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Say how many calls there would be; nothing is sent.")]
-Report = Annotated[bool, typer.Option("--report", help="Only say which rules have tests; nothing is sent.")]
+Seed = Annotated[int | None, typer.Option("--seed", metavar="N", help="Seed sent with every model request.")]
+Redo = Annotated[str | None, typer.Option("--redo", metavar="STAGE", help="Repeat this stage and all later stages.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the number of model calls; send nothing.")]
+Report = Annotated[bool, typer.Option("--report", help="Print which rules have tests; send nothing.")]
 
 
 def add(app: typer.Typer) -> None:
-    """Put the verb on the command line."""
-    app.command("generate")(generate_files)
+    """Add the verb to the program."""
+    app.command(
+        "generate",
+        epilog=flags.exit_codes(
+            {
+                0: "all files are written",
+                2: "wrong call, file, setting or model",
+                3: "a budget is spent; finished files stay",
+                130: "interrupted; finished files stay",
+            }
+        ),
+    )(generate_files)
 
 
 def generate_files(  # noqa: PLR0913  each is a flag of the command line
@@ -94,11 +100,9 @@ def generate_files(  # noqa: PLR0913  each is a flag of the command line
     store: flags.Store = None,
     quiet: flags.Quiet = False,
 ) -> None:
-    """Make intent, input specification, rules, inverse rules and tests of a prompt, each a file in a folder beside it.
+    """Generate the intent, input specification, rules, inverse rules and tests of a prompt, in files beside it.
 
-    A file with something in it is used as it is, so edit one and run again. Exit code 0: all files are
-    there. 2: a file, a flag or a model cannot be used. 3: a budget is used up.
-    130: interrupted. What was made before stays.
+    A file that is not empty is used unchanged: edit it and run the command again to generate the files after it.
     """
     settings = flags.settings(**flags.settings_given(context))
     if report:
@@ -141,12 +145,10 @@ def _carry_out(job: "GenerateJob", settings: "Settings", quiet: bool) -> None:
         try:
             account, spent = need("asyncio").run(generate_tests(job, settings, ledger.call_log()))
         except RunStoppedError as stopped:
-            print_error(
-                f"Stopped: {stopped}\nWhat was made stays, and so does every reply; go on with the same command.\n"
-            )
+            print_error(f"Stopped: {stopped}\nFinished files and replies are stored; resume with the same command.\n")
             raise typer.Exit(STOPPED) from None
         except KeyboardInterrupt:
-            print_error("\nInterrupted; what was made stays, and so does every reply. Go on with the same command.\n")
+            print_error("\nInterrupted. Finished files and replies are stored; resume with the same command.\n")
             raise typer.Exit(INTERRUPTED) from None
     if not quiet:
         found = read_coverage(job.prompt)
@@ -156,16 +158,16 @@ def _carry_out(job: "GenerateJob", settings: "Settings", quiet: bool) -> None:
 
 
 def say_line_by_line(text: str) -> None:
-    """Print lines of which each is cleaned by itself, so that a name in one acts on nothing."""
+    """Print each line separately, with control characters removed."""
     for line in text.split("\n") if text else ():
         print_line(line)
 
 
 def _models(said: Iterable[str]) -> dict[str, str]:
-    """The models of single stages.
+    """Parse `STAGE=PROVIDER/MODEL` flags into a mapping.
 
     Raises:
-        ConfigError: one is not written as a stage, `=` and a model, or names no stage, or one twice.
+        ConfigError: a flag has another form, names an unknown stage, or names a stage twice.
     """
     found: dict[str, str] = {}
     for word in said:

@@ -1,4 +1,4 @@
-"""`evalmark import`: what other tools have written, read as ours."""
+"""`evalmark import`: read tests and results of other tools."""
 
 import os
 import secrets
@@ -43,26 +43,28 @@ IMPORTERS: Mapping[str, "Callable[[Path], ImportResult]"] = MappingProxyType(
         "jsonl": lambda path: import_jsonl(path),
     }
 )
-"""Every format that can be read, by its name; each function loads its file when it is called."""
+"""The importer of each format."""
 
-Format = Annotated[str, typer.Argument(metavar="FORMAT", help=f"What wrote them: {', '.join(IMPORTERS)}.")]
+Format = Annotated[
+    str, typer.Argument(metavar="FORMAT", help=f"The tool that wrote the files: {', '.join(IMPORTERS)}.")
+]
 Output = Annotated[
     Path | None,
-    typer.Option("-o", "--output", metavar="DIR", help="Write the tests as a suite with its files into a new folder."),
+    typer.Option("-o", "--output", metavar="DIR", help="Write the tests as a suite into a new folder."),
 ]
 Code = Annotated[
     list[Path] | None,
-    typer.Option("--code", metavar="FILE", help="promptfoo: a Python file whose assertions you have read. Repeatable."),
+    typer.Option("--code", metavar="FILE", help="promptfoo: a Python file of assertions that may run. Repeatable."),
 ]
 Partial = Annotated[
     bool,
-    typer.Option("--partial", help="Accept a suite without what is left out or refused; else nothing is written then."),
+    typer.Option("--partial", help="Write the suite even if parts of the tests cannot be imported."),
 ]
-Paths = Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files or folders, each of which is read.")]
+Paths = Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files or folders to read.")]
 
 
 def add(app: typer.Typer) -> None:
-    """Put the verbs on the command line."""
+    """Add the verbs to the program."""
     app.command("import")(import_files)
 
 
@@ -74,11 +76,11 @@ def import_files(
     partial: Partial = False,
     store: flags.Store = None,
 ) -> None:
-    """Read what another tool has written, keep its results as runs, and say what became of each part.
+    """Import the files of another tool: store its results as runs, and list what was imported and what was not.
 
-    With -o the tests become a suite with its files, which `validate` accepts. All paths are read before anything is kept
-    or written, and the runs are kept together: all of them, or none. Where a part of the tests cannot be taken over, nothing
-    is written, unless --partial accepts the suite without it.
+    With -o, also write the tests as a suite that `evalmark validate` accepts. All paths are read before anything is
+    stored or written, and either all runs are stored or none. If a part of the tests cannot be imported, nothing is
+    written, unless --partial is given.
     """
     read = _importer(format, code or [])
     if output is not None and len(paths) > 1:
@@ -113,7 +115,7 @@ def _check_asked(path: Path, imported: "ImportResult", output: Path | None) -> N
     """Refuse to go on where there is nothing to keep or to write, or nowhere to write it.
 
     Raises:
-        ConfigError: that is so.
+        ConfigError: that is the case.
     """
     if imported.run is None and not imported.files:
         raise ConfigError(
@@ -129,19 +131,19 @@ def _check_asked(path: Path, imported: "ImportResult", output: Path | None) -> N
 
 
 class _SuiteOptions(NamedTuple):
-    """How a suite is written."""
+    """How `_write_suite` writes a suite."""
 
     settings: "Settings"
     partial: bool
-    """Whether parts may be lost."""
+    """Whether parts may be left out."""
 
 
 def _write_suite(path: Path, imported: "ImportResult", output: Path, how: _SuiteOptions) -> None:
     """Write the files of a suite into a folder where none of them is yet.
 
     Raises:
-        ConfigError: a part would be lost and that is not accepted, `validate` finds a fault, or something is there
-            already; nothing is written then.
+        ConfigError: a part would be lost without --partial, `validate` finds an error, or a file exists; nothing is
+            written then.
     """
     _refuse_existing(output, imported.files)
     if imported.dropped and not how.partial:
@@ -169,7 +171,7 @@ def _write_suite(path: Path, imported: "ImportResult", output: Path, how: _Suite
 
 @contextmanager
 def _draft(folder: Path, files: Mapping[str, str]) -> Iterator[Path]:
-    """The files in a new folder beside the one where they are to be; it is gone afterwards."""
+    """Write the files into a temporary folder beside the final one, and delete it afterwards."""
     above = next(above for above in folder.absolute().parents if above.is_dir())
     draft = above / f".{folder.name[:100]}.{secrets.token_hex(4)}"
     try:
@@ -181,7 +183,7 @@ def _draft(folder: Path, files: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _put(draft: Path, folder: Path, files: Mapping[str, str]) -> None:
-    """Move the files to their place: at once where there is no such folder yet."""
+    """Move the files to the final folder, in one step if it does not exist yet."""
     for cache in [*draft.rglob("__pycache__")]:
         shutil.rmtree(cache, ignore_errors=True)
     if not os.path.lexists(folder):
@@ -196,14 +198,14 @@ def _put(draft: Path, folder: Path, files: Mapping[str, str]) -> None:
 def _refuse_existing(folder: Path, files: Iterable[str]) -> None:
     there = [name for name in files if os.path.lexists(folder / name)]
     if there:
-        raise ConfigError(f"{folder / there[0]}: there is such a file already; name another folder with -o.")
+        raise ConfigError(f"{folder / there[0]}: the file exists already; name another folder with -o.")
 
 
 def write_new(folder: Path, files: Mapping[str, str]) -> None:
-    """Write files into a folder, all of them new.
+    """Write new files into a folder.
 
     Raises:
-        ConfigError: one of them is there already.
+        ConfigError: one of the files exists already.
     """
     _refuse_existing(folder, files)
     for name, text in files.items():

@@ -1,4 +1,4 @@
-"""What this installation is made of, and whether it is well."""
+"""Checks of the installation, for `evalmark doctor` and `evalmark --version`."""
 
 import platform
 import sys
@@ -17,7 +17,7 @@ PARTS = (
     *("evalmark", "aiohttp", "apsw", "genai-prices", "jinja2", "jsonschema", "numpy", "onnxruntime"),
     *("pydantic", "pyyaml", "rapidfuzz", "referencing", "regex", "rich", "scipy", "sentencex", "tokenizers", "typer"),
 )
-"""What every installation has, in the order in which the doctor names it."""
+"""The required packages, in the order of `evalmark doctor`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,12 +30,12 @@ class InstallationCheck:
 
 
 def own_version() -> str:
-    """What `evalmark --version` says."""
+    """Return the text of `evalmark --version`."""
     return f"evalmark {version('evalmark')}, Python {platform.python_version()}"
 
 
 def check_installation(settings: Settings) -> Iterator[InstallationCheck]:
-    """Versions, the store, and the local models with their hashes; fetches and changes nothing."""
+    """Check package versions, the store and the local models; download and change nothing."""
     yield InstallationCheck(
         what="python", says=f"{platform.python_version()} on {platform.platform(terse=True)}, {sys.executable}"
     )
@@ -52,7 +52,7 @@ def _store(settings: Settings) -> Iterator[InstallationCheck]:
     path = display_location(settings.store)
     try:
         if not store_exists(settings.store):
-            yield InstallationCheck(what="store", says=f"{path}: none yet; the first run makes it")
+            yield InstallationCheck(what="store", says=f"{path}: does not exist yet; the first run creates it")
             return
         with open_store(settings.store, read_only=True) as opened:
             health = opened.check()

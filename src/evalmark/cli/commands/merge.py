@@ -1,4 +1,4 @@
-"""`evalmark merge`: one run out of shards."""
+"""`evalmark merge`: merge shards into one run."""
 
 from typing import Annotated
 
@@ -11,21 +11,27 @@ from . import flags
 
 Shards = Annotated[
     list[str],
-    typer.Argument(
-        metavar="SHARD...", help="Files of runs, the newest of each suite; or FILE@RUN, or the id of a run."
-    ),
+    typer.Argument(metavar="SHARD...", help="A store file (its newest shard of each suite), FILE@RUN, or a run's id."),
 ]
 Into = Annotated[
     list[str] | None,
     typer.Option(
-        "-o", "--output", metavar="FILE|ADDRESS", help="Where the whole goes; made where there is none [--store]."
+        "-o", "--output", metavar="FILE|ADDRESS", help="The store for the merged run; created if missing [--store]."
     ),
 ]
 
 
 def add(app: typer.Typer) -> None:
-    """Put the verb on the command line."""
-    app.command()(merge)
+    """Add the verb to the program."""
+    app.command(
+        epilog=flags.exit_codes(
+            flags.RUN_EXIT_CODES
+            | {
+                2: "not shards of one run, or a shard given twice; nothing is written",
+                3: "inconclusive, or a shard is missing or incomplete",
+            }
+        )
+    )(merge)
 
 
 def merge(
@@ -35,16 +41,14 @@ def merge(
     worst: flags.Worst = 5,
     quiet: flags.Quiet = False,
 ) -> None:
-    """Make one run of the shards of a suite, the run that one machine would have made, and judge it as `run` does.
+    """Merge the shards of a suite into the run that one machine would have produced, and apply its gate.
 
-    Of several suites each becomes a run. Exit codes are those of `run`, the worst of several. With a shard lost or broken
-    off the run is incomplete: 3, or 1 where the gate fails whatever is missing. 2: they are no shards of one run, or one
-    is there twice; nothing is written.
+    Shards of several suites become one run per suite, and the worst exit code counts.
     """
     source = flags.settings(store=store).store
     place, *more = output or [source]
-    if more:  # a list, since of a single flag the last one would count without a word
+    if more:  # a list: of a single flag, typer would use the last value without a warning
         raise ConfigError(
-            f"-o names one store for the whole, and there are {', '.join([place, *more])}; name one of them."
+            f"-o takes one store for the merged run, but got {', '.join([place, *more])}; name one of them."
         )
     raise typer.Exit(run_merge(shards, source, MergeOptions(place=place, worst=worst, quiet=quiet)))

@@ -1,4 +1,4 @@
-"""`evalmark note`: what a person says of an output."""
+"""`evalmark note`: label an output."""
 
 import os
 from pathlib import Path
@@ -24,30 +24,36 @@ if TYPE_CHECKING:
 
 Id = Annotated[
     str | None,
-    typer.Argument(metavar="[ID]", help="A recorded answer, a session with one answer, or a run with --case."),
+    typer.Argument(metavar="[ID]", help="A recorded output, a session with one output, or a run with --case."),
 ]
 Thumb = Annotated[str | None, typer.Option("--label", metavar="up|down", help="Thumb up or down.")]
-Score = Annotated[float | None, typer.Option("--score", metavar="0..1", help="How good it is, from 0 to 1.")]
-Comment = Annotated[str, typer.Option("--comment", metavar="TEXT", help="Why.")]
-By = Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who says so [your name in git, or your login].")]
-Case = Annotated[str | None, typer.Option("--case", metavar="ID", help="Of a run: the output for this case.")]
-Target = Annotated[str | None, typer.Option("--target", metavar="NAME", help="Of a run: the output of this target.")]
-Repeat = Annotated[int | None, typer.Option("--repeat", metavar="N", min=1, help="Of a run: the N-th output, from 1.")]
-Dataset = Annotated[str | None, typer.Option("--dataset", metavar="NAME", help="Of a run: a case of this dataset.")]
-Metric = Annotated[str | None, typer.Option("--metric", metavar="NAME", help="Of a run: the score, not the output.")]
-Withdraw = Annotated[bool, typer.Option("--withdraw", help="Take back what you said of it; the history keeps it.")]
+Score = Annotated[float | None, typer.Option("--score", metavar="0..1", help="Quality from 0 to 1.")]
+Comment = Annotated[str, typer.Option("--comment", metavar="TEXT", help="The reason.")]
+By = Annotated[
+    str | None, typer.Option("--by", metavar="NAME", help="Name of the annotator [your git name, or your login].")
+]
+Case = Annotated[str | None, typer.Option("--case", metavar="ID", help="With a run: the output for this case.")]
+Target = Annotated[str | None, typer.Option("--target", metavar="NAME", help="With a run: the output of this target.")]
+Repeat = Annotated[
+    int | None, typer.Option("--repeat", metavar="N", min=1, help="With a run: the N-th output, from 1.")
+]
+Dataset = Annotated[str | None, typer.Option("--dataset", metavar="NAME", help="With a run: a case of this dataset.")]
+Metric = Annotated[
+    str | None, typer.Option("--metric", metavar="NAME", help="With a run: label this score, not the output.")
+]
+Withdraw = Annotated[bool, typer.Option("--withdraw", help="Withdraw your label; the history keeps it.")]
 File = Annotated[
     Path | None,
     typer.Option(
         "--file",
         metavar="FILE",
-        help="Labels in bulk, from CSV, TSV or JSONL: id, label, score, comment, by; of a run also case.",
+        help="Import labels from CSV, TSV or JSONL with the columns id, label, score, comment, by, and case for runs.",
     ),
 ]
 
 
 def add(app: typer.Typer) -> None:
-    """Put the verb on the command line."""
+    """Add the verb to the program."""
     app.command()(note)
 
 
@@ -66,10 +72,10 @@ def note(  # noqa: PLR0913  each is a flag of the command line
     file: File = None,
     store: flags.Store = None,
 ) -> None:
-    """Label a recorded answer or an output of a run, or many at once with --file.
+    """Label a recorded output or an output of a run, or import many labels with --file.
 
-    What was said before stays in the history; what holds is the last word of each person. A file may be read again: rows that
-    were kept before, by their label_id or by what they say, are not kept twice.
+    Earlier labels stay in the history; the latest label of each annotator counts. A file can be imported again: rows
+    with a known label_id or with the same content are not stored twice.
     """
     which = OutputSelector(case=case, target=target, repeat=repeat, dataset=dataset, metric=metric)
     name = by or current_user(os.environ)
@@ -81,8 +87,8 @@ def note(  # noqa: PLR0913  each is a flag of the command line
             kept_labels = labels.save_labels(ledger, said)
             people = sorted({one.by for _, one in said})
             known = len(said) - len(kept_labels)
-            there = f"; {known:,} {'was' if known == 1 else 'were'} there already" if known else ""
-            print_line(f"{file}: {count(len(kept_labels), 'label')} kept, by {', '.join(people) or 'nobody'}{there}.")
+            there = f"; {known:,} stored before" if known else ""
+            print_line(f"{file}: {count(len(kept_labels), 'label')} stored, by {', '.join(people) or 'no one'}{there}.")
             new = {one.id for one in kept_labels}
             _say_masked([one for one in said if one[1].id in new], kept_labels)
             return
@@ -92,31 +98,31 @@ def note(  # noqa: PLR0913  each is a flag of the command line
         _say_masked([(subject, word)], [written])
         before = [one for one in label_history(ledger, [subject.about]) if one.by == written.by]
         if len(before) > 1:
-            print_line(f"  {written.by} has said {count(len(before), 'thing')} of it; all of them: evalmark show {id}")
+            print_line(f"  {written.by} has {count(len(before), 'label')} on it; show them with: evalmark show {id}")
 
 
 def _say_masked(said: "Sequence[tuple[LabelSubject, NewLabel]]", written: "Sequence[Label]") -> None:
     """Say where a comment was kept without a part of it."""
     altered = sum(word.comment != label.comment for (_, word), label in zip(said, written, strict=True))
     if altered:
-        print_line(f"  What looks like a key or a password was taken out of {count(altered, 'comment')}.")
+        print_line(f"  Removed what looked like a key or a password from {count(altered, 'comment')}.")
 
 
 def _check_flags(
     given: str | None, file: Path | None, word: "NewLabel", which: "OutputSelector", *, withdraw: bool
 ) -> None:
-    """Raises ConfigError where the flags say nothing, or contradict each other."""
+    """Raises ConfigError where the flags print_text nothing, or contradict each other."""
     if file is not None:
         if given or withdraw or not word.withdraws or which != OutputSelector():
             raise ConfigError("--file brings ids and labels of its own; beside it stands --by alone.")
         return
     if not given:
-        raise ConfigError("say what the label is about, as an ID, or name a file of labels with --file.")
+        raise ConfigError("name the output to label by its ID, or a file of labels with --file.")
     if withdraw and not word.withdraws:
-        raise ConfigError("--withdraw takes back what was said; leave out --label, --score and --comment.")
+        raise ConfigError("--withdraw removes your label; leave out --label, --score and --comment.")
     if word.withdraws and not withdraw:
         raise ConfigError(
-            "say something with --label up, --label down, --score or --comment, or take it back with --withdraw."
+            "give a label with --label up, --label down, --score or --comment, or remove it with --withdraw."
         )
 
 
@@ -129,8 +135,8 @@ def _thumb(label: str | None) -> bool | None:
 
 def _told(label: "Label") -> str:
     if label.withdrawn:
-        return "Taken back of"
+        return "Withdrawn:"
     said = [] if label.liked is None else ["up" if label.liked else "down"]
     said += [] if label.score is None else [f"score {label.score:g}"]
     said += ["a comment"] if label.comment else []
-    return f"Kept: {', '.join(said)} for"
+    return f"Stored: {', '.join(said)} for"

@@ -1,4 +1,4 @@
-"""`evalmark plan`: what a run would do and ask for."""
+"""`evalmark plan`: estimate what a run would do and cost."""
 
 from contextlib import nullcontext
 from pathlib import Path
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def add(app: typer.Typer) -> None:
-    """Put the verb on the command line."""
+    """Add the verb to the program."""
     app.command()(plan)
 
 
@@ -52,10 +52,11 @@ def plan(  # noqa: PLR0913  each is a flag of the command line
     allow_code: flags.AllowCode = None,
     store: flags.Store = None,
 ) -> None:
-    """Say what `run` would do: trials, calls by model, what is recorded of them, tokens and money.
+    """Estimate what `run` would do: trials, calls per model, cached calls, tokens and cost.
 
-    Nothing is sent and no target is called; the Python modules that a suite names are imported. -j and the budgets of `run` may stand here and change
-    nothing. Judges are counted over the answers of the newest runs of the suite with the same target.
+    No request is sent and no target is called; the Python modules that a suite names are imported. -j and the budget
+    flags of `run` are accepted and change nothing. Judge calls are estimated from the newest runs of the suite with the
+    same target.
     """
     settings = flags.settings(**flags.settings_given(context))
     overrides = Overrides(target=target, models=tuple(model or ()), repeat=repeat, judges=tuple(judge or ()))
@@ -72,9 +73,9 @@ def plan(  # noqa: PLR0913  each is a flag of the command line
 
 
 def _ledger(path: str) -> "AbstractContextManager[RunStore]":
-    """The store with what is recorded, or an empty one where there is none; neither is written."""
+    """Open the store read-only, or an empty one in memory if there is none."""
     return open_store(path, read_only=True) if store_exists(path) else nullcontext(MemoryRunStore())
 
 
 def _no_weights(name: str, settings: "Settings", folders: tuple[Path, ...]) -> None:
-    """Embedding models cost nothing, so a forecast does without."""
+    """Load no embedding model: it costs nothing."""

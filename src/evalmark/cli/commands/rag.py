@@ -1,4 +1,4 @@
-"""`evalmark rag`: the RAG metrics over a dataset that brings its answers along."""
+"""`evalmark rag`: score a RAG dataset that holds its answers."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,25 +32,27 @@ Model = Annotated[
 ]
 Columns = Annotated[
     list[str] | None,
-    typer.Option("--column", metavar="FIELD=NAME", help="The column that holds a field: answer=reply. Repeatable."),
+    typer.Option(
+        "--column", metavar="FIELD=NAME", help="Name of the column of a field, such as answer=reply. Repeatable."
+    ),
 ]
 Sufficiency = Annotated[
-    float, typer.Option(min=-1, max=1, help="A context at least this similar to the question is sufficient.")
+    float, typer.Option(min=-1, max=1, help="Similarity to the question from which a context is sufficient.")
 ]
 Hallucination = Annotated[
-    float, typer.Option(min=-1, max=1, help="A sentence less similar than this to every context is unsupported.")
+    float, typer.Option(min=-1, max=1, help="Similarity to every context below which a sentence is unsupported.")
 ]
-Splitter = Annotated[str, typer.Option(metavar="sentencex|simple", help="How answers are cut into sentences.")]
+Splitter = Annotated[str, typer.Option(metavar="sentencex|simple", help="How to split answers into sentences.")]
 Metrics = Annotated[
-    list[str] | None, typer.Option("--metric", metavar="NAME|MODULE:ATTR", help="A further metric. Repeatable.")
+    list[str] | None, typer.Option("--metric", metavar="NAME|MODULE:ATTR", help="An additional metric. Repeatable.")
 ]
-FailOnFlags = Annotated[bool, typer.Option("--fail-on-flags", help="Exit 1 when a mean is beyond its usual limit.")]
-Resume = Annotated[str | None, typer.Option(metavar="[RUN]", help="Go on with an unfinished run over this dataset.")]
+FailOnFlags = Annotated[bool, typer.Option("--fail-on-flags", help="Exit with 1 if a mean is outside its usual limit.")]
+Resume = Annotated[str | None, typer.Option(metavar="[RUN]", help="Resume an unfinished run over this dataset.")]
 
 
 def add(app: typer.Typer) -> None:
-    """Put the verb on the command line."""
-    app.command()(rag)
+    """Add the verb to the program."""
+    app.command(epilog=flags.exit_codes(flags.RUN_EXIT_CODES))(rag)
 
 
 def rag(  # noqa: PLR0913  each is a flag of the command line
@@ -74,9 +76,9 @@ def rag(  # noqa: PLR0913  each is a flag of the command line
     worst: flags.Worst = 5,
     quiet: flags.Quiet = False,
 ) -> None:
-    """Measure how similar answers, references, questions and contexts of a RAG dataset are, without a model that judges.
+    """Measure the similarity of answers, references, questions and contexts of a RAG dataset, without a judge model.
 
-    Everything happens on this machine; the embedding model is fetched once and checked by its SHA-256.
+    Everything runs on this machine; the embedding model is downloaded once and checked by its SHA-256.
     """
     send_paths((), output or ())
     settings = flags.settings(embedding_mode=mode, offline=offline, store=store)
@@ -107,6 +109,6 @@ def rag(  # noqa: PLR0913  each is a flag of the command line
 
 
 def _remarks(run: "Run", summary: "Summary", ledger: "Store") -> Sequence[str]:
-    """What the measures can and cannot say, with the labels of these outputs where there are enough."""
+    """What the measures can and cannot print_text, with the labels of these outputs where there are enough."""
     evidence = evidence_from_results(run.id, run.results, labels_for_run(ledger, run))
     return similarity_notes(summary, run.results, {one.key: one.liked for one in evidence.told})

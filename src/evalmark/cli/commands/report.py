@@ -1,4 +1,4 @@
-"""`evalmark report`: kept runs as files, and for GitHub; several runs as one, and a gate over them."""
+"""`evalmark report`: write reports of stored runs, merge several runs, and apply a gate."""
 
 from contextlib import ExitStack
 from dataclasses import replace
@@ -38,7 +38,7 @@ Runs = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="RUN...",
-        help="A run's id, the start of one, `last` or `last~1`; or another file of runs, FILE or FILE@RUN. Several are merged.",
+        help="A run's id, the start of one, `last`, `last~1`, or another store as FILE or FILE@RUN. Several runs are merged.",
     ),
 ]
 To = Annotated[
@@ -46,7 +46,7 @@ To = Annotated[
     typer.Option(
         "--to",
         metavar="github|html|json|...",
-        help="github: a job summary and annotations. Else what a file is whose ending does not say it, or the standard output.",
+        help="github: write a job summary and annotations. Otherwise the format of files without a known extension, or of the standard output.",
     ),
 ]
 Baseline = Annotated[
@@ -54,21 +54,33 @@ Baseline = Annotated[
     typer.Option(
         "--baseline",
         metavar="RUN",
-        help="Beside an earlier run: an id, last~1, last-green, or FILE@RUN of another store.",
+        help="Compare with an earlier run: an id, last~1, last-green, or FILE@RUN.",
     ),
 ]
 MinPassRate = Annotated[
-    float | None, typer.Option("--min-pass-rate", min=0, max=1, help="Gate: the share of trials that pass, 0 to 1.")
+    float | None, typer.Option("--min-pass-rate", min=0, max=1, help="Gate: minimum share of trials that pass, 0 to 1.")
 ]
 MinScore = Annotated[
     float | None,
-    typer.Option("--min-score", min=0, max=1, help="Gate: the mean of every metric where higher is better, 0 to 1."),
+    typer.Option(
+        "--min-score", min=0, max=1, help="Gate: minimum mean of every metric where higher is better, 0 to 1."
+    ),
 ]
 
 
 def add(app: typer.Typer) -> None:
-    """Put the verb on the command line."""
-    app.command("report")(write_report)
+    """Add the verb to the program."""
+    app.command(
+        "report",
+        epilog=flags.exit_codes(
+            {
+                0: "the reports are written, and the gate of the flags passes",
+                1: "the gate of the flags fails",
+                2: "wrong call, file, run or store",
+                3: "no case ran, or the gate is inconclusive",
+            }
+        ),
+    )(write_report)
 
 
 def write_report(  # noqa: PLR0913  each is a flag of the command line
@@ -82,10 +94,9 @@ def write_report(  # noqa: PLR0913  each is a flag of the command line
     max_errors: flags.MaxErrors = None,
     store: flags.Store = None,
 ) -> None:
-    """Write reports of a run that is kept, or of several as one; the ending of each file says which report.
+    """Write reports of a stored run, or of several runs merged into one; file extensions select the formats.
 
-    With one of the gate's flags the exit code is its verdict: 0 it holds, 1 it fails, 3 it cannot tell. Without,
-    it is 0, or 3 where no case ran at all.
+    Gate flags such as --min-pass-rate replace the gate of the run. Without them, the run's gate does not change the exit code.
 
     For example: evalmark report last --to html -o report.html --baseline last-green
     """
@@ -105,7 +116,7 @@ def write_report(  # noqa: PLR0913  each is a flag of the command line
 
 
 def _check_asked(to: str | None, output: list[Path] | None) -> None:
-    """Raises ConfigError where nothing is asked for, or something that nobody knows."""
+    """Raise ConfigError if no report is requested, or one of an unknown format."""
     if to not in (None, GITHUB, *KINDS):
         raise ConfigError(f"--to takes {GITHUB}, {', '.join(KINDS)}, not {to!r}.")
     if not (output or to):
@@ -119,7 +130,7 @@ def _kind(to: str | None) -> str | None:
 
 
 def _is_printed(to: str | None, output: list[Path] | None) -> bool:
-    """Whether the standard output is the report, so that nothing else may stand there."""
+    """Return whether the report goes to the standard output, which then gets nothing else."""
     return to not in (None, GITHUB) and not output
 
 
@@ -144,15 +155,17 @@ def _with_gate(run: "Run", gate: "Gate") -> "Run":
     run = run if run.shard is None else lone_shard(run)  # its own gate waits for all shards; this one judges now
     if run.gate == gate or run.until_decided is None or run.until_decided.outcome is None:
         return replace(run, gate=gate)
-    note = "The run stopped early, once its own gate was decided; another one lacks the cases that were not asked."
+    note = (
+        "The run stopped early when its own gate was decided; the cases that did not run are missing for another gate."
+    )
     return replace(run, gate=gate, until_decided=None, status="interrupted", notes=(*run.notes, note))
 
 
 def _gate(rate: float | None, score: float | None, unscored: int | None, errors: int | None) -> "Gate | None":
-    """The gate that the flags describe, or None where none is given.
+    """Return the gate of the flags, or None without any.
 
     Raises:
-        ConfigError: a number is none (`nan`).
+        ConfigError: a number is out of range or not a number (`nan`).
     """
     for flag, number in (("--min-pass-rate", rate), ("--min-score", score)):
         if number is not None and not 0 <= number <= 1:
@@ -174,7 +187,7 @@ def _write(run: "Run", summary: "Summary", options: "ReportOptions", output: lis
 
 
 def _code(run: "Run", summary: "Summary", *, gated: bool, is_printed: bool) -> int:
-    """The exit code; says the verdict of a gate of its own, and that no case ran."""
+    """Return the exit code; print the verdict of the flags' gate, and whether no case ran."""
     if not summary.trials:
         print_error("No cases ran, so there is nothing to report.\n")
     if not gated:
@@ -190,7 +203,7 @@ def _code(run: "Run", summary: "Summary", *, gated: bool, is_printed: bool) -> i
 
 
 def _report_to_github(run: "Run", summary: "Summary") -> None:
-    """The summary to the file that GitHub names, then the annotations."""
+    """Write the job summary to the file that GitHub names, then print the annotations."""
     write_job_summary(lambda room: as_github(run, summary, room=room))
     for line in annotations(run, summary):
         print_workflow_command(line)

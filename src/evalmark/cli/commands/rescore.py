@@ -1,4 +1,4 @@
-"""`evalmark rescore`: judge what an earlier run kept."""
+"""`evalmark rescore`: score the outputs of an earlier run again."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -19,19 +19,17 @@ from .runs import Run
 
 Metrics = Annotated[
     list[str] | None,
-    typer.Option(
-        "--metric", metavar="NAME", help="What judges: a scorer, a metric file or module:attribute. Repeatable."
-    ),
+    typer.Option("--metric", metavar="NAME", help="A metric: a scorer, a metric file or module:attribute. Repeatable."),
 ]
 Suite = Annotated[
     Path | None,
-    typer.Option("--suite", metavar="FILE", help="Whose metrics, judge and gate count [those the run was made with]."),
+    typer.Option("--suite", metavar="FILE", help="The suite with the metrics, judge and gate [that of the run]."),
 ]
 
 
 def add(app: typer.Typer) -> None:
-    """Put the verb on the command line."""
-    app.command()(rescore)
+    """Add the verb to the program."""
+    app.command(epilog=flags.exit_codes(flags.RUN_EXIT_CODES))(rescore)
 
 
 def rescore(  # noqa: PLR0913  each is a flag of the command line
@@ -66,9 +64,9 @@ def rescore(  # noqa: PLR0913  each is a flag of the command line
     worst: flags.Worst = 5,
     quiet: flags.Quiet = False,
 ) -> None:
-    """Judge the outputs of a run anew, with other metrics or another judge; the target is not called.
+    """Score the outputs of a run again with other metrics or another judge, without calling the target.
 
-    What is found is a new run. Exit codes are those of `run`.
+    The result is a new run.
     """
     send_paths(() if suite is None else [suite], output or ())
     settings = flags.settings(**flags.settings_given(context))

@@ -35,8 +35,8 @@ Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="Suite file
 
 
 def add(app: typer.Typer) -> None:
-    """Put the verb on the command line."""
-    app.command()(run)
+    """Add the verb to the program."""
+    app.command(epilog=flags.exit_codes(flags.RUN_EXIT_CODES))(run)
 
 
 def run(  # noqa: PLR0913  each is a flag of the command line
@@ -80,12 +80,10 @@ def run(  # noqa: PLR0913  each is a flag of the command line
     worst: flags.Worst = 5,
     quiet: flags.Quiet = False,
 ) -> None:
-    """Run suites: every case through the target, every output past the scorers, and a verdict.
+    """Run suites: send every case to the target, score every output and report pass or fail.
 
-    Exit code 0: the gate holds. 1: it fails, or the run is worse than its baseline. 2: something is wrong with
-    the call or the files, nothing was started. 3: it cannot be told (errors, unscored cases, a budget is reached,
-    no cases at all, or a comparison that cannot tell). 130: interrupted. With --shard, answers are judged once the
-    shards are merged: 0 says that every case of the share was asked.
+    With several suites, the worst exit code counts. With --shard, the gate waits for `evalmark merge`, and exit code 0
+    means that every case of the shard ran.
     """
     send_paths(files, output or ())
     _refuse_mixed(files, output, resume, retry_errors)
@@ -107,10 +105,10 @@ def _make_plans(
     *,
     quiet: bool,
 ) -> "list[Plan]":
-    """The plans of all suites.
+    """Plan all suites before the first one starts, so that no error shows up after money was spent.
 
     Raises:
-        ConfigError: one of them cannot be used; what is wrong with the last is no news to hear after the first is paid for.
+        ConfigError: a suite cannot be used.
     """
     with Progress(quiet=quiet) as progress:
         wanted = [plan_suite(path, settings, overrides, progress.loading, recorded_cases) for path in files]
@@ -121,7 +119,7 @@ def _make_plans(
 
 
 def _run_all(said: Any, wanted: Sequence[tuple[Path, "Plan"]], settings: "Settings", show: RunDisplay) -> int:
-    """Carry out one suite after the other; gives the exit code of the worst of them."""
+    """Run one suite after the other; return the worst exit code."""
     codes: list[int] = []
     for path, plan in wanted:
         again = repeat_command(said, [str(other) for other, _ in wanted if other != path])
@@ -132,7 +130,7 @@ def _run_all(said: Any, wanted: Sequence[tuple[Path, "Plan"]], settings: "Settin
 
 
 def _overrides(said: Mapping[str, Any]) -> "Overrides":
-    """What the command line says in the place of the suite."""
+    """Return the flags that override the suite."""
     return Overrides(
         target=said["target"],
         models=tuple(said["model"] or ()),
@@ -147,29 +145,29 @@ def _overrides(said: Mapping[str, Any]) -> "Overrides":
 
 
 def _parse_shard_flag(shard: str | None, baseline: str | None) -> "Shard | None":
-    """The share of the cases that is asked. Raises ConfigError where it is none, or is to be compared with a whole run."""
+    """Parse `--shard`. Raises ConfigError if it is malformed, or if a shard is to be compared with a whole run."""
     if shard is None:
         return None
     if baseline not in (None, NO_BASELINE):
         raise ConfigError(
-            f"--baseline {baseline} is for a whole run; merge the shards, and compare what comes of it with evalmark compare."
+            f"--baseline {baseline} needs a whole run; merge the shards, then compare the merged run with evalmark compare."
         )
     return parse_shard(shard)
 
 
 def _refuse_mixed(files: list[Path], output: list[Path] | None, resume: str | None, retry_errors: str | None) -> None:
-    """Raises ConfigError for flags that cannot go together."""
+    """Raise ConfigError for flags that cannot be combined."""
     if len(files) > 1 and output:
         raise ConfigError("-o writes one run; with several suites, run them one at a time or use `evalmark report`.")
     if resume and retry_errors:
-        raise ConfigError("--retry-errors goes on with what is unfinished too; leave --resume out.")
+        raise ConfigError("--retry-errors also resumes the run; leave --resume out.")
     for flag, run_id in (("--resume", resume), ("--retry-errors", retry_errors)):
         if len(files) > 1 and run_id not in (None, NEWEST):
             raise ConfigError(f"{flag} {run_id} is one run; name only its suite, or leave the run's id out.")
 
 
 def _refuse_one_baseline(files: list[Path], baseline: str | None) -> None:
-    """Raises ConfigError where one run is to be the baseline of several suites."""
+    """Raise ConfigError if one run is named as the baseline of several suites."""
     if len(files) > 1 and baseline not in (None, LAST_GREEN, NO_BASELINE):
         raise ConfigError(
             f"--baseline {baseline} is one run; with several suites, name {LAST_GREEN} or run them one at a time."

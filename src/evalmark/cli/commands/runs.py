@@ -1,4 +1,4 @@
-"""`evalmark list`, `show`, `validate`: what is kept, and what is wrong with a file."""
+"""`evalmark list`, `show` and `validate`: stored runs and sessions, and errors in input files."""
 
 from dataclasses import replace
 from difflib import get_close_matches
@@ -42,21 +42,19 @@ Run = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, the start o
 
 
 def add(app: typer.Typer) -> None:
-    """Put the verbs on the command line."""
+    """Add the verbs to the program."""
     app.command("list")(list_runs)
     app.command()(show)
-    app.command()(validate)
+    app.command(epilog=flags.exit_codes({0: "no error", 2: "a file has an error, or cannot be read"}))(validate)
 
 
 def list_runs(
-    what: Annotated[str, typer.Argument(metavar="[sessions]", help="Recorded sessions in the place of runs.")] = "runs",
-    project: Annotated[str | None, typer.Argument(metavar="[PROJECT]", help="Only the sessions of this one.")] = None,
-    limit: Annotated[
-        int, typer.Option("-n", "--limit", min=1, max=flags.MAX_COUNT, help="How many, newest first.")
-    ] = 20,
+    what: Annotated[str, typer.Argument(metavar="[sessions]", help="List recorded sessions instead of runs.")] = "runs",
+    project: Annotated[str | None, typer.Argument(metavar="[PROJECT]", help="Only sessions of this project.")] = None,
+    limit: Annotated[int, typer.Option("-n", "--limit", min=1, max=flags.MAX_COUNT, help="Number of entries.")] = 20,
     store: flags.Store = None,
 ) -> None:
-    """List the runs in the store, or the sessions that were recorded, newest first."""
+    """List the runs or the recorded sessions in the store, newest first."""
     if what not in ("runs", "sessions") or (what == "runs" and project is not None):
         wrong = what if what != "runs" else str(project)
         raise ConfigError(f"there is no list of {wrong!r}; it is evalmark list, or evalmark list sessions [PROJECT].")
@@ -69,32 +67,28 @@ def list_runs(
 
 def show(  # noqa: PLR0913  each is a flag of the command line
     run: Run = "last",
-    failed: Annotated[bool, typer.Option("--failed", help="Every case that did not pass, in full.")] = False,
+    failed: Annotated[bool, typer.Option("--failed", help="Show every case that did not pass.")] = False,
     case: Annotated[
-        str | None, typer.Option("--case", metavar="ID", help="One case by its id or the start of it, in full.")
+        str | None, typer.Option("--case", metavar="ID", help="Show one case, by its id or the start of it.")
     ] = None,
-    calls: Annotated[
-        bool, typer.Option("--calls", help="With each case, what models and tools were asked for it, word for word.")
-    ] = False,
-    overview: Annotated[
-        bool, typer.Option("--overview", help="Its targets side by side, and every two of them compared.")
-    ] = False,
+    calls: Annotated[bool, typer.Option("--calls", help="Show the model and tool calls of each case.")] = False,
+    overview: Annotated[bool, typer.Option("--overview", help="Compare the targets of the run side by side.")] = False,
     limit: Annotated[
-        int, typer.Option("-n", "--limit", min=1, max=flags.MAX_COUNT, help="How many cases in full.")
+        int, typer.Option("-n", "--limit", min=1, max=flags.MAX_COUNT, help="Number of cases to show.")
     ] = 50,
     worst: flags.Worst = 5,
     store: flags.Store = None,
 ) -> None:
-    """Show a run: its table and its worst cases, with --failed, --case or --calls the cases themselves, or an overview.
+    """Show the results and the worst cases of a run, or single cases with --failed, --case or --calls.
 
-    The id may also be that of a recorded session, or of one answer or step in it.
+    The id may also name a recorded session, or one output or step in it.
     """
     settings = flags.settings(store=store)
     with open_store(settings.store, read_only=True) as ledger:
         thing = labels.find_labelled(ledger, run)
         if not isinstance(thing, values_Run):
             if overview or failed or calls or case is not None:
-                raise ConfigError(f"{thing.id} is no run; leave out --failed, --case, --calls and --overview.")
+                raise ConfigError(f"{thing.id} is not a run; leave out --failed, --case, --calls and --overview.")
             print_text(describe(ledger, thing))
             return
         found = _with_spending(thing, ledger)
@@ -112,7 +106,7 @@ def show(  # noqa: PLR0913  each is a flag of the command line
 
 
 def _show_cases(ledger: "Store", run: "Kept", case: str | None, limit: int, *, failed: bool, calls: bool) -> None:
-    """Cases of a run in full, with what people say of them."""
+    """Print cases of a run with their labels."""
     chosen = None if case is None else _case_id(run, case)
     wanted = (
         r
@@ -126,7 +120,9 @@ def _show_cases(ledger: "Store", run: "Kept", case: str | None, limit: int, *, f
         for key in result.calls if calls else ():
             print_text(_one_call(ledger, key))
     if count == limit:
-        print_line(f"These are the first {limit}; more with -n, or all with: evalmark report {run.id} -o cases.jsonl")
+        print_line(
+            f"Showing the first {limit}. Show more with -n, or write all with: evalmark report {run.id} -o cases.jsonl"
+        )
     elif count == 0 and chosen is not None:
         raise ConfigError(f"{run.id} has no case {chosen!r} that did not pass; {_all_cases(run)}")
     elif count == 0:
@@ -140,7 +136,7 @@ def _show_overview(run: "Kept", *, with_cases: bool) -> None:
 
 
 def _one_call(ledger: "Store", key: str) -> str:
-    """A call of a model or a tool in full, where it is still recorded."""
+    """Format a recorded call of a model or a tool."""
     if (call := ledger.recordings.call(key)) is not None:
         return call_module.call_screen(call, output_look())
     if (recording := ledger.recordings.tool_call(key)) is not None:
@@ -149,10 +145,10 @@ def _one_call(ledger: "Store", key: str) -> str:
 
 
 def _case_id(run: "Kept", wanted: str) -> str:
-    """The id of a case, or the only one that starts so.
+    """Resolve a case id or the unique start of one.
 
     Raises:
-        ConfigError: there is no such case, or there are several.
+        ConfigError: no case or several cases match.
     """
     ids = list(dict.fromkeys(result.trial.case.id for result in run.results))
     if wanted in ids:
@@ -183,9 +179,9 @@ def validate(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Suites, prompts, metrics and datasets.")],
     allow_code: flags.AllowCode = None,
 ) -> None:
-    """Read suites and datasets to their end and name every fault; exit code 2 if there is one.
+    """Check suites, prompts, metrics and datasets completely, and list every error.
 
-    The Python modules that a suite names as its target, a metric or its embeddings are imported; no target is called.
+    Imports the Python modules that a suite names for its target, metrics or embeddings; calls no target.
     """
     settings = flags.settings(allow_code=allow_code or None)
     faulty = 0

@@ -1,4 +1,4 @@
-"""What `evalmark list` and `evalmark show` say of recorded sessions and of labels."""
+"""Recorded sessions and labels, as `evalmark list` and `evalmark show` print them."""
 
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
@@ -23,19 +23,21 @@ def sessions_of(ledger: "Store", project: str | None, limit: int) -> "list[Sessi
     """The newest sessions, of one project or of all.
 
     Raises:
-        ConfigError: nothing is recorded of the project.
+        ConfigError: the project has no sessions.
     """
     found = ledger.sessions.summaries(project, limit)
     if project is not None and not found:
         known = ledger.sessions.projects()
         close = get_close_matches(project, known, n=1)
         several = f"there are sessions of {', '.join(known)}." if known else "there are no sessions in this store yet."
-        raise ConfigError(f"nothing is recorded of {project!r}; {f'did you mean {close[0]}?' if close else several}")
+        raise ConfigError(
+            f"the project {project!r} has no recorded sessions; {f'did you mean {close[0]}?' if close else several}"
+        )
     return found
 
 
 def describe(ledger: "Store", thing: "Session | Span") -> str:
-    """A session or a span in full, with the history of its labels."""
+    """Format a session or a span with the history of its labels."""
     spans = thing.spans if isinstance(thing, Session) else (thing,)
     labels = label_history(ledger, [about_span(span.id) for span in spans])
     if isinstance(thing, Session):
@@ -44,7 +46,7 @@ def describe(ledger: "Store", thing: "Session | Span") -> str:
 
 
 def labels_of(ledger: "Store", run: "Run", result: "Result") -> "list[Label]":
-    """What was ever said of an output of a run and of its scores."""
+    """Return the label history of an output of a run and of its scores."""
     of = run.id, result.trial.id
     scores = (about_score(*of, score.name) for score in result.scores)
     return label_history(ledger, [about_output(*of), *scores])

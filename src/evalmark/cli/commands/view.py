@@ -1,4 +1,4 @@
-"""`evalmark view`: the runs that are kept, as pages in a browser."""
+"""`evalmark view`: show stored runs as pages in a browser."""
 
 import gc
 import os
@@ -24,27 +24,27 @@ from evalmark.tracing.annotations.labels import current_user
 from . import flags
 
 TOKEN = "EVALMARK_TOKEN"  # noqa: S105  the name of a variable
-"""A secret of the user's own, in the place of one that is made at every start; no flag, since everybody sees those."""
+"""The variable of an access token that replaces the random one. There is no flag, since process lists show flags."""
 _PREPARE_AFTER = 0.5
-"""Seconds after the start, when the first page is there, and before somebody has read it."""
+"""Seconds after the start: the first page is loaded by then, and pages that follow can be prepared."""
 
 Run = Annotated[
     str | None,
-    typer.Argument(metavar="[RUN]", help="Begin with this run: an id, the start of one, `last` or `last~1`."),
+    typer.Argument(metavar="[RUN]", help="The run to open first: an id, the start of one, `last` or `last~1`."),
 ]
-Port = Annotated[int, typer.Option("--port", min=0, max=65_535, help="Where the pages are; 0 takes any free port.")]
+Port = Annotated[int, typer.Option("--port", min=0, max=65_535, help="The port of the pages; 0 selects a free one.")]
 Host = Annotated[
     str,
-    typer.Option("--host", metavar="ADDRESS", help=f"An address that other machines reach; it needs {TOKEN}."),
+    typer.Option("--host", metavar="ADDRESS", help=f"An address that other machines can reach; requires {TOKEN}."),
 ]
 Open = Annotated[bool, typer.Option("--open/--no-open", help="Open the first page in the browser.")]
 
 
-ReadOnly = Annotated[bool, typer.Option("--read-only", help="Show labels, and let nobody give any.")]
+ReadOnly = Annotated[bool, typer.Option("--read-only", help="Show labels, but accept none.")]
 
 
 def add(app: typer.Typer) -> None:
-    """Put the verb on the command line."""
+    """Add the verb to the program."""
     app.command("view")(view)
 
 
@@ -56,9 +56,9 @@ def view(
     read_only: ReadOnly = False,
     store: flags.Store = None,
 ) -> None:
-    """Show the runs that are kept as pages in a browser, for this machine only, until it is interrupted.
+    """Show stored runs as pages in a browser, for this machine only, until Ctrl+C.
 
-    Outputs and scores can be labelled there; where the store cannot be written they are only shown.
+    Outputs and scores can be labelled there, unless the store is read-only.
     """
     with _without_garbage_collection() as collect:
         need("starlette", "view")
@@ -81,9 +81,10 @@ def view(
 
 @contextmanager
 def _without_garbage_collection() -> Iterator[Callable[[], None]]:
-    """Look for no garbage until what is handed out is called: everything is loaded, and a search goes through all of it.
+    """Disable garbage collection until the yielded function is called.
 
-    That is a seventh of the time until the first page. What is loaded by then is never searched.
+    While modules load, collections take a seventh of the time until the first page and find nothing. Objects that are
+    loaded by then are never searched.
     """
 
     def collect() -> None:
@@ -99,7 +100,7 @@ def _without_garbage_collection() -> Iterator[Callable[[], None]]:
 
 
 def _author() -> str:
-    """Who labels; empty where nobody knows, and the pages ask."""
+    """Return the annotator's name, or an empty text: then the pages ask for it."""
     try:
         return current_user(os.environ)
     except ConfigError:
@@ -107,14 +108,14 @@ def _author() -> str:
 
 
 def _print_address(address: str, once: str) -> None:
-    """Print the address, and have a browser open the one that holds `once`, where there is one."""
+    """Print the address, and open the one-time address `once` in a browser if there is one."""
     print_line(
         f"{address}\nThis address holds the token of the viewer: whoever has it can read these runs. End it with Ctrl+C."
     )
-    if once:  # some browsers are waited for, and the first page has to be answered meanwhile
+    if once:  # some browser calls block until the first page is served
         threading.Thread(target=_open, args=(once,), daemon=True).start()
 
 
 def _open(address: str) -> None:
-    with suppress(webbrowser.Error):  # a machine without a browser: the address is on the screen
+    with suppress(webbrowser.Error):  # no browser on this machine; the address is printed
         webbrowser.open(address)

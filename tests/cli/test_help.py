@@ -1,0 +1,41 @@
+"""The help pages: one line for each verb, and the exit codes as a table."""
+
+import pytest
+import typer.main
+
+from evalmark.cli.commands.app import VERBS, overview, program
+
+WITH_CODES = (
+    "audit",
+    "calibrate",
+    "compare",
+    "doctor",
+    "generate",
+    "merge",
+    "rag",
+    "report",
+    "rescore",
+    "run",
+    "validate",
+)
+
+
+def test_the_overview_and_the_whole_program_show_the_same_lines():
+    found = [
+        {name: verb.short_help or verb.help for name, verb in typer.main.get_command(app).commands.items()}
+        for app in (overview(), program())
+    ]
+    assert found[0] == found[1] == {verb: line for verb, (_, line) in VERBS.items()}
+
+
+def test_the_help_shows_all_exit_codes(evalmark):
+    said = evalmark("--help").out
+    table = said.split("Exit codes:\n")[1].splitlines()
+    assert [line.split()[0] for line in table if line.strip()] == ["0", "1", "2", "3", "130"]
+
+
+@pytest.mark.parametrize("verb", WITH_CODES)
+def test_the_help_of_a_verb_shows_its_exit_codes_one_a_line(evalmark, verb):
+    table = evalmark(verb, "--help").out.split("Exit codes:\n")[1].rstrip().splitlines()
+    assert len(table) >= 2
+    assert all(line.split()[0] in {"0", "1", "2", "3", "130"} and len(line) <= 80 for line in table)
