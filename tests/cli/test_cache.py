@@ -49,7 +49,7 @@ def test_a_list_that_nothing_matches_says_so(evalmark, recorded):
 
 def test_a_clear_in_an_empty_store_says_so(evalmark, world):
     open_store(STORE).close()
-    assert evalmark("cache", "clear", "--all").out == "No calls are recorded, so none is forgotten.\n"
+    assert evalmark("cache", "clear", "--all").out == "No calls are recorded, so none is deleted.\n"
 
 
 @pytest.mark.parametrize("verb", [["list"], ["clear", "--all"], ["export", "out.jsonl"]])
@@ -113,8 +113,8 @@ def test_what_is_cleared_is_counted(evalmark, world, words, forgotten):
         call(4, model="other/model", identity="other", created=hour_ago),
     )
     said = evalmark("cache", "clear", *words)
-    told = f"Forgot {forgotten} call{'' if forgotten == 1 else 's'}."
-    told = told if forgotten else "None of 4 recorded calls matches, so none is forgotten."
+    told = f"Deleted {forgotten} call{'' if forgotten == 1 else 's'}."
+    told = told if forgotten else "None of 4 recorded calls matches, so none is deleted."
     assert (said.code, said.out) == (0, f"{told}\n")
     assert left() == 4 - forgotten
 
@@ -122,11 +122,11 @@ def test_what_is_cleared_is_counted(evalmark, world, words, forgotten):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        pytest.param([], "say which calls to forget", id="nothing said"),
-        pytest.param(["--all", "--failed"], "say which calls to forget", id="all and only some"),
-        pytest.param(["--older-than", "soon"], "'soon' is no age; write a number of days", id="no age"),
-        pytest.param(["--older-than", "-3d"], "'-3d' is no age", id="an age before birth"),
-        pytest.param(["--older-than", "999999d"], "is longer ago than", id="before all calendars"),
+        pytest.param([], "name the calls to delete", id="nothing said"),
+        pytest.param(["--all", "--failed"], "name the calls to delete", id="all and only some"),
+        pytest.param(["--older-than", "soon"], "'soon' is not an age; write a number of days", id="no age"),
+        pytest.param(["--older-than", "-3d"], "'-3d' is not an age", id="an age before birth"),
+        pytest.param(["--older-than", "999999d"], "is before the first year", id="before all calendars"),
     ],
 )
 def test_a_clear_that_is_not_clear_forgets_nothing(evalmark, recorded, words, said):
@@ -274,13 +274,11 @@ def test_single_calls_of_tools_stand_among_those_of_models(evalmark, with_tools)
 @pytest.mark.parametrize(
     ("flags", "says", "left_of"),
     [
-        pytest.param(["--tool", "square"], "Forgot 2 calls.\n", (4, 1), id="of one tool"),
-        pytest.param(
-            ["--tool", "none"], "None of 7 recorded calls matches, so none is forgotten.\n", (4, 3), id="none"
-        ),
-        pytest.param(["--all"], "Forgot 7 calls.\n", (0, 0), id="all"),
-        pytest.param(["--failed"], "Forgot 1 call.\n", (3, 3), id="failed ones"),
-        pytest.param(["--model", MODEL], "Forgot 3 calls.\n", (1, 3), id="of one model"),
+        pytest.param(["--tool", "square"], "Deleted 2 calls.\n", (4, 1), id="of one tool"),
+        pytest.param(["--tool", "none"], "None of 7 recorded calls matches, so none is deleted.\n", (4, 3), id="none"),
+        pytest.param(["--all"], "Deleted 7 calls.\n", (0, 0), id="all"),
+        pytest.param(["--failed"], "Deleted 1 call.\n", (3, 3), id="failed ones"),
+        pytest.param(["--model", MODEL], "Deleted 3 calls.\n", (1, 3), id="of one model"),
     ],
 )
 def test_calls_of_tools_are_forgotten(evalmark, with_tools, flags, says, left_of):

@@ -284,7 +284,7 @@ def test_canaries_are_judged_once_and_replayed_then(evalmark, judged):
 def test_a_budget_ends_the_canaries_and_says_so(evalmark, judged):
     said = evalmark("audit", "--canaries", "--max-calls", "5", "--cases", "2")
     assert said.code == 3
-    assert "the same command goes on" in said.err
+    assert "the same command resumes" in said.err
 
 
 @pytest.mark.parametrize(

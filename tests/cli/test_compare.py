@@ -107,7 +107,7 @@ def test_github_gets_a_summary_and_annotations(suite, evalmark, monkeypatch):
         pytest.param(
             ["last", "last-green"], "There is no earlier complete run of 'bot' whose gate passed", id="none green"
         ),
-        pytest.param(["last", "none"], "'none' is no run to compare with", id="none"),
+        pytest.param(["last", "none"], "'none' is not a run to compare with", id="none"),
         pytest.param(["last", "missing.db@last"], "there is no such file of runs", id="no such store"),
         pytest.param(["last", "last", "--margin", "1"], "the margin from 0 to below 1", id="no margin"),
         pytest.param(["last", "last", "--level", "nan"], "the level has to lie between 0 and 1", id="no level"),

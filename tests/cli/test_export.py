@@ -121,7 +121,7 @@ def test_no_file_is_written_over(kept, world):
     assert kept("export", "--to", "jsonl", "-o", "out").code == 0
     said = kept("export", "--to", "jsonl", "-o", "out")
     assert said.code == 2
-    assert "there is such a file already" in said.err
+    assert "the file exists already" in said.err
 
 
 def test_a_folder_that_cannot_be_is_one_sentence(kept, world):

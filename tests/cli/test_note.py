@@ -70,9 +70,9 @@ def test_the_list_of_runs_is_as_it_was(evalmark, sessions):
         pytest.param(["list", "sessions", "dem"], "did you mean demo?", id="a project that is close"),
         pytest.param(["list", "sessions", "zzz"], "there are sessions of demo, other", id="a project that is not"),
         pytest.param(["show", "f"], "nor is a session or an answer recorded under 'f'", id="an id of nothing"),
-        pytest.param(["show", ONE, "--failed"], "is no run", id="cases of a session"),
-        pytest.param(["note"], "say what the label is about", id="nothing to label"),
-        pytest.param(["note", ONE], "say something with --label", id="nothing to say"),
+        pytest.param(["show", ONE, "--failed"], "is not a run", id="cases of a session"),
+        pytest.param(["note"], "name the output to label", id="nothing to label"),
+        pytest.param(["note", ONE], "give a label with --label", id="nothing to say"),
         pytest.param(["note", ONE, "--label", "meh"], "it takes up or down", id="no thumb"),
         pytest.param(["note", ONE, "--score", "2"], "it goes from 0 to 1", id="a score above one"),
         pytest.param(["note", ONE, "--score", "nan"], "it goes from 0 to 1", id="a score that is no number"),
@@ -95,8 +95,8 @@ def test_what_cannot_be_meant_is_said_and_nothing_is_kept(evalmark, said, words,
 def test_a_label_names_its_author_and_stays_in_the_history(evalmark, said):
     assert "by ann" in evalmark("note", ONE, "--label", "up", "--comment", "Right \x1b[31m☺", "--by", "ann").out
     evalmark("note", FIRST, "--label", "down", "--score", "0.25", "--by", "bob")
-    assert "said 2 things" in evalmark("note", "aa", "--label", "down", "--by", "ann").out
-    assert "Taken back" in evalmark("note", "aa", "--withdraw", "--by", "bob").out
+    assert "has 2 labels" in evalmark("note", "aa", "--label", "down", "--by", "ann").out
+    assert "Withdrawn:" in evalmark("note", "aa", "--withdraw", "--by", "bob").out
     assert [(one.about, one.by, one.liked, one.score) for one in said()] == [
         (f"span:{FIRST}", "ann", True, None),
         (f"span:{FIRST}", "bob", False, 0.25),
@@ -120,9 +120,9 @@ def test_a_label_names_its_author_and_stays_in_the_history(evalmark, said):
 def test_a_key_in_a_comment_is_not_kept_and_that_is_said(evalmark, world, sessions, said):
     key = "sk-proj-abcdefghijklmnopqrstuvwx"
     found = evalmark("note", ONE, "--score", "0.5", "--comment", f"It told {key}!", "--by", "ann")
-    assert "What looks like a key or a password was taken out of 1 comment." in found.out
+    assert "Removed what looked like a key or a password from 1 comment." in found.out
     (world / "labels.csv").write_text(f"id,label,comment\n{ONE},up,password: hunter2-xyz\n{ONE},up,Right.\n")
-    assert "taken out of 1 comment." in evalmark("note", "--file", "labels.csv", "--by", "bob").out
+    assert "from 1 comment." in evalmark("note", "--file", "labels.csv", "--by", "bob").out
     assert "taken out" not in evalmark("note", ONE, "--comment", "Right.", "--by", "cid").out
     assert [one.comment for one in said()] == ["It told (not kept)!", "password: (not kept)", "Right.", "Right."]
     assert key.encode() not in b"".join(path.read_bytes() for path in (world / ".evalmark").iterdir())
@@ -178,7 +178,7 @@ def test_an_output_of_a_run_is_labelled_and_so_is_a_score_of_it(evalmark, said, 
     ):
         assert message in evalmark("note", "last", *words, "--label", "up").text
     (world / "more.csv").write_text(f"about,label\n{output.about},down\n{score.about},up\n", encoding="utf-8")
-    assert "2 labels kept" in evalmark("note", "--file", "more.csv", "--by", "bob").out
+    assert "2 labels stored" in evalmark("note", "--file", "more.csv", "--by", "bob").out
 
 
 def test_outputs_of_a_run_are_labelled_by_their_cases_from_a_file(evalmark, said, world):
@@ -189,9 +189,9 @@ def test_outputs_of_a_run_are_labelled_by_their_cases_from_a_file(evalmark, said
     (world / "l.csv").write_text(
         f"id,case,repeat,metric,label\nlast,x1,2,,up\nlast,x2,1,equals,down\n{FIRST},,,,up\n", encoding="utf-8"
     )
-    assert "3 labels kept" in evalmark("note", "--file", "l.csv", "--by", "ann").out
+    assert "3 labels stored" in evalmark("note", "--file", "l.csv", "--by", "ann").out
     (world / "l.jsonl").write_text('{"id": "last", "case": 7, "repeat": 1, "label": "up"}\n', encoding="utf-8")
-    assert "1 label kept" in evalmark("note", "--file", "l.jsonl", "--by", "ann").out
+    assert "1 label stored" in evalmark("note", "--file", "l.jsonl", "--by", "ann").out
     assert [label.about.split(":")[0] for label in said()] == ["output", "score", "span", "output"]
     assert evalmark("show", "last", "--case", "x1").out.count("up, ann") == 1
     (world / "bad.csv").write_text(
@@ -223,8 +223,8 @@ def test_a_file_of_labels_is_kept_whole(evalmark, said, world):
         + json.dumps({"id": ONE, "score": 1})
         + "\n"
     )
-    assert "2 labels kept, by ann, bob" in evalmark("note", "--file", "labels.csv", "--by", "bob").out
-    assert "2 labels kept" in evalmark("note", "--file", "labels.jsonl", "--by", "bob").out
+    assert "2 labels stored, by ann, bob" in evalmark("note", "--file", "labels.csv", "--by", "bob").out
+    assert "2 labels stored" in evalmark("note", "--file", "labels.jsonl", "--by", "bob").out
     assert [(one.liked, one.score, one.comment, one.by) for one in said()] == [
         (True, None, "so, so", "ann"),
         (False, 0.5, "", "bob"),
@@ -335,11 +335,11 @@ def test_a_file_of_labels_that_is_read_again_adds_what_is_new_in_it(evalmark, sa
     head = "id,label,comment,by\n"
     rows = [f"{FIRST},up,short,ann\n", f"{FIRST},down,,ann\n", f"{FIRST},up,short,ann\n", f"{SECOND},up,,bob\n"]
     file.write_text(head + "".join(rows[:3]), encoding="utf-8")
-    assert evalmark("note", "--file", file).out.endswith("3 labels kept, by ann.\n")
+    assert evalmark("note", "--file", file).out.endswith("3 labels stored, by ann.\n")
     again = evalmark("note", "--file", file)
-    assert again.out.endswith("0 labels kept, by ann; 3 were there already.\n")
+    assert again.out.endswith("0 labels stored, by ann; 3 stored before.\n")
     file.write_text(head + "".join(rows), encoding="utf-8")
-    assert evalmark("note", "--file", file).out.endswith("1 label kept, by ann, bob; 3 were there already.\n")
+    assert evalmark("note", "--file", file).out.endswith("1 label stored, by ann, bob; 3 stored before.\n")
     assert [(one.liked, one.by) for one in said()] == [(True, "ann"), (False, "ann"), (True, "ann"), (True, "bob")]
 
 
@@ -348,7 +348,7 @@ def test_a_file_of_labels_does_not_say_again_what_was_taken_back_since(evalmark,
     file.write_text(f"id,label,by\n{FIRST},up,ann\n", encoding="utf-8")
     assert evalmark("note", "--file", file).code == 0
     assert evalmark("note", FIRST, "--withdraw", "--by", "ann").code == 0
-    assert "0 labels kept" in evalmark("note", "--file", file).out
+    assert "0 labels stored" in evalmark("note", "--file", file).out
     assert [one.withdrawn for one in said()] == [False, True]
 
 

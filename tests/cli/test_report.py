@@ -292,7 +292,7 @@ def test_a_page_beside_an_earlier_run_says_what_became_of_each_case(evalmark, ra
 @pytest.mark.parametrize(
     ("baseline", "says"),
     [
-        pytest.param("last", "is the run itself, so there is nothing to compare it with", id="the run itself"),
+        pytest.param("last", "is the run itself, so there is nothing to compare", id="the run itself"),
         pytest.param("last-green", "There is no earlier complete run of 'letters'", id="none was green"),
         pytest.param("none", "", id="none is wanted"),
     ],

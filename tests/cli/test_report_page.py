@@ -56,7 +56,7 @@ def test_labels_made_in_the_page_are_saved_as_a_file_that_note_reads_back(evalma
         assert saved.value.suggested_filename == f"labels-{run}.jsonl"
         saved.value.save_as(world / saved.value.suggested_filename)
         assert "evalmark note --file" in page.inner_text("#said")
-    assert evalmark("note", "--file", f"labels-{run}.jsonl").out == f"labels-{run}.jsonl: 3 labels kept, by ann.\n"
+    assert evalmark("note", "--file", f"labels-{run}.jsonl").out == f"labels-{run}.jsonl: 3 labels stored, by ann.\n"
     with open_store(".evalmark/evalmark.db", read_only=True) as kept:
         ids = {f"output:{run}/{result.trial.id}": result.trial.case.id for result in kept.run(run).results}
         found = {ids[label.about]: label for label in kept.sessions.labels(ids)}

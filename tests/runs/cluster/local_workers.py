@@ -1,4 +1,4 @@
-"""Hands of a run in this process, which end, take their time or cannot be had when a test says so."""
+"""Cluster workers in this process, which end, wait or fail to start when a test says so."""
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -12,18 +12,18 @@ from evalmark.runs.cluster.worker_pool import NoWorkersError, WorkerLostError
 from evalmark.runs.engine.pipeline import Limits, Work
 
 
-class LocalMember:
-    """A hand whose tasks are this event loop's; what it hears and says is copied, as on the way to another process."""
+class LocalWorkerHandle:
+    """A worker whose tasks are this event loop's; what it hears and says is copied, as on the way to another process."""
 
-    def __init__(self, hand: Callable[[Channel], Worker], seconds: float = 0.0, until: int | None = None) -> None:
+    def __init__(self, worker: Callable[[Channel], Worker], seconds: float = 0.0, until: int | None = None) -> None:
         """It ends by itself once so many messages (`until`) have come or gone; None: never."""
         loop = asyncio.get_running_loop()
         self._seconds, self._left = seconds, until
         self._said = asyncio.Event()
         self._why: str | None = None
         self.post = Channel(lambda: loop.call_soon_threadsafe(self._said.set))
-        self._hand = hand(self.post)
-        self._work = loop.create_task(self._hand.run())
+        self._worker = worker(self.post)
+        self._work = loop.create_task(self._worker.run())
         self._work.add_done_callback(self._ended)
 
     @property
@@ -31,20 +31,20 @@ class LocalMember:
         """Whether it has ended before its time."""
         return self._why is not None
 
-    def lose(self, why: str = "it was told to end") -> None:
+    def worker_lost(self, why: str = "it was told to end") -> None:
         """End at once: what it was doing is cancelled, and what it has not told yet is never heard."""
         self._why = self._why or why
         self._work.cancel()
         self._said.set()
 
-    async def tell(self, messages: Sequence[ToWorker]) -> None:
-        """Hand over messages. Raises HandLostError: the hand has ended."""
+    async def send(self, messages: Sequence[ToWorker]) -> None:
+        """Send messages. Raises WorkerLostError: the worker has ended."""
         await asyncio.sleep(self._seconds)
         self._count(messages)
-        self._hand.take(deepcopy(messages))
+        self._worker.take(deepcopy(messages))
 
-    async def listen(self) -> Sequence[ToCoordinator]:
-        """What the hand has to say. Raises HandLostError: the hand has ended."""
+    async def receive(self) -> Sequence[ToCoordinator]:
+        """What the worker has to say. Raises WorkerLostError: the worker has ended."""
         await self._said.wait()
         await asyncio.sleep(self._seconds)
         self._said.clear()
@@ -56,21 +56,21 @@ class LocalMember:
         if self._left is not None:
             self._left -= len(messages)
             if self._left <= 0:
-                self.lose()
+                self.worker_lost()
         if self._why is not None:
             self._said.set()  # for those who listen again
             raise WorkerLostError(self._why)
 
     def _ended(self, work: "asyncio.Task[None]") -> None:
         if not work.cancelled() and (error := work.exception()) is not None:
-            self.lose(f"{type(error).__name__}: {error}")
+            self.worker_lost(f"{type(error).__name__}: {error}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LocalCrew:
-    """Hires hands that do the work which `made` gives; hires are counted from 0.
+class LocalWorkerPool:
+    """Starts workers that do the work of `made`; starts are counted from 0.
 
-    >>> LocalCrew(made=lambda post: None, size=3).size
+    >>> LocalWorkerPool(made=lambda post: None, size=3).size
     3
     """
 
@@ -78,31 +78,31 @@ class LocalCrew:
     limits: Limits = field(default_factory=Limits)
     size: int = 2
     seconds: float = 0.0
-    """How long messages are on their way."""
+    """Seconds that each message takes."""
     until: Mapping[int, int] = field(default_factory=dict)
-    """By hire, the messages after which a hand ends; 0: while it gets ready."""
+    """The number of messages after which a worker ends, by its start number; 0: while it starts."""
     refused: Collection[int] = ()
-    """Hires for which there is no hand to be had."""
-    members: list[LocalMember | None] = field(default_factory=list)
-    """All that were hired, in order; None where none came of it."""
+    """Start numbers that fail with NoWorkersError."""
+    members: list[LocalWorkerHandle | None] = field(default_factory=list)
+    """All started workers in order; None for a failed start."""
 
-    async def hire(self) -> LocalMember:
-        """A hand that is ready.
+    async def start_worker(self) -> LocalWorkerHandle:
+        """Start a worker.
 
         Raises:
-            CrewError: it is one of those that are refused.
-            HandLostError: it ended while it was getting ready.
+            NoWorkersError: the start number is in `refused`.
+            WorkerLostError: it ended while it started.
         """
         number = len(self.members)
         self.members.append(None)
         await asyncio.sleep(self.seconds)
         if number in self.refused:
-            raise NoWorkersError(f"there is no hand {number} to be had")
+            raise NoWorkersError(f"there is no worker {number} to be had")
         if self.until.get(number) == 0:
-            raise WorkerLostError(f"hand {number} did not get ready")
-        member = LocalMember(self._hand, self.seconds, self.until.get(number))
+            raise WorkerLostError(f"worker {number} did not get ready")
+        member = LocalWorkerHandle(self._worker, self.seconds, self.until.get(number))
         self.members[number] = member
         return member
 
-    def _hand(self, post: Channel) -> Worker:
+    def _worker(self, post: Channel) -> Worker:
         return Worker(post, self.made, self.limits)

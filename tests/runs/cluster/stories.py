@@ -1,4 +1,4 @@
-"""Runs that are told twice: done by the engine, and done by hands in this process."""
+"""Runs that are told twice: done by the engine, and done by workers in this process."""
 
 import asyncio
 from collections import Counter
@@ -20,8 +20,6 @@ from evalmark.runs.planning.models import ModelGateway, Models
 from evalmark.testing.chat import ScriptedModel
 from evalmark.testing.memory import MemoryCallLog, MemorySink, MemoryToolLog
 from evalmark.testing.virtual_time import run_in_virtual_time
-
-from .local_workers import LocalCrew
 
 LIMITS = Limits(jobs=4, window=16)
 SETTINGS = Settings(jobs=4)
@@ -136,7 +134,7 @@ class Story:
     trials: object
     """Gives them anew for each run."""
     work: object
-    """Targets and scorers, out of the model as a run asks it, and of what ends the hand that calls it."""
+    """Targets and scorers, out of the model as a run asks it, and of what ends the worker that calls it."""
     replies: object = echo
     model: object = None
     """Another model than one that says these."""
@@ -159,13 +157,13 @@ def asking(times=1, **more):
 
 @dataclass(frozen=True)
 class NotHere:
-    """The model as the desk knows it, which leaves it to hands to ask it."""
+    """The model as the coordinator knows it, which leaves it to workers to ask it."""
 
     name: str
     identity: str
 
     async def __call__(self, request):
-        raise AssertionError("a model was asked from the desk")
+        raise AssertionError("a model was asked from the coordinator")
 
 
 class World:
@@ -178,7 +176,7 @@ class World:
         self.call_log, self.recordings = MemoryCallLog(), MemoryToolLog()
         self.door = ModelGateway(self.models, self.call_log)
         self.tools = ToolReplay(lambda: self.recordings, "auto")
-        self.outcome = self.crew = None
+        self.outcome = self.pool = None
 
     def work(self, door, tools, items=(), die=None, model=None):
         made = self.story.work(door(model or self.model), die)
@@ -190,21 +188,23 @@ class World:
         work = self.work(self.door, self.tools, self.story.trials())
         self.outcome = await run_trials(work, self.story.limits, **self.more)
 
-    async def elsewhere(self, kind=LocalCrew, **crew):
-        """Have it done by hands."""
-        self.crew = kind(made=self.at_a_hand, limits=self.story.limits, **crew)
+    async def elsewhere(self, kind=LocalWorkerPool, **crew):
+        """Have it done by workers."""
+        self.pool = kind(made=self.at_a_worker, limits=self.story.limits, **crew)
         offers = SharedServices(self.tools, None, None)
         room = 2 * self.story.limits.jobs + self.story.limits.window
-        duty = CoordinatorConfig(crew=self.crew, errands=CallProxy(self.door), offers=offers, room=room)
+        duty = CoordinatorConfig(pool=self.pool, calls=CallProxy(self.door), services=offers, room=room)
         work = self.work(
             self.door, self.tools, self.story.trials(), model=NotHere(self.model.name, self.model.identity)
         )
         async with asyncio.timeout(FOR_EVER):
             self.outcome = await run_on_workers(work, self.story.limits, duty, **self.more)
 
-    def at_a_hand(self, post):
+    def at_a_worker(self, post):
         def die():
-            next(member for member in self.crew.members if member is not None and member.post is post).lose("killed")
+            next(member for member in self.pool.members if member is not None and member.post is post).worker_lost(
+                "killed"
+            )
 
         return self.work(RemoteGateway(self.models, post), RemoteTools(post, "auto"), die=die)
 
@@ -217,7 +217,7 @@ class World:
         return [replace(result, output=replace(result.output, seconds=None, waited=None)) for result in ordered]
 
     @property
-    def sent(self):
+    def payload(self):
         """How often each question was asked of the model."""
         return Counter(request.messages[-1].content for request in self.model.asked)
 

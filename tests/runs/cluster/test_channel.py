@@ -1,4 +1,4 @@
-"""A hand's way to its desk: nothing that is sent is lost, and nobody waits for what nobody will say."""
+"""A worker's way to its coordinator: nothing that is sent is lost, and nobody waits for what nobody will say."""
 
 import asyncio
 import threading
@@ -28,20 +28,20 @@ REQUEST = with_key(Request(messages=(Turn(role="user", content="?"),)), "testing
 BUSY = ModelCallError("busy", fault="transient")
 
 
-class Desk:
+class Coordinator:
     """The other end of a post, which says what it is told to say to each thing that it hears."""
 
     def __init__(self, *answers):
         self.rung = 0
         self.heard = []
         self.answers = list(answers)
-        self.post = Channel(self.ring)
+        self.post = Channel(self.notify)
 
-    def ring(self):
+    def notify(self):
         self.rung += 1
 
     async def during(self, work):
-        """What the work gives, while this desk answers."""
+        """What the work gives, while this coordinator answers."""
         task = asyncio.create_task(work)
         while not task.done():
             await asyncio.sleep(0.001)
@@ -59,42 +59,42 @@ def asked(*answers, replies=("yes",)):
 
 
 def test_it_rings_once_for_all_that_is_to_be_fetched():
-    desk = Desk()
+    coordinator = Coordinator()
     for ticket in range(3):
-        desk.post.send(TicketCancelled(ticket))
-    assert desk.rung == 1
-    assert desk.post.fetch() == [TicketCancelled(0), TicketCancelled(1), TicketCancelled(2)]
-    assert desk.post.fetch() == []
-    desk.post.send(TicketCancelled(3))
-    assert desk.rung == 2
+        coordinator.post.send(TicketCancelled(ticket))
+    assert coordinator.rung == 1
+    assert coordinator.post.fetch() == [TicketCancelled(0), TicketCancelled(1), TicketCancelled(2)]
+    assert coordinator.post.fetch() == []
+    coordinator.post.send(TicketCancelled(3))
+    assert coordinator.rung == 2
 
 
-def test_a_request_goes_out_when_the_desk_says_so_and_its_reply_is_what_the_desk_adds_to_it():
+def test_a_request_goes_out_when_the_coordinator_says_so_and_its_reply_is_what_the_coordinator_adds_to_it():
     reply, heard, sent = asked([SendNow(1)], [TicketResult(1, ReplyDelta({"cost": 0.5, "key": "kept"}))])
     assert (reply.text, reply.cost, reply.key, sent) == ("yes", 0.5, "kept", 1)
     assert [type(message) for message in heard] == [CallRequested, AttemptFinished]
     assert heard[0].request is REQUEST
 
 
-def test_a_request_that_the_desk_knows_the_reply_of_does_not_go_out():
+def test_a_request_that_the_coordinator_knows_the_reply_of_does_not_go_out():
     reply, _, sent = asked([TicketResult(1, Reply(text="kept"))])
     assert (reply.text, sent) == ("kept", 0)
 
 
-def test_a_request_goes_out_as_often_as_the_desk_says():
+def test_a_request_goes_out_as_often_as_the_coordinator_says():
     reply, heard, sent = asked([SendNow(1)], [SendNow(1)], [TicketResult(1, ReplyDelta({}))], replies=[BUSY, "yes"])
     assert (reply.text, sent) == ("yes", 2)
-    assert isinstance(heard[1].said, ModelCallError)
+    assert isinstance(heard[1].value, ModelCallError)
 
 
 @pytest.mark.parametrize(
     ("told", "kind", "text"),
     [
         pytest.param(RunStoppedError("no budget"), RunStoppedError, "no budget", id="an error of ours"),
-        pytest.param(WorkerOnlyError("TypeError: no"), TypeError, "no", id="the hand's own error, told back to it"),
+        pytest.param(WorkerOnlyError("TypeError: no"), TypeError, "no", id="the worker's own error, told back to it"),
     ],
 )
-def test_what_the_desk_makes_of_an_error_is_raised(told, kind, text):
+def test_what_the_coordinator_makes_of_an_error_is_raised(told, kind, text):
     with pytest.raises(kind, match=text):
         asked([SendNow(1)], [TicketResult(1, told)], replies=[TypeError("no")])
 
@@ -105,19 +105,22 @@ class UnprintableError(Exception):
 
 
 def test_an_error_without_a_text_is_told_all_the_same():
-    desk, model = Desk([SendNow(1)], [TicketResult(1, WorkerOnlyError("?"))]), ScriptedModel([UnprintableError()])
+    coordinator, model = (
+        Coordinator([SendNow(1)], [TicketResult(1, WorkerOnlyError("?"))]),
+        ScriptedModel([UnprintableError()]),
+    )
     with pytest.raises(UnprintableError):
         run_in_virtual_time(desk.during(desk.post.ask(model, REQUEST)))
     assert str(desk.heard[1].said) == "UnprintableError: (its text cannot be shown)"
 
 
 @pytest.mark.parametrize("answers", [[], [[SendNow(1)]]], ids=["before it goes out", "while it is under way"])
-def test_who_gives_up_a_request_tells_the_desk(answers):
-    desk = Desk(*answers)
+def test_who_gives_up_a_request_tells_the_coordinator(answers):
+    coordinator = Coordinator(*answers)
 
     async def given_up():
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(desk.post.ask(ScriptedModel(["late"], seconds=60), REQUEST), 1)
+            await asyncio.wait_for(coordinator.post.ask(ScriptedModel(["late"], seconds=60), REQUEST), 1)
 
     run_in_virtual_time(desk.during(given_up()))
     desk.heard += desk.post.fetch()
@@ -125,19 +128,19 @@ def test_who_gives_up_a_request_tells_the_desk(answers):
     desk.post.take(TicketResult(1, Reply(text="too late")))  # nobody waits, and nothing happens
 
 
-def test_waiting_for_the_desk_counts_as_waiting_and_being_answered_does_not():
-    desk, uses = Desk(), TrialContext()
+def test_waiting_for_the_coordinator_counts_as_waiting_and_being_answered_does_not():
+    coordinator, uses = Coordinator(), TrialContext()
 
     async def asks():
         with trial_context(uses):
-            await desk.post.ask(ScriptedModel(["yes"], seconds=5), REQUEST)
+            await coordinator.post.ask(ScriptedModel(["yes"], seconds=5), REQUEST)
 
     async def story():
         task = asyncio.create_task(asks())
         await asyncio.sleep(3)
-        desk.post.take(SendNow(1))
+        coordinator.post.take(SendNow(1))
         await asyncio.sleep(10)
-        desk.post.take(TicketResult(1, ReplyDelta({})))
+        coordinator.post.take(TicketResult(1, ReplyDelta({})))
         await task
 
     run_in_virtual_time(story())
@@ -145,30 +148,30 @@ def test_waiting_for_the_desk_counts_as_waiting_and_being_answered_does_not():
 
 
 def test_wishes_are_answered_by_their_tickets_in_any_order():
-    desk = Desk([], [TicketResult(2, "second"), TicketResult(1, "first")])
+    coordinator = Coordinator([], [TicketResult(2, "second"), TicketResult(1, "first")])
 
     async def both():
-        return await asyncio.gather(desk.post.wants("find", "a"), desk.post.wants("find", "b"))
+        return await asyncio.gather(coordinator.post.request("find", "a"), coordinator.post.request("find", "b"))
 
     assert run_in_virtual_time(desk.during(both())) == ["first", "second"]
     assert desk.heard == [ServiceRequested(1, "find", ("a",)), ServiceRequested(2, "find", ("b",))]
 
 
 def test_a_thread_can_wait_for_a_wish_and_gets_its_error():
-    desk, found = Desk(), []
+    coordinator, found = Coordinator(), []
 
     def work():
-        found.append(desk.post.wants_in_thread("find", "key"))
+        found.append(coordinator.post.request_in_thread("find", "key"))
         with pytest.raises(ToolError, match="another function"):
-            desk.post.wants_in_thread("claim", "tool")
+            coordinator.post.request_in_thread("claim", "tool")
         found.append("raised")
 
     thread = threading.Thread(target=work)
     thread.start()
     answers = {"find": "recorded", "claim": ToolError("another function")}
     while thread.is_alive():
-        for message in desk.post.fetch():
-            desk.post.take(TicketResult(message.ticket, answers[message.what]))
+        for message in coordinator.post.fetch():
+            coordinator.post.take(TicketResult(message.ticket, answers[message.service]))
     thread.join()
     assert found == ["recorded", "raised"]
 

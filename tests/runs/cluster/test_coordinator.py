@@ -1,4 +1,4 @@
-"""A run whose trials are done by hands is the same run: its results, its calls, its end."""
+"""A run whose trials are done by workers is the same run: its results, its calls, its end."""
 
 import asyncio
 from dataclasses import dataclass, replace
@@ -64,7 +64,7 @@ def test_recorded_tools_are_the_desks():
     assert len(other.recordings.kept) == 12
 
 
-def test_a_budget_holds_for_all_hands_together():
+def test_a_budget_holds_for_all_workers_together():
     story = Story(trials=lambda: trials(40), work=asking(), settings=Settings(jobs=4, max_calls=10))
     one, other = here(story), elsewhere(story, size=3)
     assert len(one.model.asked) == len(other.model.asked) == 10
@@ -90,7 +90,7 @@ class Busy:
         return Reply(text="yes")
 
 
-def test_how_many_are_asked_at_a_time_holds_for_all_hands_together():
+def test_how_many_are_asked_at_a_time_holds_for_all_workers_together():
     story = Story(trials=lambda: trials(60), work=asking(), model=Busy(), settings=Settings(jobs=5))
     world = elsewhere(story, size=4)
     assert len(world.found) == 60
@@ -113,7 +113,7 @@ class Ends:
 
 
 @pytest.mark.parametrize("who", ["target", "scorer"])
-def test_a_hand_that_may_ask_no_more_ends_the_run_for_all(who):
+def test_a_worker_that_may_ask_no_more_ends_the_run_for_all(who):
     times = []
     ends = Ends(times)
     work = plain(**{"": ends}) if who == "target" else plain(ends)
@@ -180,7 +180,7 @@ def test_a_stop_after_the_last_result_leaves_nothing_out():
 
 
 @pytest.mark.parametrize("size", [1, 3])
-def test_a_sink_that_is_slow_slows_the_hands_down(size):
+def test_a_sink_that_is_slow_slows_the_workers_down(size):
     answered, read = [], []
 
     class Counts(Upper):

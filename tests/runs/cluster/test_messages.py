@@ -1,4 +1,4 @@
-"""Whatever a desk and its hands say to each other can cross from one process to another."""
+"""Whatever a coordinator and its workers say to each other can cross from one process to another."""
 
 import inspect
 import pickle
@@ -83,6 +83,6 @@ def test_what_a_call_ended_in_arrives_with_all_that_retries_and_the_journal_need
         "busy", fault="transient", attempts=[Attempt(seconds=0.1, error="busy", status=429, body="{}")], retry_after=7.0
     )
     error.key = "kept-as"
-    arrived = through_a_pipe(AttemptFinished(1, error)).said
+    arrived = through_a_pipe(AttemptFinished(1, error)).value
     assert str(arrived) == "busy"
     assert vars(arrived) == vars(error)

@@ -52,7 +52,7 @@ def answer(input):
     return str(os.environ.get(input))
 """
 HERE = Path(__file__).parent
-OTHERS = "takes the work of anybody who knows its address"
+OTHERS = "runs code of anyone who knows its address"
 
 
 @pytest.fixture
@@ -132,12 +132,12 @@ def test_a_cluster_with_a_token_takes_those_who_have_it(ray_env, suite):
             assert known.returncode == 1, known.stderr
             stranger = evalmark("--on", on, RAY_ADDRESS=address, **{**token, "RAY_AUTH_TOKEN": secrets.token_hex(32)})
             assert stranger.returncode == 2
-            assert "does not take this token" in stranger.stderr
+            assert "rejects this token" in stranger.stderr
             assert len(stranger.stderr.splitlines()) == 1
 
 
 def test_keys_are_those_of_the_workers_and_none_is_sent(ray_env, suite):
-    """On this machine a worker has the environment of its desk; a target that holds a key is not sent."""
+    """On this machine a worker has the environment of its coordinator; a target that holds a key is not sent."""
     suite("A_SECRET")
     own = secrets.token_hex(16)
     said = evalmark("--on", "ray", A_SECRET=own)
@@ -242,11 +242,11 @@ def test_a_worker_with_another_embedding_model_is_one_sentence(ray_env, suite):
     Path("elsewhere.py").write_text(ELSEWHERE, encoding="utf-8")
     with other_cluster(RAY_AUTH_MODE="disabled") as (address, _):
         words = ("--on", "ray:auto", "--trust-cluster", "--embeddings", "elsewhere:model")
-        said = evalmark(*words, RAY_ADDRESS=address, DESK="desk")
+        said = evalmark(*words, RAY_ADDRESS=address, DESK="coordinator")
     assert said.returncode != 0
     assert said.stderr == (
         "A worker cannot use the embedding model: a worker has the embedding model model-other, and the run was started "
-        "with model-desk; put the same files on every node.\n"
+        "with model-coordinator; put the same files on every node.\n"
     )
 
 

@@ -1,4 +1,4 @@
-"""What happens to a run on Ray when workers, nodes or the desk itself end while it goes on."""
+"""What happens to a run on Ray when workers, nodes or the coordinator itself end while it goes on."""
 
 import json
 import os
@@ -123,7 +123,7 @@ def test_workers_that_are_killed_twenty_times_cost_no_result(suite):
         killed.add(pid)
     said = ended(run)
     assert answers() == right()
-    told = re.search(r"(\d+) workers ended while the run went on", said)
+    told = re.search(r"(\d+) workers ended during the run", said)
     assert told is not None
     assert int(told[1]) in (19, 20)  # the last one may end when nothing is left to do
 
@@ -152,16 +152,16 @@ def test_model_calls_that_are_repeated_after_kills_are_those_that_were_under_way
 
 def kill_a_worker(run: subprocess.Popen[str]) -> int:
     """Kill one of the workers of a run; gives how many."""
-    workers = [pid for pid in hands() if cluster_of(pid) == os.environ["RAY_AUTH_TOKEN"]]
-    if not workers or run.poll() is not None:
+    alive = [pid for pid in workers() if cluster_of(pid) == os.environ["RAY_AUTH_TOKEN"]]
+    if not alive or run.poll() is not None:
         return 0
-    os.kill(workers[-1], signal.SIGKILL)
+    os.kill(alive[-1], signal.SIGKILL)
     return 1
 
 
-def hands() -> list[int]:
+def workers() -> list[int]:
     """All that work for anybody on this machine: other tests have workers too."""
-    found = subprocess.run(["pgrep", "-f", "ray::HandActor"], capture_output=True, text=True, check=False)  # noqa: S607
+    found = subprocess.run(["pgrep", "-f", "ray::WorkerActor"], capture_output=True, text=True, check=False)  # noqa: S607
     return [int(pid) for pid in found.stdout.split()]
 
 
@@ -185,16 +185,16 @@ def test_a_node_that_goes_away_takes_no_result_with_it(suite, cluster):
         cluster.remove_node(second, allow_graceful=False)
     said = ended(run)
     assert answers() == right()
-    assert "ended while the run went on" in said
+    assert "ended during the run" in said
 
 
-def test_a_desk_that_is_killed_is_resumed_with_what_it_had(suite):
+def test_a_coordinator_that_is_killed_is_resumed_with_what_it_had(suite):
     suite("app:answer")
     run = started_run()
     until(lambda: len(pids()) > 60)
     run.send_signal(signal.SIGKILL)
     run.communicate()
-    until(lambda: not ({*hands()} & {*pids()}))  # its workers end a little later, and answer until then
+    until(lambda: not ({*workers()} & {*pids()}))  # its workers end a little later, and answer until then
     with open_store("runs.db") as store:
         kept = len(store.run("last").results)
     before = len(pids())
@@ -224,7 +224,7 @@ def test_a_worker_that_runs_out_of_memory_is_replaced(suite, tmp_path):
     said = ended(run)
     assert Path("grown").exists()
     assert answers() == right(40)
-    assert "ended while the run went on" in said
+    assert "ended during the run" in said
 
 
 def test_a_case_that_ends_every_worker_is_given_up_and_the_others_are_not(suite):
@@ -235,7 +235,7 @@ def test_a_case_that_ends_every_worker_is_given_up_and_the_others_are_not(suite)
     assert found == {case: value for case, value in right(40).items() if case != "c7"}
     with open_store("runs.db") as store:
         lost = next(result for result in store.run("last").results if result.trial.case.id == "c7")
-    assert "5 workers ended while they had this case" in (lost.output.error or "")
+    assert "5 workers ended while they ran this case" in (lost.output.error or "")
 
 
 def test_ctrl_c_ends_a_run_that_goes_on_later(suite):

@@ -1,4 +1,4 @@
-"""The account of who has what: whatever happens to hands, every trial gets one result."""
+"""The account of who has what: whatever happens to workers, every trial gets one result."""
 
 from collections import Counter
 from dataclasses import replace
@@ -24,19 +24,19 @@ def singles(count):
     return [trial(n) for n in range(count)]
 
 
-def board(items, room=4, hands=1, free=4):
-    """A board whose hands would like to have so many items each."""
+def work_queue(items, room=4, workers=1, free=4):
+    """A board whose workers would like to have so many items each."""
     made = WorkQueue(iter(items), room)
-    for hand in range(hands):
-        made.free(hand, free)
+    for worker in range(workers):
+        made.free(worker, free)
     return made
 
 
-def finish(board, hand, number, part=0, value="ok"):
+def finish(board, worker, number, part=0, value="ok"):
     """The result of a part, or None."""
     said = TrialFinished(number, part, Output(value=value), ())
-    if (result := board.result(hand, said)) is not None:
-        board.done(hand, said)
+    if (result := board.result(worker, said)) is not None:
+        board.done(worker, said)
     return result
 
 
@@ -44,66 +44,66 @@ def numbers(gives):
     return [give.number for give in gives]
 
 
-def test_a_hand_gets_as_many_items_as_it_asks_for_and_no_more_than_there_is_room_for():
-    one = board(singles(9), room=4, free=3)
+def test_a_worker_gets_as_many_items_as_it_asks_for_and_no_more_than_there_is_room_for():
+    one = work_queue(singles(9), room=4, free=3)
     assert numbers(one.take(0)) == [1, 2, 3]
     assert one.take(0) == []
     one.free(0, 2)
     assert numbers(one.take(0)) == [4]
     finish(one, 0, 2)
     assert numbers(one.take(0)) == [5]
-    assert one.held(0) == 4
+    assert one.item_count(0) == 4
 
 
-def test_few_items_are_shared_out_among_all_hands():
-    many = board(singles(10), room=300, hands=5, free=2)
-    assert [len(many.take(hand)) for hand in range(5)] == [2] * 5
+def test_few_items_are_shared_out_among_all_workers():
+    many = work_queue(singles(10), room=300, workers=5, free=2)
+    assert [len(many.take(worker)) for worker in range(5)] == [2] * 5
 
 
 def test_a_result_counts_once():
-    one = board(singles(1))
+    one = work_queue(singles(1))
     one.take(0)
     assert finish(one, 0, 1).output.value == "ok"
     assert finish(one, 0, 1) is None
     assert finish(one, 0, 7) is None
 
 
-def test_a_result_that_is_not_handed_in_is_still_to_be_done():
-    one = board(singles(1), hands=2)
+def test_a_result_that_is_not_recorded_is_still_to_be_done():
+    one = work_queue(singles(1), workers=2)
     one.take(0)
     assert one.result(0, TrialFinished(1, 0, Output(value="ok"), ())) is not None
     assert not one.is_done
-    one.lose(0, "gone")
+    one.worker_lost(0, "gone")
     assert len(one.take(1)) == 1
 
 
-def test_rows_that_cannot_be_read_need_no_hand_and_do_not_pile_up():
+def test_rows_that_cannot_be_read_need_no_worker_and_do_not_pile_up():
     rows = [Result(trial=trial(n), output=BAD_ROW) for n in range(3_000)]
-    one = board([*rows, trial(3_000)])
+    one = work_queue([*rows, trial(3_000)])
     assert one.take(0) == []
-    assert len(one.aside) == 1_000
+    assert len(one.ready_results) == 1_000
     assert one.is_full
-    assert not one.is_dry
+    assert not one.is_exhausted
     for _ in range(3):
-        one.aside.clear()
+        one.ready_results.clear()
         gives = one.take(0)
     assert len(gives) == 1
-    assert one.is_dry
+    assert one.is_exhausted
 
 
-def test_others_get_what_a_lost_hand_had_in_its_order_and_before_anything_new():
-    two = board(singles(6), room=3, hands=2, free=3)
+def test_others_get_what_a_lost_worker_had_in_its_order_and_before_anything_new():
+    two = work_queue(singles(6), room=3, workers=2, free=3)
     two.take(0)
     finish(two, 0, 2)
-    two.lose(0, "gone")
+    two.worker_lost(0, "gone")
     assert [give.item.position for give in two.take(1)] == [0, 2, 3]
 
 
 def test_after_the_end_of_the_work_it_is_done_only_when_nobody_has_anything():
-    two = board(singles(2), hands=2, free=2)
+    two = work_queue(singles(2), workers=2, free=2)
     two.take(0)
     assert two.take(1) == []
-    assert two.is_dry
+    assert two.is_exhausted
     assert not two.is_done
     finish(two, 0, 1)
     finish(two, 0, 2)
@@ -111,7 +111,7 @@ def test_after_the_end_of_the_work_it_is_done_only_when_nobody_has_anything():
 
 
 def test_what_is_closed_begins_nothing_more_and_says_whether_something_was_left_out():
-    one = board(singles(2), free=1)
+    one = work_queue(singles(2), free=1)
     one.take(0)
     assert one.close()
     one.free(0, 5)
@@ -120,7 +120,7 @@ def test_what_is_closed_begins_nothing_more_and_says_whether_something_was_left_
 
 
 class GoneError(Exception):
-    """A hand has ended over an item."""
+    """A worker has ended over an item."""
 
 
 def after(heard):
@@ -129,7 +129,7 @@ def after(heard):
 
 
 def answer(item, poison=()):
-    """The parts of an item as a hand answers them, each with what it was told before."""
+    """The parts of an item as a worker answers them, each with what it was told before."""
     turns, heard, part = item.turns if isinstance(item, Conversation) else (item,), [], 0
     for turn in turns:
         if isinstance(turn, AnsweredTurn):
@@ -147,51 +147,51 @@ def answer(item, poison=()):
         part += 1
 
 
-class Hands:
-    """Hands that work one item after the other, and are lost over some."""
+class Workers:
+    """Workers that work one item after the other, and are lost over some."""
 
     def __init__(self, items, count, room, poison=()):
-        self.board, self.poison = WorkQueue(iter(items), room), poison
+        self.queue, self.poison = WorkQueue(iter(items), room), poison
         self.found = []
         self.lost = 0
         self.work = [{} for _ in range(count)]
-        for hand in range(count):
-            self.board.free(hand, room)
+        for worker in range(count):
+            self.queue.free(worker, room)
 
-    def take(self, hand):
-        for give in self.board.take(hand):
-            self.work[hand][give.number] = answer(give.item, self.poison)
-        self.found += self.board.aside
-        self.board.aside.clear()
+    def take(self, worker):
+        for give in self.queue.take(worker):
+            self.work[worker][give.number] = answer(give.item, self.poison)
+        self.found += self.queue.ready_results
+        self.queue.ready_results.clear()
 
-    def step(self, hand, which=0):
-        """One more part of one of the items in hand."""
-        if not self.work[hand]:
+    def step(self, worker, which=0):
+        """One more part of one of the items in worker."""
+        if not self.work[worker]:
             return
-        number = sorted(self.work[hand])[which % len(self.work[hand])]
+        number = sorted(self.work[worker])[which % len(self.work[worker])]
         try:
-            part, output = next(self.work[hand][number])
+            part, output = next(self.work[worker][number])
         except StopIteration:
-            del self.work[hand][number]
-            self.board.free(hand, 1)
+            del self.work[worker][number]
+            self.queue.free(worker, 1)
         except GoneError:
-            self.lose(hand)
+            self.worker_lost(worker)
         else:
             said = TrialFinished(number, part, output, ())
-            self.found.append(self.board.result(hand, said))
-            self.board.done(hand, said)
+            self.found.append(self.queue.result(worker, said))
+            self.queue.done(worker, said)
 
-    def lose(self, hand):
+    def worker_lost(self, worker):
         self.lost += 1
-        self.found += self.board.lose(hand, "gone")
-        self.work[hand] = {}
-        self.board.free(hand, 3)
+        self.found += self.queue.worker_lost(worker, "gone")
+        self.work[worker] = {}
+        self.queue.free(worker, 3)
 
     def until_done(self):
-        while not self.board.is_done or any(self.work):
-            for hand in range(len(self.work)):
-                self.take(hand)
-                self.step(hand)
+        while not self.queue.is_done or any(self.work):
+            for worker in range(len(self.work)):
+                self.take(worker)
+                self.step(worker)
         self.take(0)
         return self.found
 
@@ -241,27 +241,29 @@ STEPS = st.lists(
 @given(KINDS, STEPS, st.integers(1, 6), st.integers(1, 3))
 def test_whatever_happens_every_trial_gets_one_result_and_turns_know_those_before_them(kinds, steps, room, count):
     items, places = items_of(kinds)
-    hands = Hands(items, count, room)
-    for what, hand, which in steps:
+    workers = Workers(items, count, room)
+    for what, worker, which in steps:
         if what == "take":
-            hands.take(hand % count)
+            workers.take(worker % count)
         elif what == "step":
-            hands.step(hand % count, which)
+            workers.step(worker % count, which)
         else:
-            hands.lose(hand % count)
-    found = hands.until_done()
+            workers.worker_lost(worker % count)
+    found = workers.until_done()
     assert Counter(result.trial.position for result in found) == dict.fromkeys(range(places), 1)
     expected = wanted(kinds)
     for result in found:
-        gave_up = (result.output.error or "").startswith(f"{MAX_WORKERS_LOST} workers ended while they had this case")
+        gave_up = (result.output.error or "").startswith(f"{MAX_WORKERS_LOST} workers ended while they ran this case")
         assert gave_up or result.output == expected[result.trial.position]
 
 
 @given(st.integers(1, 9), st.sets(st.integers(0, 8), max_size=3), st.integers(1, 3), st.integers(1, 3))
-def test_a_turn_that_no_hand_survives_is_given_up_and_those_after_it_do_without_it(count, poison, room, hands):
+def test_a_turn_that_no_worker_survives_is_given_up_and_those_after_it_do_without_it(count, poison, room, workers):
     turns = [trial(n, "conversation") for n in range(count)]
     poison = {n for n in poison if n < count}
-    story = Hands([Conversation(target="", turns=turns), *singles(100)[count:]], hands, room, {f"x{n}" for n in poison})
+    story = Workers(
+        [Conversation(target="", turns=turns), *singles(100)[count:]], workers, room, {f"x{n}" for n in poison}
+    )
     found = {result.trial.position: result.output for result in story.until_done()}
     assert {n for n, output in found.items() if output.error} == poison
     survivors = [one for one in turns if one.position not in poison]
@@ -270,9 +272,9 @@ def test_a_turn_that_no_hand_survives_is_given_up_and_those_after_it_do_without_
 
 
 @given(st.integers(1, 30), st.sets(st.integers(0, 29), max_size=4), st.integers(1, 12), st.integers(1, 4))
-def test_a_case_that_no_hand_survives_is_given_up_and_no_other_one(count, poison, room, hands):
+def test_a_case_that_no_worker_survives_is_given_up_and_no_other_one(count, poison, room, workers):
     inputs = {f"x{place}" for place in poison}
-    story = Hands(singles(count), hands, room, inputs)
+    story = Workers(singles(count), workers, room, inputs)
     found = {result.trial.position: result.output for result in story.until_done()}
     assert set(found) == set(range(count))
     poison = {place for place in poison if place < count}
@@ -281,18 +283,18 @@ def test_a_case_that_no_hand_survives_is_given_up_and_no_other_one(count, poison
 
 
 def test_a_case_that_is_given_up_says_how_often_and_why():
-    hands = Hands(singles(2), 1, 1, {"x0"})
-    given_up = next(result for result in hands.until_done() if result.output.error)
-    assert given_up.output.error == "5 workers ended while they had this case, so it is given up; the last one: gone"
+    workers = Workers(singles(2), 1, 1, {"x0"})
+    given_up = next(result for result in workers.until_done() if result.output.error)
+    assert given_up.output.error == "5 workers ended while they ran this case, so it is given up; the last one: gone"
 
 
-def test_a_long_conversation_whose_hands_end_now_and_then_is_not_given_up():
-    hands = Hands([Conversation(target="", turns=[trial(n, "conversation") for n in range(40)])], 1, 1)
+def test_a_long_conversation_whose_workers_end_now_and_then_is_not_given_up():
+    workers = Workers([Conversation(target="", turns=[trial(n, "conversation") for n in range(40)])], 1, 1)
     for _ in range(2 * MAX_WORKERS_LOST):
-        hands.take(0)
-        hands.step(0)
-        hands.lose(0)
-    found = hands.until_done()
+        workers.take(0)
+        workers.step(0)
+        workers.worker_lost(0)
+    found = workers.until_done()
     assert [result.output.error for result in found] == [None] * 40
     assert "x38" in found[-1].output.value
 
@@ -301,22 +303,22 @@ def positions(gives):
     return [give.item.position for give in gives]
 
 
-def test_suspects_are_tried_alone_and_half_of_the_hands_go_on_with_new_cases_meanwhile():
-    many = board(singles(100), room=3, hands=4, free=3)
-    for hand in (1, 2, 3, 0):
-        many.take(hand)
+def test_suspects_are_tried_alone_and_half_of_the_workers_go_on_with_new_cases_meanwhile():
+    many = work_queue(singles(100), room=3, workers=4, free=3)
+    for worker in (1, 2, 3, 0):
+        many.take(worker)
     for _ in range(2):
-        many.lose(0, "gone")
+        many.worker_lost(0, "gone")
         many.free(0, 3)
         suspects = many.take(0)
-    assert positions(suspects) == [9], "of 9, 10 and 11, which two hands have not survived"
+    assert positions(suspects) == [9], "of 9, 10 and 11, which two workers have not survived"
     many.free(1, 9)
     many.free(2, 9)
     many.free(3, 9)
     finish(many, 1, 1)
     finish(many, 2, 4)
     finish(many, 3, 7)
-    assert [positions(many.take(hand)) for hand in (1, 2, 3)] == [[], [], [12]]
+    assert [positions(many.take(worker)) for worker in (1, 2, 3)] == [[], [], [12]]
     finish(many, 1, 2)
     finish(many, 1, 3)
     assert positions(many.take(1)) == [10]

@@ -1,4 +1,4 @@
-"""What a worker is allowed to ask and to embed: the model that the desk means, and no other one of its name."""
+"""What a worker is allowed to ask and to embed: the model that the coordinator means, and no other one of its name."""
 
 import asyncio
 import pickle
@@ -35,12 +35,12 @@ REQUEST = Request(messages=(Turn(role="user", content="?"),))
         pytest.param("openai:a@http://one", "own:a", False, id="an object of the user's with its own way to ask"),
     ],
 )
-def test_a_model_that_a_worker_opens_by_name_is_asked_where_the_desk_asks_it(mine, theirs, is_refused):
+def test_a_model_that_a_worker_opens_by_name_is_asked_where_the_coordinator_asks_it(mine, theirs, is_refused):
     door = ModelGateway(OneModel(settings=Settings(), model=NotHere("openai/a", mine)), MemoryCallLog())
 
     async def told():
-        errand = RemoteCall(1, lambda said: isinstance(said, SendNow) and errand.back(Reply(text="yes")))
-        return (await CallProxy(door).run(CallRequested(1, "openai/a", theirs, REQUEST), errand)).said
+        call = RemoteCall(1, lambda said: isinstance(said, SendNow) and call.finish(Reply(text="yes")))
+        return (await CallProxy(door).run(CallRequested(1, "openai/a", theirs, REQUEST), call)).value
 
     said = asyncio.run(told())
     if is_refused:

@@ -48,7 +48,7 @@ VERBS = {
     "audit": ("audit", "Measure how well a judge agrees with labels."),
     "generate": ("generate", "Generate rules and tests from a prompt."),
     "export": ("export", "Export a run to the format of another tool."),
-    "import": ("exchange", "Import tests and results of another tool."),
+    "import": ("import_files", "Import tests and results of another tool."),
     "cache": ("cache", "List, clear, export and import recorded calls."),
     "models": ("models", "Download and check local models."),
     "doctor": ("doctor", "Check the installation."),
@@ -63,6 +63,8 @@ def program(verb: str = "") -> typer.Typer:
         need(f"evalmark.cli.commands.{home}").add(app)
     for command in app.registered_commands:
         command.short_help = VERBS[command.name or str(getattr(command.callback, "__name__", ""))][1]
+    for group in app.registered_groups:
+        group.short_help = VERBS[str(group.name)][1]
     return app
 
 

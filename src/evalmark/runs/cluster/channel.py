@@ -1,4 +1,4 @@
-"""A hand's way to its desk: messages that gather until they are fetched, and what comes back for them."""
+"""The channel from a worker to the coordinator: outgoing messages, and results by ticket."""
 
 import asyncio
 import threading
@@ -29,13 +29,13 @@ from .messages import (
 
 
 class Channel:
-    """Tickets and messages of one hand; any thread may send, and wait for an answer.
+    """Tickets and messages of one worker. Any thread may send a message and wait for its result.
 
-    `ring` is called, from any thread, when there is something to fetch.
+    `notify` is called, from any thread, when there is a message to fetch.
     """
 
-    def __init__(self, ring: Callable[[], object]) -> None:
-        self._ring = ring
+    def __init__(self, notify: Callable[[], object]) -> None:
+        self._notify = notify
         self._out: list[ToCoordinator] = []
         self._full: list[Future[None]] = []
         self._waiting: dict[int, Future[SendNow | TicketResult]] = {}
@@ -43,15 +43,15 @@ class Channel:
         self._lock = threading.Lock()
 
     def send(self, message: ToCoordinator) -> None:
-        """Have the desk told."""
+        """Queue a message for the coordinator."""
         with self._lock:
             self._out.append(message)
             first = len(self._out) == 1
         if first:
-            self._ring()
+            self._notify()
 
     def fetch(self) -> Sequence[ToCoordinator]:
-        """Everything that the desk is to be told by now."""
+        """Return all queued messages."""
         with self._lock:
             out, self._out = self._out, []
             emptied, self._full = self._full, []
@@ -60,8 +60,8 @@ class Channel:
                 waiting.set_result(None)
         return out
 
-    async def room(self, most: int) -> None:
-        """Return when no more than so many messages wait to be fetched."""
+    async def wait_for_space(self, most: int) -> None:
+        """Wait until at most `most` messages are queued."""
         with self._lock:
             if len(self._out) <= most:
                 return
@@ -70,20 +70,20 @@ class Channel:
         await asyncio.wrap_future(emptied)
 
     def take(self, message: SendNow | TicketResult) -> None:
-        """Pass on what the desk says of a ticket."""
+        """Resume the caller that waits for this ticket."""
         with self._lock:
             waiting = self._waiting.pop(message.ticket, None)
         if waiting is not None and waiting.set_running_or_notify_cancel():
             waiting.set_result(message)
 
-    async def wants(self, what: str, *given: Any) -> Any:
-        """What the desk does for this hand alone. Raises what the desk raises."""
+    async def request(self, what: str, *given: Any) -> Any:
+        """Request a service of the coordinator. Raises the coordinator's error."""
         ticket, answer = self._open()
         self.send(ServiceRequested(ticket, what, given))
         return _result(await self._next(ticket, answer))
 
-    def wants_in_thread(self, what: str, *given: Any) -> Any:
-        """The same for callers who cannot be suspended; whoever runs the event loop of the post must not call it."""
+    def request_in_thread(self, what: str, *given: Any) -> Any:
+        """`request` for synchronous callers; never call it on the event loop of the channel."""
         ticket, answer = self._open()
         self.send(ServiceRequested(ticket, what, given))
         return _result(answer.result())
@@ -99,7 +99,7 @@ class Channel:
             if isinstance(said, TicketResult):
                 return _reply(said, mine)
             mine = await self._attempt(ticket, model, request)
-            answer = self._again(ticket)
+            answer = self._retry(ticket)
             self.send(
                 AttemptFinished(
                     ticket, mine if isinstance(mine, Reply | EvalmarkError) else WorkerOnlyError(describe_error(mine))
@@ -118,9 +118,9 @@ class Channel:
 
     def _open(self) -> tuple[int, Future[SendNow | TicketResult]]:
         ticket = next(self._tickets)
-        return ticket, self._again(ticket)
+        return ticket, self._retry(ticket)
 
-    def _again(self, ticket: int) -> Future[SendNow | TicketResult]:
+    def _retry(self, ticket: int) -> Future[SendNow | TicketResult]:
         answer: Future[SendNow | TicketResult] = Future()
         with self._lock:
             self._waiting[ticket] = answer
@@ -140,17 +140,17 @@ class Channel:
 
 
 def _result(said: SendNow | TicketResult) -> Any:
-    found = said.said if isinstance(said, TicketResult) else None
+    found = said.value if isinstance(said, TicketResult) else None
     if isinstance(found, BaseException):
         raise found
     return found
 
 
 def _reply(told: TicketResult, mine: Reply | Exception | None) -> Reply:
-    """The reply that the desk means."""
-    if isinstance(told.said, ReplyDelta) and isinstance(mine, Reply):
-        return replace(mine, **told.said.changes)
-    if isinstance(told.said, WorkerOnlyError) and isinstance(mine, Exception):
+    """Return the reply, or raise the error, of a ticket result."""
+    if isinstance(told.value, ReplyDelta) and isinstance(mine, Reply):
+        return replace(mine, **told.value.changes)
+    if isinstance(told.value, WorkerOnlyError) and isinstance(mine, Exception):
         raise mine
     reply: Reply = _result(told)
     return reply

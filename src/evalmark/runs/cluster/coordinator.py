@@ -1,4 +1,4 @@
-"""The desk of a run: gives work to hands, has the say over everything they share, and alone writes results."""
+"""The coordinator of a cluster run: assigns items to workers, owns everything they share, and writes all results."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -19,63 +19,63 @@ from .worker_link import WorkerLink
 from .worker_pool import NoWorkersError, WorkerHandle, WorkerLostError, WorkerPool
 
 _MAX_FRUITLESS_PER_SLOT = 3
-"""Hands a seat that may end one after the other before anything is done."""
+"""How many workers per slot may end in a row before any trial finishes."""
 _MIN_FRUITLESS = 4 * MAX_WORKERS_LOST
-"""The same for all seats together, where these are few: the first cases may be some that no hand survives."""
+"""The minimum for all slots together: the first cases may be ones that crash every worker."""
 _RETRY_SECONDS = 30.0
-"""Seconds after which a hand is asked for once more where none could be had, while others are at work."""
+"""Seconds between attempts to start a missing worker while others run."""
 _EXTRA_GRACE = 5.0
-"""Seconds beyond the grace of a stop in which hands have to say that they are done."""
+"""Seconds after the grace period of a stop in which workers have to report their end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoordinatorConfig:
-    """What a desk needs besides the work itself."""
+    """Workers and services of a coordinator."""
 
-    crew: WorkerPool
-    errands: CallProxy
-    offers: SharedServices
-    room: int
-    """Items that one hand has at a time."""
+    pool: WorkerPool
+    calls: CallProxy
+    services: SharedServices
+    max_items: int
+    """The largest number of items that one worker holds."""
 
 
 async def run_on_workers(
     work: Work,
     limits: Limits,
-    duty: CoordinatorConfig,
+    config: CoordinatorConfig,
     *,
     stop: asyncio.Event | None = None,
     watch: ResultCallback | None = None,
 ) -> EngineOutcome:
-    """Have every trial answered and judged by the hands of a crew, and record the results here.
+    """Run every trial on the workers of a pool, and record the results here.
 
-    Setting `stop` gives out no further trial and lets the hands finish within `limits.grace` seconds.
+    Once `stop` is set, no more trials are assigned, and the workers get `limits.grace` seconds to finish.
 
     Raises:
-        StoreError: the sink could not write; what was acknowledged before is kept.
-        CrewError: there are no hands, or they end before they have done anything.
+        StoreError: the sink could not write; earlier results are stored.
+        NoWorkersError: no worker can be started, or all end before any trial finishes.
     """
-    desk = Coordinator(work, limits, duty, stop or asyncio.Event(), watch)
-    return await desk.run()
+    coordinator = Coordinator(work, limits, config, stop or asyncio.Event(), watch)
+    return await coordinator.run()
 
 
 class Coordinator:
-    """The moving parts of one run; lives as long as `run_elsewhere`."""
+    """State of one `run_on_workers` call."""
 
     def __init__(
-        self, work: Work, limits: Limits, duty: CoordinatorConfig, stop: asyncio.Event, watch: ResultCallback | None
+        self, work: Work, limits: Limits, config: CoordinatorConfig, stop: asyncio.Event, watch: ResultCallback | None
     ) -> None:
-        self.duty, self.stop = duty, stop
-        self.board = WorkQueue(iter(cast(Iterable[EngineItem], work.trials)), duty.room)
-        self._work, self._limits = work, limits
+        self.calls, self.services, self.stop = config.calls, config.services, stop
+        self.queue = WorkQueue(iter(cast(Iterable[EngineItem], work.trials)), config.max_items)
+        self._pool, self._work, self._limits = config.pool, work, limits
         self._recorder = ResultWriter(work.sink, watch, limits.window, limits.batch)
-        self._seats = [_WorkerSlot(self, number) for number in range(duty.crew.size)]
+        self._slots = [_WorkerSlot(self, number) for number in range(config.pool.size)]
         self._ended = asyncio.Event()
-        """No further hand is needed."""
+        """Set when no more workers are needed."""
         self._vacant: dict[int, NoWorkersError] = {}
-        """Seats for which there is no hand."""
+        """Slots without a worker, with the error of the last start."""
         self._missed: dict[int, NoWorkersError] = {}
-        """Those for which there was none at some time."""
+        """Slots that lacked a worker at some time, with the first error."""
         self._left_out = False
         self._reason = ""
         self._longest_block = 0.0
@@ -83,14 +83,14 @@ class Coordinator:
         self._lost = 0
 
     async def run(self) -> EngineOutcome:
-        """Have everything done and recorded."""
+        """Run and record all trials."""
         recording = asyncio.create_task(self._recorder.run())
-        sitting = [asyncio.create_task(seat.run()) for seat in self._seats]
+        running = [asyncio.create_task(slot.run()) for slot in self._slots]
         stopping = asyncio.create_task(self._stop_them())
-        tasks = [*sitting, stopping, recording]
+        tasks = [*running, stopping, recording]
         try:
-            await _wait_all(sitting, recording, stopping)
-            tasks.append(asyncio.create_task(self.put_aside()))
+            await _wait_all(running, recording, stopping)
+            tasks.append(asyncio.create_task(self.record_ready()))
             await _wait_all(tasks[-1:], recording)
             self._recorder.end()
             await recording
@@ -100,7 +100,7 @@ class Coordinator:
             await asyncio.gather(*tasks, return_exceptions=True)
         return EngineOutcome(
             recorded=self._recorder.recorded,
-            stopped=self._left_out or not self.board.is_done,
+            stopped=self._left_out or not self.queue.is_done,
             reason=self._reason,
             longest_block=self._longest_block,
             notes=(*self._notes(), *self._recorder.notes),
@@ -110,39 +110,39 @@ class Coordinator:
         said = []
         if self._lost:
             said.append(
-                f"{count(self._lost, 'worker')} ended while the run went on; what they had in hand was given to others, "
-                "and asked again where no reply was kept."
+                f"{count(self._lost, 'worker')} ended during the run. Their cases were given to other workers; "
+                "calls without a stored reply were sent again."
             )
         if self._missed:
-            wanted = count(len(self._seats), "worker")
+            wanted = count(len(self._slots), "worker")
             said.append(
-                f"{len(self._missed)} of {wanted} could not be had at some time: {next(iter(self._missed.values()))}"
+                f"{len(self._missed)} of {wanted} could not be started at some time: {next(iter(self._missed.values()))}"
             )
         return tuple(said)
 
     async def _stop_them(self) -> None:
-        """Return when hands had their time to finish, after a stop."""
+        """Wait for a stop, then for the time that workers have to finish."""
         await self.stop.wait()
-        self._left_out = self.board.close() or self._left_out
-        self.ring_all()
+        self._left_out = self.queue.close() or self._left_out
+        self.notify_all()
         await asyncio.sleep(self._limits.grace + _EXTRA_GRACE)
         self._left_out = True
 
-    def ring_all(self) -> None:
-        """Something has changed that concerns every hand."""
-        if self.stop.is_set() or self.board.is_done:
+    def notify_all(self) -> None:
+        """Notify every worker link of a change."""
+        if self.stop.is_set() or self.queue.is_done:
             self._ended.set()
-        for seat in self._seats:
-            seat.ring()
+        for slot in self._slots:
+            slot.notify()
 
     async def put(self, result: Result) -> None:
-        """Have a result recorded; returns when there is room for it."""
+        """Record a result; waits while the recorder is full."""
         await self._recorder.put(result)
         self._fruitless = 0
 
-    async def put_aside(self) -> None:
-        """Have results recorded that need no hand."""
-        aside, was_full = self.board.aside, self.board.is_full
+    async def record_ready(self) -> None:
+        """Record the results that need no worker."""
+        aside, was_full = self.queue.ready_results, self.queue.is_full
         while aside:
             result = aside.popleft()
             try:
@@ -151,50 +151,50 @@ class Coordinator:
                 aside.appendleft(result)
                 raise
         if was_full:
-            self.ring_all()
+            self.notify_all()
 
-    def over(self, message: WorkerDone, *, left_out: bool) -> None:
-        """A hand has come to its end by itself."""
+    def worker_done(self, message: WorkerDone, *, left_out: bool) -> None:
+        """Note that a worker has finished normally."""
         self._longest_block = max(self._longest_block, message.longest_block)
         self._left_out = self._left_out or left_out or bool(message.reason)
         self._reason = self._reason or message.reason
         if message.reason:
             self.stop.set()
 
-    async def lose(self, seat: int, why: str) -> None:
-        """A hand has ended before: others do what it had.
+    async def worker_lost(self, slot: int, why: str) -> None:
+        """Note that a worker was lost, and give its items to others.
 
         Raises:
-            CrewError: too many have, and nothing was done meanwhile.
+            NoWorkersError: too many workers were lost in a row without a finished trial.
         """
         self._lost += 1
         self._fruitless += 1
-        for given_up in self.board.lose(seat, why):
+        for given_up in self.queue.worker_lost(slot, why):
             scorers = self._work.scorers if given_up.trial.mode == "single" else self._work.turn_scorers
             scores = await run_scorers(scorers, given_up.trial.case, given_up.output)
-            self.board.aside.append(replace(given_up, scores=scores))
-        if self._fruitless > max(_MIN_FRUITLESS, _MAX_FRUITLESS_PER_SLOT * len(self._seats)):
-            raise NoWorkersError(f"Workers end before they have done anything; the last one said: {why}")
-        self.ring_all()
+            self.queue.ready_results.append(replace(given_up, scores=scores))
+        if self._fruitless > max(_MIN_FRUITLESS, _MAX_FRUITLESS_PER_SLOT * len(self._slots)):
+            raise NoWorkersError(f"Workers end before they finish anything; the last one reported: {why}")
+        self.notify_all()
 
-    async def hired(self, seat: int) -> WorkerHandle | None:
-        """A hand for a seat; None where none is needed any more.
+    async def start_worker(self, slot: int) -> WorkerHandle | None:
+        """Start a worker for a slot; returns None if none is needed any more.
 
         Raises:
-            CrewError: no hand can be had for any seat.
-            HandLostError: it ended while it was getting ready.
+            NoWorkersError: no slot can get a worker.
+            WorkerLostError: it ended while it started.
         """
         while not self._ended.is_set():
-            hiring = asyncio.create_task(self.duty.crew.hire())
+            hiring = asyncio.create_task(self._pool.start_worker())
             try:
                 await self._unless_ended(hiring)
                 if hiring.done() and not self._ended.is_set():
-                    self._vacant.pop(seat, None)
+                    self._vacant.pop(slot, None)
                     return hiring.result()
             except NoWorkersError as error:
-                self._vacant[seat] = error
-                self._missed.setdefault(seat, error)  # what was wrong first may be why there is no room now
-                if len(self._vacant) == len(self._seats):
+                self._vacant[slot] = error
+                self._missed.setdefault(slot, error)  # the first error may be the cause of the later ones
+                if len(self._vacant) == len(self._slots):
                     raise
                 await self._unless_ended(asyncio.create_task(asyncio.sleep(_RETRY_SECONDS)))
             finally:
@@ -202,7 +202,7 @@ class Coordinator:
         return None
 
     async def _unless_ended(self, task: "asyncio.Task[Any]") -> None:
-        """Return when a task is done, or when no further hand is needed; then the task is cancelled."""
+        """Wait for a task, or cancel it as soon as no more workers are needed."""
         ended = asyncio.create_task(self._ended.wait())
         try:
             await asyncio.wait({task, ended}, return_when=asyncio.FIRST_COMPLETED)
@@ -213,29 +213,29 @@ class Coordinator:
 
 
 class _WorkerSlot:
-    """A place for a hand, and for whoever takes its place when it ends."""
+    """One place in the pool: starts a worker, and a new one when that is lost."""
 
-    def __init__(self, desk: Coordinator, number: int) -> None:
-        self._desk, self._number = desk, number
-        self._talk: WorkerLink | None = None
+    def __init__(self, coordinator: Coordinator, number: int) -> None:
+        self._coordinator, self._number = coordinator, number
+        self._link: WorkerLink | None = None
 
-    def ring(self) -> None:
-        """There may be something to tell."""
-        if self._talk is not None:
-            self._talk.ring()
+    def notify(self) -> None:
+        """Notify the link: there may be something to send."""
+        if self._link is not None:
+            self._link.notify()
 
     async def run(self) -> None:
-        """Have a hand here until nothing is left to do."""
+        """Keep a worker running until no work is left."""
         while True:
             try:
-                member = await self._desk.hired(self._number)
-                if member is None:
+                handle = await self._coordinator.start_worker(self._number)
+                if handle is None:
                     return
-                self._talk = WorkerLink(self._desk, self._number, member)
-                await self._talk.run()
+                self._link = WorkerLink(self._coordinator, self._number, handle)
+                await self._link.run()
             except WorkerLostError as lost:
-                self._talk = None
-                await self._desk.lose(self._number, str(lost))
+                self._link = None
+                await self._coordinator.worker_lost(self._number, str(lost))
             else:
                 return
 
@@ -243,7 +243,7 @@ class _WorkerSlot:
 async def _wait_all(
     tasks: Sequence["asyncio.Task[None]"], recording: "asyncio.Task[None]", stopping: "asyncio.Task[None] | None" = None
 ) -> None:
-    """Return when all tasks are done, or when one of the others is; raises what any of them raises."""
+    """Wait until all tasks or one of the others finish; raise the error of any of them."""
     others = {recording} if stopping is None else {recording, stopping}
     left = {*tasks}
     while left:

@@ -1,4 +1,4 @@
-"""What a desk and its hands tell each other: plain values, so that they can cross from one process to another."""
+"""Messages between the coordinator and its workers: plain values that can be sent to another process."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -9,101 +9,101 @@ from evalmark.core.values.score import Score, Trial
 from evalmark.runs.engine.pipeline import AnsweredTrial, Conversation
 
 WorkItem = Trial | AnsweredTrial | Conversation
-"""What one hand does at one go; a conversation with all of its turns at hand."""
+"""One unit of work for a worker: a trial, or a conversation with all its turns."""
 
 
 class Assign(NamedTuple):
-    """To a hand: do this."""
+    """To a worker: run this item."""
 
     number: int
     item: WorkItem
 
 
 class SendNow(NamedTuple):
-    """To a hand: the request of this ticket may go out now."""
+    """To a worker: send the request of this ticket now."""
 
     ticket: int
 
 
 class TicketResult(NamedTuple):
-    """To a hand: what came of a ticket."""
+    """To a worker: the result of a ticket."""
 
     ticket: int
-    said: Any
-    """What was wanted; an error to be raised; or `ReplyDelta`."""
+    value: Any
+    """What was wanted; an error to raise, or a `ReplyDelta`."""
 
 
 class ReplyDelta(NamedTuple):
-    """What came of a ticket is what the hand itself has reported last, apart from these fields of a reply."""
+    """The result of a ticket is the reply that the worker reported last, with these fields changed."""
 
     changes: Mapping[str, Any]
 
 
 class FinishWork(NamedTuple):
-    """To a hand: nothing more comes. Where `now` is true, leave out what is not begun and hurry with the rest."""
+    """To a worker: no more items follow. With `now`, drop the items that have not started and finish the others soon."""
 
     now: bool
 
 
 class CallRequested(NamedTuple):
-    """From a hand: a model is to be asked, as the run asks it."""
+    """From a worker: a model call to make with the limits, budget and call log of the run."""
 
     ticket: int
     name: str
     identity: str
     request: Request
-    """With the key under which the journal keeps its call."""
+    """With its key in the call log."""
 
 
 class AttemptFinished(NamedTuple):
-    """From a hand: what one attempt gave."""
+    """From a worker: the outcome of one attempt of a model call."""
 
     ticket: int
-    said: Reply | Exception
+    value: Reply | Exception
 
 
 class WorkerOnlyError(Exception):
-    """In the place of an error that only the hand that met it can raise; its text is the error's type and text."""
+    """Stands for an error that only the worker which met it can raise; the text holds the error's type and message."""
 
 
 class ServiceRequested(NamedTuple):
-    """From a hand: something that only the desk can do."""
+    """From a worker: a request for a service of the coordinator."""
 
     ticket: int
-    what: str
-    """One of those that the desk offers."""
-    given: tuple[Any, ...]
+    service: str
+    """One of those that the coordinator services."""
+    arguments: tuple[Any, ...]
 
 
 class TicketCancelled(NamedTuple):
-    """From a hand: nobody waits for this ticket any more."""
+    """From a worker: the ticket is cancelled."""
 
     ticket: int
 
 
 class Ready(NamedTuple):
-    """From a hand: it would like to have so many items more."""
+    """From a worker: it can start this many more items."""
 
     more: int
 
 
 class TrialFinished(NamedTuple):
-    """From a hand: one trial of an item is over."""
+    """From a worker: one trial of an item has finished."""
 
     number: int
     part: int
-    """Which turn of a conversation, from 0; 0 for all others."""
+    """The index of the turn in a conversation; 0 for single trials."""
     output: Output
     scores: tuple[Score, ...]
 
 
 class WorkerDone(NamedTuple):
-    """From a hand: it has come to its end."""
+    """From a worker: it has finished."""
 
     reason: str
-    """Why no further call could be made, where that is what ended it; else nothing."""
+    """Why no further call was possible, if that stopped the worker; otherwise empty."""
     longest_block: float
-    """The longest time, in seconds, that something kept its event loop to itself."""
+    """The longest time in seconds that its event loop was blocked."""
 
 
 ToWorker = Assign | SendNow | TicketResult | FinishWork

@@ -1,4 +1,4 @@
-"""What a hand in another process has to know: the plan, packed without anything that lives or that is secret."""
+"""The job spec of a worker: the plan, pickled without open models and without secrets."""
 
 import io
 import os
@@ -24,53 +24,53 @@ if TYPE_CHECKING:
 
 _SECRET = re.compile("KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.IGNORECASE)
 _MIN_SECRET = 8
-"""Characters of a variable that may be a secret; shorter ones stand in any text by chance."""
+"""The minimum length of a secret; shorter values occur in any text by chance."""
 _OURS = "evalmark.models.providers."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobSpec:
-    """What each hand is told once."""
+    """What each worker gets once."""
 
     plan: Plan
-    """Without its datasets, its embedder and the run whose outputs it judges anew: the desk has those."""
+    """Without datasets, embedder and earlier run: only the coordinator needs those."""
     limits: Limits
-    embeds: str
-    """The fingerprint of the embedding model; empty where none is needed."""
+    embedding_fingerprint: str
+    """The fingerprint of the embedding model, or empty if none is needed."""
     pooled: bool
-    """Whether the actors of a pool embed; else the desk does, with a model behind a server."""
+    """Whether embedding actors compute vectors; otherwise the coordinator calls an embedding server."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbedderSpec:
-    """What an actor of a pool is sent: the embedder, and what it has to be."""
+    """What an embedding actor gets: the embedder and its expected fingerprint."""
 
     embedder: Embedder
     fingerprint: str
-    """Of the model where the run was started; with other files, the embedder is another one."""
+    """The fingerprint on the machine that started the run; other model files give another one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Payload:
-    """Something on its way to a worker, and what it takes to open it there."""
+    """A pickled object for a worker, and what the worker needs to unpickle it."""
 
     content: bytes
     settings: Settings
-    """Where to keep results is no business of a worker, and the address may hold a password: it is left out."""
+    """Without the store: workers do not need it, and its address may hold a password."""
     folder: str
-    """The working directory of the desk."""
+    """The working directory of the coordinator."""
     path: tuple[str, ...]
-    """Where the desk looks for modules."""
+    """The import path of the coordinator."""
     version: str
-    """Of evalmark."""
+    """The version of evalmark."""
 
 
 def job_spec(plan: Plan, limits: Limits) -> JobSpec:
-    """The brief of a plan."""
+    """Build the job spec of a plan."""
     return JobSpec(
         plan=replace(plan, sources=(), embedder=None, models=None, kept=None),
         limits=limits,
-        embeds="" if plan.embedder is None else plan.embedder.fingerprint,
+        embedding_fingerprint="" if plan.embedder is None else plan.embedder.fingerprint,
         pooled=plan.embedder is not None and not type(plan.embedder).__module__.startswith(_OURS),
     )
 
@@ -78,10 +78,10 @@ def job_spec(plan: Plan, limits: Limits) -> JobSpec:
 def make_payload(
     thing: object, settings: Settings, cloudpickle: "ModuleType", environ: Mapping[str, str] = os.environ
 ) -> Payload:
-    """The thing, ready to be sent.
+    """Pickle an object for workers.
 
     Raises:
-        ConfigError: something of it cannot be sent, or the value of a secret variable is part of it.
+        ConfigError: a part cannot be pickled, or it contains the value of a secret variable.
     """
     return Payload(
         content=pickle_checked(thing, cloudpickle, environ),
@@ -93,24 +93,24 @@ def make_payload(
 
 
 def pickle_checked(thing: object, cloudpickle: "ModuleType", environ: Mapping[str, str]) -> bytes:
-    """The thing as bytes: models go by their names, and are opened where they are asked.
+    """Pickle an object; models are replaced by their names and opened by the worker.
 
     Raises:
-        ConfigError: something of it cannot be sent, or the value of a secret variable is part of it.
+        ConfigError: a part cannot be pickled, or it contains the value of a secret variable.
     """
     into = io.BytesIO()
     try:
         _pickler(cloudpickle)(into).dump(thing)
     except (TypeError, AttributeError, ValueError, pickle.PicklingError, RecursionError) as error:
         raise ConfigError(
-            f"The target or a scorer cannot be sent to a worker: {error}. Make what it holds inside the function, or "
+            f"The target or a scorer cannot be sent to a worker: {error}. Create the objects it holds inside the function, or "
             "name it as 'module:attribute'."
         ) from error
     content = into.getvalue()
     if found := _secret_in(content, environ):
         raise ConfigError(
             f"The target, a scorer or a judge holds the value of {found}, and secrets are not sent to workers. Read the "
-            "variable where it is used, and set it in the environment of the workers."
+            "variable inside the function, and set it in the environment of the workers."
         )
     return content
 
@@ -137,10 +137,10 @@ class _Unpacker(pickle.Unpickler):
 
 
 def _checked_model(models: Models, name: str, identity: str) -> ChatModel:
-    """The model of a name, which has to be the one that the desk means.
+    """Open a model by name and check that it has the coordinator's address.
 
     Raises:
-        ConfigError: here the name stands for another address.
+        ConfigError: the name has another address here.
     """
     model = models.chat(name)
     if model.identity != identity:
@@ -149,23 +149,23 @@ def _checked_model(models: Models, name: str, identity: str) -> ChatModel:
 
 
 def address_mismatch(name: str, there: str, here: str) -> ConfigError:
-    """What is said where a worker would ask a model elsewhere than the desk."""
+    """Return the error for a model that has another address on a worker."""
     return ConfigError(
-        f"{name} is {there} for a worker, and {here} where the run was started; set the variables that "
-        "say so, such as OPENAI_BASE_URL, in the environment of the workers."
+        f"{name} is {there} for a worker, and {here} where the run was started; set the variables of the "
+        "address, such as OPENAI_BASE_URL, in the environment of the workers."
     )
 
 
 def unpack(pack: Payload, models: Models) -> Any:
-    """What was packed, with its models opened by `models`.
+    """Unpickle a payload; `models` opens its models.
 
-    Only what the user's own desk has packed is ever read here.
+    Only payloads of the user's own coordinator are read.
     """
     return _Unpacker(io.BytesIO(pack.content), models).load()
 
 
 def adopt_environment(pack: Payload) -> None:
-    """Find modules and files as the desk does, where they are here at all."""
+    """Use the import path and the working directory of the coordinator, if they exist here."""
     guard_imports()
     sys.path.extend(place for place in pack.path if place not in sys.path)
     if Path(pack.folder).is_dir():
@@ -173,7 +173,7 @@ def adopt_environment(pack: Payload) -> None:
 
 
 def _secret_in(content: bytes, environ: Mapping[str, str]) -> str | None:
-    """The name of a variable whose value is part of the content."""
+    """Return the name of a secret variable whose value is in the content."""
     return next(
         (
             name
@@ -185,6 +185,6 @@ def _secret_in(content: bytes, environ: Mapping[str, str]) -> str | None:
 
 
 def embedder_spec(embedder: Embedder) -> EmbedderSpec:
-    """What an actor is sent of an embedder: nothing that it has loaded."""
+    """Return the spec of an embedder, without its loaded model."""
     bare = replace(embedder) if hasattr(embedder, "__dataclass_fields__") else embedder  # type: ignore[type-var]
     return EmbedderSpec(embedder=bare, fingerprint=embedder.fingerprint)

@@ -1,4 +1,4 @@
-"""What runs inside a worker of Ray: a hand on a thread of its own, and an embedder of the pool."""
+"""The Ray actors: a worker on its own thread, and an embedding model."""
 
 import asyncio
 import os
@@ -34,25 +34,25 @@ if TYPE_CHECKING:
 
 
 class WorkerActor:
-    """A hand; its event loop has a thread of its own, so that code which blocks it does not keep the desk waiting."""
+    """A worker with an event loop on its own thread, so that blocking code does not delay messages."""
 
     def __init__(self, linger: float) -> None:
         self._linger = linger
         self._said = asyncio.Event()
-        self._post: Channel
-        self._hand: Worker
+        self._channel: Channel
+        self._worker: Worker
         self._loop: asyncio.AbstractEventLoop
         self._fault = ""
 
-    async def start(self, pack: "Payload", pool: Sequence[Any]) -> str:
-        """Get ready; gives why that cannot be, or nothing."""
+    async def start(self, payload: "Payload", pool: Sequence[Any]) -> str:
+        """Start the worker; return why it cannot start, or an empty text."""
         home, ready = asyncio.get_running_loop(), asyncio.Event()
-        self._post = Channel(partial(_call_soon, home, self._said.set))
+        self._channel = Channel(partial(_call_soon, home, self._said.set))
 
         def work() -> None:
             try:
-                asyncio.run(self._work(pack, pool, partial(_call_soon, home, ready.set)))
-            except BaseException as error:  # noqa: BLE001  the desk is told, whatever it is
+                asyncio.run(self._work(payload, pool, partial(_call_soon, home, ready.set)))
+            except BaseException as error:  # noqa: BLE001  foreign code: reported to the coordinator
                 self._fault = str(error) if isinstance(error, EvalmarkError) else f"{type(error).__name__}: {error}"
             _call_soon(home, ready.set)
             _call_soon(home, self._said.set)
@@ -61,49 +61,51 @@ class WorkerActor:
         await ready.wait()
         return self._fault
 
-    async def _work(self, pack: "Payload", pool: Sequence[Any], ready: Any) -> None:
-        if (mine := version("evalmark")) != pack.version:
-            raise EvalmarkError(f"a worker has evalmark {mine}, and the desk has {pack.version}; install the same.")
-        adopt_environment(pack)
-        models = Models(settings=pack.settings)
+    async def _work(self, payload: "Payload", pool: Sequence[Any], ready: Any) -> None:
+        if (mine := version("evalmark")) != payload.version:
+            raise EvalmarkError(
+                f"a worker has evalmark {mine}, but the run was started with {payload.version}; install the same version on every node."
+            )
+        adopt_environment(payload)
+        models = Models(settings=payload.settings)
         try:
-            brief: JobSpec = unpack(pack, models)
-            raise_faults(ModelGateway(models, None).faults(brief.plan.chat_models))
+            job: JobSpec = unpack(payload, models)
+            raise_faults(ModelGateway(models, None).faults(job.plan.chat_models))
             self._loop = asyncio.get_running_loop()
-            self._hand = Worker(self._post, lambda post: build_work(brief, models, post, pool), brief.limits)
+            self._worker = Worker(self._channel, lambda channel: build_work(job, models, channel, pool), job.limits)
             ready()
-            await self._hand.run()
+            await self._worker.run()
         finally:
             await models.close()
 
-    async def tell(self, messages: Sequence[ToWorker]) -> None:
-        """Pass on what the desk says."""
+    async def send(self, messages: Sequence[ToWorker]) -> None:
+        """Handle messages of the coordinator."""
         for message in messages:
             if isinstance(message, SendNow | TicketResult):
-                self._post.take(message)  # in this thread, since the hand's own may be waiting for it
+                self._channel.take(message)  # in this thread, since the worker's thread may be waiting for it
             else:
-                self._loop.call_soon_threadsafe(self._hand.take, (message,))
+                self._loop.call_soon_threadsafe(self._worker.take, (message,))
 
-    async def listen(self) -> Sequence[ToCoordinator]:
-        """What the hand has to say, as soon as there is something; a little later where that gathers more."""
+    async def receive(self) -> Sequence[ToCoordinator]:
+        """Wait for messages and return them, after a short delay that collects more."""
         await self._said.wait()
         if self._linger:
             await asyncio.sleep(self._linger)
         self._said.clear()
-        said = self._post.fetch()
+        said = self._channel.fetch()
         if self._fault:
             if not said:
                 raise RuntimeError(self._fault)
-            self._said.set()  # nothing else would ring for it
+            self._said.set()  # so that the next call reports the fault
         return said
 
     async def pid(self) -> int:
-        """The process, for those who look after it."""
+        """Return the process id."""
         return os.getpid()
 
 
 def _call_soon(loop: asyncio.AbstractEventLoop, call: Callable[[], object]) -> None:
-    """Have something called on a loop, from any thread."""
+    """Schedule a call on an event loop from any thread."""
     loop.call_soon_threadsafe(call)
 
 
@@ -125,38 +127,38 @@ def _no_store() -> "RunStore":
 
 class _NoSink:
     async def write(self, results: Sequence[Any]) -> None:
-        """A hand puts itself in this place."""
+        """Not called: the worker replaces this sink by itself."""
 
 
 class EmbeddingActor:
-    """An embedding model that is loaded once; texts that come from several hands at the same time make one batch.
+    """An embedding model that is loaded once and batches the texts of all workers.
 
-    Ray may start it anew, and on another node: there too it has to be the model that the desk means.
+    Ray may restart it on another node, where it checks again that the model files are the expected ones.
     """
 
-    def __init__(self, pack: "Payload") -> None:
-        self._pack = pack
+    def __init__(self, payload: "Payload") -> None:
+        self._payload = payload
         self._one_at_a_time = asyncio.Lock()
         self._embedder: CachedEmbedder | None = None
 
     async def start(self) -> None:
-        """Get ready. Raises ModelError: here is another model."""
+        """Load the model. Raises ModelError if this node has another one."""
         await self._ready()
 
     async def embed(self, texts: Sequence[str]) -> "Vectors":
-        """One vector a text, in order. Raises ModelError: here is another model."""
+        """Return one vector per text, in order. Raises ModelError if this node has another model."""
         embedder = await self._ready()
         return await embedder(texts)
 
     async def _ready(self) -> CachedEmbedder:
         async with self._one_at_a_time:
             if self._embedder is None:
-                adopt_environment(self._pack)
-                wanted: EmbedderSpec = unpack(self._pack, Models(settings=self._pack.settings))
+                adopt_environment(self._payload)
+                wanted: EmbedderSpec = unpack(self._payload, Models(settings=self._payload.settings))
                 found = CachedEmbedder(wanted.embedder)
                 if (mine := await asyncio.to_thread(getattr, found, "fingerprint")) != wanted.fingerprint:
                     raise ModelError(
-                        f"a worker has the embedding model {mine}, and the run was started with {wanted.fingerprint}; put "
+                        f"a worker has the embedding model {mine}, but the run was started with {wanted.fingerprint}; put "
                         "the same files on every node."
                     )
                 self._embedder = found
@@ -164,14 +166,14 @@ class EmbeddingActor:
 
 
 class EmbeddingPool:
-    """The embedding actors of a run as one embedder: each text goes to the same actor each time."""
+    """The embedding actors of a run as one embedder; a text always goes to the same actor."""
 
     def __init__(self, actors: Sequence[Any], fingerprint: str) -> None:
         self.fingerprint = fingerprint
         self._actors = actors
 
     async def __call__(self, texts: Sequence[str]) -> "Vectors":
-        """One vector a text, in order."""
+        """Return one vector per text, in order."""
         places: dict[int, list[int]] = {}
         for index, text in enumerate(texts):
             places.setdefault(crc32(text.encode(errors="surrogatepass")) % len(self._actors), []).append(index)

@@ -1,4 +1,4 @@
-"""Where hands work: a Ray of our own on this machine, or a cluster that is there already and that not everybody may use."""
+"""Connect to Ray: a private instance on this machine, or an existing cluster that requires a token."""
 
 import ipaddress
 import logging
@@ -29,34 +29,33 @@ _ALONE = {
     "RAY_AUTH_MODE": "token",
 }
 _FORKED = "Starting Ray client server failed"
-"""The head starts a process for each client, and gRPC does not always survive that (Ray 2.60, gRPC 1.85)."""
+"""The head forks a process for each client, which gRPC does not always survive (Ray 2.60, gRPC 1.85)."""
 _BY_CHANCE = (
-    "That may be chance: try again; if it stays, look at that log on the head, and start the head with "
-    "GRPC_ENABLE_FORK_SUPPORT=0."
+    "Try again. If the error stays, read that log on the head, and start the head with GRPC_ENABLE_FORK_SUPPORT=0."
 )
-_CHECK = "Check the address, and RAY_AUTH_TOKEN where the cluster asks for a token."
+_CHECK = "Check the address, and RAY_AUTH_TOKEN if the cluster requires a token."
 _MEMORY = 100_000_000
-"""Bytes of Ray's object store, the least it takes about: hands and desk exchange messages, and few objects."""
+"""Bytes of Ray's object store, about its minimum: workers and coordinator exchange messages, and few objects."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterAddress:
-    """Which Ray is meant."""
+    """The Ray cluster to use."""
 
     address: str | None
-    """None: one of our own, started on this machine for the run; `auto`: the one that runs here; else `ray://HOST:PORT`."""
+    """None: start a private one on this machine; `auto`: the one that runs here; otherwise `ray://HOST:PORT`."""
     is_trusted: bool = False
-    """Whether a cluster is used that takes anybody's work."""
+    """Whether a cluster without a token is accepted."""
 
 
 def parse_place(on: str, *, is_trusted: bool = False) -> ClusterAddress:
-    """Which Ray `--on` means.
+    """Parse the value of `--on`.
 
     >>> where("ray").address, where("ray:auto").address, where("ray://10.0.0.1:10001").address
     (None, 'auto', 'ray://10.0.0.1:10001')
 
     Raises:
-        ConfigError: it means nothing.
+        ConfigError: the value has another form.
     """
     if on == LOCAL_RAY:
         return ClusterAddress(address=None, is_trusted=is_trusted)
@@ -68,27 +67,27 @@ def parse_place(on: str, *, is_trusted: bool = False) -> ClusterAddress:
     except ValueError:
         fine = False
     if not fine or "@" in on:
-        found = "" if "@" in on else f" {on!r}"  # it may hold a password
+        found = "" if "@" in on else f" {on!r}"  # the value may hold a password
         raise ConfigError(
-            f"--on{found} is no place to run; name local, {LOCAL_RAY} (a Ray of its own on this machine), {RUNNING_RAY} (the "
-            "cluster that this machine is part of) or ray://HOST:PORT."
+            f"--on{found} is not a place to run; use local, {LOCAL_RAY} (a private Ray on this machine), {RUNNING_RAY} (the "
+            "cluster of this machine) or ray://HOST:PORT."
         )
     return ClusterAddress(address=on, is_trusted=is_trusted)
 
 
 @contextmanager
 def connect(place: ClusterAddress, environ: "os._Environ[str] | dict[str, str]" = os.environ) -> Iterator["ModuleType"]:
-    """The library of Ray, connected, and without words of its own on the terminal; a Ray of our own ends with the block.
+    """Connect to Ray and yield its module, with Ray's own output silenced; a private Ray ends with the block.
 
     Raises:
         MissingExtraError: Ray is not installed.
-        ConfigError: the cluster cannot be reached, or takes anybody's work and `is_trusted` is False.
+        ConfigError: the cluster cannot be reached, or requires no token and `is_trusted` is False.
     """
     own = {**_ALONE, "RAY_AUTH_TOKEN": secrets.token_hex(32)} if place.address is None else _UNCOUNTED
-    with _environment(environ, own):  # read by Ray when it is imported, and by what it starts
+    with _environment(environ, own):  # Ray and its processes read it at import
         ray = need("ray", "ray")
         logging.getLogger("ray").setLevel(logging.ERROR)
-        # Ray says on the standard output that a worker has ended, where reports stand; the desk says so in the run.
+        # Ray prints lost workers to the standard output, which is for reports; the run notes them instead.
         ray._private.worker._worker_logs_enabled = False
         _check_access(place, environ)
         _init_ray(ray, place)
@@ -99,7 +98,7 @@ def connect(place: ClusterAddress, environ: "os._Environ[str] | dict[str, str]" 
 
 
 def _reload_ray_config() -> None:
-    """Have Ray look at the environment: else the first token that it sees is its own for the life of the process."""
+    """Make Ray read the environment again; otherwise it keeps its first token for the life of the process."""
     need("ray", "ray")
     raylet = need("ray._raylet", "ray")
     raylet.Config.initialize("")
@@ -114,7 +113,7 @@ def _init_ray(ray: "ModuleType", place: ClusterAddress) -> None:
         given |= {"address": place.address, "namespace": "evalmark"}
     try:
         ray.init(**given)
-    except Exception as error:  # foreign code: Ray raises many kinds, by version and by what is wrong
+    except Exception as error:  # foreign code: the error type depends on the version of Ray and on the fault
         reason = error_line(error).rstrip(".")
         raise ConfigError(
             f"--on: Ray cannot be used: {reason}. {_BY_CHANCE if _FORKED in reason else _CHECK}"
@@ -122,7 +121,7 @@ def _init_ray(ray: "ModuleType", place: ClusterAddress) -> None:
 
 
 def error_line(error: Exception) -> str:
-    """What Ray says, in a line: our own sentence, else the last one of a traceback, or the first one of all else."""
+    """Reduce a Ray error to one line: evalmark's own message, the last line of a traceback, or the first line."""
     if isinstance(cause := getattr(error, "cause", None), EvalmarkError):
         return str(cause)
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
@@ -131,7 +130,7 @@ def error_line(error: Exception) -> str:
 
 @contextmanager
 def _environment(environ: "os._Environ[str] | dict[str, str]", more: Mapping[str, str]) -> Iterator[None]:
-    """Have these variables set, and as they were afterwards; Ray knows of it both times.
+    """Set environment variables, restore them afterwards, and make Ray read them both times.
 
     Raises:
         MissingExtraError: Ray is not installed.
@@ -152,50 +151,50 @@ def _environment(environ: "os._Environ[str] | dict[str, str]", more: Mapping[str
 
 
 def _check_access(place: ClusterAddress, environ: Mapping[str, str]) -> None:
-    """Raises ConfigError for a cluster that would not take our work, or takes everybody's."""
-    entrance = None if place.address is None else grpc_endpoint(place.address, environ)
-    if entrance is None:
-        return  # it is ours, or there is none and Ray says where it looked
-    _refuse_unanswered(entrance)
+    """Raise ConfigError for a cluster that rejects our token or requires none."""
+    endpoint = None if place.address is None else grpc_endpoint(place.address, environ)
+    if endpoint is None:
+        return  # a private Ray, or no cluster: Ray itself reports where it looked
+    _refuse_unanswered(endpoint)
     if not place.is_trusted:
-        _refuse_open(entrance, environ)
+        _refuse_open(endpoint, environ)
 
 
-def _refuse_unanswered(entrance: GrpcEndpoint) -> None:
-    """Raises ConfigError where Ray itself would try for a minute, line by line, and not say what is wrong."""
-    status = grpc_status(entrance, is_stranger=False)
+def _refuse_unanswered(endpoint: GrpcEndpoint) -> None:
+    """Raise ConfigError at once where Ray would retry for a minute without a clear error."""
+    status = grpc_status(endpoint, is_anonymous=False)
     if status == UNAUTHENTICATED:
         raise ConfigError(
-            f"--on: the Ray cluster at {entrance.target} does not take this token. Set RAY_AUTH_MODE=token and "
-            "RAY_AUTH_TOKEN to the one that it was started with."
+            f"--on: the Ray cluster at {endpoint.target} rejects this token. Set RAY_AUTH_MODE=token, and "
+            "RAY_AUTH_TOKEN to the token that it was started with."
         )
     if status == UNAVAILABLE:
-        raise ConfigError(f"--on: no Ray cluster answers at {entrance.target}. Check the address, and that it runs.")
+        raise ConfigError(f"--on: no Ray cluster answers at {endpoint.target}. Check the address, and that it runs.")
 
 
-def _refuse_open(entrance: GrpcEndpoint, environ: Mapping[str, str]) -> None:
-    """Raises ConfigError for a cluster on other machines, unless it turned a stranger away."""
-    # Behind a client's address on this machine may be any other one.
-    if not entrance.is_for_clients and _is_here(entrance):
+def _refuse_open(endpoint: GrpcEndpoint, environ: Mapping[str, str]) -> None:
+    """Raise ConfigError for a cluster on other machines that accepts a call without a token."""
+    # A client port on this machine may forward to another machine.
+    if not endpoint.is_client_port and _is_here(endpoint):
         return
-    status = grpc_status(entrance, is_stranger=True)
-    # Where certificates are used on both sides, a stranger, who has none, is not even answered.
+    status = grpc_status(endpoint, is_anonymous=True)
+    # With mutual TLS, a caller without a certificate gets no answer.
     if status == UNAUTHENTICATED or (status == UNAVAILABLE and environ.get("RAY_USE_TLS", "").lower() in ("1", "true")):
         return
     if status == UNAVAILABLE:
         raise ConfigError(
-            f"--on: the Ray cluster at {entrance.target} did not say whether it asks for a token. Try again, or say "
-            "--trust-cluster where its network is closed."
+            f"--on: the Ray cluster at {endpoint.target} did not answer whether it requires a token. Try again, or use "
+            "--trust-cluster if its network is closed."
         )
     raise ConfigError(
-        f"The Ray cluster at {entrance.target} takes the work of anybody who knows its address, so others could read keys "
-        "and data there. Start it with RAY_AUTH_MODE=token, or say --trust-cluster where its network is closed."
+        f"The Ray cluster at {endpoint.target} runs code of anyone who knows its address, so others could read keys "
+        "and data there. Start it with RAY_AUTH_MODE=token, or use --trust-cluster if its network is closed."
     )
 
 
-def _is_here(entrance: GrpcEndpoint) -> bool:
-    """Whether only this machine can reach it."""
-    host = entrance.target.rpartition(":")[0].strip("[]")
+def _is_here(endpoint: GrpcEndpoint) -> bool:
+    """Whether the endpoint is on the loopback interface."""
+    host = endpoint.target.rpartition(":")[0].strip("[]")
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

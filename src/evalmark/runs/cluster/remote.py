@@ -1,4 +1,4 @@
-"""What the hands of a run share, as each of them meets it: models, tools and vectors that the desk has the say over."""
+"""The worker's side of shared resources: models, tools, vectors and embeddings that the coordinator controls."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 class RemoteModel:
-    """A model that is asked from here, when the desk says so: replay, journal, limits and budget are the desk's."""
+    """A model that this process calls when the coordinator allows; replay, call log, limits and budget are there."""
 
-    def __init__(self, model: ChatModel, post: Channel) -> None:
+    def __init__(self, model: ChatModel, channel: Channel) -> None:
         self.name, self.identity = model.name, model.identity
-        self._model, self._post = model, post
+        self._model, self._channel = model, channel
 
     async def __call__(self, request: Request) -> Reply:
         """The model's reply, durable at the desk. Raises what the desk raises."""
@@ -31,69 +31,69 @@ class RemoteModel:
 
 
 class RemoteGateway(ModelGateway):
-    """The door of a hand: puts the way to the desk around every model."""
+    """The model gateway of a worker: wraps every model in a `RemoteModel`."""
 
-    def __init__(self, models: Models, post: Channel) -> None:
+    def __init__(self, models: Models, channel: Channel) -> None:
         super().__init__(models, None)
-        self._post = post
+        self._channel = channel
 
     def __call__(self, model: ChatModel) -> ChatModel:
-        """The model as the desk lets it be asked."""
+        """Wrap a model."""
         if isinstance(model, ConfiguredModel):
             return replace(model, model=self(model.model))
-        return RemoteModel(model, self._post)
+        return RemoteModel(model, self._channel)
 
 
 class RemoteTools(ToolReplay):
-    """The tools of a run: what is recorded, and how often, is known to the desk."""
+    """Tool recordings that the coordinator stores and counts."""
 
-    def __init__(self, post: Channel, mode: "ToolMode") -> None:
+    def __init__(self, channel: Channel, mode: "ToolMode") -> None:
         super().__init__(_no_tool_log, mode)
-        self._post = post
+        self._channel = channel
 
     def claim(self, tool: str, version: str, home: str) -> None:
-        """Say which function goes by a name. Raises ToolError: another one does."""
-        self._post.wants_in_thread("claim", tool, version, home)
+        """Register the function of a tool name. Raises ToolError if another function has it."""
+        self._channel.request_in_thread("claim", tool, version, home)
 
     def find(self, key: str) -> ToolRecording | None:
-        """What is recorded. Raises what the desk raises."""
-        return cast(ToolRecording | None, self._post.wants_in_thread("find", key))
+        """Find a recording. Raises the coordinator's error."""
+        return cast(ToolRecording | None, self._channel.request_in_thread("find", key))
 
     def keep(self, recording: ToolRecording) -> ToolRecording:
-        """Make a call durable. Raises what the desk raises."""
-        return cast(ToolRecording, self._post.wants_in_thread("keep", recording))
+        """Store a recording. Raises the coordinator's error."""
+        return cast(ToolRecording, self._channel.request_in_thread("keep", recording))
 
     def failed(self) -> None:
-        """A tool was called and raised, so nothing is recorded."""
-        self._post.wants_in_thread("failed")
+        """Count a tool call that raised an error."""
+        self._channel.request_in_thread("failed")
 
 
 def _no_tool_log() -> "ToolLog":
-    raise LookupError("the recordings of tools are kept by the desk")
+    raise LookupError("the coordinator stores the tool recordings")
 
 
 class RemoteVectorCache:
-    """The vectors that the desk keeps."""
+    """The vector cache of the coordinator."""
 
-    def __init__(self, post: Channel) -> None:
-        self._post = post
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
 
     async def get(self, fingerprint: str, texts: Sequence[str]) -> "Mapping[str, Vectors]":
-        """The known ones of `texts`."""
-        return cast("Mapping[str, Vectors]", await self._post.wants("vectors", fingerprint, list(texts)))
+        """Return the cached vectors of `texts`."""
+        return cast("Mapping[str, Vectors]", await self._channel.request("vectors", fingerprint, list(texts)))
 
     async def put(self, fingerprint: str, vectors: "Mapping[str, Vectors]") -> None:
-        """Have these kept."""
-        await self._post.wants("keep_vectors", fingerprint, dict(vectors))
+        """Store vectors."""
+        await self._channel.request("keep_vectors", fingerprint, dict(vectors))
 
 
 class RemoteEmbedder:
-    """An embedding model behind a server, which the desk asks: its limits hold for all hands together."""
+    """An embedding server that the coordinator calls, so that its limits hold for all workers together."""
 
-    def __init__(self, post: Channel, fingerprint: str) -> None:
+    def __init__(self, channel: Channel, fingerprint: str) -> None:
         self.fingerprint = fingerprint
-        self._post = post
+        self._channel = channel
 
     async def __call__(self, texts: Sequence[str]) -> "Vectors":
-        """One vector a text, in order. Raises what the desk raises."""
-        return cast("Vectors", await self._post.wants("embed", list(texts)))
+        """Return one vector per text, in order. Raises the coordinator's error."""
+        return cast("Vectors", await self._channel.request("embed", list(texts)))

@@ -1,4 +1,4 @@
-"""Model calls that hands make: the run's door stands here, and only the request itself goes out elsewhere."""
+"""Model calls of workers: the coordinator applies limits, budget and call log; the worker sends the request."""
 
 import asyncio
 from collections.abc import Callable
@@ -18,33 +18,33 @@ from .payload import address_mismatch
 
 _FIELDS = tuple(field.name for field in fields(Reply))
 
-# The wrappers around a model know of requests, and not of who makes them.
+# The wrappers around a model get only the request; this tells the innermost one which worker sends it.
 _CURRENT_CALL: ContextVar["RemoteCall"] = ContextVar("evalmark_errand")
 
 
 class RemoteCall:
-    """A call that a hand wants to make: each attempt is sent there, and comes back from there."""
+    """A model call of a worker; the worker makes each attempt."""
 
     def __init__(self, ticket: int, say: Callable[[SendNow | TicketResult], None]) -> None:
         self.ticket = ticket
-        self.came: Reply | None = None
-        """What the hand has reported last, where that was a reply."""
-        self._say = say
+        self.last_reply: Reply | None = None
+        """The last reply that the worker reported."""
+        self._send = say
         self._back: asyncio.Future[Reply] | None = None
 
     async def send(self) -> Reply:
-        """What one attempt gives. Raises what it ends in."""
-        self.came = None
+        """Let the worker make one attempt and return its reply. Raises its error."""
+        self.last_reply = None
         self._back = asyncio.get_running_loop().create_future()
-        self._say(SendNow(self.ticket))
+        self._send(SendNow(self.ticket))
         return await self._back
 
-    def back(self, said: Reply | Exception) -> None:
-        """The attempt is over."""
+    def finish(self, said: Reply | Exception) -> None:
+        """Set the outcome of the attempt."""
         if self._back is None or self._back.done():
             return
         if isinstance(said, Reply):
-            self.came = said
+            self.last_reply = said
             self._back.set_result(said)
         else:
             self._back.set_exception(said)
@@ -52,7 +52,7 @@ class RemoteCall:
 
 @dataclass(frozen=True, slots=True)
 class _ModelOnWorker:
-    """A model that is asked by whoever wants it asked."""
+    """A model whose requests the calling worker sends."""
 
     name: str
     identity: str
@@ -62,41 +62,43 @@ class _ModelOnWorker:
 
 
 class CallProxy:
-    """Carries the calls of all hands through one door."""
+    """Sends the calls of all workers through one gateway."""
 
-    def __init__(self, door: ModelGateway) -> None:
-        self._door = door
+    def __init__(self, gateway: ModelGateway) -> None:
+        self._door = gateway
         self._models: dict[tuple[str, str], ChatModel] = {}
 
-    async def run(self, asked: CallRequested, errand: RemoteCall) -> TicketResult:
-        """What comes of a call, for the hand that wants it. When cancelled, the call counts as broken off."""
-        _CURRENT_CALL.set(errand)
+    async def run(self, asked: CallRequested, call: RemoteCall) -> TicketResult:
+        """Make a call for a worker and return its result. A cancelled call counts as aborted."""
+        _CURRENT_CALL.set(call)
         try:
             with trial_context(TrialContext()):
                 reply = await self._model(asked.name, asked.identity)(asked.request)
         except Exception as error:  # noqa: BLE001  what a model raises is its caller's
             return TicketResult(asked.ticket, _sendable_error(error))
-        return TicketResult(asked.ticket, _new_fields(reply, errand.came))
+        return TicketResult(asked.ticket, _new_fields(reply, call.last_reply))
 
     def _model(self, name: str, identity: str) -> ChatModel:
         known = (name, identity)
         if known not in self._models:
             self._refuse_other_address(name, identity)
-            self._models[known] = self._door.around(_ModelOnWorker(name, identity))  # the door knows the desk's own one
+            self._models[known] = self._door.around(
+                _ModelOnWorker(name, identity)
+            )  # the gateway has the coordinator's own model
         return self._models[known]
 
     def _refuse_other_address(self, name: str, identity: str) -> None:
-        """Raises ConfigError: a worker opened a model by its name, and would ask it elsewhere than the desk."""
+        """Raise ConfigError if a worker would send requests for this model to another address than the coordinator."""
         try:
             mine = self._door.chat(name).identity
         except ConfigError:
-            return  # an object of the user's, which says itself where it asks
+            return  # an object of the user, which has its own address
         if mine != identity and mine.partition("@")[0] == identity.partition("@")[0]:
             raise address_mismatch(name, identity, mine)
 
 
 def _new_fields(reply: Reply, came: Reply | None) -> Reply | ReplyDelta:
-    """The reply, or what of it the hand does not know yet."""
+    """Return the reply, or only the fields that differ from the worker's own reply."""
     if came is None:
         return reply
     new = {name: getattr(reply, name) for name in _FIELDS if getattr(reply, name) is not getattr(came, name)}
@@ -104,6 +106,6 @@ def _new_fields(reply: Reply, came: Reply | None) -> Reply | ReplyDelta:
 
 
 def _sendable_error(error: Exception) -> Any:
-    """The error in a form that another process can raise."""
+    """Convert an error so that another process can raise it."""
     is_ours = isinstance(error, WorkerOnlyError) or type(error).__module__.startswith("evalmark.")
     return error if is_ours else WorkerOnlyError(describe_error(error))

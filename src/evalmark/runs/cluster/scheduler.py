@@ -1,4 +1,4 @@
-"""Which item is in whose hands: a plain account that waits for nobody."""
+"""The work queue of the coordinator: which worker holds which item. Nothing in it waits."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -12,11 +12,11 @@ from .messages import Assign, TrialFinished, WorkItem
 from .worker import trials_of
 
 MAX_WORKERS_LOST = 5
-"""Hands that may end over one item before it is given up."""
+"""How many workers may be lost on one item before it is given up."""
 _SUSPECT_AFTER = 2
-"""Hands that have ended over an item, from which on it is thought to be the reason."""
+"""After this many lost workers, an item is suspected to be the cause."""
 _MAX_READY_RESULTS = 1_000
-"""Results that need no hand and wait to be recorded, from which on nothing further is read."""
+"""With this many results waiting to be recorded, no new item is read."""
 
 
 _Turns = tuple[Trial | Result | AnsweredTurn | AnsweredTrial, ...]
@@ -24,19 +24,19 @@ _Turns = tuple[Trial | Result | AnsweredTurn | AnsweredTrial, ...]
 
 @dataclass(slots=True, eq=False)
 class _OpenItem:
-    """An item that is not over yet."""
+    """An item that has not finished."""
 
     number: int
     item: WorkItem
     trials: list[Trial] = field(init=False)
     open: set[int] = field(init=False)
-    """Its parts without a result."""
-    told: dict[int, Output] = field(default_factory=dict)
-    """What its turns were answered."""
+    """The indices of its trials without a result."""
+    outputs: dict[int, Output] = field(default_factory=dict)
+    """The outputs of its finished turns."""
     lost: int = 0
-    """How many hands in a row ended while they had it, and had nothing done of it."""
+    """How many workers in a row were lost with it before they finished a trial of it."""
     later: _Turns = ()
-    """The turns after those of the item, of a conversation whose next turn is tried alone."""
+    """The remaining turns of a conversation whose next turn runs alone."""
 
     def __post_init__(self) -> None:
         self.trials = list(trials_of(self.item))
@@ -47,9 +47,9 @@ class _OpenItem:
         return self.lost >= _SUSPECT_AFTER
 
     def rest(self, number: int) -> "_OpenItem | None":
-        """What is still to be done of it, as an item of its own; None where that is nothing.
+        """Return the unfinished part as a new item, or None.
 
-        Turns that were answered are what the others build on. Of a suspect, the next turn alone comes first.
+        Answered turns stay as context of the others. Of a suspect, only the next turn runs first.
         """
         if not isinstance(self.item, Conversation):
             return _OpenItem(number, self.item, lost=self.lost) if self.open else None
@@ -68,21 +68,21 @@ class _OpenItem:
                 continue
             if part in self.open:
                 yield turn
-            elif part in self.told and not isinstance(turn, Result):  # which is no turn, and is recorded by now
-                yield AnsweredTurn(case=self.trials[part].case, output=self.told[part])
+            elif part in self.outputs and not isinstance(turn, Result):  # a result is no turn, and is recorded already
+                yield AnsweredTurn(case=self.trials[part].case, output=self.outputs[part])
             part += 1
 
 
 @dataclass(slots=True, eq=False)
 class _WorkerItems:
-    """What one hand has."""
+    """The items of one worker."""
 
     entries: dict[int, _OpenItem] = field(default_factory=dict)
     """By number."""
     free: int = 0
-    """How many more it would like to have."""
+    """How many more items it can start."""
     most: int = 0
-    """How many it has wanted at a time, at the most."""
+    """The largest number of items it could start at a time."""
 
     @property
     def has_suspect(self) -> bool:
@@ -90,75 +90,75 @@ class _WorkerItems:
 
 
 class WorkQueue:
-    """Gives out items, takes results, and gives what a lost hand had to others.
+    """Assigns items to workers, accepts results, and reassigns the items of lost workers.
 
-    A hand gets as many items as it says it can begin, so that all hands have something to do, also at the end; and no
-    more than `room` are with it, begun or not. An item that has outlived hands twice is a suspect: it is given to a hand
-    that has nothing else, so that nothing else is blamed with it.
+    A worker gets as many items as it can start, so that all workers stay busy until the end, and at most `max_items`.
+    An item that was lost with two workers is a suspect: it goes to a worker with no other item, so that no other item
+    is blamed with it.
     """
 
-    def __init__(self, items: Iterator[EngineItem], room: int) -> None:
-        self._items, self._room = items, room
-        self._lots: dict[int, _WorkerItems] = {}
-        self._again: deque[_OpenItem] = deque()
-        self._suspects: deque[_OpenItem] = deque()
+    def __init__(self, items: Iterator[EngineItem], max_items: int) -> None:
+        self._items, self._max_items = items, max_items
+        self._workers: dict[int, _WorkerItems] = {}
+        self._retry: deque[_OpenItem] = deque()
+        self._suspect_items: deque[_OpenItem] = deque()
         self._emptying: set[int] = set()
-        """Hands that get nothing more until they have nothing, since suspects wait."""
+        """Workers that get no items until they are idle, because suspects wait for them."""
         self._out = 0
-        """Items in hands."""
+        """The number of assigned items."""
         self._number = 0
-        self.is_dry = False
-        """Whether everything was given out at least once."""
-        self.aside: deque[Result] = deque()
-        """Results that need no hand, to be recorded as they are; while many wait, no new item is read."""
+        self.is_exhausted = False
+        """Whether every item was assigned at least once."""
+        self.ready_results: deque[Result] = deque()
+        """Results that need no worker and wait to be recorded."""
 
     @property
     def is_done(self) -> bool:
-        """Whether nothing is left to do."""
-        return self.is_dry and not self._out and not self._again and not self._suspects
+        """Whether no work is left."""
+        return self.is_exhausted and not self._out and not self._retry and not self._suspect_items
 
     @property
     def is_full(self) -> bool:
-        """Whether no new item is read before results that need no hand are recorded."""
-        return len(self.aside) >= _MAX_READY_RESULTS
+        """Whether `ready_results` has to be recorded before new items are read."""
+        return len(self.ready_results) >= _MAX_READY_RESULTS
 
-    def take(self, hand: int) -> list[Assign]:
-        """What a hand is to do besides what it has."""
-        lot = self._lots.setdefault(hand, _WorkerItems())
+    def take(self, worker: int) -> list[Assign]:
+        """Assign further items to a worker."""
+        held = self._workers.setdefault(worker, _WorkerItems())
         gives = []
-        while len(lot.entries) < self._room and lot.free > 0 and (entry := self._next(hand, lot)) is not None:
-            lot.entries[entry.number] = entry
-            lot.free -= 1
+        while len(held.entries) < self._max_items and held.free > 0 and (entry := self._next(worker, held)) is not None:
+            held.entries[entry.number] = entry
+            held.free -= 1
             self._out += 1
             gives.append(Assign(entry.number, entry.item))
         return gives
 
-    def _next(self, hand: int, lot: _WorkerItems) -> _OpenItem | None:
-        if lot.has_suspect:
+    def _next(self, worker: int, held: _WorkerItems) -> _OpenItem | None:
+        if held.has_suspect:
             return None
-        if self._suspects and not lot.entries:
-            self._emptying.discard(hand)
-            return self._suspects.popleft()
-        if self._is_to_empty(hand):
+        if self._suspect_items and not held.entries:
+            self._emptying.discard(worker)
+            return self._suspect_items.popleft()
+        if self._is_to_empty(worker):
             return None
-        return self._again.popleft() if self._again else None if self.is_dry else self._fresh()
+        return self._retry.popleft() if self._retry else None if self.is_exhausted else self._fresh()
 
-    def _is_to_empty(self, hand: int) -> bool:
-        """Whether a hand is to have nothing else soon: one for each suspect, half of all hands at the most."""
-        if not self._suspects:
+    def _is_to_empty(self, worker: int) -> bool:
+        """Whether a worker is to have nothing else soon: one for each suspect, half of all workers at the most."""
+        if not self._suspect_items:
             self._emptying.clear()
-        elif len(self._emptying) < min(len(self._suspects), max(1, len(self._lots) // 2)):
-            self._emptying.add(hand)
-        return hand in self._emptying
+        elif len(self._emptying) < min(len(self._suspect_items), max(1, len(self._workers) // 2)):
+            self._emptying.add(worker)
+        return worker in self._emptying
 
     def _fresh(self) -> _OpenItem | None:
         while not self.is_full:
             item = next(self._items, None)
             if item is None:
-                self.is_dry = True
+                self.is_exhausted = True
                 return None
             if isinstance(item, Result):
-                self.aside.append(item)
+                self.ready_results.append(item)
                 continue
             if isinstance(item, Conversation):
                 item = replace(item, turns=tuple(item.turns))
@@ -167,44 +167,44 @@ class WorkQueue:
                 return _OpenItem(self._number, item)
         return None
 
-    def free(self, hand: int, more: int) -> None:
-        """A hand would like to have so many items more."""
-        lot = self._lots.setdefault(hand, _WorkerItems())
-        lot.free += more
-        lot.most = max(lot.most, lot.free)
+    def free(self, worker: int, more: int) -> None:
+        """Note that a worker can start this many more items."""
+        held = self._workers.setdefault(worker, _WorkerItems())
+        held.free += more
+        held.most = max(held.most, held.free)
 
-    def is_short(self, hand: int) -> bool:
-        """Whether a hand has begun everything that it has."""
-        lot = self._lots.get(hand)
-        return lot is not None and lot.free == lot.most
+    def is_idle(self, worker: int) -> bool:
+        """Whether a worker has started all its items."""
+        held = self._workers.get(worker)
+        return held is not None and held.free == held.most
 
-    def result(self, hand: int, said: TrialFinished) -> Result | None:
-        """The result of a trial; None where it has one already."""
-        entry = self._lots[hand].entries.get(said.number)
+    def result(self, worker: int, said: TrialFinished) -> Result | None:
+        """Return the result of a finished trial, or None if it has one already."""
+        entry = self._workers[worker].entries.get(said.number)
         if entry is None or said.part not in entry.open:
             return None
         return Result(trial=entry.trials[said.part], output=said.output, scores=said.scores)
 
-    def done(self, hand: int, said: TrialFinished) -> None:
-        """The result is about to be durable, so that nobody needs to bring it again."""
-        entries = self._lots[hand].entries
+    def done(self, worker: int, said: TrialFinished) -> None:
+        """Mark a trial as done: its result is being stored."""
+        entries = self._workers[worker].entries
         entry = entries[said.number]
         entry.open.discard(said.part)
-        entry.told[said.part] = said.output
+        entry.outputs[said.part] = said.output
         if not entry.open:
             del entries[said.number]
             self._out -= 1
             entry.lost = 0
             self._give_back(entry)
 
-    def lose(self, hand: int, why: str) -> list[Result]:
-        """A hand has ended: others get what it had. Gives results without scores for what too many have ended over."""
-        entries = list(self._lots.pop(hand, _WorkerItems()).entries.values())
-        self._emptying.discard(hand)
+    def worker_lost(self, worker: int, why: str) -> list[Result]:
+        """Reassign the items of a lost worker; return results without scores for the items that are given up."""
+        entries = list(self._workers.pop(worker, _WorkerItems()).entries.values())
+        self._emptying.discard(worker)
         self._out -= len(entries)
         given_up: list[Result] = []
         for entry in reversed(entries):
-            entry.lost = 1 if entry.told else entry.lost + 1
+            entry.lost = 1 if entry.outputs else entry.lost + 1
             if entry.lost >= MAX_WORKERS_LOST:
                 given_up += (_given_up(entry, part, why) for part in sorted(entry.open))
                 entry.open.clear()
@@ -213,24 +213,24 @@ class WorkQueue:
         return given_up
 
     def _give_back(self, entry: _OpenItem) -> None:
-        """Have what is left of an item done, if anything is, before anything new."""
+        """Queue the unfinished part of an item before all new items."""
         if (rest := entry.rest(self._number + 1)) is not None:
             self._number += 1
-            (self._suspects if rest.is_suspect else self._again).appendleft(rest)
+            (self._suspect_items if rest.is_suspect else self._retry).appendleft(rest)
 
     def close(self) -> bool:
-        """Begin nothing more; gives whether anything was left out."""
-        left = not self.is_dry or bool(self._again) or bool(self._suspects)
-        self.is_dry = True
-        self._again.clear()
-        self._suspects.clear()
+        """Assign nothing more; return whether anything was left out."""
+        left = not self.is_exhausted or bool(self._retry) or bool(self._suspect_items)
+        self.is_exhausted = True
+        self._retry.clear()
+        self._suspect_items.clear()
         return left
 
-    def held(self, hand: int) -> int:
-        """How many items a hand has."""
-        return len(self._lots[hand].entries) if hand in self._lots else 0
+    def item_count(self, worker: int) -> int:
+        """Return the number of items that a worker holds."""
+        return len(self._workers[worker].entries) if worker in self._workers else 0
 
 
 def _given_up(entry: _OpenItem, part: int, why: str) -> Result:
-    error = f"{entry.lost} workers ended while they had this case, so it is given up; the last one: {why}"
+    error = f"{entry.lost} workers ended while they ran this case, so it is given up; the last one: {why}"
     return Result(trial=entry.trials[part], output=Output(error=error), scores=())

@@ -1,4 +1,4 @@
-"""What a desk does for its hands besides model calls: recordings of tools, vectors, and embeddings behind a server."""
+"""Services of the coordinator besides model calls: tool recordings, the vector cache, and embedding servers."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class SharedServices:
-    """Answers what hands want, one method for each; their names are what a hand may ask for."""
+    """Serves the requests of workers, one method per service name."""
 
     def __init__(self, tools: ToolReplay, cache: EmbeddingCache, embedder: "CachedEmbedder | None") -> None:
         self._tools, self._cache, self._embedder = tools, cache, embedder
-        self._known: dict[str, Callable[..., Awaitable[Any]]] = {
+        self._services: dict[str, Callable[..., Awaitable[Any]]] = {
             "claim": self._claim,
             "find": self._find,
             "keep": self._keep,
@@ -31,10 +31,10 @@ class SharedServices:
             "embed": self._embed,
         }
 
-    async def do(self, wanted: ServiceRequested) -> TicketResult:
-        """What comes of a wish; an error of ours is what comes of it too."""
+    async def perform(self, wanted: ServiceRequested) -> TicketResult:
+        """Run a service and return its result or its error."""
         try:
-            return TicketResult(wanted.ticket, await self._known[wanted.what](*wanted.given))
+            return TicketResult(wanted.ticket, await self._services[wanted.service](*wanted.arguments))
         except EvalmarkError as error:
             return TicketResult(wanted.ticket, error)
 

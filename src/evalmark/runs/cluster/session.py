@@ -1,4 +1,4 @@
-"""A run on Ray, from the plan to its outcome."""
+"""A run on Ray: connect to the cluster, send the plan, run trials on its workers."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -22,36 +22,36 @@ from .remote_calls import CallProxy
 from .services import SharedServices
 
 WORKER_WINDOW = 256
-"""Trials that one hand judges at a time, so that little is done again when it ends."""
+"""The scoring window of one worker: small, so that a lost worker repeats little work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSession:
-    """A cluster that is connected, and what its workers are told."""
+    """A connected cluster and what its workers get."""
 
     ray: ModuleType
-    brief: JobSpec
-    sent: Payload
+    job: JobSpec
+    payload: Payload
     embedder: Payload | None
-    hands: int
+    workers: int
 
-    def engine(self, door: ModelGateway, bound: BoundPlan, cache: EmbeddingCache) -> Engine:
-        """What runs trials with the workers of the cluster, as `run_trials` would do here.
+    def engine(self, gateway: ModelGateway, bound: BoundPlan, cache: EmbeddingCache) -> Engine:
+        """Return an engine that runs trials on the workers of the cluster.
 
-        It raises CrewError where no worker can be had, or all of them end before they have done anything.
+        It raises NoWorkersError if no worker can be started, or if all end before any trial finishes.
         """
-        each = self.brief.limits
+        each = self.job.limits
 
         async def run(
             work: Work, limits: Limits = each, *, stop: asyncio.Event | None = None, watch: ResultCallback | None = None
         ) -> EngineOutcome:
-            crew = RayWorkerPool(self.ray, self.sent, self.embedder, self.hands)
-            await crew.check_pool()
-            offers = SharedServices(work.tools or ToolReplay(_nothing, "off"), cache, bound.embedder)
-            duty = CoordinatorConfig(
-                crew=crew, errands=CallProxy(door), offers=offers, room=2 * each.jobs + each.window
+            pool = RayWorkerPool(self.ray, self.payload, self.embedder, self.workers)
+            await pool.check_pool()
+            services = SharedServices(work.tools or ToolReplay(_nothing, "off"), cache, bound.embedder)
+            config = CoordinatorConfig(
+                pool=pool, calls=CallProxy(gateway), services=services, max_items=2 * each.jobs + each.window
             )
-            return await run_on_workers(work, limits, duty, stop=stop, watch=watch)
+            return await run_on_workers(work, limits, config, stop=stop, watch=watch)
 
         return run
 
@@ -60,7 +60,7 @@ class ClusterSession:
 async def open_session(
     place: ClusterAddress, plan: Plan, settings: Settings, limits: Limits
 ) -> AsyncIterator[ClusterSession]:
-    """The site of a run; nothing of the run is begun before it stands.
+    """Connect to a cluster and prepare what its workers get, before the run starts.
 
     Raises:
         MissingExtraError: Ray is not installed.
@@ -69,17 +69,17 @@ async def open_session(
     connection = connect(place)
     ray = await asyncio.to_thread(connection.__enter__)
     try:
-        hands = min(settings.workers or cpu_count(ray), limits.jobs)
-        each = replace(limits, jobs=limits.jobs // hands, window=min(limits.window, WORKER_WINDOW))
-        brief = job_spec(plan, each)
-        sent = make_payload(brief, settings, ray.cloudpickle)
+        workers = min(settings.workers or cpu_count(ray), limits.jobs)
+        each = replace(limits, jobs=limits.jobs // workers, window=min(limits.window, WORKER_WINDOW))
+        job = job_spec(plan, each)
+        sent = make_payload(job, settings, ray.cloudpickle)
         embedder = None
-        if brief.pooled and plan.embedder is not None:
+        if job.pooled and plan.embedder is not None:
             embedder = make_payload(embedder_spec(plan.embedder), settings, ray.cloudpickle)
-        yield ClusterSession(ray=ray, brief=brief, sent=sent, embedder=embedder, hands=hands)
+        yield ClusterSession(ray=ray, job=job, payload=sent, embedder=embedder, workers=workers)
     finally:
         await asyncio.to_thread(connection.__exit__, None, None, None)
 
 
 def _nothing() -> ToolLog:
-    raise LookupError("no tool is recorded in this run")
+    raise LookupError("this run records no tools")

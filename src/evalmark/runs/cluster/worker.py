@@ -1,4 +1,4 @@
-"""A hand: answers and judges the trials that a desk gives it, and asks the desk for everything that is shared."""
+"""A worker: runs and scores the trials that the coordinator assigns, and requests everything shared from it."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -13,29 +13,29 @@ from .channel import Channel
 from .messages import Assign, FinishWork, Ready, SendNow, TicketResult, ToWorker, TrialFinished, WorkerDone, WorkItem
 
 MAX_UNFETCHED = 1_000
-"""Messages that may wait to be fetched before a hand stops recording, so that a slow desk slows it down."""
+"""With more unfetched messages than this, a worker waits: a slow coordinator slows it down."""
 SPARE_ITEMS = 1
-"""Items that a hand has besides one for each that it does, so that it need not wait for the next one."""
+"""Items that a worker holds beyond those it runs, so that it does not wait for the next one."""
 
 
 class Worker:
-    """Runs trials on one event loop, as the engine does, and reports each result with the number of its item.
+    """Runs trials on one event loop and reports each result with the number of its item.
 
-    `made` makes the work out of the hand's way to the desk; its trials and its sink are replaced by the hand's own.
+    `made` builds the work from the channel; the worker replaces its trials and its sink by its own.
     """
 
-    def __init__(self, post: Channel, made: Callable[[Channel], Work], limits: Limits) -> None:
-        self._post, self._limits = post, limits
-        self._items = _ItemQueue(lambda: post.send(Ready(1)))
+    def __init__(self, channel: Channel, made: Callable[[Channel], Work], limits: Limits) -> None:
+        self._channel, self._limits = channel, limits
+        self._items = _ItemQueue(lambda: channel.send(Ready(1)))
         self._stop = asyncio.Event()
         self._places: dict[tuple[object, ...], tuple[int, int]] = {}
-        self._work = replace(made(post), trials=self._items, sink=self)
+        self._work = replace(made(channel), trials=self._items, sink=self)
 
     def take(self, messages: Sequence[ToWorker]) -> None:
-        """Hear what the desk says; on the loop of the hand."""
+        """Handle messages of the coordinator, on the worker's event loop."""
         for message in messages:
             if isinstance(message, SendNow | TicketResult):
-                self._post.take(message)
+                self._channel.take(message)
             elif isinstance(message, Assign):
                 self._begin(message.number, message.item)
             else:
@@ -52,21 +52,21 @@ class Worker:
         self._items.end(now=message.now)
 
     async def run(self) -> None:
-        """Work until the desk says that nothing more comes, or until no further call can be made."""
-        self._post.send(Ready(self._limits.jobs + SPARE_ITEMS))
+        """Run until the coordinator sends no more items, or until no further call is possible."""
+        self._channel.send(Ready(self._limits.jobs + SPARE_ITEMS))
         outcome = await run_trials(self._work, self._limits, stop=self._stop)
-        self._post.send(WorkerDone(outcome.reason, outcome.longest_block))
+        self._channel.send(WorkerDone(outcome.reason, outcome.longest_block))
 
     async def write(self, results: Sequence[Result]) -> None:
-        """Report results; the trial of each is known to the desk."""
+        """Report results, without their trials: the coordinator has those."""
         for result in results:
             number, part = self._places.pop(trial_key(result.trial))
-            self._post.send(TrialFinished(number, part, _sendable(result.output), _scores(result.scores)))
-        await self._post.room(MAX_UNFETCHED)
+            self._channel.send(TrialFinished(number, part, _sendable(result.output), _scores(result.scores)))
+        await self._channel.wait_for_space(MAX_UNFETCHED)
 
 
 def _sendable(output: Output) -> Output:
-    """An output as the store will have it: what a target returns may be an object that no message can hold."""
+    """Convert an output to plain data, as the store does, since objects of the user may not be picklable."""
     calls = tuple(map(_call, output.tool_calls))
     turns = tuple(_call(one) if isinstance(one, ToolCall) else one for one in output.transcript)
     value, metadata = plain(output.value), plain(output.metadata)
@@ -82,7 +82,7 @@ def _scores(scores: Sequence[Score]) -> tuple[Score, ...]:
 
 
 def trials_of(item: WorkItem) -> Sequence[Trial]:
-    """The trials of an item that each have a result of their own."""
+    """Return the trials of an item that get a result."""
     if isinstance(item, Conversation):
         return [trial for turn in item.turns if (trial := _trial(turn)) is not None]
     trial = _trial(item)
@@ -94,12 +94,12 @@ def _trial(item: object) -> Trial | None:
 
 
 def trial_key(trial: Trial) -> tuple[object, ...]:
-    """Which trial of the run it is."""
+    """Return the key of a trial in its run."""
     return (trial.dataset, trial.position, trial.repeat, trial.mode, trial.target)
 
 
 class _ItemQueue:
-    """Items as they come, for the engine's many tasks; each gets the next one, and `begun` hears of it."""
+    """An asynchronous iterator of items for the engine's tasks; calls `begun` for each item taken."""
 
     def __init__(self, begun: Callable[[], None]) -> None:
         self._queue: asyncio.Queue[EngineItem | None] = asyncio.Queue()
@@ -119,7 +119,7 @@ class _ItemQueue:
     async def __anext__(self) -> EngineItem:
         item = await self._queue.get()
         if item is None:
-            self._queue.put_nowait(None)  # for the next task that asks
+            self._queue.put_nowait(None)  # for the next task
             raise StopAsyncIteration
         self._begun()
         return item

@@ -1,8 +1,10 @@
-"""What a desk and one of its hands say to each other, from the first item to the end of the hand."""
+"""The exchange of messages between the coordinator and one worker, from its first item to its end."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
+
+from evalmark.core.values.score import Result
 
 from .messages import (
     AttemptFinished,
@@ -18,160 +20,176 @@ from .messages import (
     TrialFinished,
     WorkerDone,
 )
-from .remote_calls import RemoteCall
+from .remote_calls import CallProxy, RemoteCall
+from .scheduler import WorkQueue
+from .services import SharedServices
 from .worker_pool import WorkerHandle
 
-if TYPE_CHECKING:
-    from .coordinator import Coordinator
-
 _FINAL_MESSAGES_SECONDS = 5.0
-"""Seconds in which a hand that cannot be told anything any more may still say why."""
+"""Seconds in which a worker that takes no more messages can still report why."""
+
+
+class LinkOwner(Protocol):
+    """The part of the coordinator that a link uses."""
+
+    calls: CallProxy
+    services: SharedServices
+    queue: WorkQueue
+    stop: asyncio.Event
+
+    def notify_all(self) -> None: ...
+
+    async def put(self, result: Result) -> None: ...
+
+    async def record_ready(self) -> None: ...
+
+    def worker_done(self, message: WorkerDone, *, left_out: bool) -> None: ...
 
 
 class WorkerLink:
-    """A talk with one hand; tickets are its own, so nothing that is said of one reaches the hand's successor."""
+    """The link to one worker. Tickets belong to the link, so messages for a lost worker never reach its successor."""
 
-    def __init__(self, desk: "Coordinator", seat: int, member: WorkerHandle) -> None:
+    def __init__(self, coordinator: LinkOwner, slot: int, handle: WorkerHandle) -> None:
         self.is_over = False
-        """Whether the hand has come to its end by itself."""
-        self._desk, self._seat, self._member = desk, seat, member
+        """Whether the worker has finished normally."""
+        self._coordinator, self._slot, self._handle = coordinator, slot, handle
         self._out: list[ToWorker] = []
-        self._rung = asyncio.Event()
-        self._errands: dict[int, RemoteCall] = {}
+        self._notified = asyncio.Event()
+        self._calls: dict[int, RemoteCall] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._last: FinishWork | None = None
-        """What the hand knows of the end of its work."""
-        self._listens = False
-        self._broken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """Done where something went wrong here that only the end of the run can mend."""
+        """The last `FinishWork` that was sent."""
+        self._is_receiving = False
+        self._failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Gets the error of a failed task, which ends the run."""
 
-    def ring(self) -> None:
-        """There may be something to tell."""
-        self._rung.set()
+    def notify(self) -> None:
+        """Note that there may be messages to send."""
+        self._notified.set()
 
     async def run(self) -> None:
-        """Talk until the hand comes to its end.
+        """Exchange messages until the worker ends.
 
         Raises:
-            HandLostError: it has ended before.
+            WorkerLostError: the worker was lost.
         """
-        self.ring()
-        telling = asyncio.create_task(self._tell())
-        hearing = asyncio.create_task(self._hear())
+        self.notify()
+        sending = asyncio.create_task(self._send_all())
+        receiving = asyncio.create_task(self._receive_all())
         try:
-            await asyncio.wait({telling, hearing, self._broken}, return_when=asyncio.FIRST_COMPLETED)
-            if telling.done():
-                await self._last_words(hearing)
-            if self._broken.done():
-                self._broken.result()
-            for task in (hearing, telling):
+            await asyncio.wait({sending, receiving, self._failure}, return_when=asyncio.FIRST_COMPLETED)
+            if sending.done():
+                await self._drain(receiving)
+            if self._failure.done():
+                self._failure.result()
+            for task in (receiving, sending):
                 if task.done() and not self.is_over:
                     task.result()
         finally:
-            await _cancel(telling, hearing)
-            await self._settle()
+            await _cancel(sending, receiving)
+            await self._finish_tasks()
 
-    async def _last_words(self, hearing: "asyncio.Task[None]") -> None:
-        """Hear what a hand has said before it ended, and what it may say of that."""
-        while not hearing.done():
-            await asyncio.wait({hearing}, timeout=_FINAL_MESSAGES_SECONDS)
-            if self._listens:
+    async def _drain(self, receiving: "asyncio.Task[None]") -> None:
+        """Receive the last messages of a worker that ended."""
+        while not receiving.done():
+            await asyncio.wait({receiving}, timeout=_FINAL_MESSAGES_SECONDS)
+            if self._is_receiving:
                 return
 
-    async def _settle(self) -> None:
-        """Have replies that came kept, since they may have been paid for; break off everything else."""
+    async def _finish_tasks(self) -> None:
+        """Finish the calls whose reply has arrived, since it may have cost money, and cancel all others."""
         for ticket in self._tasks:
-            self._break_off(ticket)
+            self._cancel_task(ticket)
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
-        if not self._broken.cancel():
-            self._broken.exception()  # somebody has seen it
+        if not self._failure.cancel():
+            self._failure.exception()  # mark it as retrieved
 
-    def _break_off(self, ticket: int) -> None:
-        """End what is done for a ticket, unless its reply is here: that one is kept, whoever still wants it."""
-        errand = self._errands.get(ticket)
-        if (task := self._tasks.get(ticket)) is not None and (errand is None or errand.came is None):
+    def _cancel_task(self, ticket: int) -> None:
+        """Cancel the task of a ticket, unless its reply has arrived: that is stored in any case."""
+        call = self._calls.get(ticket)
+        if (task := self._tasks.get(ticket)) is not None and (call is None or call.last_reply is None):
             task.cancel()
 
-    async def _tell(self) -> None:
-        """Hand over what has gathered while the last messages were on their way."""
+    async def _send_all(self) -> None:
+        """Send the messages that gathered while the last ones were sent."""
         while True:
-            await self._rung.wait()
-            self._rung.clear()
+            await self._notified.wait()
+            self._notified.clear()
             out, self._out = self._out, []
-            out += self._given()
+            out += self._next_messages()
             if out:
-                await self._member.tell(out)
-            await self._desk.put_aside()
+                await self._handle.send(out)
+            await self._coordinator.record_ready()
 
-    def _given(self) -> Sequence[ToWorker]:
-        """Further items, or that there are none; each end is told once."""
-        board, is_stopped = self._desk.board, self._desk.stop.is_set()
-        gives = [] if is_stopped or self._last is not None else board.take(self._seat)
-        if not is_stopped and not board.is_done:
+    def _next_messages(self) -> Sequence[ToWorker]:
+        """Return further items, or the end of the work once."""
+        queue, is_stopped = self._coordinator.queue, self._coordinator.stop.is_set()
+        gives = [] if is_stopped or self._last is not None else queue.take(self._slot)
+        if not is_stopped and not queue.is_done:
             return gives
         last = FinishWork(now=is_stopped)
         if self._last in (last, FinishWork(now=True)):
             return gives
         self._last = last
-        self._desk.ring_all()
+        self._coordinator.notify_all()
         return (*gives, last)
 
-    async def _hear(self) -> None:
+    async def _receive_all(self) -> None:
         while not self.is_over:
-            self._listens = True
-            said = await self._member.listen()
-            self._listens = False
+            self._is_receiving = True
+            said = await self._handle.receive()
+            self._is_receiving = False
             for message in said:
                 self._take(message)
-            for message in said:  # what others wait for comes first, since there may be no room for results
+            for message in said:  # calls first: others wait for them, and results may have to wait for the recorder
                 if isinstance(message, TrialFinished):
                     await self._record(message)
                 elif isinstance(message, WorkerDone):
                     self._over(message)
-            if not self._tasks or self._desk.board.is_short(self._seat):
-                self.ring()  # else what comes of its calls will be told soon, and further items with it
+            if not self._tasks or self._coordinator.queue.is_idle(self._slot):
+                self.notify()  # otherwise further items go out with the next ticket result
 
     def _take(self, message: ToCoordinator) -> None:
         if isinstance(message, CallRequested):
-            errand = self._errands[message.ticket] = RemoteCall(message.ticket, self._say)
-            self._begin(message.ticket, lambda: self._desk.duty.errands.run(message, errand))
+            call = self._calls[message.ticket] = RemoteCall(message.ticket, self._send)
+            self._begin(message.ticket, lambda: self._coordinator.calls.run(message, call))
         elif isinstance(message, AttemptFinished):
-            if (known := self._errands.get(message.ticket)) is not None:
-                known.back(message.said)
+            if (known := self._calls.get(message.ticket)) is not None:
+                known.finish(message.value)
         elif isinstance(message, ServiceRequested):
-            self._begin(message.ticket, lambda: self._desk.duty.offers.do(message))
+            self._begin(message.ticket, lambda: self._coordinator.services.perform(message))
         elif isinstance(message, TicketCancelled):
-            self._break_off(message.ticket)
+            self._cancel_task(message.ticket)
         elif isinstance(message, Ready):
-            self._desk.board.free(self._seat, message.more)
+            self._coordinator.queue.free(self._slot, message.more)
 
     async def _record(self, message: TrialFinished) -> None:
-        """Hand in a result. Only then is it done: who is cancelled before leaves it to another hand."""
-        result = self._desk.board.result(self._seat, message)
+        """Record a result. Only then is the trial done; if this is cancelled before, another worker gets it."""
+        result = self._coordinator.queue.result(self._slot, message)
         if result is None:
             return
-        await self._desk.put(result)
-        self._desk.board.done(self._seat, message)
-        if self._desk.board.is_done:
-            self._desk.ring_all()
+        await self._coordinator.put(result)
+        self._coordinator.queue.done(self._slot, message)
+        if self._coordinator.queue.is_done:
+            self._coordinator.notify_all()
 
     def _over(self, message: WorkerDone) -> None:
         self.is_over = True
-        self._desk.over(message, left_out=self._desk.board.held(self._seat) > 0)
+        self._coordinator.worker_done(message, left_out=self._coordinator.queue.item_count(self._slot) > 0)
 
-    def _say(self, message: SendNow | TicketResult) -> None:
+    def _send(self, message: SendNow | TicketResult) -> None:
         self._out.append(message)
-        self.ring()
+        self.notify()
 
     def _begin(self, ticket: int, work: Callable[[], Coroutine[Any, Any, TicketResult]]) -> None:
         async def answered() -> None:
-            self._say(await work())
+            self._send(await work())
 
         def ended(task: "asyncio.Task[None]") -> None:
             self._tasks.pop(ticket, None)
-            self._errands.pop(ticket, None)
-            if not task.cancelled() and (fault := task.exception()) is not None and not self._broken.done():
-                self._broken.set_exception(fault)
+            self._calls.pop(ticket, None)
+            if not task.cancelled() and (fault := task.exception()) is not None and not self._failure.done():
+                self._failure.set_exception(fault)
 
         task = self._tasks[ticket] = asyncio.create_task(answered())
         task.add_done_callback(ended)

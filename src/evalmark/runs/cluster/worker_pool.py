@@ -1,4 +1,4 @@
-"""What a desk asks of those who bring it hands."""
+"""The protocols of a worker pool and its workers, and their errors."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -9,46 +9,46 @@ from .messages import ToCoordinator, ToWorker
 
 
 class WorkerLostError(Exception):
-    """A hand has ended, or cannot be reached any more; the text says why, as far as anybody knows."""
+    """A worker has ended or cannot be reached; the text says why, if known."""
 
 
 class NoWorkersError(EvalmarkError):
-    """No hand can be had, or all of them end before they have done anything."""
+    """No worker can be started, or all of them end before any trial finishes."""
 
 
 class WorkerHandle(Protocol):
-    """A hand, as the desk reaches it."""
+    """The coordinator's connection to a worker."""
 
-    async def tell(self, messages: Sequence[ToWorker]) -> None:
-        """Hand over messages, in order; when this returns they have arrived.
+    async def send(self, messages: Sequence[ToWorker]) -> None:
+        """Send messages in order; when this returns, they have arrived.
 
         Raises:
-            HandLostError: the hand has ended.
+            WorkerLostError: the worker has ended.
         """
         ...
 
-    async def listen(self) -> Sequence[ToCoordinator]:
-        """What the hand has to say; waits until there is something.
+    async def receive(self) -> Sequence[ToCoordinator]:
+        """Wait for messages of the worker and return them.
 
         Raises:
-            HandLostError: the hand has ended.
+            WorkerLostError: the worker has ended.
         """
         ...
 
 
 class WorkerPool(Protocol):
-    """Brings hands."""
+    """Starts workers."""
 
     @property
     def size(self) -> int:
-        """How many hands work at the same time."""
+        """How many workers run at the same time."""
         ...
 
-    async def hire(self) -> WorkerHandle:
-        """A hand that is ready, in the place of none or of one that has ended.
+    async def start_worker(self) -> WorkerHandle:
+        """Start a worker and wait until it is ready.
 
         Raises:
-            CrewError: there is none to be had.
-            HandLostError: it ended while it was getting ready.
+            NoWorkersError: no worker can be started.
+            WorkerLostError: it ended while it started.
         """
         ...

@@ -1,4 +1,4 @@
-"""Hands that end, that cannot be had and that fall silent: the run goes on with the others, and nothing is lost."""
+"""Workers that end, that cannot be had and that fall silent: the run goes on with the others, and nothing is lost."""
 
 import asyncio
 from collections import Counter
@@ -27,7 +27,6 @@ from evalmark.runs.cluster.messages import (
 from evalmark.runs.cluster.worker_pool import NoWorkersError, WorkerLostError
 from evalmark.testing.memory import MemorySink
 
-from .local_workers import LocalCrew
 from .stories import (
     LIMITS,
     STORIES,
@@ -47,10 +46,10 @@ from .stories import (
 pytestmark = pytest.mark.slow
 
 
-def lost_at(seed, least, most, hands=20):
-    """Hands that end after so many messages, some of them while they get ready."""
+def lost_at(seed, least, most, workers=20):
+    """Workers that end after so many messages, some of them while they get ready."""
     chance = Random(seed)  # noqa: S311  no secret
-    return {hire: chance.choice([0, *range(least, most)]) for hire in range(hands)}
+    return {hire: chance.choice([0, *range(least, most)]) for hire in range(workers)}
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -66,7 +65,7 @@ def lost_at(seed, least, most, hands=20):
         ("rows that cannot be read", 1, 12),
     ],
 )
-def test_hands_that_end_again_and_again_change_no_result(name, least, most, seed):
+def test_workers_that_end_again_and_again_change_no_result(name, least, most, seed):
     one = here(STORIES[name])
     other = elsewhere(STORIES[name], size=2, until=lost_at(seed, least, most), seconds=0.002)
     same = {place(result): result for result in one.found}
@@ -74,11 +73,11 @@ def test_hands_that_end_again_and_again_change_no_result(name, least, most, seed
     done = [result for result in other.found if "workers ended while" not in (result.output.error or "")]
     assert done == [same[place(result)] for result in done]
     assert len(done) >= len(same) - 2
-    lost = sum(member is None or member.is_lost for member in other.crew.members)
+    lost = sum(member is None or member.is_lost for member in other.pool.members)
     assert lost >= 3
-    assert other.outcome.notes[0].startswith(f"{lost} workers ended while the run went on")
+    assert other.outcome.notes[0].startswith(f"{lost} workers ended during the run")
     assert not other.outcome.stopped
-    assert sum((other.sent - one.sent).values()) <= 2 * LIMITS.jobs * lost, "no more than were under way"
+    assert sum((other.payload - one.payload).values()) <= 2 * LIMITS.jobs * lost, "no more than were under way"
 
 
 @dataclass(frozen=True)
@@ -104,13 +103,13 @@ def deadly(*inputs, scorers=()):
 
 @pytest.mark.parametrize("size", [1, 2, 5])
 @pytest.mark.parametrize("inputs", [("x0",), ("x39",), ("x0", "x1", "x2"), ("x5", "x20", "x38")])
-def test_a_case_that_no_hand_survives_is_given_up_and_no_other_one(inputs, size):
+def test_a_case_that_no_worker_survives_is_given_up_and_no_other_one(inputs, size):
     story = Story(trials=lambda: trials(40), work=deadly(*inputs))
     one, other = here(story), elsewhere(story, size=size)
     found = {result.trial.case.input: result for result in other.found}
     assert {name for name, result in found.items() if result.output.error} == set(inputs)
     first = found[inputs[0]]
-    assert first.output.error == "5 workers ended while they had this case, so it is given up; the last one: killed"
+    assert first.output.error == "5 workers ended while they ran this case, so it is given up; the last one: killed"
     assert [(score.name, score.status) for score in first.scores] == [("has x", "skipped")]
     assert [result for result in other.found if not result.output.error] == [
         result for result in one.found if result.trial.case.input not in inputs
@@ -123,39 +122,39 @@ def test_a_turn_that_is_given_up_is_missing_from_the_turns_after_it_and_has_thei
     assert errors[:2] + errors[3:4] + errors[5:] == [None] * 4
     assert errors[2:5:2] == [
         "cases.csv:3: too few cells",
-        "5 workers ended while they had this case, so it is given up; the last one: killed",
+        "5 workers ended while they ran this case, so it is given up; the last one: killed",
     ]
     assert world.found[5].output.value.startswith("x5 after ['said', 'before', 'x0', ")
     assert "x4" not in world.found[5].output.value
     assert {score.name for result in world.found for score in result.scores} == {"has a"}
 
 
-def test_a_target_that_ends_every_hand_ends_the_run():
+def test_a_target_that_ends_every_worker_ends_the_run():
     story = Story(trials=lambda: trials(500), work=deadly(*(f"x{n}" for n in range(500))))
     with pytest.raises(
-        NoWorkersError, match=r"^Workers end before they have done anything; the last one said: killed$"
+        NoWorkersError, match=r"^Workers end before they finish anything; the last one reported: killed$"
     ):
         elsewhere(story, size=2)
 
 
-class Nobody(LocalCrew):
+class Nobody(LocalWorkerPool):
     """A crew whose hires, some of them, never come to an end."""
 
-    async def hire(self):
+    async def start_worker(self):
         if len(self.members) in self.refused:
             self.members.append(None)
             await asyncio.Event().wait()
-        return await super().hire()
+        return await super().start_worker()
 
 
-def test_a_hand_that_never_gets_ready_is_not_waited_for():
+def test_a_worker_that_never_gets_ready_is_not_waited_for():
     world = elsewhere(STORIES["functions"], kind=Nobody, size=3, refused={0})
     assert world.found == here(STORIES["functions"]).found
     assert not world.outcome.stopped
-    assert len(world.crew.members) == 3
+    assert len(world.pool.members) == 3
 
 
-def test_a_run_without_a_hand_can_be_stopped():
+def test_a_run_without_a_worker_can_be_stopped():
     stop = asyncio.Event()
 
     async def story(work):
@@ -174,60 +173,60 @@ def test_a_run_without_a_hand_can_be_stopped():
     assert world.found == []
 
 
-def test_without_any_hand_there_is_no_run():
-    with pytest.raises(NoWorkersError, match=r"^there is no hand [01] to be had$"):
+def test_without_any_worker_there_is_no_run():
+    with pytest.raises(NoWorkersError, match=r"^there is no worker [01] to be had$"):
         elsewhere(STORIES["functions"], size=2, refused={0, 1})
 
 
-def test_hands_that_all_end_while_they_get_ready_are_not_hired_for_ever():
-    with pytest.raises(NoWorkersError, match=r"the last one said: hand [0-9]+ did not get ready"):
+def test_workers_that_all_end_while_they_get_ready_are_not_hired_for_ever():
+    with pytest.raises(NoWorkersError, match=r"the last one reported: worker [0-9]+ did not get ready"):
         elsewhere(STORIES["functions"], size=2, until=dict.fromkeys(range(1_000), 0))
 
 
-def test_where_no_hand_can_be_had_in_the_place_of_one_that_ended_the_others_do_the_work():
+def test_where_no_worker_can_be_had_in_the_place_of_one_that_ended_the_others_do_the_work():
     story = replace(STORIES["functions"], work=plain(**{"": Upper(1.0)}))
     world = elsewhere(story, size=2, until={0: 12}, refused=range(2, 1_000))
     assert world.found == here(story).found
     ended, missed = world.outcome.notes
-    assert ended.startswith("1 worker ended while the run went on; ")
-    assert missed == "1 of 2 workers could not be had at some time: there is no hand 2 to be had"
+    assert ended.startswith("1 worker ended during the run. ")
+    assert missed == "1 of 2 workers could not be started at some time: there is no worker 2 to be had"
 
 
-def test_a_place_is_filled_again_as_soon_as_there_is_a_hand_for_it():
+def test_a_place_is_filled_again_as_soon_as_there_is_a_worker_for_it():
     story = Story(trials=lambda: trials(400), work=plain(**{"": Upper(1.0)}))
     world = elsewhere(story, size=2, until={0: 12}, refused={2, 3})
     assert len(world.found) == 400
-    assert [member is None for member in world.crew.members] == [False, False, True, True, False]
+    assert [member is None for member in world.pool.members] == [False, False, True, True, False]
 
 
-class Strange(LocalCrew):
-    """A crew whose first hand is played by a test."""
+class Strange(LocalWorkerPool):
+    """A crew whose first worker is played by a test."""
 
-    async def hire(self):
+    async def start_worker(self):
         if not self.members:
             self.members.append(None)
             return PLAYED[-1]
-        return await super().hire()
+        return await super().start_worker()
 
 
 PLAYED = []
 
 
 class Plays:
-    """A hand that says a line each time that it has heard so much, and ends then, or falls silent."""
+    """A worker that says a line each time that it has heard so much, and ends then, or falls silent."""
 
     def __init__(self, *lines, ends=True, deaf_after=10**9):
         PLAYED.append(self)
         self.lines, self.ends, self.deaf_after = list(lines), ends, deaf_after
         self.heard, self.more = [], asyncio.Event()
 
-    async def tell(self, messages):
+    async def send(self, messages):
         self.heard += messages
         self.more.set()
         if len(self.heard) > self.deaf_after:
             raise WorkerLostError("it ended")
 
-    async def listen(self):
+    async def receive(self):
         while self.lines and len(self.heard) < self.lines[0][0]:
             await self.more.wait()
             self.more.clear()
@@ -243,11 +242,11 @@ def asks(ticket, text):
     return CallRequested(ticket, "scripted/model", "testing:scripted/model", request)
 
 
-def test_a_reply_that_has_reached_the_desk_is_not_paid_for_again():
+def test_a_reply_that_has_reached_the_coordinator_is_not_paid_for_again():
     Plays((0, [Ready(1)]), (1, [asks(1, "x0")]), (2, [AttemptFinished(1, Reply(text="echo x0"))]))
     world = elsewhere(Story(trials=lambda: trials(3), work=asking()), kind=Strange, size=1)
     assert [type(message) for message in PLAYED[-1].heard[:2]] == [Assign, SendNow]
-    assert world.sent == {"x1": 1, "x2": 1}
+    assert world.payload == {"x1": 1, "x2": 1}
     assert [result.output.value for result in world.found] == ["echo x0", "echo x1", "echo x2"]
     assert world.call_log.in_flight == set()
 
@@ -256,18 +255,18 @@ def test_a_reply_that_came_and_that_nobody_waits_for_any_more_is_kept():
     gives_up = (2, [AttemptFinished(1, Reply(text="echo x0")), TicketCancelled(1)])
     Plays((0, [Ready(1)]), (1, [asks(1, "x0")]), gives_up)
     world = elsewhere(Story(trials=lambda: trials(3), work=asking()), kind=Strange, size=1)
-    assert world.sent == {"x1": 1, "x2": 1}
+    assert world.payload == {"x1": 1, "x2": 1}
     assert [result.output.value for result in world.found] == ["echo x0", "echo x1", "echo x2"]
 
 
-def test_what_a_hand_has_said_before_it_was_found_to_have_ended_counts():
+def test_what_a_worker_has_said_before_it_was_found_to_have_ended_counts():
     """It cannot be told anything any more while its results wait for room."""
-    said = [TrialFinished(number, 0, Output(value="from the first hand"), ()) for number in range(1, 5)]
+    said = [TrialFinished(number, 0, Output(value="from the first worker"), ()) for number in range(1, 5)]
     Plays((0, [Ready(4)]), (4, [*said, Ready(1), asks(1, "x9")]), deaf_after=4)
     limits = replace(LIMITS, window=1, batch=1)
     story = Story(trials=lambda: trials(6), work=plain(), limits=limits)
     world = elsewhere(story, kind=Strange, size=1, sink=MemorySink(seconds=1))
-    assert [result.output.value == "from the first hand" for result in world.found] == [True] * 4 + [False] * 2
+    assert [result.output.value == "from the first worker" for result in world.found] == [True] * 4 + [False] * 2
 
 
 def test_a_request_that_is_given_up_in_the_same_breath_was_never_made():
@@ -276,16 +275,16 @@ def test_a_request_that_is_given_up_in_the_same_breath_was_never_made():
         (1, [asks(1, "x0"), TicketCancelled(1), ServiceRequested(2, "find", ("key",)), TicketCancelled(2)]),
     )
     world = elsewhere(Story(trials=lambda: trials(1), work=asking()), kind=Strange, size=1)
-    assert world.sent == {"x0": 1}
+    assert world.payload == {"x0": 1}
 
 
-def test_a_hand_that_says_it_is_done_and_ends_is_not_lost():
+def test_a_worker_that_says_it_is_done_and_ends_is_not_lost():
     Plays((0, [Ready(2)]), (1, [TrialFinished(1, 0, Output(value="A"), ())]), (2, [WorkerDone("", 0.0)]), deaf_after=1)
     world = elsewhere(Story(trials=lambda: trials(1), work=plain()), kind=Strange, size=1)
     assert [result.output.value for result in world.found] == ["A"]
 
 
-def test_a_hand_that_ended_with_a_reason_is_heard_though_it_cannot_be_told_anything():
+def test_a_worker_that_ended_with_a_reason_is_heard_though_it_cannot_be_told_anything():
     Plays((0, [Ready(9)]), (9, [Ready(9)]), (18, [WorkerDone("no budget", 0.0)]), deaf_after=9)
     world = elsewhere(Story(trials=lambda: trials(90), work=plain()), kind=Strange, size=1)
     assert world.outcome.reason == "no budget"
@@ -293,7 +292,7 @@ def test_a_hand_that_ended_with_a_reason_is_heard_though_it_cannot_be_told_anyth
     assert world.outcome.notes == ()
 
 
-def test_a_hand_that_does_not_hear_of_a_stop_is_left_behind():
+def test_a_worker_that_does_not_hear_of_a_stop_is_left_behind():
     Plays((0, [Ready(1)]), ends=False)
     stop = asyncio.Event()
     limits = replace(LIMITS, grace=3)
@@ -314,13 +313,13 @@ def test_a_hand_that_does_not_hear_of_a_stop_is_left_behind():
     assert world.outcome.stopped
 
 
-def test_a_wish_that_the_desk_does_not_know_ends_the_run_and_not_the_patience_of_the_hand():
+def test_a_wish_that_the_coordinator_does_not_know_ends_the_run_and_not_the_patience_of_the_worker():
     Plays((0, [ServiceRequested(1, "everything", ())]), ends=False)
     with pytest.raises(KeyError, match="everything"):
         elsewhere(Story(trials=lambda: trials(1), work=plain()), kind=Strange, size=1)
 
 
-def test_calls_of_a_hand_that_ended_are_broken_off_and_their_places_given_to_others():
+def test_calls_of_a_worker_that_ended_are_broken_off_and_their_places_given_to_others():
     Plays((0, [Ready(8)]), (8, [asks(n, f"y{n}") for n in range(8)]), (12, []))
     world = elsewhere(Story(trials=lambda: trials(20), work=asking()), kind=Strange, size=1)
     assert len(world.found) == 20
