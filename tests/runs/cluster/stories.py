@@ -193,7 +193,7 @@ class World:
         self.pool = kind(made=self.at_a_worker, limits=self.story.limits, **crew)
         offers = SharedServices(self.tools, None, None)
         room = 2 * self.story.limits.jobs + self.story.limits.window
-        duty = CoordinatorConfig(pool=self.pool, calls=CallProxy(self.door), services=offers, room=room)
+        duty = CoordinatorConfig(pool=self.pool, calls=CallProxy(self.door), services=offers, max_items=room)
         work = self.work(
             self.door, self.tools, self.story.trials(), model=NotHere(self.model.name, self.model.identity)
         )

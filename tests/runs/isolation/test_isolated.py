@@ -154,9 +154,9 @@ def test_what_works_in_one_process_works_in_workers(suite, world, target):
         ("is_killed", "its worker process was ended by SIGKILL"),
         ("wants_memory", "MemoryError"),
         ("exits", "SystemExit: 0"),
-        ("stops_the_loop", "the target has stopped the event loop of its worker, or cancelled tasks of it"),
-        ("cancels", "the target has stopped the event loop of its worker, or cancelled tasks of it"),
-        ("closes_files", "its worker process was left without the files that it needs"),
+        ("stops_the_loop", "the target stopped the event loop of its worker process, or cancelled its tasks"),
+        ("cancels", "the target stopped the event loop of its worker process, or cancelled its tasks"),
+        ("closes_files", "its worker process lost the files that it needs"),
         ("hangs", "no answer within 3 s"),
         ("hangs_hard", "no answer within 3 s"),
         ("no_data", "cannot leave its worker process"),
@@ -424,7 +424,7 @@ def test_a_script_without_a_guard_is_told_so(world):
     done = script(world, GUARDED.replace('if __name__ == "__main__":', "if True:"))
     assert done.returncode == 1
     assert "ConfigError: --isolate: a worker process cannot load the target: it exited with status 1" in done.stderr
-    assert 'calls of evaluate() have to stand under `if __name__ == "__main__":`' in done.stderr
+    assert 'put calls of evaluate() under `if __name__ == "__main__":`' in done.stderr
 
 
 def test_what_cannot_be_sent_is_one_sentence(world):

@@ -188,7 +188,7 @@ def test_parameters_are_filled_by_their_names(function, got):
             "is a class whose objects cannot be called. Give it a method `__call__` or",
             id="a class of objects that cannot be asked",
         ),
-        pytest.param(Prefixed, "is a class that needs 'prefix' to be made", id="a class that needs something"),
+        pytest.param(Prefixed, "is a class whose parameter 'prefix' has no default", id="a class that needs something"),
         pytest.param(OddlyAsked, "cannot fill parameter 'mood'", id="a class whose objects ask for something unknown"),
         pytest.param(Bot.answer, "is a method without its object", id="a method of a class"),
         pytest.param(3, "is a value of type int, which cannot be called", id="a number"),

@@ -27,7 +27,7 @@ class RemoteModel:
 
     async def __call__(self, request: Request) -> Reply:
         """The model's reply, durable at the desk. Raises what the desk raises."""
-        return await self._post.ask(self._model, with_key(request, self.identity))
+        return await self._channel.ask(self._model, with_key(request, self.identity))
 
 
 class RemoteGateway(ModelGateway):

@@ -1,1 +1,5 @@
-"""Targets in worker processes of this machine, where a crash is an error of its case and of nothing else."""
+"""Run targets in worker processes of this machine, so that a crash is the error of one case.
+
+The process of the run keeps everything else: model calls, tool recordings, scorers and the store. A worker sends requests
+for these over a pipe and waits for the result.
+"""

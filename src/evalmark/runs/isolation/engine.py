@@ -1,4 +1,4 @@
-"""The engine that asks targets in worker processes; everything else of a run stays where it is."""
+"""The engine that runs targets in worker processes; everything else stays in the process of the run."""
 
 import asyncio
 import os
@@ -29,10 +29,10 @@ _USUAL = Limits()
 
 @asynccontextmanager
 async def open_engine(targets: Sequence[Target], tools: ToolMode) -> AsyncIterator["IsolatedEngine"]:
-    """The engine for these targets; the first worker has loaded them when it is there, and none is left afterwards.
+    """Open an engine for these targets: start the first worker, and end all workers afterwards.
 
     Raises:
-        ConfigError: a target cannot be sent to a worker process, or cannot be loaded there.
+        ConfigError: a target cannot be pickled, or cannot be loaded in a worker process.
     """
     recipes = recipes_for(targets)
     workers = ProcessPool(
@@ -48,7 +48,7 @@ async def open_engine(targets: Sequence[Target], tools: ToolMode) -> AsyncIterat
 
 @dataclass(frozen=True, slots=True)
 class IsolatedEngine:
-    """Runs trials whose targets answer in worker processes."""
+    """Runs trials with targets in worker processes."""
 
     workers: ProcessPool
 
@@ -60,7 +60,7 @@ class IsolatedEngine:
         stop: asyncio.Event | None = None,
         watch: ResultCallback | None = None,
     ) -> EngineOutcome:
-        """As `run_trials`."""
+        """Run trials, as `run_trials` does."""
         targets = {name: self._around(target) for name, target in work.targets.items()}
         outcome = await run_trials(replace(work, targets=targets), limits, stop=stop, watch=watch)
         lost = self.workers.lost_ones()
@@ -75,54 +75,54 @@ class IsolatedEngine:
 
 @dataclass(frozen=True, slots=True)
 class IsolatedTarget:
-    """A target that is asked in whichever worker is free."""
+    """A target that runs in any free worker process."""
 
     name: str
     workers: ProcessPool
 
     async def __call__(self, case: Case) -> Output:
-        """What the target says in its worker. Raises WorkerDiedError: the worker has ended."""
+        """Call the target in a worker. Raises WorkerDiedError if the worker ends."""
         uses = current_trial_context()
         worker = await _free_worker(self.workers, uses)
         try:
-            return await worker.ask(RunCase(self.name, case, uses.repeat, None), uses)
+            return await worker.run(RunCase(self.name, case, uses.repeat, None), uses)
         finally:
             self.workers.give_back(worker)
 
 
 class IsolatedClass(IsolatedTarget):
-    """A class whose objects are asked: one for each row, and one for each conversation."""
+    """A target class in worker processes, with a new object for each row and each conversation."""
 
     def anew(self) -> Target:
-        """A target that keeps one worker, with one object, for the turns of a conversation."""
+        """Return a target that keeps one object in one worker for the turns of a conversation."""
         return _IsolatedConversation(self.name, self.workers)
 
 
 @dataclass(slots=True, weakref_slot=True, eq=False)
 class _IsolatedConversation:
-    """One object in one worker for all turns; where the worker ends, a new object hears the answered turns once more."""
+    """One object in one worker for all turns. If the worker ends, a new object gets the answered turns again."""
 
     name: str
     workers: ProcessPool
-    heard: list[Case] = field(default_factory=list)
+    answered: list[Case] = field(default_factory=list)
     _number: int = 0
     _worker: WorkerProcess | None = None
 
     async def __call__(self, case: Case) -> Output:
-        """What the object says in its worker. Raises WorkerDiedError: the worker has ended."""
+        """Call the object in its worker. Raises WorkerDiedError if the worker ends."""
         uses = current_trial_context()
         if self._worker is None or not self._worker.is_usable:
             await self._begin(uses)
         output = await self._ask(case, uses)
         if output.error is None:
-            self.heard.append(case)
+            self.answered.append(case)
         return output
 
     async def _begin(self, uses: TrialContext) -> None:
         worker = self._worker = await _free_worker(self.workers, uses)
         weakref.finalize(self, self.workers.give_back, worker).atexit = False
         self._number = next(_CONVERSATIONS)
-        for case in self.heard:
+        for case in self.answered:
             tools = None if uses.tools is None else TrialTools(uses.tools.replay, case.input)
             again = TrialContext(uses.repeat, tools, uses.get_model)
             with trial_context(again):
@@ -130,10 +130,10 @@ class _IsolatedConversation:
 
     async def _ask(self, case: Case, uses: TrialContext) -> Output:
         assert self._worker is not None  # noqa: S101  `_begin` has set it
-        return await self._worker.ask(RunCase(self.name, case, uses.repeat, self._number), uses)
+        return await self._worker.run(RunCase(self.name, case, uses.repeat, self._number), uses)
 
 
 async def _free_worker(workers: ProcessPool, uses: TrialContext) -> WorkerProcess:
-    """A worker; what its start takes is no time of the case."""
+    """Return a free worker; its start does not count as time of the case."""
     with uses.waiting():
         return await workers.take()

@@ -1,4 +1,4 @@
-"""What the process of a run and one of its workers tell each other: plain values, pickled on the way."""
+"""Messages between the process of a run and a worker process: plain values, pickled on the way."""
 
 from typing import Any, NamedTuple
 
@@ -7,49 +7,49 @@ from evalmark.core.values.case import Case, Output
 
 
 class RunCase(NamedTuple):
-    """To a worker: a target is asked a case."""
+    """To a worker: run a target on a case."""
 
     target: str
     case: Case
     repeat: int
     conversation: int | None
-    """Which conversation the case is a turn of, for targets that remember; None: no such target."""
+    """The conversation that the case is a turn of, for target classes; otherwise None."""
 
 
 class ParentReply(NamedTuple):
-    """To a worker: what came of a ticket, or the error to raise."""
+    """To a worker: the result of a ticket, or the error to raise."""
 
     ticket: int
-    found: Any
+    result: Any
     waited: float
-    """Seconds that calls of the case have waited for their turn so far."""
+    """Seconds that calls of the case have waited in queues so far."""
 
 
 class TargetsLoaded(NamedTuple):
-    """From a worker: its targets are loaded; or why they are not."""
+    """From a worker: its targets are loaded, or why not."""
 
     fault: str
 
 
 class CaseFinished(NamedTuple):
-    """From a worker: the answer to what it was asked last."""
+    """From a worker: the output of its case."""
 
     output: Output
     fault: EvalmarkError | None
-    """Why a call was refused, where one was."""
+    """Why a call was refused, if one was."""
     is_last: bool = False
-    """Whether the worker can go on no more."""
+    """Whether the worker ends after this case."""
 
 
 class ParentRequest(NamedTuple):
-    """From a worker: something that only the process of the run does, such as a model call."""
+    """From a worker: a request to the process of the run, such as a model call."""
 
     ticket: int
-    what: str
-    given: tuple[Any, ...]
+    service: str
+    arguments: tuple[Any, ...]
 
 
 class ParentRequestCancelled(NamedTuple):
-    """From a worker: nobody waits for this ticket any more."""
+    """From a worker: the request of this ticket is cancelled."""
 
     ticket: int

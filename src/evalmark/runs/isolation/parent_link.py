@@ -1,4 +1,4 @@
-"""A worker's way to the process of the run: messages out, and what comes back for them."""
+"""The link from a worker process to the process of the run: outgoing messages, and results by ticket."""
 
 import asyncio
 import threading
@@ -23,7 +23,7 @@ from .parent_watch import kill_this_process
 
 
 class ParentLink:
-    """Tickets and messages of one worker; any thread and any event loop may send, and wait for an answer."""
+    """Tickets and messages of one worker. Any thread or event loop may send a message and wait for its result."""
 
     def __init__(self, pipe: "Connection[Any, Any]") -> None:
         self._pipe = pipe
@@ -31,16 +31,16 @@ class ParentLink:
         self._tickets = count(1)
         self._waiting: dict[int, Future[Any]] = {}
         self.waited = 0.0
-        """Seconds that calls of the case have waited for their turn, as far as is known here."""
+        """Seconds that calls of the case have waited in queues, up to the last reply."""
 
     def send(self, message: TargetsLoaded | CaseFinished | ParentRequest | ParentRequestCancelled) -> None:
-        """Tell the process of the run. Raises what pickling a message raises."""
+        """Send a message to the process of the run. Raises pickling errors."""
         data = ForkingPickler.dumps(message)
         with self._lock:
             self._pipe.send_bytes(data)
 
-    def hear(self, take: Callable[[RunCase | None], object]) -> None:
-        """Pass on what the process of the run says, until it says that it is over; end with it where it ends before."""
+    def receive(self, take: Callable[[RunCase | None], object]) -> None:
+        """Handle messages of the process of the run until it ends the link; end this process if that one dies."""
         try:
             while (message := self._pipe.recv()) is not None:
                 if isinstance(message, ParentReply):
@@ -57,13 +57,13 @@ class ParentLink:
         self.waited = told.waited
         if waiting is None or not waiting.set_running_or_notify_cancel():
             return
-        if isinstance(told.found, BaseException):
-            waiting.set_exception(told.found)
+        if isinstance(told.result, BaseException):
+            waiting.set_exception(told.result)
         else:
-            waiting.set_result(told.found)
+            waiting.set_result(told.result)
 
-    async def wants(self, what: str, *given: Any) -> Any:
-        """What the process of the run does for this one. Raises what that raises."""
+    async def request(self, what: str, *given: Any) -> Any:
+        """Request a service of the process of the run. Raises its error."""
         ticket, answer = self._open(what, given)
         try:
             return await asyncio.wrap_future(answer)
@@ -73,8 +73,8 @@ class ParentLink:
             self.send(ParentRequestCancelled(ticket))
             raise
 
-    def wants_in_thread(self, what: str, *given: Any) -> Any:
-        """The same for callers who cannot be suspended."""
+    def request_in_thread(self, what: str, *given: Any) -> Any:
+        """`request` for synchronous callers."""
         return self._open(what, given)[1].result()
 
     def _open(self, what: str, given: tuple[Any, ...]) -> tuple[int, Future[Any]]:
@@ -86,8 +86,8 @@ class ParentLink:
 
 
 async def parent_model(link: ParentLink, name: str) -> ChatModel:
-    """A chat model that the process of the run asks: its calls are recorded, replayed, limited and counted there."""
-    found, identity = await link.wants("model", name)
+    """Return a chat model that the process of the run calls, with its call log, limits and budget."""
+    found, identity = await link.request("model", name)
     return ParentModel(name=found, identity=identity, link=link)
 
 
@@ -98,10 +98,10 @@ class ParentModel:
     link: ParentLink
 
     async def __call__(self, request: Request) -> Reply:
-        """The model's reply. Raises what the model raises."""
+        """Return the model's reply. Raises the model's error."""
         tools = current_tools()
         try:
-            reply = cast(Reply, await self.link.wants("call", self.name, request))
+            reply = cast(Reply, await self.link.request("call", self.name, request))
         except RunStoppedError as fault:
             if tools is not None:
                 tools.note(fault)
@@ -112,40 +112,40 @@ class ParentModel:
 
 
 class ParentTrialContext(TrialContext):
-    """The calls of one case: how long they waited, the process of the run knows."""
+    """The context of one trial, with waiting times from the process of the run."""
 
     def __init__(self, link: ParentLink, repeat: int, tools: TrialTools) -> None:
         super().__init__(repeat, tools, partial(parent_model, link))
         self._link, link.waited = link, 0.0
 
     def waited(self) -> float:
-        """Seconds in which at least one call waited for its turn, up to the last reply."""
+        """Return the seconds in which at least one call waited in a queue, up to the last reply."""
         return self._link.waited
 
 
 class ParentTools(ToolReplay):
-    """The tools of a run: what is recorded, and how often, is known to its own process."""
+    """Tool recordings that the process of the run stores and counts."""
 
     def __init__(self, link: ParentLink, mode: Any) -> None:
-        super().__init__(_no_journal, mode)
+        super().__init__(_no_tool_log, mode)
         self._link = link
 
     def claim(self, tool: str, version: str, home: str) -> None:
-        """Say which function goes by a name. Raises ToolError: another one does."""
-        self._link.wants_in_thread("claim", tool, version, home)
+        """Register the function of a tool name. Raises ToolError if another function has it."""
+        self._link.request_in_thread("claim", tool, version, home)
 
     def find(self, key: str) -> ToolRecording | None:
-        """What is recorded. Raises what the run's own process raises."""
-        return cast(ToolRecording | None, self._link.wants_in_thread("find", key))
+        """Find a recording. Raises the error of the process of the run."""
+        return cast(ToolRecording | None, self._link.request_in_thread("find", key))
 
     def keep(self, recording: ToolRecording) -> ToolRecording:
-        """Make a call durable. Raises what the run's own process raises."""
-        return cast(ToolRecording, self._link.wants_in_thread("keep", recording))
+        """Store a recording. Raises the error of the process of the run."""
+        return cast(ToolRecording, self._link.request_in_thread("keep", recording))
 
     def failed(self) -> None:
-        """A tool was called and raised, so nothing is recorded."""
-        self._link.wants_in_thread("failed")
+        """Count a tool call that raised an error."""
+        self._link.request_in_thread("failed")
 
 
-def _no_journal() -> ToolLog:
-    raise LookupError("recordings of tools are kept by the process of the run")
+def _no_tool_log() -> ToolLog:
+    raise LookupError("the process of the run stores the tool recordings")

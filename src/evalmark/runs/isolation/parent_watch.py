@@ -1,4 +1,4 @@
-"""Processes that end with the one that has started them, also where that one is killed."""
+"""End a process together with its parent, even if the parent is killed."""
 
 import os
 import signal
@@ -13,12 +13,12 @@ _DIE_WITH_PARENT = 1
 
 
 def end_with_parent(parent: int, lives: int | None = None) -> None:
-    """Have this process killed with its parent, so that nothing goes on that nobody asked for any more.
+    """Kill this process when its parent ends, so that no orphan goes on working.
 
-    `lives` is the reading end of a pipe whose other end only the parent has, for systems that cannot do it by themselves.
+    `lives` is the reading end of a pipe that only the parent can write to, for systems other than Linux.
     """
     if sys.platform == "linux":
-        with suppress(MissingExtraError, AttributeError, OSError):  # a Python, or a library of C, that cannot do it
+        with suppress(MissingExtraError, AttributeError, OSError):  # this Python or C library does not support it
             need("ctypes").CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
             lives = None
         if os.getppid() != parent:
@@ -28,12 +28,12 @@ def end_with_parent(parent: int, lives: int | None = None) -> None:
 
 
 def watch_parent(lives: int) -> None:
-    """End this process when nobody has the other end of a pipe any more."""
+    """End this process when the writing end of a pipe is closed."""
     need("threading").Thread(target=_end_at_end_of, args=(lives,), name="evalmark parent", daemon=True).start()
 
 
 def kill_this_process() -> None:
-    """End this process as `kill -9` does."""
+    """Kill this process with SIGKILL."""
     os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))
 
 
@@ -41,6 +41,6 @@ def _end_at_end_of(lives: int) -> None:
     try:
         while os.read(lives, 1):
             pass
-    except OSError:  # a target has closed it
+    except OSError:  # the target closed it
         return
     kill_this_process()

@@ -1,4 +1,4 @@
-"""Worker processes as the process of the run sees them: started when one is needed, killed when one hangs."""
+"""The pool of worker processes: started on demand, killed when they hang."""
 
 import asyncio
 import multiprocessing
@@ -25,19 +25,19 @@ from .worker import run_worker
 from .worker_setup import FILES_CLOSED, MAIN_GUARD, WorkerConfig, without_user_paths
 
 POLL_SECONDS = 0.5
-"""Seconds between looks whether a worker still runs whose pipe something else holds open."""
+"""Seconds between checks whether a worker still runs, since another process may hold its pipe open."""
 EXIT_SECONDS = 2.0
-"""Seconds that workers get to end by themselves when the run is over."""
-_ODD = 1.0
-"""Seconds in which a process that has closed its pipe should have ended."""
+"""Seconds that workers get to exit at the end of the run."""
+_EXIT_AFTER_CLOSE = 1.0
+"""Seconds that a process gets to exit after it has closed its pipe."""
 
 
 class WorkerDiedError(EvalmarkError):
-    """The worker process of a case has ended, or was made unusable, before it gave an answer."""
+    """The worker process of a case ended, or became unusable, before it returned an output."""
 
 
 class WorkerProcess:
-    """One worker process; asked one case at a time, on the event loop on which it was started."""
+    """One worker process. It runs one case at a time, on the event loop that started it."""
 
     def __init__(self, order: WorkerConfig) -> None:
         self._loop = asyncio.get_running_loop()
@@ -47,45 +47,45 @@ class WorkerProcess:
         self._models: dict[str, ChatModel] = {}
         self._calls: dict[int, asyncio.Task[None]] = {}
         self._end: str | None = None
-        """How the process ended; None while it runs."""
+        """How the process ended, or None while it runs."""
         self.has_left = False
         self.asked = 0
-        """How many cases it was asked."""
+        """How many cases it has run."""
         self.ready: asyncio.Future[TargetsLoaded] = self._loop.create_future()
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
-        # Not a daemon: these may have no children of their own. In this thread, since workers end with it.
+        # Not a daemon process, since those may not start children. In this thread, since workers end with it.
         self._process: BaseProcess = context.Process(target=run_worker, args=(theirs, order), name="evalmark worker")
         with without_user_paths(order.users):
             self._process.start()
         theirs.close()
         self._out: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        for task in (self._hear, self._say):
+        for task in (self._read_all, self._write_all):
             threading.Thread(target=task, name="evalmark worker", daemon=True).start()
 
     @property
     def is_usable(self) -> bool:
-        """Whether it can be asked."""
+        """Whether it can run a case."""
         return self._end is None and not self.has_left
 
     @property
     def end(self) -> str:
-        """How the process ended."""
+        """Describe how the process ended."""
         return self._end or "still runs"
 
-    async def ask(self, asked: RunCase, uses: TrialContext) -> Output:
-        """What a target says to a case; when nobody waits any more, the process is killed.
+    async def run(self, message: RunCase, uses: TrialContext) -> Output:
+        """Run a case and return its output; if this is cancelled, the process is killed.
 
         Raises:
-            WorkerDiedError: the process ended meanwhile.
+            WorkerDiedError: the process ended before it returned an output.
             RunStoppedError: no further call may be made in this run.
         """
         self._uses, self._models, self._waited = uses, {}, uses.waited()
         self._answer = self._loop.create_future()
         self.asked += 1
         try:
-            self._tell(asked)
-            if self._end is not None:  # just now, so nobody else says so
+            self._send(message)
+            if self._end is not None:  # it ended just now, before the future existed
                 self._ended(self._end)
             found = await self._answer
         except BaseException:
@@ -97,39 +97,39 @@ class WorkerProcess:
                 call.cancel()
         self.has_left = found.is_last
         if (tools := uses.tools) is not None:
-            tools.used.clear()  # the output names them: in the order in which the worker has met them
+            tools.used.clear()  # the output lists them in the order in which the worker used them
             if found.fault is not None:
                 tools.note(found.fault)
         return found.output
 
     def finish(self) -> None:
-        """Let the process end by itself."""
+        """Ask the process to exit."""
         self._out.put(bytes(ForkingPickler.dumps(None)))
 
     def kill(self) -> None:
-        """End the process, whatever it does."""
+        """Kill the process."""
         self.has_left = True
         self._process.kill()
         self._out.put(None)
 
     def joined(self, seconds: float) -> bool:
-        """Whether the process has ended within so many seconds."""
+        """Wait for the process; return whether it has ended within `seconds`."""
         self._process.join(seconds)
         return self._process.exitcode is not None
 
-    def _tell(self, message: RunCase | ParentReply) -> None:
+    def _send(self, message: RunCase | ParentReply) -> None:
         self._out.put(bytes(ForkingPickler.dumps(message)))
 
-    def _say(self) -> None:
-        """In a thread of its own: a worker that does not read must keep nobody waiting."""
+    def _write_all(self) -> None:
+        """Write messages in a separate thread, since a worker may not read."""
         while (data := self._out.get()) is not None:
             try:
                 self._pipe.send_bytes(data)
             except (OSError, ValueError):
                 return
 
-    def _hear(self) -> None:
-        """In a thread of its own: pass on what the worker says, and at last how it ended."""
+    def _read_all(self) -> None:
+        """Read messages in a separate thread; at the end, report how the process ended."""
         try:
             while True:
                 if wait([self._pipe], POLL_SECONDS):
@@ -145,8 +145,8 @@ class WorkerProcess:
         data = self._pipe.recv_bytes()
         try:
             return partial(self._take, ForkingPickler.loads(data))
-        except Exception as error:  # noqa: BLE001  foreign code: values of users are made anew here
-            said = f"what the target returned cannot be read outside of its worker: {describe_error(error)}; return plain data"
+        except Exception as error:  # noqa: BLE001  foreign code: objects of the user are unpickled here
+            said = f"the returned value cannot be unpickled outside of its worker process: {describe_error(error)}; return plain data"
             return partial(self._take, CaseFinished(Output(error=said), None))
 
     def _take_later(self, call: Callable[[], None]) -> None:
@@ -154,13 +154,13 @@ class WorkerProcess:
             self._loop.call_soon_threadsafe(call)
 
     def _how_it_ended(self) -> str:
-        if not self.joined(_ODD):
+        if not self.joined(_EXIT_AFTER_CLOSE):
             self._process.kill()
             self._process.join()
-            return "has closed the pipe to the run, and was killed"
+            return "closed its pipe to the run, and was killed"
         code = self._process.exitcode or 0
         return (
-            "was left without the files that it needs, which were closed"
+            "lost the files that it needs, because the target closed them"
             if code == FILES_CLOSED
             else describe_exit(code)
         )
@@ -185,7 +185,7 @@ class WorkerProcess:
             self._answer.set_exception(WorkerDiedError(f"its worker process {how}"))
 
     async def _do(self, wanted: ParentRequest, uses: TrialContext) -> None:
-        """Do what only this process does, as part of the trial under way."""
+        """Serve a request of the worker, as part of its trial."""
         try:
             with trial_context(uses):
                 found: Any = await self._work(wanted, uses)
@@ -195,16 +195,16 @@ class WorkerProcess:
             found = RuntimeError(describe_error(error))
         finally:
             self._calls.pop(wanted.ticket, None)
-        self._tell(ParentReply(wanted.ticket, found, uses.waited() - self._waited))
+        self._send(ParentReply(wanted.ticket, found, uses.waited() - self._waited))
 
     def _work(self, wanted: ParentRequest, uses: TrialContext) -> Awaitable[Any]:
-        if wanted.what == "model":
-            return self._lend(wanted.given[0], uses)
-        if wanted.what == "call":
-            return self._call(*wanted.given)
+        if wanted.service == "model":
+            return self._lend(wanted.arguments[0], uses)
+        if wanted.service == "call":
+            return self._call(*wanted.arguments)
         if uses.tools is None:
-            raise LookupError("there are no recordings of tools here")
-        return asyncio.to_thread(getattr(uses.tools.replay, wanted.what), *wanted.given)
+            raise LookupError("there are no tool recordings here")
+        return asyncio.to_thread(getattr(uses.tools.replay, wanted.service), *wanted.arguments)
 
     async def _lend(self, name: str, uses: TrialContext) -> tuple[str, str]:
         if uses.get_model is None:
@@ -218,7 +218,7 @@ class WorkerProcess:
 
 
 def describe_exit(code: int) -> str:
-    """What became of a process, by its exit code; negative for a signal.
+    """Describe how a process ended, by its exit code; negative for a signal.
 
     >>> told_exit(0), told_exit(-11)
     ('exited with status 0', 'was ended by SIGSEGV')
@@ -229,11 +229,11 @@ def describe_exit(code: int) -> str:
         name = signal.Signals(-code).name
     except ValueError:
         name = f"signal {-code}"
-    return f"was ended by {name}" + (" (kill -9, or the system for want of memory)" if name == "SIGKILL" else "")
+    return f"was ended by {name}" + (" (kill -9, or the system when out of memory)" if name == "SIGKILL" else "")
 
 
 class ProcessPool:
-    """The workers of one run: as many as cases are asked at the same time."""
+    """The worker processes of one run, one per concurrent case."""
 
     def __init__(self, order: WorkerConfig) -> None:
         self._order = order
@@ -242,17 +242,17 @@ class ProcessPool:
         self._lost: list[str] = []
 
     def lost_ones(self) -> list[str]:
-        """How processes ended that had nothing to do."""
+        """Return how idle processes ended."""
         for worker in [worker for worker in self._idle if not worker.is_usable]:
             self._idle.remove(worker)
             self._forget(worker)
         return self._lost
 
     async def take(self) -> WorkerProcess:
-        """A worker that nobody else asks meanwhile; a new one where all are busy.
+        """Return an idle worker, or start a new one.
 
         Raises:
-            ConfigError: it cannot be started, or cannot load the targets.
+            ConfigError: a worker cannot be started, or cannot load the targets.
         """
         while self._idle:
             worker = self._idle.pop()
@@ -275,7 +275,7 @@ class ProcessPool:
         return worker
 
     def give_back(self, worker: WorkerProcess) -> None:
-        """A worker is asked nothing more for now."""
+        """Return a worker to the pool."""
         if worker.is_usable:
             self._idle.append(worker)
         else:
@@ -296,7 +296,7 @@ class ProcessPool:
         return asyncio.get_running_loop().time()
 
     def _forget(self, worker: WorkerProcess) -> None:
-        """Of a worker that ended while it was idle, say so."""
+        """Remove a worker, and note if it ended while idle."""
         if not worker.is_usable and not worker.has_left:
             self._lost.append(worker.end)
         self._all.discard(worker)

@@ -1,4 +1,4 @@
-"""What runs in a worker process: it loads the targets, and answers one case after the other."""
+"""The main function of a worker process: load the targets, and run one case after the other."""
 
 import asyncio
 import os
@@ -25,14 +25,14 @@ from .parent_watch import end_with_parent
 from .worker_setup import FILES_CLOSED, WorkerConfig, set_import_path
 
 _LEFT_TO_THE_RUN = ("SIGINT", "SIGTERM", "SIGHUP")
-"""Signals that reach a whole group of processes: what they mean for the workers, the process of the run decides."""
+"""Signals that reach the whole process group; the process of the run decides when workers end."""
 _BEAT = 0.5
 """Seconds."""
-LOOP_BROKEN = "the target has stopped the event loop of its worker, or cancelled tasks of it"
+LOOP_BROKEN = "the target stopped the event loop of its worker process, or cancelled its tasks"
 
 
 def run_worker(pipe: "Connection[Any, Any]", order: WorkerConfig) -> None:
-    """Serve until the process of the run says that it is over, or ends."""
+    """Run cases until the process of the run ends the link or dies."""
     end_with_parent(order.parent)
     for name in _LEFT_TO_THE_RUN:
         if hasattr(signal, name):
@@ -57,11 +57,11 @@ def run_worker(pipe: "Connection[Any, Any]", order: WorkerConfig) -> None:
 
 
 def _nothing(*_signal: object) -> None:
-    """What a signal does here."""
+    """Ignore a signal."""
 
 
 class _CaseServer:
-    """Answers one case at a time, so that a crash belongs to one."""
+    """Runs one case at a time, so that a crash belongs to one case."""
 
     def __init__(self, link: ParentLink, order: WorkerConfig, targets: Mapping[str, Target]) -> None:
         self._link, self._targets = link, targets
@@ -79,7 +79,7 @@ class _CaseServer:
                 loop.call_soon_threadsafe(waiting.put_nowait, message)
 
         _beat(loop)
-        threading.Thread(target=self._link.hear, args=(take,), name="evalmark link", daemon=True).start()
+        threading.Thread(target=self._link.receive, args=(take,), name="evalmark link", daemon=True).start()
         while (asked := await _next(waiting)) is not None:
             self._is_asked = True
             found = await self._answered(asked)
@@ -91,13 +91,13 @@ class _CaseServer:
                 return
 
     def give_up(self, error: BaseException) -> None:
-        """Say that no further case can be answered here, and why, where a case waits for its answer."""
+        """Report the current case as failed, since this process can run no more cases."""
         sys.setrecursionlimit(self._depth)
         if self._is_asked:
             self._send(CaseFinished(Output(error=f"{describe_error(error)}: {LOOP_BROKEN}"), None, is_last=True))
 
     async def _answered(self, asked: RunCase) -> CaseFinished:
-        """The answer of the target; also where it cancels every task that it finds."""
+        """Run a case, even if the target cancels every task of the loop."""
         task = asyncio.create_task(self._answer(asked))
         try:
             await asyncio.wait({task})
@@ -119,7 +119,7 @@ class _CaseServer:
             return CaseFinished(output, tools.fault)
 
     def _target(self, asked: RunCase) -> Target:
-        """The target, or the one that remembers the conversation."""
+        """Return the target, or its object for this conversation."""
         if asked.conversation is None:
             return self._targets[asked.target]
         if self._remembers is None or self._remembers[0] != asked.conversation:
@@ -132,21 +132,19 @@ class _CaseServer:
         except (OSError, BrokenPipeError):
             os._exit(FILES_CLOSED)
         except Exception as error:  # noqa: BLE001  foreign code: what the target has returned is pickled here
-            said = (
-                f"what the target returned cannot leave its worker process: {describe_error(error)}; return plain data"
-            )
+            said = f"the returned value cannot be pickled: {describe_error(error)}; return plain data"
             self._link.send(
                 found._replace(output=replace(found.output, value=None, error=said, transcript=(), metadata={}))
             )
 
 
 def _beat(loop: asyncio.AbstractEventLoop) -> None:
-    """Have the loop look up now and then: it waits for ever on files that a target has closed."""
+    """Wake the loop regularly, since it waits for ever on files that a target has closed."""
     loop.call_later(_BEAT, _beat, loop)
 
 
 async def _next(waiting: "asyncio.Queue[RunCase | None]") -> RunCase | None:
-    """The next case; a target that cancels all tasks may still do so after its answer."""
+    """Return the next case; ignore cancellation by a target after its output."""
     while True:
         try:
             return await waiting.get()
@@ -161,5 +159,5 @@ def _uncancel() -> None:
 
 def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
-        with suppress(AttributeError, OSError, ValueError):  # a target has closed it, or taken it away
+        with suppress(AttributeError, OSError, ValueError):  # a target has closed or removed it
             stream.flush()

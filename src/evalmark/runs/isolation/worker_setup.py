@@ -1,4 +1,4 @@
-"""Starting a worker: what it needs to know, and what a process must not do while it becomes one."""
+"""The setup of a worker process: its configuration, its targets, and its import path."""
 
 import multiprocessing
 import os
@@ -23,25 +23,25 @@ if TYPE_CHECKING:
     from evalmark.core.context.tool_replay import ToolMode
 
 UserTarget = FunctionTarget | ClassTarget | ProgramTarget | AgentTarget
-"""Targets that are code of users; models and prompts are asked by the process of the run itself."""
+"""Targets that run the user's code; models and prompts stay in the process of the run."""
 FILES_CLOSED = 113
-"""The exit status of a worker that can no more say what it has found, since a target has closed its files."""
+"""The exit status of a worker that cannot report its output, since a target closed its files."""
 _DEFINE_AT_TOP = "define it at the top of a module, or name it as 'module:attribute'."
 _COMMAND = "evalmark.cli"
 _SAFE_PATH = "PYTHONSAFEPATH"
-MAIN_GUARD = 'in a script, calls of evaluate() have to stand under `if __name__ == "__main__":`'
+MAIN_GUARD = 'in a script, put calls of evaluate() under `if __name__ == "__main__":`'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetRecipe:
-    """How a worker gets a target."""
+    """How a worker creates a target."""
 
     name: str
     pickled: bytes | None
-    """None: it is imported by its name."""
+    """The pickled target, or None to import it by its name."""
 
     def target(self) -> Target:
-        """The target. Foreign code: may raise anything."""
+        """Create the target. Foreign code: may raise anything."""
         if self.pickled is None:
             return as_target(self.name)
         try:
@@ -53,41 +53,41 @@ class TargetRecipe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerConfig:
-    """What a worker is told once."""
+    """The configuration of a worker."""
 
     recipes: tuple[TargetRecipe, ...]
     tools: "ToolMode"
-    """What is done with recordings of tools."""
+    """How tool recordings are used."""
     parent: int
-    """The process of the run."""
+    """The id of the process of the run."""
     path: tuple[str, ...]
-    """Where the process of the run looks for modules."""
+    """The import path of the process of the run."""
     users: tuple[str, ...]
-    """Those of these places in which users' modules lie."""
+    """The entries of `path` that hold the user's modules."""
     safe_path: str | None = field(default_factory=lambda: os.environ.get(_SAFE_PATH))
-    """What the variable PYTHONSAFEPATH is for the process of the run, and so for what targets start; None: not set."""
+    """The value of PYTHONSAFEPATH in the process of the run, restored for programs that targets start; None: not set."""
 
 
 class _Path(list[str]):
-    """An import path that a new process gets a part of, while this one keeps all of it."""
+    """An import path whose copy for a new process holds only a part of it."""
 
     def __init__(self, places: Iterable[str], kept: Collection[str]) -> None:
         super().__init__(places)
         self._kept = kept
 
     def copy(self) -> list[str]:
-        """What a new process is started with."""
+        """Return the part for a new process."""
         return [place for place in self if place in self._kept]
 
 
 @contextmanager
 def without_user_paths(users: Collection[str]) -> Iterator[None]:
-    """Have workers load what evalmark is built on before they look into users' places, as this process did.
+    """Start processes that import evalmark's dependencies before they look into the user's folders, as this process did.
 
-    A script of the user's that runs again in a worker is loaded first, and finds its neighbours.
+    A script of the user that a worker runs again is loaded first, and can import its neighbours.
     """
     before, safe = sys.path, os.environ.get(_SAFE_PATH)
-    os.environ[_SAFE_PATH] = "1"  # else Python itself begins with the modules that it finds in the working directory
+    os.environ[_SAFE_PATH] = "1"  # otherwise Python searches the working directory first
     if getattr(getattr(sys.modules["__main__"], "main", None), "__module__", "") == _COMMAND:
         sys.path = _Path(before, [place for place in before if place not in users])
     try:
@@ -105,17 +105,17 @@ def _set_back(safe: str | None) -> None:
 
 
 def set_import_path(order: WorkerConfig) -> None:
-    """In a worker: look for modules where the process of the run does."""
+    """In a worker: use the import path of the process of the run."""
     add_import_folders([Path(place) for place in order.users])
     sys.path[:] = order.path
     _set_back(order.safe_path)
 
 
 def recipes_for(targets: Sequence[Target]) -> tuple[TargetRecipe, ...]:
-    """How workers get those targets that are users' code.
+    """Return recipes for the targets that run the user's code.
 
     Raises:
-        ConfigError: one of them cannot be sent to another process.
+        ConfigError: a target cannot be pickled.
     """
     return tuple(_recipe(target) for target in targets if isinstance(target, UserTarget))
 
@@ -135,7 +135,7 @@ def _recipe(target: UserTarget) -> TargetRecipe:
 
 
 def _thing(target: UserTarget) -> Any:
-    """What the user has named or given."""
+    """Return the user's object behind a target."""
     if isinstance(target, FunctionTarget):
         return target.function
     if isinstance(target, ClassTarget):
@@ -144,7 +144,7 @@ def _thing(target: UserTarget) -> Any:
 
 
 def _is_found_by_name(name: str, thing: Any) -> bool:
-    """Whether a name leads to the same thing in any process."""
+    """Whether importing the name gives the same object in any process."""
     module, _, attribute = name.partition(":")
     if not is_named_object(name) or module == "__main__" or module not in sys.modules:
         return False
@@ -155,6 +155,6 @@ def _is_found_by_name(name: str, thing: Any) -> bool:
 
 
 def refuse_while_spawning() -> None:
-    """Raises ConfigError in a worker that still runs the user's script to find the functions that it defines."""
+    """Raise ConfigError in a worker that is still importing the user's script."""
     if getattr(multiprocessing.current_process(), "_inheriting", False):
-        raise ConfigError(f"A worker process has met a call of evaluate() while it started; {MAIN_GUARD}.")
+        raise ConfigError(f"A worker process reached a call of evaluate() while it imported the script; {MAIN_GUARD}.")

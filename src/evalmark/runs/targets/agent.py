@@ -1,4 +1,4 @@
-"""Agents of pydantic-ai and of OpenAI Agents as targets: asked with the input, answering with all they did."""
+"""Agents of pydantic-ai and OpenAI Agents as targets, with their transcripts."""
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,24 +16,24 @@ from .output import as_output
 
 Framework = Literal["pydantic_ai", "agents"]
 _SETTINGS = ("model_settings", "output_type", "prompt", "tool_use_behavior", "input_guardrails", "output_guardrails")
-"""What both packages, or one of them, let an agent be told beside its instructions."""
+"""Settings of an agent besides its instructions, in one or both packages."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AgentTarget:
-    """An agent: run on the event loop, with the turns of the case's history before its input."""
+    """An agent, run on the event loop with the history of the case before its input."""
 
     name: str
     agent: Any
     kind: Framework
-    """The package it is from, as it is imported."""
+    """The import name of its package."""
     fingerprint: str
 
     is_async: ClassVar[bool] = True
-    """Agents run on the event loop, and their tools with them."""
+    """Agents and their tools run on the event loop."""
 
     async def __call__(self, case: Case) -> Output:
-        """What the agent says and does for a case; what it raises goes to the caller."""
+        """Run the agent on a case. Raises the agent's error."""
         asked = case.input if isinstance(case.input, str) else canonical(case.input)
         if self.kind == "pydantic_ai":
             run = partial(self.agent.run, asked, message_history=_messages(case.history))
@@ -47,7 +47,7 @@ class AgentTarget:
 
 
 def agent_framework(thing: Any) -> Framework | None:
-    """Whose agent it is; None where it is none. Neither package is imported."""
+    """Return the package of an agent, or None if the object is no agent. Imports neither package."""
     for kind in type(thing).__mro__:
         named = (kind.__module__.partition(".")[0], kind.__name__)
         if named == ("pydantic_ai", "AbstractAgent"):
@@ -59,7 +59,7 @@ def agent_framework(thing: Any) -> Framework | None:
 
 
 def agent_target(agent: Any, kind: Framework, name: str) -> AgentTarget:
-    """The agent as a target; it is not run yet."""
+    """Create the target of an agent, without running it."""
     return AgentTarget(
         name=name,
         agent=agent,
@@ -69,7 +69,7 @@ def agent_target(agent: Any, kind: Framework, name: str) -> AgentTarget:
 
 
 def _runner(agent: Any, asked: str, history: Sequence[Turn]) -> partial[Any]:
-    """`Runner.run`, which would send a trace of it all to OpenAI if it were not told to keep it."""
+    """Return a call of `Runner.run` with tracing disabled, since traces would go to OpenAI."""
     package = need("agents", "openai-agents")
     given = [{"role": turn.role, "content": _as_text(turn)} for turn in history]
     return partial(
@@ -81,7 +81,7 @@ def _runner(agent: Any, asked: str, history: Sequence[Turn]) -> partial[Any]:
 
 
 def _messages(history: Sequence[Turn]) -> list[Any] | None:
-    """Earlier turns as pydantic-ai keeps them."""
+    """Convert earlier turns to messages of pydantic-ai."""
     if not history:
         return None
     package = need("pydantic_ai.messages", "pydantic-ai")
@@ -101,7 +101,7 @@ def _as_text(turn: Turn) -> str:
 
 
 def _reachable_agents(agent: Any) -> list[Any]:
-    """The agent, and those that it and they may hand over to, each once."""
+    """Return the agent and all agents reachable by handoffs, each once."""
     found = [agent]
     for member in found:
         for handoff in getattr(member, "handoffs", None) or ():
@@ -111,7 +111,7 @@ def _reachable_agents(agent: Any) -> list[Any]:
 
 
 def _description(agent: Any) -> Any:
-    """What tells one agent from another: model, instructions, settings, the code of its tools, and whom it hands over to."""
+    """Return what identifies an agent: model, instructions, settings, code of its tools, and handoffs."""
     handoffs = (getattr(handoff, "agent_name", None) or handoff for handoff in getattr(agent, "handoffs", None) or ())
     return {
         "name": getattr(agent, "name", None),
@@ -124,7 +124,7 @@ def _description(agent: Any) -> Any:
 
 
 def _model(model: Any) -> Any:
-    """The model by its name and address: clients and keys are no part of it."""
+    """Return the name and address of a model, without clients and keys."""
     if model is None or isinstance(model, str):
         return model
     name = getattr(model, "model_name", None) or getattr(model, "model", None)
@@ -132,7 +132,7 @@ def _model(model: Any) -> Any:
 
 
 def _instructions(agent: Any) -> Iterator[Any]:
-    """Texts, and functions that make them; pydantic-ai keeps its own in fields that it does not document."""
+    """Yield instruction texts and functions; pydantic-ai stores them in undocumented fields."""
     told = getattr(agent, "instructions", None)
     if not inspect.ismethod(told):  # there it is a decorator
         yield told
@@ -142,7 +142,7 @@ def _instructions(agent: Any) -> Iterator[Any]:
 
 
 def _tools(agent: Any) -> Iterator[tuple[str, Any]]:
-    """Names and functions of the tools; one that is run elsewhere is known by its settings."""
+    """Yield names and functions of the tools; a remote tool is identified by its settings."""
     for toolset in getattr(agent, "toolsets", None) or ():
         held = getattr(toolset, "tools", None)
         if not isinstance(held, Mapping):
@@ -155,7 +155,7 @@ def _tools(agent: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _functions_of(tool: Any) -> list[Any]:
-    """The user's functions that the wrappers of a tool of OpenAI Agents hold."""
+    """Find the user's functions inside the wrappers of an OpenAI Agents tool."""
     waiting, found = [getattr(tool, "on_invoke_tool", None)], []
     for held in waiting:
         if str(getattr(held, "__module__", "")).partition(".")[0] != "agents":

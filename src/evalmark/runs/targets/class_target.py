@@ -1,4 +1,4 @@
-"""Targets that remember what they were asked: a new one for each row, and one for each conversation."""
+"""Target classes: a new object for each row, and one object for each conversation."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -9,24 +9,24 @@ from evalmark.core.values.case import Case, Output
 
 @dataclass(frozen=True, kw_only=True)
 class ClassTarget:
-    """A class whose objects are asked; what one of them remembers never reaches another row."""
+    """A class as a target. Each row gets a new object, so that no state reaches another row."""
 
     name: str
     fingerprint: str
     kind: type
     """The class."""
     make: Callable[[], Awaitable[Target]]
-    """Makes a target around a new object. Foreign code: may raise."""
+    """Creates a target around a new object. Foreign code: may raise."""
     is_async: bool = False
-    """Whether the objects are asked on the event loop."""
+    """Whether the objects run on the event loop."""
 
     async def __call__(self, case: Case) -> Output:
-        """What a new object gives for the case."""
+        """Call a new object with the case."""
         target = await self.make()
         return await target(case)
 
     def anew(self) -> Target:
-        """A target that keeps one object, made at its first question, for the turns of a conversation."""
+        """Return a target that keeps one object, created at the first turn, for a conversation."""
         return _ConversationTarget(self)
 
 

@@ -1,4 +1,4 @@
-"""Python targets: anything that can be called, brought to the one protocol of a target."""
+"""Python targets: functions, callables, classes, agents and programs, adapted to the target protocol."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -34,14 +34,14 @@ TARGET_PARAMETERS: Mapping[str, Callable[[Case], Any]] = {
     "contexts": lambda case: case.contexts,
     "metadata": lambda case: case.metadata,
 }
-"""What a target's parameters can be called, and what they get."""
+"""The parameter names that a target may use, and their values."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FunctionTarget:
-    """A function under test: async ones run on the event loop, all others in threads.
+    """A function under test: async functions run on the event loop, all others in threads.
 
-    The function gets copies of what it could change, so that the scorers see the case as it was.
+    The function gets copies of mutable values, so that the scorers see the original case.
     """
 
     name: str
@@ -56,7 +56,7 @@ class FunctionTarget:
         return _is_async(self.function)
 
     async def __call__(self, case: Case) -> Output:
-        """What the function gives for a case; what it raises goes to the caller."""
+        """Call the function with a case. Raises the function's error."""
         first = () if self.binding.first is None else (self.binding.first,)
         offers = {name: copy_value(TARGET_PARAMETERS[name](case)) for name in (*first, *self.binding.names)}
         args, named = self.binding.arguments(offers)
@@ -67,12 +67,14 @@ class FunctionTarget:
 
 
 def as_target(thing: Any, *, folders: Sequence[Path] = ()) -> Target:
-    """The thing as a target: a function, a callable, a runnable, a program of DSPy, an agent, or where one is found.
+    """Adapt an object to the target protocol, without calling it.
 
-    That is `package.module:attribute`. Nothing is called yet. The module may lie in one of `folders`.
+    Args:
+        thing: A function, a callable, a runnable, a class, a DSPy program, an agent, or `package.module:attribute`.
+        folders: Folders that are searched for the module.
 
     Raises:
-        ConfigError: it is nothing that can be called, or one of its parameters cannot be filled.
+        ConfigError: the object cannot be called, or one of its parameters cannot be filled.
     """
     name = thing if isinstance(thing, str) else target_name(thing)
     if isinstance(thing, str):
@@ -95,25 +97,25 @@ def as_target(thing: Any, *, folders: Sequence[Path] = ()) -> Target:
 
 
 def _call_method(thing: type) -> str | None:
-    """The method by which objects of a class are asked; None where they cannot be."""
+    """Return the method that calls objects of a class, or None."""
     names = ("invoke", "__call__", "ainvoke")
     return next((name for name in names if inspect.isfunction(getattr(thing, name, None))), None)
 
 
 def _class_target(thing: type, method: str, name: str) -> ClassTarget:
-    """The target that makes an object of the class for each row and each conversation; none is made yet."""
+    """Create the target of a class, without creating an object yet."""
     parameters = inspect.signature(thing).parameters.values()
     needed = [p.name for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     if needed:
         raise ConfigError(
-            f"target {name!r} is a class that needs {needed[0]!r} to be made. Name an object of it, or give the parameter a default."
+            f"target {name!r} is a class whose parameter {needed[0]!r} has no default. Name an instance, or give the parameter a default."
         )
     bind(partial(getattr(thing, method), None), TARGET_PARAMETERS, what=f"target {name!r}", first="input")
-    threads = DaemonThreads()  # shared by all objects: each with its own would leave a thread behind for every row
+    threads = DaemonThreads()  # shared by all objects; otherwise every row would leave a thread behind
     is_async = _is_async(getattr(thing, method))
 
     async def make() -> Target:
-        # Making one may take long, as asking it may: it loads a model, say.
+        # In a thread: creating an object may take long, for example to load a model.
         made = thing() if is_async else await threads.run(lambda _: thing())
         return replace(cast(FunctionTarget, as_target(made)), threads=threads)
 
@@ -121,15 +123,15 @@ def _class_target(thing: type, method: str, name: str) -> ClassTarget:
 
 
 def _function(thing: Any, name: str) -> Callable[..., Any]:
-    """What is to be called: the thing itself, or its `invoke`."""
+    """Return the callable: the object itself, or its `invoke` or `ainvoke` method."""
     if inspect.isclass(thing):
         raise ConfigError(
-            f"target {name!r} is a class whose objects cannot be called. Give it a method `__call__` or `invoke`, or name a "
+            f"target {name!r} is a class whose instances cannot be called. Give it a method `__call__` or `invoke`, or name a "
             "function."
         )
     if inspect.isfunction(thing) and next(iter(inspect.signature(thing).parameters), "") == "self":
-        raise ConfigError(f"target {name!r} is a method without its object. Name an instance's method, or a function.")
-    # Asked of the class, since mocks and proxies say yes to any attribute.
+        raise ConfigError(f"target {name!r} is an unbound method. Name a method of an instance, or a function.")
+    # Look at the class, since mocks and proxies have any attribute.
     methods = [method for method in ("invoke", "ainvoke") if callable(getattr(type(thing), method, None))]
     if "invoke" not in methods and callable(thing):
         return cast(Callable[..., Any], thing)
@@ -149,9 +151,9 @@ def _is_async(function: Callable[..., Any]) -> bool:
 
 
 async def run_and_time(call: Callable[[], Any], clock: Stopwatch, threads: DaemonThreads | None) -> Any:
-    """What a call gives once it is awaited and its stream is read; made in a thread, or here without `threads`.
+    """Make a call, await its result and read its stream; in a thread if `threads` is given.
 
-    The clock runs while foreign code does, and in no queue.
+    The clock runs only while foreign code runs, not in queues.
     """
     if threads is not None:
         returned = await threads.run(partial(_call_timed, call, clock))
@@ -164,7 +166,7 @@ async def run_and_time(call: Callable[[], Any], clock: Stopwatch, threads: Daemo
 
 
 def _call_timed(call: Callable[[], Any], clock: Stopwatch, is_wanted: Callable[[], bool]) -> Any:
-    """Make the call; a generator is run to its end while we are still in the thread."""
+    """Make the call in the thread; read a generator to its end there."""
     with clock:
         returned = call()
         return join_chunks(returned, is_wanted) if inspect.isgenerator(returned) else returned

@@ -1,4 +1,4 @@
-"""The target of rows that bring their own answer."""
+"""The target of rows that bring their own output."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from evalmark.core.values.case import Case, Output
 
 @dataclass(frozen=True, slots=True)
 class GivenTarget:
-    """Answers with what the row gives as `answer`; nothing is called.
+    """Returns the `answer` of the row; calls nothing.
 
     >>> import asyncio
     >>> case = Case(id="1", input="2 + 2", given=Output(value="4"))
@@ -19,11 +19,11 @@ class GivenTarget:
 
     @property
     def fingerprint(self) -> str:
-        """Always the same: the answers are part of their cases' fingerprints."""
+        """A constant, since the answers are part of the fingerprints of their cases."""
         return self.name
 
     async def __call__(self, case: Case) -> Output:
         if case.given is not None:
             return case.given
         where = case.place or f"case {case.id!r}"
-        return Output(error=f"{where}: there is no answer to score. Give the row an `answer`, or name a target.")
+        return Output(error=f"{where}: the row has no `answer` to score. Add one, or name a target.")

@@ -1,4 +1,4 @@
-"""Who a target is: its name in reports, and a fingerprint that changes when its code or its settings do."""
+"""The name of a target in reports, and its fingerprint, which changes with its code and settings."""
 
 import functools
 from typing import Any
@@ -8,7 +8,7 @@ from evalmark.core.values.plain_data import fingerprint
 
 
 def target_name(thing: Any) -> str:
-    """`package.module:name` of a function or a class; of an object, its own `name` or that of its class.
+    """Return `package.module:name` of a function or class, or the `name` of an object or of its class.
 
     >>> import textwrap
     >>> name_of(textwrap.shorten)
@@ -25,6 +25,6 @@ def target_name(thing: Any) -> str:
 
 
 def target_fingerprint(thing: Any, name: str) -> str:
-    """The thing's own `fingerprint`, or one of its name, its source and its settings."""
+    """Return the object's own `fingerprint`, or one of its name, source and settings."""
     own = getattr(thing, "fingerprint", None)
     return own if isinstance(own, str) and own else fingerprint(name, describe_object(thing))

@@ -13,7 +13,7 @@ from evalmark.core.values.plain_data import canonical, fingerprint
 
 @dataclass(frozen=True, kw_only=True)
 class ModelTarget:
-    """Asks a model what the case asks: history first, then the input, under a system message if there is one.
+    """Sends the system message, the history and the input of a case to a model.
 
     >>> import asyncio
     >>> from evalmark.testing.chat import ScriptedModel
@@ -27,11 +27,11 @@ class ModelTarget:
     model: ChatModel
     system: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """`temperature`, `max_tokens` and so on, for every request."""
+    """Settings of every request, such as `temperature` and `max_tokens`."""
 
     @property
     def name(self) -> str:
-        """The model's."""
+        """The name of the model."""
         return self.model.name
 
     @property
@@ -40,16 +40,16 @@ class ModelTarget:
         return fingerprint(self.model.identity, self.system, self.settings)
 
     async def __call__(self, case: Case) -> Output:
-        """The model's answer; one that is cut short, refused or empty is an error, since it is not the model's answer.
+        """Return the model's output; a truncated, refused or empty reply is an error.
 
         Raises:
-            ModelCallError: there is none.
+            ModelCallError: the call failed.
             RunStoppedError: no further call may be made in this run.
         """
         return await ask_for_output(self.model, self.request(case))
 
     def request(self, case: Case) -> Request:
-        """What is asked for a case."""
+        """Build the request of a case."""
         system = (Turn(role="system", content=self.system),) if self.system else ()
         asked = case.input if isinstance(case.input, str) else canonical(case.input)
         return Request(
@@ -58,7 +58,7 @@ class ModelTarget:
 
 
 async def ask_for_output(model: ChatModel, request: Request) -> Output:
-    """What a model answers to a request, and how long it waited beside the attempt that succeeded. Raises what it raises."""
+    """Call a model and return its reply as an output, with the time outside of the successful attempt. Raises the model's error."""
     started = time.perf_counter()
     reply = await model(request)
     output = reply_output(reply)
@@ -68,17 +68,17 @@ async def ask_for_output(model: ChatModel, request: Request) -> Output:
 
 
 def reply_output(reply: Reply) -> Output:
-    """A model's reply as an output; the object it was asked for, where there is one."""
+    """Convert a reply to an output; the value is the structured data, if any."""
     value = reply.text if reply.data is None else reply.data
     output = Output(value=value, seconds=reply.seconds, tool_calls=reply.tool_calls, metadata=_reply_metadata(reply))
     return output if reply.status == "ok" else replace(output, error=_STATUS_ERRORS[reply.status])
 
 
 _STATUS_ERRORS = {
-    "truncated": "the answer was cut by a length limit; raise `max_tokens`",
+    "truncated": "the reply was cut by a length limit; raise `max_tokens`",
     "refused": "the model refused to answer",
-    "filtered": "the provider's content filter held the answer back",
-    "empty": "the model gave an empty answer",
+    "filtered": "the provider's content filter blocked the reply",
+    "empty": "the model returned an empty reply",
 }
 
 
@@ -87,6 +87,6 @@ def _as_text(turn: Turn) -> Turn:
 
 
 def _reply_metadata(reply: Reply) -> Mapping[str, Any]:
-    """Where the call is kept, and what the model said beside its answer."""
+    """Return the call log key and the reasoning of a reply."""
     told = {"calls": [reply.key] if reply.key else [], "reasoning": reply.reasoning}
     return {name: value for name, value in told.items() if value}

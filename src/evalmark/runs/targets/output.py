@@ -1,4 +1,4 @@
-"""What a target's function returned, as an Output."""
+"""Convert the return value of a target to an Output."""
 
 import inspect
 from collections.abc import AsyncIterator, Callable, Iterable
@@ -11,7 +11,7 @@ from evalmark.runs.transcripts.langchain import is_message
 
 
 def as_output(returned: Any, seconds: float | None) -> Output:
-    """An Output as it is, what a known framework gives with its transcript, anything else as the value."""
+    """Return an Output unchanged, convert results of known frameworks, or wrap any other value."""
     output = returned if isinstance(returned, Output) else recognize_output(returned)
     if output is None:
         return Output(value=returned, seconds=seconds)
@@ -19,9 +19,9 @@ def as_output(returned: Any, seconds: float | None) -> Output:
 
 
 def join_chunks(pieces: Iterable[Any], is_wanted: Callable[[], bool] = lambda: True) -> Any:
-    """The pieces of a stream as one text, or as a list where one of them is no text.
+    """Join the chunks of a stream to a text, or return a list if a chunk is no text.
 
-    A stream is read no further once nobody wants it.
+    Reading stops once `is_wanted` returns False.
 
     >>> joined(iter(["Hel", "lo"])), joined([1, 2]), joined([])
     ('Hello', [1, 2], '')
@@ -36,7 +36,7 @@ def join_chunks(pieces: Iterable[Any], is_wanted: Callable[[], bool] = lambda: T
 
 
 async def resolve_result(returned: Any) -> Any:
-    """What a function gave, awaited where that is to be done; an asynchronous stream is read to its end."""
+    """Await a result if necessary, and read a stream to its end."""
     if inspect.isawaitable(returned):
         returned = await returned
     if inspect.isasyncgen(returned):
@@ -45,5 +45,5 @@ async def resolve_result(returned: Any) -> Any:
 
 
 async def collect_stream(pieces: AsyncIterator[Any]) -> Any:
-    """`joined`, for an asynchronous stream."""
+    """Join the chunks of an asynchronous stream."""
     return join_chunks([piece async for piece in pieces])

@@ -1,4 +1,4 @@
-"""Programs of DSPy as targets: called with fields by name, answering with fields by name."""
+"""DSPy programs as targets, with named input and output fields."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -19,31 +19,31 @@ FIELD_VALUES: Mapping[str, Callable[[Case], Any]] = {
     **dict.fromkeys(("contexts", "context"), lambda case: None if case.contexts is None else list(case.contexts)),
     "metadata": lambda case: case.metadata,
 }
-"""Input fields that get something else than the input of the case."""
+"""Input fields that get another part of the case than its input."""
 REASONING_FIELDS = ("reasoning", "rationale", "trajectory")
-"""Output fields that DSPy adds to those that were asked for."""
+"""Output fields that DSPy adds."""
 CONTEXT_FIELDS = ("contexts", "context")
-"""Output fields that hold what the program retrieved."""
+"""Output fields with the retrieved contexts."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProgramTarget:
-    """A `dspy.Module`: called in a thread, or on the event loop where it has an `aforward` only."""
+    """A `dspy.Module`, called in a thread, or on the event loop if it only has `aforward`."""
 
     name: str
     program: Any
     fields: tuple[str, ...] | None
-    """Its input fields; None where it takes any."""
+    """Its input fields, or None if it takes any."""
     needed: tuple[str, ...]
-    """Those of them that have no default."""
+    """The input fields without a default."""
     fingerprint: str
     threads: DaemonThreads = field(default_factory=DaemonThreads, repr=False, compare=False)
 
     async def __call__(self, case: Case) -> Output:
-        """What the program gives for a case; what it raises goes to the caller.
+        """Call the program with a case. Raises the program's error.
 
         Raises:
-            ValueError: the input of the case does not say which field gets what.
+            ValueError: the input of the case does not match the fields.
         """
         inputs = {name: copy_value(value) for name, value in self.inputs(case).items()}
         uses = current_trial_context()
@@ -60,10 +60,10 @@ class ProgramTarget:
             return self.program(**inputs)
 
     def inputs(self, case: Case) -> dict[str, Any]:
-        """The input fields of one call: those of a mapping by their names, else the input as the one field.
+        """Return the input fields of a case: the items of a mapping, or the input as the only field.
 
         Raises:
-            ValueError: they cannot be told from the case.
+            ValueError: the input does not match the fields.
         """
         given, wanted = case.input, self.fields
         if isinstance(given, Mapping) and all(isinstance(key, str) for key in given):
@@ -81,22 +81,22 @@ class ProgramTarget:
 
 
 def is_program(thing: Any) -> bool:
-    """Whether it is a program of DSPy; DSPy itself is not imported."""
+    """Return whether the object is a DSPy program, without importing DSPy."""
     return any(
         kind.__name__ == "Module" and kind.__module__.partition(".")[0] == "dspy" for kind in type(thing).__mro__
     )
 
 
 def program_target(program: Any, name: str) -> ProgramTarget:
-    """The program as a target; it is not called yet."""
+    """Create the target of a program, without calling it."""
     fields, needed = _fields(program)
     told = fingerprint(name, describe_object(program), describe_object(program.dump_state()))
     return ProgramTarget(name=name, program=program, fields=fields, needed=needed, fingerprint=told)
 
 
 def _fields(program: Any) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
-    """The input fields, and those that have no default: the parameters of `forward`, or what its signature says."""
-    kind = type(program)  # asking the object for its `forward` makes DSPy warn
+    """Return the input fields and the required ones, from the parameters of `forward` or from the signature."""
+    kind = type(program)  # reading `forward` of the object makes DSPy warn
     forward = getattr(kind, "forward", None) or getattr(kind, "aforward", None)
     parameters = [] if forward is None else list(inspect.signature(forward).parameters.values())[1:]
     named = [p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
@@ -111,10 +111,10 @@ def _fields(program: Any) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
 
 
 def read_prediction(returned: Any, seconds: float | None) -> Output:
-    """What a program returned, as an Output.
+    """Convert the return value of a program to an Output.
 
-    Of a prediction with one field that is the field's value, of others the mapping of the fields.
-    Reasoning, trajectory and tokens are metadata; texts in a field `context` are the contexts.
+    The value of a prediction with one field is that field's value, otherwise the mapping of its fields. Reasoning,
+    trajectory and token usage become metadata; texts in a field `context` become the contexts.
     """
     if not is_prediction(returned):
         return as_output(returned, seconds)
@@ -134,7 +134,7 @@ def read_prediction(returned: Any, seconds: float | None) -> Output:
 
 
 def is_prediction(thing: Any) -> bool:
-    """Whether it is a prediction of DSPy."""
+    """Return whether the object is a DSPy prediction."""
     return any(
         kind.__name__ == "Prediction" and kind.__module__.partition(".")[0] == "dspy" for kind in type(thing).__mro__
     )

@@ -1,4 +1,4 @@
-"""A prompt and a model as the target: the case fills the prompt's inputs, and the model answers it."""
+"""A prompt and a model as the target: the case fills the inputs of the prompt."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,9 +17,9 @@ from .model import ask_for_output
 
 @dataclass(frozen=True, kw_only=True)
 class PromptTarget:
-    """Asks a model what a prompt says with the case's values in it.
+    """Sends a prompt, filled with the values of a case, to a model.
 
-    The input of a case is a mapping of the prompt's inputs, or the value of the only one that is open.
+    The input of a case is a mapping of the prompt's inputs, or the value of the only required one.
     """
 
     brings_contexts: ClassVar[bool] = False
@@ -27,30 +27,30 @@ class PromptTarget:
     prompt: Prompt
     model: ChatModel
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """`temperature` and so on, over those of the prompt."""
+    """Settings such as `temperature`; they override those of the prompt."""
 
     @property
     def name(self) -> str:
-        """The model's: the prompt is the same for all models of a run."""
+        """The name of the model, since all models of a run get the same prompt."""
         return self.model.name
 
     @property
     def fingerprint(self) -> str:
-        """Changes with the prompt's words, the model, its endpoint and the settings."""
+        """Changes with the prompt, the model, its endpoint and the settings."""
         return fingerprint(self.prompt.fingerprint, self.model.identity, self.settings)
 
     async def __call__(self, case: Case) -> Output:
-        """The model's answer; one that is cut short, refused or empty is an error.
+        """Return the model's output; a truncated, refused or empty reply is an error.
 
         Raises:
-            ConfigError: the case does not say what the prompt needs.
-            ModelCallError: there is none.
+            ConfigError: the case lacks an input of the prompt.
+            ModelCallError: the call failed.
             RunStoppedError: no further call may be made in this run.
         """
         return await ask_for_output(self.model, self.request(case))
 
     def unfit(self, case: Case) -> str | None:
-        """Why the prompt cannot be filled with what the case says; None where it can."""
+        """Return why the case does not fit the prompt, or None if it does."""
         try:
             self.request(case)
         except ConfigError as fault:
@@ -58,10 +58,10 @@ class PromptTarget:
         return None
 
     def request(self, case: Case) -> Request:
-        """What is asked for a case.
+        """Build the request of a case.
 
         Raises:
-            ConfigError: the case does not say what the prompt needs; all that is missing is named.
+            ConfigError: the case lacks inputs of the prompt; the message names all of them.
         """
         messages = render(self.prompt, input_values(self.prompt, case.input))
         return Request(
@@ -72,9 +72,9 @@ class PromptTarget:
 
 
 def input_values(prompt: Prompt, given: Any) -> Mapping[str, Any]:
-    """The values of a prompt's inputs that the input of a case stands for.
+    """Map the input of a case to the inputs of a prompt.
 
-    A mapping names them. Any other value is that of the only input without a default, or else of the first one.
+    A mapping is used by name. Any other value fills the first required input, or else the first one.
     """
     if isinstance(given, Mapping):
         return given
