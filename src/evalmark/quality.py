@@ -1,4 +1,4 @@
-"""Quality control at run time: whether an answer is fit to be shown, and what to do where it is not."""
+"""Quality control at run time: check an answer before it is shown, and retry, replace or block a bad one."""
 
 from typing import TYPE_CHECKING
 

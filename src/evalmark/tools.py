@@ -1,4 +1,4 @@
-"""Tools of agents under test: what they gave is recorded, and used again."""
+"""Tools of agents under test: record their calls, and replay them in later runs."""
 
 from typing import TYPE_CHECKING
 

@@ -181,8 +181,8 @@ def test_who_brings_more_than_may_wait_goes_on_when_it_is_fetched():
         post = Channel(lambda: None)
         for ticket in range(3):
             post.send(TicketCancelled(ticket))
-        await post.room(3)
-        waiting = asyncio.create_task(post.room(2))
+        await post.wait_for_space(3)
+        waiting = asyncio.create_task(post.wait_for_space(2))
         await asyncio.sleep(1)
         assert not waiting.done()
         post.fetch()
@@ -195,7 +195,7 @@ def test_nothing_is_lost_when_who_waited_for_room_is_gone():
     async def story():
         post = Channel(lambda: None)
         post.send(TicketCancelled(1))
-        waiting = asyncio.create_task(post.room(0))
+        waiting = asyncio.create_task(post.wait_for_space(0))
         await asyncio.sleep(1)
         waiting.cancel()
         await asyncio.sleep(1)

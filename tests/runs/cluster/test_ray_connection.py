@@ -33,7 +33,7 @@ from evalmark.store import open_store
     ],
 )
 def test_what_is_no_place_is_named_with_the_places_there_are(on):
-    with pytest.raises(ConfigError, match=r"name local, ray \(.*\), ray:auto .* or ray://HOST:PORT\.$") as said:
+    with pytest.raises(ConfigError, match=r"use local, ray \(.*\), ray:auto .* or ray://HOST:PORT\.$") as said:
         parse_place(on)
     assert "secret" not in str(said.value)
 

@@ -149,9 +149,7 @@ def test_what_cannot_be_recorded_is_an_error_also_where_the_agent_hides_it():
 
     run = run_of(hides)
     assert verdicts(run) == ["error"] * 2
-    assert all(
-        "search: what it gave cannot be recorded, since it is of the type set" in r.output.error for r in run.results
-    )
+    assert all("search: the result cannot be recorded: it is of the type set" in r.output.error for r in run.results)
     assert [result.output.error for result in run_of(hides, replay="off").results] == [None, None]
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalmark.errors import ConfigError
-from evalmark.quality import Rules, assess_answer
+from evalmark.quality import QualityRules, assess_answer
 from evalmark.scoring.builtin.answer_quality import LIST_TRIGGERS
 
 NO_LIST = "Missing structured list format for a list-style question."
@@ -170,7 +170,7 @@ def test_a_line_that_begins_as_an_item_makes_a_list(answer, is_list):
 
 
 def test_the_rules_can_be_others():
-    rules = Rules(min_relevance=0.6, fallback_phrases=["no idea"], list_triggers=["Welche", "c++"])
+    rules = QualityRules(min_relevance=0.6, fallback_phrases=["no idea"], list_triggers=["Welche", "c++"])
     assert issues(rules=rules, retrieval_scores=[0.5]) == ["Low retrieval relevance (avg: 0.500 < 0.6)"]
     assert issues(rules=rules, answer="No idea [1].") == ["Answer contains fallback phrase: 'no idea'"]
     assert issues(rules=rules, answer="Unable to generate [1].") == []
@@ -180,7 +180,7 @@ def test_the_rules_can_be_others():
 
 
 def test_a_check_with_an_empty_list_is_off():
-    rules = Rules(fallback_phrases=(), list_triggers=())
+    rules = QualityRules(fallback_phrases=(), list_triggers=())
     assert issues(rules=rules, question="List them", answer="Unable to generate [1]") == []
 
 
@@ -210,11 +210,13 @@ def test_contexts_are_texts_or_objects_with_one(contexts, wanted):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        pytest.param({"answer": None}, "answer is None; pass a text, and '' where there is none.", id="no answer"),
-        pytest.param({"answer": 7}, "answer is 7; pass a text, and '' where there is none.", id="a number"),
+        pytest.param({"answer": None}, "answer is None; pass a text, or '' if there is none.", id="no answer"),
+        pytest.param({"answer": 7}, "answer is 7; pass a text, or '' if there is none.", id="a number"),
         pytest.param({"answer": b"Yes"}, "answer is of type bytes; pass a text", id="bytes"),
         pytest.param({"question": ["Is", "it"]}, "question is of type list; pass a text", id="a list of questions"),
-        pytest.param({"contexts": "One."}, "contexts is one text; pass a list of texts.", id="one text as contexts"),
+        pytest.param(
+            {"contexts": "One."}, "contexts is a single text; pass a list of texts.", id="one text as contexts"
+        ),
         pytest.param({"contexts": 3}, "contexts is 3; pass a list of texts.", id="a number as contexts"),
         pytest.param({"contexts": {"a": "One."}}, "contexts is of type dict; pass a list", id="a mapping as contexts"),
         pytest.param({"contexts": ["One.", None]}, "contexts[1] is None; pass a text, or an object", id="no context"),
@@ -236,7 +238,9 @@ def test_contexts_are_texts_or_objects_with_one(contexts, wanted):
         ),
         pytest.param({"retrieval_scores": 0.5}, "retrieval_scores is 0.5; pass a list of numbers.", id="one score"),
         pytest.param({"retrieval_scores": "0.5"}, "retrieval_scores is '0.5'; pass a list", id="a text as scores"),
-        pytest.param({"rules": {"min_relevance": 0.3}}, "rules is of type dict; pass a Rules object", id="no rules"),
+        pytest.param(
+            {"rules": {"min_relevance": 0.3}}, "rules is of type dict; pass a QualityRules object", id="no rules"
+        ),
     ],
 )
 @pytest.mark.parametrize("strict_compat", [False, True])
@@ -266,7 +270,7 @@ def test_all_faults_are_named_at_once():
 )
 def test_rules_that_cannot_be_used_are_refused(setting, value):
     with pytest.raises(ConfigError, match=f"quality: `{setting}` is .*; it has to be "):
-        Rules(**{setting: value})
+        QualityRules(**{setting: value})
 
 
 def test_the_log_has_the_run_the_figures_and_the_issues_and_no_text_of_a_user(caplog):

@@ -148,7 +148,9 @@ def test_passages_are_those_of_the_prediction_or_of_the_example():
 
 def test_what_cannot_be_judged_raises_or_counts_as_was_said():
     for scorer in (silent, lambda output: 7, lambda output: 1 / 0):
-        with pytest.raises(EvalmarkError, match=r"cannot judge the example: .* Set `unscored` to count it as a number"):
+        with pytest.raises(
+            EvalmarkError, match=r"cannot score the example: .* Set `unscored` to give such examples a score"
+        ):
             dspy_metric(scorer)(OSLO, RIGHT)
         assert dspy_metric(scorer, unscored=0)(OSLO, RIGHT) == 0
 

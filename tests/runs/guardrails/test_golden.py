@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from evalmark.quality import Rules, assess_answer
+from evalmark.quality import QualityRules, assess_answer
 
 DIFFERENCES = {
     "any bracket counts as citation": (
@@ -51,7 +51,7 @@ def test_the_default_differs_where_it_is_said_and_nowhere_else(golden):
 
 
 def test_the_rules_are_those_of_the_original(golden):
-    rules = Rules()
+    rules = QualityRules()
     assert rules.min_relevance == golden["qc_min_relevance_threshold"]
     assert list(rules.fallback_phrases) == golden["fallback_phrases"]
     assert list(rules.list_triggers) == golden["structured_triggers"]

@@ -86,15 +86,15 @@ class Answers:
         pytest.param({"length": {"max_chars": 20}}, True, (), id="a name with settings"),
         pytest.param({"length": {"max_chars": 5, "name": "short"}}, False, None, id="that goes by another name"),
         pytest.param(AnswerQuality(), False, (UNCITED,), id="an object"),
-        pytest.param(cites, False, ("cites: the answer does not pass",), id="a function"),
+        pytest.param(cites, False, ("cites: the answer fails",), id="a function"),
         pytest.param(loud, False, ("loud: 'Ida Holm.' is loud",), id="a function with a reason"),
-        pytest.param(as_scorer(undecided, threshold=0.5), False, ("undecided: 0.25 does not pass",), id="a bound one"),
+        pytest.param(
+            as_scorer(undecided, threshold=0.5), False, ("undecided: the score 0.25 fails",), id="a bound one"
+        ),
         pytest.param(as_scorer(undecided, threshold=0.2), True, (), id="a bound one that passes"),
         pytest.param("not-is-json", True, (), id="a negated name"),
         pytest.param(as_scorer(agreed, judge=Nods()), True, (), id="one bound to its judge"),
-        pytest.param(
-            as_scorer(agreed, judge=Nods("no")), False, ("agreed: the answer does not pass",), id="who says no"
-        ),
+        pytest.param(as_scorer(agreed, judge=Nods("no")), False, ("agreed: the answer fails",), id="who says no"),
     ],
 )
 def test_any_scorer_is_a_check(check, passed, issues):
@@ -109,7 +109,7 @@ def test_every_check_has_to_pass_and_all_are_told():
     assert verdict.issues == (
         UNCITED,
         "quality: Answer contains fallback phrase: 'Unable to generate'",
-        "cites: the answer does not pass",
+        "cites: the answer fails",
     )
     assert not verdict.passed
 
@@ -117,13 +117,13 @@ def test_every_check_has_to_pass_and_all_are_told():
 @pytest.mark.parametrize(
     ("check", "issue"),
     [
-        pytest.param(breaks, "breaks: the check broke: ValueError: no luck with 9 characters", id="it breaks"),
-        pytest.param(silent, "silent: the check could not judge: the scorer gave no judgement", id="it says nothing"),
         pytest.param(
-            undecided, "undecided: the score 0.25 has no threshold to pass", id="a number without a threshold"
+            breaks, "breaks: the check failed with an error: ValueError: no luck with 9 characters", id="it breaks"
         ),
-        pytest.param("quality", "quality: the check could not judge: there are no contexts", id="it lacks contexts"),
-        pytest.param(lambda output: 7, "lambda: the score 7 has no threshold to pass", id="a number on another scale"),
+        pytest.param(silent, "silent: the check gave no score: the scorer gave no judgement", id="it says nothing"),
+        pytest.param(undecided, "undecided: the score 0.25 has no pass threshold", id="a number without a threshold"),
+        pytest.param("quality", "quality: the check gave no score: there are no contexts", id="it lacks contexts"),
+        pytest.param(lambda output: 7, "lambda: the score 7 has no pass threshold", id="a number on another scale"),
     ],
 )
 def test_what_cannot_be_decided_does_not_pass_unless_it_fails_open(check, issue):
@@ -145,7 +145,7 @@ def test_a_check_that_takes_too_long_counts_as_broken():
 
     verdict = Guard([slow], timeout=0.02)(QUESTION, POOR)
     stop.set()
-    assert verdict.issues == ("slow: the check broke: no score within 0.02 s",)
+    assert verdict.issues == ("slow: the check failed with an error: no score within 0.02 s",)
 
 
 def test_what_does_not_pass_is_logged_and_goes_through():
@@ -157,7 +157,7 @@ def test_a_fallback_takes_the_place_of_what_does_not_pass():
     guard = Guard([cites], on_fail="fallback", fallback="Please ask the desk.")
     verdict = guard(QUESTION, POOR)
     assert (verdict.answer, verdict.is_fallback, verdict.passed) == ("Please ask the desk.", True, False)
-    assert verdict.issues == ("cites: the answer does not pass",)
+    assert verdict.issues == ("cites: the answer fails",)
     assert [guard.wrap(lambda question, a=a: a)(QUESTION) for a in (POOR, GOOD)] == ["Please ask the desk.", GOOD]
 
 
@@ -167,7 +167,7 @@ def test_a_blocked_answer_raises_with_all_that_was_found_and_without_the_answer_
         with pytest.raises(BlockedError) as blocked:
             ask()
         assert str(blocked.value) == "The answer did not pass cites, loud, and the guard does not let it through."
-        assert blocked.value.issues == ("cites: the answer does not pass", "loud: 'Ida Holm.' is loud")
+        assert blocked.value.issues == ("cites: the answer fails", "loud: 'Ida Holm.' is loud")
         assert blocked.value.verdict.answer == POOR
     assert Guard([cites], on_fail="block").wrap(lambda question: GOOD)(QUESTION) == GOOD
 
@@ -196,7 +196,7 @@ def test_a_function_is_asked_again_until_an_answer_passes(answers, max_passes, a
 def test_a_function_that_asks_for_the_issues_gets_those_of_its_last_answer():
     function = Answers(["a" * 30, POOR, GOOD])
     Guard([cites, brief], on_fail="retry", max_passes=2).wrap(function)(QUESTION)
-    no_citation, too_long = "cites: the answer does not pass", "brief: the answer does not pass"
+    no_citation, too_long = "cites: the answer fails", "brief: the answer fails"
     assert function.calls == [(QUESTION, []), (QUESTION, [no_citation, too_long]), (QUESTION, [no_citation])]
 
 
@@ -210,7 +210,7 @@ def test_a_function_that_needs_issues_gets_none_at_first():
     guarded = Guard([cites], on_fail="retry").wrap(answer)
     guarded(QUESTION)
     guarded(QUESTION, issues=["too long"])
-    assert seen == [[], ["cites: the answer does not pass"], ["too long"], ["cites: the answer does not pass"]]
+    assert seen == [[], ["cites: the answer fails"], ["too long"], ["cites: the answer fails"]]
 
 
 def test_a_function_that_asks_for_no_issues_is_called_as_before():
@@ -331,10 +331,8 @@ def test_contexts_of_the_call_count_where_the_answer_brings_none():
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        pytest.param(
-            lambda: POOR, "Guard: <lambda> takes no parameter that could hold the question.", id="no question"
-        ),
-        pytest.param(max, "Guard: max does not show its parameters; wrap it", id="a function written in C"),
+        pytest.param(lambda: POOR, "Guard: <lambda> has no parameter for the question.", id="no question"),
+        pytest.param(max, "Guard: max does not expose its parameters; wrap it", id="a function written in C"),
     ],
 )
 def test_a_function_that_cannot_be_guarded_is_refused(function, message):
@@ -354,7 +352,7 @@ def test_streams_are_refused():
         return POOR
 
     for function in (stream, later):
-        with pytest.raises(ConfigError, match="is a stream; a guard has to see the whole answer"):
+        with pytest.raises(ConfigError, match="streams its answer; a guard needs the whole answer"):
             Guard([cites]).wrap(function)
     for function in (stream, coroutine):
         with pytest.raises(ConfigError, match=f"returned a {'generator' if function is stream else 'coroutine'}"):
@@ -475,7 +473,7 @@ def test_a_judge_is_never_asked_for_where_no_check_wants_one():
     ("variable", "message"),
     [
         ("", "Guard: agreed needs a judge; name one with `judge=` or EVALMARK_JUDGE."),
-        ("openai/a,openai/b", "or EVALMARK_JUDGE. There are openai/a, openai/b."),
+        ("openai/a,openai/b", "or EVALMARK_JUDGE. The settings name several: openai/a, openai/b."),
     ],
 )
 def test_a_check_without_its_judge_is_refused(variable, message, world, monkeypatch):
@@ -494,28 +492,26 @@ def test_a_check_without_its_judge_is_refused(variable, message, world, monkeypa
             {"checks": ["qualty"]}, "Guard: there is no scorer 'qualty'. Did you mean 'quality'?", id="a typo"
         ),
         pytest.param({"checks": [{"length": {"max": 3}}]}, "there is no setting 'max'", id="an unknown setting"),
-        pytest.param({"checks": [Length]}, "Guard: 'Length' is no scorer", id="a class"),
-        pytest.param({"checks": [7]}, "Guard: 'int' is no scorer", id="a number"),
-        pytest.param({"checks": [cites, cites]}, "two checks are called 'cites'", id="twice the same"),
+        pytest.param({"checks": [Length]}, "Guard: 'Length' is not a scorer", id="a class"),
+        pytest.param({"checks": [7]}, "Guard: 'int' is not a scorer", id="a number"),
+        pytest.param({"checks": [cites, cites]}, "two checks have the name 'cites'", id="twice the same"),
         pytest.param(
             {"on_fail": "retr"}, "`on_fail` is 'retr'; it can be 'log', 'retry', 'fallback' or 'block'.", id="word"
         ),
         pytest.param({"then": "retry"}, "`then` is 'retry'; it can be 'log', 'fallback' or 'block'.", id="no end"),
-        pytest.param(
-            {"then": "block"}, "`then` says what `retry` ends with; set on_fail='retry'.", id="an end of nothing"
-        ),
+        pytest.param({"then": "block"}, "`then` works only with on_fail='retry'.", id="an end of nothing"),
         pytest.param({"max_passes": 0}, "`max_passes` is 0; it has to be 1 or more.", id="no pass"),
         pytest.param({"max_passes": True}, "`max_passes` is True; it has to be 1 or more.", id="a truth value"),
-        pytest.param({"on_fail": "fallback"}, "name what is to be shown: fallback='…'.", id="no fallback"),
+        pytest.param({"on_fail": "fallback"}, "set the replacement: fallback='…'.", id="no fallback"),
         pytest.param(
-            {"fallback": "x"}, "`fallback` is never shown; set on_fail='fallback'", id="a fallback for nothing"
+            {"fallback": "x"}, "`fallback` is never used; set on_fail='fallback'", id="a fallback for nothing"
         ),
         pytest.param({"fail_open": "no"}, "`fail_open` is 'no'; it is True or False.", id="a word for a truth value"),
         pytest.param(
             {"timeout": 0}, "`timeout` is 0; it has to be a number of seconds above 0, or None.", id="no time"
         ),
-        pytest.param({"judge": 7}, "`judge` is no chat model and no name of one.", id="no judge"),
-        pytest.param({"watch": "x"}, "`watch` cannot be called; pass a function of a verdict.", id="no watch"),
+        pytest.param({"judge": 7}, "`judge` is neither a chat model nor the name of one.", id="no judge"),
+        pytest.param({"watch": "x"}, "`watch` is not callable; pass a function of a verdict.", id="no watch"),
     ],
 )
 def test_a_guard_that_cannot_work_is_refused_when_it_is_made(settings, message):
@@ -525,7 +521,7 @@ def test_a_guard_that_cannot_work_is_refused_when_it_is_made(settings, message):
 
 
 def test_contexts_that_are_none_are_refused():
-    with pytest.raises(ConfigError, match="Guard: contexts is one text; pass a list of texts"):
+    with pytest.raises(ConfigError, match="Guard: contexts is a single text; pass a list of texts"):
         Guard([cites])(QUESTION, GOOD, "one")
     with pytest.raises(ConfigError, match="Guard: contexts\\[0\\] is 7; pass a text"):
         Guard([cites]).wrap(lambda question: {"answer": GOOD, "contexts": [7]})(QUESTION)
@@ -565,4 +561,4 @@ def test_several_scores_of_one_check_are_all_counted():
     def tone(output):
         return [Score(name="polite", value=1.0, passed=True), Score(name="calm", value=0.0, passed=False)]
 
-    assert Guard([tone])(QUESTION, POOR).issues == ("calm: the answer does not pass",)
+    assert Guard([tone])(QUESTION, POOR).issues == ("calm: the answer fails",)

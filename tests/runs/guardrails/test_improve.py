@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from evalmark.core.values.call import Reply, Request
 from evalmark.errors import ConfigError, ModelCallError, ModelError
-from evalmark.quality import Rules, assess_answer, improve_answer, improve_answer_async
+from evalmark.quality import QualityRules, assess_answer, improve_answer, improve_answer_async
 from evalmark.runs.guardrails.rewrite_prompt import build_rewrite_prompt, clean_reply
 
 QUESTION = "Who built the bridge?"
@@ -138,7 +138,7 @@ def test_a_closed_endpoint_and_what_a_function_raises_are_told():
 
 
 def test_the_rules_and_the_verdicts_of_auto_analyst_count_for_both_answers():
-    rules = Rules(fallback_phrases=["ida"])
+    rules = QualityRules(fallback_phrases=["ida"])
     assert improved(says("She did [1]."), GOOD, rules=rules) == "She did [1]."
     assert improved(says("See [x]."), POOR, strict_compat=True) == "See [x]."
     assert improved(says("See [x]."), POOR) == POOR
@@ -154,8 +154,8 @@ def test_the_rules_and_the_verdicts_of_auto_analyst_count_for_both_answers():
         pytest.param({"llm": Writer}, "llm is the class Writer; pass", id="a class"),
         pytest.param({"answer": None}, "answer is None; pass a text", id="no answer"),
         pytest.param({"question": 7}, "question is 7; pass a text", id="a number as question"),
-        pytest.param({"contexts": "one"}, "contexts is one text; pass a list", id="one context"),
-        pytest.param({"rules": "strict"}, "rules is 'strict'; pass a Rules object", id="no rules"),
+        pytest.param({"contexts": "one"}, "contexts is a single text; pass a list", id="one context"),
+        pytest.param({"rules": "strict"}, "rules is 'strict'; pass a QualityRules object", id="no rules"),
         pytest.param({"issues": "too long"}, "issues is of type str; pass a list of texts", id="one issue"),
         pytest.param({"issues": [1]}, "issues is of type list; pass a list of texts", id="issues that are none"),
     ],
@@ -169,7 +169,7 @@ def test_what_cannot_be_used_is_refused(arguments, message):
 
 @pytest.mark.parametrize("given", [None, 7, [], [{}], {"text": GOOD}, [{"generated_text": [{"role": "user"}]}]])
 def test_a_function_that_gives_no_text_is_told_so(given):
-    with pytest.raises(ModelError, match="llm gave a value of type"):
+    with pytest.raises(ModelError, match="llm returned a value of type"):
         improved(says(given))
 
 

@@ -100,7 +100,7 @@ def test_a_judge_that_fails_is_a_check_that_broke(server, code):
     server.answer = [Status(code), Status(code)]
     verdict = Guard([agreed], judge="openai/any")(QUESTION, POOR)
     assert (verdict.passed, verdict.scores[0].status) == (False, "error")
-    assert verdict.issues[0].startswith("agreed: the check broke: Model")
+    assert verdict.issues[0].startswith("agreed: the check failed with an error: Model")
     assert Guard([agreed], judge="openai/any", fail_open=True)(QUESTION, POOR).passed
 
 

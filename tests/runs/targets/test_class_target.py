@@ -50,7 +50,7 @@ def asked(target, conversation):
     return [r.output.value or r.output.error for r in sorted(sink.results, key=lambda r: r.trial.position)]
 
 
-@pytest.mark.parametrize("thing", [Tutor, AsyncTutor, Runnable, "tests.runs.targets.test_fresh:Tutor"])
+@pytest.mark.parametrize("thing", [Tutor, AsyncTutor, Runnable, "tests.runs.targets.test_class_target:Tutor"])
 def test_each_row_meets_a_new_object_and_each_conversation_one_of_its_own(thing):
     target = as_target(thing)
     assert asked(target, conversation=False) == ["Hello a", "Hello b"]

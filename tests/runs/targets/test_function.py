@@ -185,12 +185,12 @@ def test_parameters_are_filled_by_their_names(function, got):
         pytest.param(lambda text, *, a, b: "", "cannot fill parameter 'a', 'b'", id="two unknown ones"),
         pytest.param(
             Silent,
-            "is a class whose objects cannot be called. Give it a method `__call__` or",
+            "is a class whose instances cannot be called. Give it a method `__call__` or",
             id="a class of objects that cannot be asked",
         ),
         pytest.param(Prefixed, "is a class whose parameter 'prefix' has no default", id="a class that needs something"),
         pytest.param(OddlyAsked, "cannot fill parameter 'mood'", id="a class whose objects ask for something unknown"),
-        pytest.param(Bot.answer, "is a method without its object", id="a method of a class"),
+        pytest.param(Bot.answer, "is an unbound method", id="a method of a class"),
         pytest.param(3, "is a value of type int, which cannot be called", id="a number"),
         pytest.param(None, "is a value of type NoneType", id="nothing"),
         pytest.param(math, "is a value of type module", id="a module"),
@@ -473,8 +473,10 @@ def test_given_answers_are_passed_on():
 @pytest.mark.parametrize(
     ("case", "told"),
     [
-        pytest.param(Case(id="1", place="cases.jsonl:7"), "cases.jsonl:7: there is no answer", id="with a place"),
-        pytest.param(Case(id="no 1"), "case 'no 1': there is no answer", id="without one"),
+        pytest.param(
+            Case(id="1", place="cases.jsonl:7"), "cases.jsonl:7: the row has no `answer` to score", id="with a place"
+        ),
+        pytest.param(Case(id="no 1"), "case 'no 1': the row has no `answer` to score", id="without one"),
     ],
 )
 def test_a_row_without_an_answer_says_where_and_what_to_do(case, told):
@@ -482,4 +484,4 @@ def test_a_row_without_an_answer_says_where_and_what_to_do(case, told):
     assert output.value is None
     assert output.error is not None
     assert output.error.startswith(told)
-    assert "Give the row an `answer`, or name a target." in output.error
+    assert "Add one, or name a target." in output.error

@@ -61,7 +61,7 @@ def test_the_model_is_asked_what_the_case_asks(case, system, expected):
         pytest.param(Reply(text="He", status="truncated"), "He", "cut by a length limit", {}, id="cut short"),
         pytest.param(Reply(text="No.", status="refused"), "No.", "refused to answer", {}, id="a refusal"),
         pytest.param(Reply(status="filtered"), "", "content filter", {}, id="held back"),
-        pytest.param(Reply(status="empty"), "", "empty answer", {}, id="nothing"),
+        pytest.param(Reply(status="empty"), "", "empty reply", {}, id="nothing"),
     ],
 )
 def test_only_a_whole_answer_is_one(reply, value, error, metadata):

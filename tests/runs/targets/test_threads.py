@@ -223,11 +223,11 @@ def test_the_process_ends_although_a_target_hangs(body, tmp_path):
     script = tmp_path / "main.py"
     script.write_text(
         "import asyncio, itertools, threading, time\n"
-        "from evalmark.runs.engine.trial import answer\n"
+        "from evalmark.runs.engine.trial import call_target\n"
         "from evalmark.runs.targets.function import as_target\n"
         "from evalmark import Case\n"
         f"def hang(text):\n{textwrap.indent(textwrap.dedent(body), '    ')}\n"
-        "output = asyncio.run(answer(as_target(hang), Case(id='1', input='x'), 0.2))\n"
+        "output = asyncio.run(call_target(as_target(hang), Case(id='1', input='x'), 0.2))\n"
         "print(output.error)\n"
     )
     ended = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=60, check=False)
@@ -238,14 +238,14 @@ def test_the_process_keeps_its_exit_code_although_many_targets_hang(tmp_path):
     script = tmp_path / "main.py"
     script.write_text(
         "import asyncio, sys, time\n"
-        "from evalmark.runs.engine.trial import answer\n"
+        "from evalmark.runs.engine.trial import call_target\n"
         "from evalmark.runs.targets.function import as_target\n"
         "from evalmark import Case\n"
         "async def main():\n"
         "    target = as_target(lambda text: time.sleep(1e6))\n"
         "    cases = [Case(id=str(n), input='x') for n in range(40)]\n"
         "    for start in (0, 20, 32):\n"
-        "        found = await asyncio.gather(*(answer(target, c, 0.2) for c in cases[start:start + 20]))\n"
+        "        found = await asyncio.gather(*(call_target(target, c, 0.2) for c in cases[start:start + 20]))\n"
         "    return {output.error for output in found}\n"
         "print(*asyncio.run(main()))\n"
         "sys.exit(3)\n"

@@ -100,11 +100,11 @@ NOT_PLAIN = [
     pytest.param(b"abc", "it is of the type bytes", id="bytes"),
     pytest.param(datetime(2026, 1, 1, tzinfo=UTC), "it is of the type datetime", id="a date"),
     pytest.param(Size.SMALL, "it is of the type Size", id="a member of an enumeration"),
-    pytest.param({"a": float("nan")}, "['a'] is nan, for which JSON has no word", id="no number"),
-    pytest.param(float("-inf"), "it is -inf, for which JSON has no word", id="infinity"),
-    pytest.param({1: "a"}, "it has the key 1, which is no text", id="a number as a key"),
-    pytest.param({None: "a"}, "it has the key None, which is no text", id="nothing as a key"),
-    pytest.param(10**5000, "it is a whole number of more than 4,000 digits", id="a huge number"),
+    pytest.param({"a": float("nan")}, "['a'] is nan, which JSON cannot represent", id="no number"),
+    pytest.param(float("-inf"), "it is -inf, which JSON cannot represent", id="infinity"),
+    pytest.param({1: "a"}, "it has the key 1, which is not a text", id="a number as a key"),
+    pytest.param({None: "a"}, "it has the key None, which is not a text", id="nothing as a key"),
+    pytest.param(10**5000, "it is an integer of more than 4,000 digits", id="a huge number"),
     pytest.param(np.zeros(2), "it is of the type ndarray", id="an array"),
     pytest.param(nested(200), "it is nested deeper than 100", id="data too deep"),
     pytest.param(circle, "it is nested deeper than 100", id="a circle"),
@@ -120,9 +120,7 @@ def test_what_would_come_back_as_something_else_is_no_result(agent, value, says)
     assert str(fault.value) == says
     with pytest.raises(ToolError) as error:
         agent.calls(replayed(name="tool")(lambda: value))
-    assert str(error.value).startswith(
-        f"tool: what it gave cannot be recorded, since {says}. Have it give dicts, lists"
-    )
+    assert str(error.value).startswith(f"tool: the result cannot be recorded: {says}. Return dicts, lists")
     assert agent.keys == []
     assert agent.tools.fault is error.value
 
@@ -168,7 +166,7 @@ def test_an_argument_of_which_nobody_knows_what_matters_is_refused_by_its_name(a
     with pytest.raises(ToolError) as error:
         agent.calls(search, "tea", value)
     said = str(error.value)
-    assert said.startswith(f"search: the argument 'context' cannot tell one call from another, since {says}")
+    assert said.startswith(f"search: the argument 'context' cannot identify the call: {says}")
     assert "@replayed(key=lambda arguments: …)" in said
     assert agent.tools.fault is error.value
 
@@ -250,7 +248,7 @@ def boom(record):
         pytest.param(lambda record: {**record, "tool": "x"}, "`sanitize` gave {", id="it renames the tool"),
         pytest.param(
             lambda record: {**record, "result": {1}},
-            "gave a result that cannot be: it is of the type set",
+            "returned an invalid result: it is of the type set",
             id="a result that is a set",
         ),
     ],
@@ -280,7 +278,7 @@ def test_what_sanitize_does_to_the_record_it_was_given_stays_with_it(agent):
 def test_a_key_that_fails_or_gives_an_object_is_said(agent):
     for key, says in (
         (lambda arguments: arguments["url"], "`key` raised KeyError"),
-        (lambda a: print, "what `key` gave"),
+        (lambda a: print, "the result of `key`"),
     ):
         with pytest.raises(ToolError, match=says):
             agent.calls(replayed(name="tool", key=key)(lambda query: query), "tea")

@@ -1,1 +1,5 @@
-"""Quality control at run time: whether an answer is fit to be shown, and what to do where it is not."""
+"""Checks of answers at run time, behind `evalmark.quality`.
+
+`assess` checks an answer without a model, `guard` wraps a function with scorers, `improvement` lets a model rewrite an
+answer, and `dspy_metrics` offers scorers to DSPy. `checks` binds scorers and opens their models.
+"""

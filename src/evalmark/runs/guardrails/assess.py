@@ -1,4 +1,4 @@
-"""The six checks of one answer, as a function for the code that is about to show it."""
+"""`assess_answer`: six checks of an answer without a model."""
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,22 +18,22 @@ LOG = logging.getLogger("evalmark.quality")
 
 
 class Passage(Protocol):
-    """A context that is more than its text."""
+    """A context object with a text."""
 
     @property
     def text(self) -> str: ...
 
 
 class Assessment(TypedDict):
-    """Whether an answer is fit to be shown, and what is wrong with it."""
+    """The result of `assess_answer`."""
 
     is_good_enough: bool
-    """There are no issues."""
+    """Whether there are no issues."""
     issues: list[str]
-    """One sentence for each check that failed, in the order of the checks."""
+    """One sentence per failed check, in the order of the checks."""
 
 
-def assess_answer(  # noqa: PLR0913  the signature that Auto-Analyst's users know, and two options
+def assess_answer(  # noqa: PLR0913  the signature of Auto-Analyst's function, and two options
     question: str,
     answer: str,
     contexts: Sequence[str | Passage] | None,
@@ -43,16 +43,28 @@ def assess_answer(  # noqa: PLR0913  the signature that Auto-Analyst's users kno
     rules: QualityRules = DEFAULT_RULES,
     strict_compat: bool = False,
 ) -> Assessment:
-    """Check an answer without a model: is it there, supported, cited, no excuse, relevant, a list where one is asked.
+    """Check an answer without a model: present, supported, cited, no refusal, relevant, and a list if one is requested.
 
-    `run_id` and the figures go to the logger `evalmark.quality`, the texts do not. `strict_compat`
-    gives the verdicts of Auto-Analyst.
+    Lengths, issues and `run_id` go to the logger `evalmark.quality`; texts do not.
 
-    >>> assess_answer("Who built the bridge?", "Ida Holm [1].", ["Ida Holm built the bridge."])
-    {'is_good_enough': True, 'issues': []}
+    Args:
+        question: The user's question.
+        answer: The answer to check; an empty text if there is none.
+        contexts: The retrieved texts, or objects with a `text`; None counts as no contexts.
+        run_id: An id for the log line.
+        retrieval_scores: The scores of the contexts, as finite numbers.
+        rules: The thresholds and phrases of the checks.
+        strict_compat: Return exactly the results of Auto-Analyst's function of this name.
+
+    Returns:
+        `is_good_enough`, and `issues`: one sentence per failed check.
 
     Raises:
-        ConfigError: an argument is of the wrong kind, or a retrieval score is no finite number.
+        ConfigError: an argument has the wrong type, or a retrieval score is not a finite number.
+
+    Example:
+        >>> assess_answer("Who built the bridge?", "Ida Holm [1].", ["Ida Holm built the bridge."])
+        {'is_good_enough': True, 'issues': []}
     """
     texts, faults = read_contexts(contexts)
     scores, more = parse_scores(retrieval_scores)
@@ -66,32 +78,36 @@ def assess_answer(  # noqa: PLR0913  the signature that Auto-Analyst's users kno
 
 
 def check_rules(rules: Any) -> list[str]:
-    """What is wrong with rules that are none."""
+    """Return an error if this is not a Rules object."""
     fine = isinstance(rules, QualityRules)
-    return [] if fine else [f"rules is {describe_type(rules)}; pass a Rules object: Rules(min_relevance=0.3)."]
+    return (
+        []
+        if fine
+        else [f"rules is {describe_type(rules)}; pass a QualityRules object: QualityRules(min_relevance=0.3)."]
+    )
 
 
 def check_texts(**given: Any) -> list[str]:
-    """What is wrong with arguments that have to be texts."""
+    """Return the errors of arguments that have to be texts."""
     return [
-        f"{name} is {describe_type(value)}; pass a text, and '' where there is none."
+        f"{name} is {describe_type(value)}; pass a text, or '' if there is none."
         for name, value in given.items()
         if not isinstance(value, str)
     ]
 
 
 def read_contexts(contexts: Any) -> tuple[tuple[str, ...], list[str]]:
-    """The texts of the contexts, and what is wrong with those that have none."""
+    """Return the texts of the contexts, and errors for contexts without a text."""
     if contexts is None:
         return (), []
     if isinstance(contexts, str | bytes):
-        return (), ["contexts is one text; pass a list of texts."]
+        return (), ["contexts is a single text; pass a list of texts."]
     if isinstance(contexts, Mapping) or not isinstance(contexts, Iterable):
         return (), [f"contexts is {describe_type(contexts)}; pass a list of texts."]
     items = list(contexts)
     texts = [item if isinstance(item, str) else getattr(item, "text", None) for item in items]
     faults = [
-        f"contexts[{place}] is {describe_type(item)}; pass a text, or an object whose `.text` is one."
+        f"contexts[{place}] is {describe_type(item)}; pass a text, or an object with a text in `.text`."
         for place, (item, text) in enumerate(zip(items, texts, strict=True))
         if not isinstance(text, str)
     ]

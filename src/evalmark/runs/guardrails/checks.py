@@ -1,4 +1,4 @@
-"""The checks of a guard: scorers of any kind, bound once, their models opened when an answer is there to be judged."""
+"""The checks of a guard: scorers that are bound once, with models opened for each answer."""
 
 import inspect
 import os
@@ -24,30 +24,30 @@ from evalmark.runs.planning.plan import scorer_spec
 from evalmark.scoring.binding.bound_scorer import BoundScorer, as_scorer
 
 Check = str | Mapping[str, Any] | Callable[..., Any]
-"""A scorer's name, `{name: settings}`, or any scorer: an object such as `AnswerQuality()`, a function, a bound one."""
+"""A scorer: its name, `{name: settings}`, an object such as `AnswerQuality()`, a function, or a bound scorer."""
 Embeddings = str | Callable[..., Any] | None
-"""An embedding model's name or folder, a function `list[str] -> (n, d)` array, or None for that of the settings."""
+"""The name or folder of an embedding model, a function `list[str] -> (n, d)` array, or None for the setting."""
 Judge = str | ChatModel | None
-"""A chat model or its name; None for that of the settings."""
+"""A chat model or its name, or None for the setting."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checks:
-    """What an answer is held against."""
+    """Bound scorers with their models."""
 
     bound: tuple[BoundScorer, ...]
     embeddings: Embeddings
     judge: Judge
-    """None where no check asks for one."""
+    """The judge model, or None if no check needs one."""
     timeout: float | None
-    """Seconds that each check may take."""
+    """Time limit of each check in seconds."""
 
     async def scores(self, case: Case, output: Output) -> tuple[Score, ...]:
-        """What every check says of one answer; one that breaks or takes too long gives a score with the status `error`.
+        """Score an output; a check that fails or times out gives a score with the status `error`.
 
         Raises:
-            ConfigError: a model's name stands for nothing.
-            ModelError: the weights of the embedding model cannot be had.
+            ConfigError: the name of a model is unknown.
+            ModelError: the embedding model cannot be loaded.
         """
         async with self._ready() as ready:
             return await run_scorers([StandaloneScorer(one) for one in ready], case, output, self.timeout)
@@ -62,20 +62,20 @@ class Checks:
 
 @dataclass(frozen=True, slots=True)
 class StandaloneScorer:
-    """A scorer outside of a run: where a run would end, since its judge may not be asked any more, it breaks."""
+    """A scorer outside of a run: an error that would stop a run becomes the error of this scorer."""
 
     scorer: BoundScorer
 
     @property
     def name(self) -> str:
-        """The scorer's."""
+        """The name of the scorer."""
         return self.scorer.name
 
     async def __call__(self, case: Case, output: Output) -> tuple[Score, ...]:
-        """What the scorer says. Raises what it raises.
+        """Score an output. Raises the scorer's error.
 
         Raises:
-            ModelError: its judge may not be asked any more.
+            ModelError: no further judge call is possible.
         """
         try:
             return await self.scorer(case, output)
@@ -84,7 +84,7 @@ class StandaloneScorer:
 
 
 def _with_models(bound: BoundScorer, embedder: CachedEmbedder | None, model: ChatModel | None) -> BoundScorer:
-    """The scorer with the models that it asks for; one that has them already keeps them."""
+    """Give a scorer the models that it needs and does not have."""
     if bound.needs_embedder and bound.embedder is None:
         bound = replace(bound, embedder=embedder)
     return replace(bound, judge=model) if bound.needs_judge and bound.judge is None else bound
@@ -92,7 +92,7 @@ def _with_models(bound: BoundScorer, embedder: CachedEmbedder | None, model: Cha
 
 @asynccontextmanager
 async def _open_judge(wanted: Judge) -> AsyncIterator[ChatModel | None]:
-    """The chat model; one that was named is closed again, since the next answer may come on another event loop."""
+    """Open the judge; a named model is closed afterwards, since the next answer may come on another event loop."""
     if not isinstance(wanted, str):
         yield wanted
         return
@@ -102,7 +102,7 @@ async def _open_judge(wanted: Judge) -> AsyncIterator[ChatModel | None]:
 
 @asynccontextmanager
 async def _open_embedder(named: Embeddings, *, wanted: bool) -> AsyncIterator[Embedder | None]:
-    """The embedding model, if one is wanted; connections to one behind a server are closed again."""
+    """Open the embedding model if one is needed; connections to a server are closed afterwards."""
     if not wanted or (named is not None and not isinstance(named, str)):
         yield as_embedder(named) if wanted else None
         return
@@ -116,27 +116,27 @@ async def _open_embedder(named: Embeddings, *, wanted: bool) -> AsyncIterator[Em
 
 @lru_cache(maxsize=2)
 def _load_embedder(name: str, settings: Settings, folder: Path) -> Embedder:
-    """Kept, since a model takes a while to load and a guard stands in front of every answer."""
+    """Load an embedding model once, since loading is slow and a guard checks every answer."""
     return load_embedder(name, settings, (folder,))
 
 
 def bind_checks(
     who: str, checks: Sequence[Any], embeddings: Embeddings, judged_by: Judge, timeout: float | None = None
 ) -> Checks:
-    """Resolve and bind the checks, so that a guard that cannot work is refused when it is made.
+    """Resolve and bind the checks, so that errors show when a guard is created.
 
-    `who` asks for them; every message starts with it.
+    Error messages start with `who`.
 
     Raises:
-        ConfigError: a check cannot be found, made or bound, two share a name, or one has no judge.
+        ConfigError: a check cannot be found, created or bound, two have the same name, or one lacks a judge.
     """
     bound = tuple(_bound(who, check) for check in checks)
     names = [one.name for one in bound]
-    faults = [f"{who}: two checks are called {n!r}; give one of them another `name`." for n in _repeated(names)]
+    faults = [f"{who}: two checks have the name {n!r}; give one of them another `name`." for n in _repeated(names)]
     needy = next((one.name for one in bound if one.needs_judge and one.judge is None), None)
     judges = () if needy is None else (judged_by,) if judged_by else load_settings(os.environ, Path.cwd()).judge
     if needy and len(judges) != 1:
-        found = f" There are {', '.join(map(str, judges))}." if judges else ""
+        found = f" The settings name several: {', '.join(map(str, judges))}." if judges else ""
         faults.append(f"{who}: {needy} needs a judge; name one with `judge=` or EVALMARK_JUDGE.{found}")
     if faults:
         raise ConfigError.of(faults)
@@ -148,8 +148,8 @@ def _bound(who: str, check: Any) -> BoundScorer:
         return check
     if inspect.isclass(check) or not (callable(check) or isinstance(check, str | Mapping)):
         raise ConfigError(
-            f"{who}: {getattr(check, '__name__', type(check).__name__)!r} is no scorer; pass a name, "
-            "{name: settings}, a function, or an object of a scorer's class."
+            f"{who}: {getattr(check, '__name__', type(check).__name__)!r} is not a scorer; pass a name, "
+            "{name: settings}, a function, or an instance of a scorer class."
         )
     asked = scorer_spec(check, who, (Path.cwd(),))
     return as_scorer(asked.scorer, name=asked.name, threshold=asked.threshold)

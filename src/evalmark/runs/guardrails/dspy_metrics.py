@@ -1,4 +1,4 @@
-"""A scorer as the metric of a DSPy program: for its `Evaluate` and for its optimizers."""
+"""`dspy_metric`: a scorer as a DSPy metric, for `Evaluate` and for optimizers."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ from .checks import Check, Checks, Embeddings, Judge, bind_checks
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DspyFields:
-    """Which fields of an example and a prediction hold what; None: as they say themselves."""
+    """The fields of the answer and of the expected answer; None: detect them."""
 
     answer: str | None
     expected: str | None
@@ -32,16 +32,29 @@ def dspy_metric(
     embeddings: Embeddings = None,
     judge: Judge = None,
 ) -> Callable[..., Any]:
-    """A scorer as a DSPy metric: `metric(example, prediction, trace=None)`.
+    """Make a DSPy metric of a scorer: `metric(example, prediction, trace=None)`.
 
-    It gives the score from 0 to 1, turned round where lower is better; while an optimizer bootstraps
-    (a trace is there) whether the score passes, if it can; and for GEPA score and reason. The answer is
-    the prediction's only field beside its reasoning, or `answer`; the expected answer is the label of
-    the same name, or `expected`, or the only label. What cannot be judged counts as `unscored`, and
-    raises where that is None.
+    The metric returns the score from 0 to 1, inverted if lower is better. With a trace, while an optimizer bootstraps,
+    it returns whether the score passes, if the scorer decides that. For GEPA it returns the score and the reason.
+
+    Args:
+        scorer: A scorer's name, `{name: settings}`, a function, or a scorer.
+        answer: The prediction's field with the answer; by default its only field besides the reasoning.
+        expected: The label with the expected answer; by default the label of the same name, or the only label.
+        unscored: The score, from 0 to 1, of an example that cannot be scored; None raises an error instead.
+        embeddings: The embedding model of the scorer.
+        judge: The judge model of the scorer.
+
+    Returns:
+        A function that DSPy accepts as a metric. It raises EvalmarkError for an example that cannot be scored, unless
+        `unscored` is set.
 
     Raises:
-        ConfigError: the scorer cannot be used or lacks its judge, or `unscored` is no number from 0 to 1.
+        ConfigError: the scorer cannot be used or lacks its judge, or `unscored` is not a number from 0 to 1.
+
+    Example:
+        >>> dspy_metric("exact_match").__name__
+        'exact_match'
     """
     if unscored is not None and not (isinstance(unscored, int | float) and 0 <= unscored <= 1):
         raise ConfigError(f"dspy_metric: `unscored` is {unscored!r}; it has to be a number from 0 to 1, or None.")
@@ -84,10 +97,10 @@ def _case(example: Any, prediction: Any, output: Output, fields: DspyFields) -> 
 
 
 def _expected(labels: Mapping[str, Any], prediction: Any, output: Output, fields: DspyFields) -> Any:
-    """The label that stands beside the answer.
+    """Return the label with the expected answer.
 
     Raises:
-        ConfigError: a field is named that the example does not have.
+        ConfigError: the example lacks the named label.
     """
     if fields.expected is not None:
         if fields.expected not in labels:
@@ -103,22 +116,24 @@ def _expected(labels: Mapping[str, Any], prediction: Any, output: Output, fields
 
 
 def _answers(prediction: Any, output: Output) -> list[str]:
-    """The names of the fields that make up the answer."""
+    """Return the names of the answer fields."""
     names = list(prediction.keys()) if hasattr(prediction, "keys") else []
     aside = (*REASONING_FIELDS, *(CONTEXT_FIELDS if output.contexts is not None else ()))
     return [name for name in names if name not in aside] or names
 
 
 def _value(scores: tuple[Score, ...], unscored: float | None) -> float:
-    """The mean of the scores, each turned so that higher is better.
+    """Return the mean of the scores, each with higher as better.
 
     Raises:
-        EvalmarkError: one says nothing, and nothing was said to stand for it.
+        EvalmarkError: a score is missing, and `unscored` is None.
     """
     silent = next((score for score in scores if score.status != "scored" or score.value is None), None)
     if silent is not None and unscored is None:
-        why = silent.reason or f"the score {silent.raw} is on no scale from 0 to 1"
-        raise EvalmarkError(f"{silent.name} cannot judge the example: {why}. Set `unscored` to count it as a number.")
+        why = silent.reason or f"the score {silent.raw} is not on a scale from 0 to 1"
+        raise EvalmarkError(
+            f"{silent.name} cannot score the example: {why}. Set `unscored` to give such examples a score."
+        )
     known = [
         unscored if score.status != "scored" or score.value is None else _upward(score, score.value) for score in scores
     ]

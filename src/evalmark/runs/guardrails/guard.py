@@ -1,4 +1,4 @@
-"""A guard in front of a user: every answer is checked, and what does not pass is logged, asked for again or held back."""
+"""`Guard`: check every answer of a function, and log, retry, replace or block those that fail."""
 
 import functools
 import inspect
@@ -27,7 +27,7 @@ FinalAction = Literal["log", "fallback", "block"]
 
 
 class GuardedAttempt(NamedTuple):
-    """One answer of a guarded function, and what the checks say of it."""
+    """One return value of a guarded function, with its scores and issues."""
 
     returned: Any
     output: Output
@@ -37,40 +37,40 @@ class GuardedAttempt(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Guard:
-    """Scorers in front of a user: they judge every answer before it is shown.
+    """Check answers with scorers before they are shown.
 
-    >>> guard = Guard(["is_json", lambda output: len(output) < 80])
-    >>> guard("The capital of Norway, as JSON?", '{"city": "Oslo"}').passed
-    True
-
-    One guard serves any number of threads and event loops; nothing of an answer stays with it.
+    A guard has no state of its own: any number of threads and event loops can share it.
 
     Raises:
-        ConfigError: a check cannot be used or lacks its judge, or a setting is none.
+        ConfigError: a check cannot be used or lacks its judge, or a setting is invalid.
+
+    Example:
+        >>> guard = Guard(["is_json", lambda output: len(output) < 80])
+        >>> guard("The capital of Norway, as JSON?", '{"city": "Oslo"}').passed
+        True
     """
 
     checks: Sequence[Check] = field(kw_only=False)
-    """Names, `{name: settings}`, functions or scorers; all have to pass."""
+    """Scorer names, `{name: settings}`, functions or scorers; all have to pass."""
     on_fail: OnFail = "log"
-    """`log`: let the answer through. `retry`: ask the function again, and take the best of its answers.
-    `fallback`: put `fallback` in its place. `block`: raise `BlockedError`. All log a warning."""
+    """What happens to an answer that fails. `log`: return it. `retry`: call the function again, and use the best answer.
+    `fallback`: return `fallback` instead. `block`: raise `BlockedError`. All of them log a warning."""
     max_passes: int = 1
-    """How often `retry` asks again, at most."""
+    """The maximum number of retries."""
     then: FinalAction = "log"
-    """What `retry` does where the best answer does not pass either."""
+    """What `retry` does if the best answer fails too."""
     fallback: Any = None
-    """What is shown in the place of an answer that does not pass."""
+    """The replacement for an answer that fails."""
     fail_open: bool = False
-    """Let pass what a check cannot judge, or breaks on; otherwise that counts as not passed."""
+    """Whether an answer passes a check that fails with an error or gives no result."""
     embeddings: Embeddings = None
-    """The embedding model of the checks that ask for one; loaded at the first answer and kept for the next.
-    One behind a server is opened and closed with each answer."""
+    """The embedding model of the checks; loaded once, or opened for each answer if it is behind a server."""
     judge: Judge = None
-    """The chat model of the checks that ask for one. One that is named is opened and closed with each answer."""
+    """The judge model of the checks; a named one is opened for each answer."""
     timeout: float | None = None
-    """Seconds that each check may take; one that takes longer counts as broken."""
+    """Time limit of each check in seconds; a check that takes longer counts as failed with an error."""
     watch: Callable[[GuardVerdict], object] | None = None
-    """Is told each verdict before the answer goes on, e.g. to count."""
+    """A callback that gets each verdict before the answer is returned."""
 
     def __post_init__(self) -> None:
         if faults := _faults(self):
@@ -89,13 +89,20 @@ class Guard:
         *,
         run_id: str | None = None,
     ) -> GuardVerdict:
-        """Judge one answer that is there already; nothing can be asked again, so `retry` does what `then` says.
+        """Check an existing answer. It cannot be retried, so `retry` does what `then` says.
 
-        `answer` is a text, or an `Output` with contexts and metadata of its own.
+        Args:
+            question: The user's question.
+            answer: A text, or an `Output` with its own contexts and metadata.
+            contexts: The retrieved texts, or objects with a `text`.
+            run_id: An id for the log line.
+
+        Returns:
+            The verdict, with the answer to show.
 
         Raises:
-            BlockedError: it does not pass and is to be held back.
-            ConfigError: the contexts are no texts, or a model cannot be found.
+            BlockedError: the answer fails, and the guard blocks.
+            ConfigError: the contexts are not texts, or a model cannot be found.
         """
         return run_sync(self.check(question, answer, contexts, run_id=run_id))
 
@@ -107,27 +114,32 @@ class Guard:
         *,
         run_id: str | None = None,
     ) -> GuardVerdict:
-        """`guard(question, answer)` on the caller's own loop."""
+        """Check an existing answer, as calling the guard does, on the caller's event loop."""
         call = GuardedCall(
             question=question, contexts=None if contexts is None else context_texts(contexts), run_id=run_id
         )
         return self._decided(call, (await self._tried(call, answer, None),))[0]
 
     def wrap(self, function: Callable[..., Any], *, verdicts: bool = False) -> Callable[..., Any]:
-        """The function behind this guard, plain or async as it was; `@guard.wrap` does as well.
+        """Wrap a plain or async function, so that its answers are checked; also works as the decorator `@guard.wrap`.
 
-        It takes what it took and returns what it returned, or the fallback; with `verdicts`, the whole
-        `GuardVerdict`. The question is its parameter `question`, `query`, `input`, `prompt` or `message`,
-        else its first. Contexts are read from its parameter `contexts`, or from what it returns: an
-        `Output`, or anything with `answer` and `contexts`. A parameter `issues` gets what was wrong
-        with the last answer when it is asked again.
+        The question is the parameter `question`, `query`, `input`, `prompt` or `message`, or else the first one.
+        Contexts are the parameter `contexts`, or those of the return value: an `Output`, or an object with `answer` and
+        `contexts`. On a retry, a parameter `issues` gets the issues of the last answer.
+
+        Args:
+            function: The function to guard.
+            verdicts: Whether the wrapped function returns the `GuardVerdict` instead of the answer.
+
+        Returns:
+            A function with the same parameters, which returns the answer, the fallback or the verdict.
 
         Raises:
-            ConfigError: it takes no question, or gives its answer piece by piece.
+            ConfigError: the function takes no question, or streams its answer.
         """
         name = getattr(function, "__name__", type(function).__name__)
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-            raise ConfigError(f"Guard: {name} is a stream; a guard has to see the whole answer. Gather it first.")
+            raise ConfigError(f"Guard: {name} streams its answer; a guard needs the whole answer. Collect it first.")
         asked = _GuardedFunction(function, question_parameter(function, name), _takes_issues(function))
         guarded = _awaiting(self, asked, verdicts) if _is_async(function) else _plain(self, asked, verdicts)
         return functools.wraps(function)(guarded)
@@ -139,16 +151,16 @@ class Guard:
         return GuardedAttempt(returned, output, scores, issues)
 
     def _more(self, tries: Sequence[GuardedAttempt]) -> bool:
-        """Whether the function is to be asked once more."""
+        """Return whether to call the function again."""
         if not tries:
             return True
         return self.on_fail == "retry" and bool(tries[-1].issues) and len(tries) <= self.max_passes
 
     def _decided(self, call: GuardedCall, tries: Sequence[GuardedAttempt]) -> tuple[GuardVerdict, Any]:
-        """The verdict, and what the function is to return: of several answers the first of those with the fewest issues.
+        """Return the verdict and the return value: of several answers, the first with the fewest issues.
 
         Raises:
-            BlockedError: it is to be held back.
+            BlockedError: the answer fails, and the guard blocks.
         """
         best = min(tries, key=lambda one: len(one.issues))
         action = self.then if self.on_fail == "retry" else self.on_fail
@@ -171,16 +183,16 @@ class Guard:
 
 
 class _GuardedFunction(NamedTuple):
-    """A function behind a guard."""
+    """A guarded function."""
 
     function: Callable[..., Any]
     question: str
-    """The parameter that holds the question."""
+    """The parameter with the question."""
     issues: Literal["", "offered", "needed"]
-    """Whether it takes the issues of its last answer."""
+    """Whether it has a parameter for the issues of the last answer."""
 
     def named(self, named: Mapping[str, Any], tries: Sequence[GuardedAttempt]) -> dict[str, Any]:
-        """The keyword arguments of the next call."""
+        """Return the keyword arguments of the next call."""
         if not self.issues or (not tries and (self.issues == "offered" or "issues" in named)):
             return dict(named)
         return {**named, "issues": list(tries[-1].issues) if tries else []}
@@ -192,7 +204,7 @@ def _plain(guard: Guard, asked: _GuardedFunction, verdicts: bool) -> Callable[..
         tries: list[GuardedAttempt] = []
         while guard._more(tries):
             started = time.perf_counter()
-            # Outside of any event loop of ours: the function may well run one of its own.
+            # Outside of an event loop, since the function may run its own.
             returned = asked.function(*args, **asked.named(named, tries))
             tries.append(run_sync(guard._tried(call, returned, time.perf_counter() - started)))
         verdict, returned = guard._decided(call, tries)
@@ -227,7 +239,7 @@ def _takes_issues(function: Callable[..., Any]) -> Literal["", "offered", "neede
 
 
 def _faults(guard: Guard) -> list[str]:
-    """What is wrong with the settings of a guard."""
+    """Return the errors of the settings of a guard."""
     uses_fallback = "fallback" in (guard.on_fail, guard.then)
     whole = isinstance(guard.max_passes, int) and not isinstance(guard.max_passes, bool)
     seconds = guard.timeout is None or (isinstance(guard.timeout, int | float) and guard.timeout > 0)
@@ -237,17 +249,17 @@ def _faults(guard: Guard) -> list[str]:
         (listed, "`checks` has to be a list of scorers, with at least one in it."),
         (guard.on_fail in get_args(OnFail), f"`on_fail` is {guard.on_fail!r}; it can be {_or(OnFail)}."),
         (guard.then in get_args(FinalAction), f"`then` is {guard.then!r}; it can be {_or(FinalAction)}."),
-        (guard.then == "log" or guard.on_fail == "retry", "`then` says what `retry` ends with; set on_fail='retry'."),
+        (guard.then == "log" or guard.on_fail == "retry", "`then` works only with on_fail='retry'."),
         (whole and guard.max_passes >= 1, f"`max_passes` is {guard.max_passes!r}; it has to be 1 or more."),
-        (not uses_fallback or guard.fallback is not None, "name what is to be shown: fallback='…'."),
+        (not uses_fallback or guard.fallback is not None, "set the replacement: fallback='…'."),
         (
             uses_fallback or guard.fallback is None,
-            "`fallback` is never shown; set on_fail='fallback' or then='fallback'.",
+            "`fallback` is never used; set on_fail='fallback' or then='fallback'.",
         ),
         (isinstance(guard.fail_open, bool), f"`fail_open` is {guard.fail_open!r}; it is True or False."),
         (seconds, f"`timeout` is {guard.timeout!r}; it has to be a number of seconds above 0, or None."),
-        (judge, "`judge` is no chat model and no name of one."),
-        (guard.watch is None or callable(guard.watch), "`watch` cannot be called; pass a function of a verdict."),
+        (judge, "`judge` is neither a chat model nor the name of one."),
+        (guard.watch is None or callable(guard.watch), "`watch` is not callable; pass a function of a verdict."),
     )
     return [f"Guard: {fault}" for fine, fault in checks if not fine]
 
@@ -258,7 +270,7 @@ def _or(words: Any) -> str:
 
 
 def _log(call: GuardedCall, best: GuardedAttempt, verdict: GuardVerdict, failed: Sequence[str], action: str) -> None:
-    """One line of figures and names; reasons may quote an answer, so they are not in it."""
+    """Log one line of numbers and names, without reasons, since those may quote an answer."""
     LOG.log(
         logging.INFO if verdict.passed else logging.WARNING,
         "guard run_id=%r question=%d characters, answer=%d characters, asked again=%d, scores=%s, not passed=%s, %s",

@@ -1,4 +1,4 @@
-"""What a guarded function was asked and what it gave, read as a case and an output."""
+"""Read the arguments and the return value of a guarded function as a case and an output."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -12,27 +12,27 @@ from evalmark.runs.targets.output import as_output
 from .assess import read_contexts
 
 QUESTION = ("question", "query", "input", "prompt", "message")
-"""Parameters that hold the question, the first of these that a function has; else its first parameter does."""
+"""Names of the parameter with the question, by priority; otherwise it is the first parameter."""
 RETURNED = ("contexts", "retrieval_scores")
-"""What is read beside `answer` from a mapping or an object that a function returned."""
+"""Fields that are read besides `answer` from a returned mapping or object."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuardedCall:
-    """One question to a guarded function."""
+    """One call of a guarded function."""
 
     question: Any
     contexts: tuple[str, ...] | None = None
-    """Those that the question came with; None where it came with none."""
+    """The contexts in the arguments, or None."""
     run_id: Any = None
 
     def case(self) -> Case:
-        """The question as the checks see it."""
+        """Return the case for the checks."""
         return Case(id="guarded", input=self.question, contexts=self.contexts)
 
 
 def question_parameter(function: Callable[..., Any], name: str) -> str:
-    """The name of the parameter that holds the question.
+    """Return the name of the parameter with the question.
 
     Raises:
         ConfigError: there is none.
@@ -40,21 +40,21 @@ def question_parameter(function: Callable[..., Any], name: str) -> str:
     try:
         parameters = [p for p in inspect.signature(function).parameters.values() if p.name not in ("self", "cls")]
     except (TypeError, ValueError):
-        raise ConfigError(f"Guard: {name} does not show its parameters; wrap it: lambda question: ….") from None
+        raise ConfigError(f"Guard: {name} does not expose its parameters; wrap it: lambda question: ….") from None
     named = [p.name for p in parameters if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
     if not named:
-        raise ConfigError(f"Guard: {name} takes no parameter that could hold the question.")
+        raise ConfigError(f"Guard: {name} has no parameter for the question.")
     return next((wanted for wanted in QUESTION if wanted in named), named[0])
 
 
 def read_call(
     function: Callable[..., Any], question: str, args: tuple[Any, ...], named: Mapping[str, Any]
 ) -> GuardedCall:
-    """What a function is asked, by the names of its parameters.
+    """Read the arguments of a call by their names.
 
     Raises:
-        ConfigError: its `contexts` are no texts.
-        TypeError: it cannot be called like this.
+        ConfigError: `contexts` are not texts.
+        TypeError: the arguments do not fit the function.
     """
     given = inspect.signature(function).bind_partial(*args, **named).arguments
     contexts = given.get("contexts")
@@ -66,21 +66,19 @@ def read_call(
 
 
 def read_output(returned: Any, seconds: float | None = None) -> Output:
-    """What a function returned, as an Output: a text, an Output, a chat message, or something with an `answer`.
+    """Convert a return value to an Output: a text, an Output, a chat message, or an object with an `answer`.
 
     >>> read_answer({"answer": "Oslo", "contexts": ["Oslo is the capital."]}).contexts
     ('Oslo is the capital.',)
 
     Raises:
-        ConfigError: it is a stream or a coroutine, or its contexts are no texts.
+        ConfigError: the value is a stream or a coroutine, or its contexts are not texts.
     """
     if inspect.isawaitable(returned) or inspect.isgenerator(returned) or inspect.isasyncgen(returned):
         kind = type(returned).__name__
         if inspect.iscoroutine(returned):
             returned.close()
-        raise ConfigError(
-            f"Guard: the function returned a {kind}; a guard has to see the whole answer. Gather it first."
-        )
+        raise ConfigError(f"Guard: the function returned a {kind}; a guard needs the whole answer. Collect it first.")
     if isinstance(returned, Output):
         return returned if returned.seconds is not None else replace(returned, seconds=seconds)
     if isinstance(returned, Mapping) and "answer" in returned:
@@ -101,10 +99,10 @@ def _answer_output(answer: Any, beside: Mapping[str, Any], seconds: float | None
 
 
 def context_texts(contexts: Any) -> tuple[str, ...]:
-    """The texts of contexts.
+    """Return the texts of contexts.
 
     Raises:
-        ConfigError: they have none.
+        ConfigError: a context has no text.
     """
     read, faults = read_contexts(contexts)
     if faults:

@@ -1,4 +1,4 @@
-"""A better answer from a model that is told what is wrong, and only if it is better."""
+"""`improve_answer`: let a model rewrite an answer, and use the new one only if it is better."""
 
 import logging
 from collections.abc import Sequence
@@ -18,20 +18,20 @@ LOG = logging.getLogger("evalmark.quality")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImprovementTask:
-    """An answer that is to be improved, and how it is judged."""
+    """An answer to improve, with the rules of its checks."""
 
     asked: QualityInput
     rules: QualityRules
     strict_compat: bool
     told: tuple[str, ...]
-    """Issues that the caller found by other means."""
+    """Issues from the caller."""
 
     def issues(self, answer: str) -> list[str]:
-        """What is wrong with an answer to the same question."""
+        """Return the issues of an answer to the same question."""
         return find_issues(replace(self.asked, answer=answer), self.rules, strict_compat=self.strict_compat)
 
 
-def improve_answer(  # noqa: PLR0913  the signature that Auto-Analyst's users know, and three options
+def improve_answer(  # noqa: PLR0913  the signature of Auto-Analyst's function, and three options
     llm: Writer,
     question: str,
     answer: str,
@@ -42,20 +42,33 @@ def improve_answer(  # noqa: PLR0913  the signature that Auto-Analyst's users kn
     rules: QualityRules = DEFAULT_RULES,
     strict_compat: bool = False,
 ) -> str:
-    """The answer without its issues, if a model can write it; else the answer as it is.
+    """Let a model rewrite an answer that has issues, and return the better of the two answers.
 
-    The model is told what `assess_answer` finds, and the `issues` that you found by other means.
-    What it writes is assessed too and is returned where it has fewer issues, or as many where you
-    named some of your own. Without any issue nothing is asked. `run_id`, lengths and issues go to the
-    logger `evalmark.quality`.
+    The model gets the issues that `assess_answer` finds, and `issues`. Its answer is checked as well. It is returned if it
+    has fewer issues, or equally many if `issues` is not empty. Without issues, no model is called. Lengths, issues and
+    `run_id` go to the logger `evalmark.quality`.
 
-    >>> improve_answer(lambda prompt: "Ida Holm [1].", "Who built it?", "Ida Holm.", ["Ida Holm built it."])
-    'Ida Holm [1].'
+    Args:
+        llm: A model's name, a chat model, or a function from a prompt to a text.
+        question: The user's question.
+        answer: The answer to improve.
+        contexts: The retrieved texts, or objects with a `text`; None counts as no contexts.
+        run_id: An id for the log line.
+        issues: Further issues, one sentence each.
+        rules: The thresholds and phrases of the checks.
+        strict_compat: Check exactly as Auto-Analyst's function does.
+
+    Returns:
+        The new answer, or the old one unchanged.
 
     Raises:
-        ConfigError: an argument is of the wrong kind, or a name stands for no model.
-        ModelError: the model's endpoint is closed to us, or a function gave no text.
-        RunStoppedError: the endpoint of a model that was named is closed to us.
+        ConfigError: an argument has the wrong type, or a model's name is unknown.
+        ModelError: the endpoint rejects the model call, or a function returned no text.
+        RunStoppedError: the endpoint of a named model rejects all calls.
+
+    Example:
+        >>> improve_answer(lambda prompt: "Ida Holm [1].", "Who built it?", "Ida Holm.", ["Ida Holm built it."])
+        'Ida Holm [1].'
     """
     return run_sync(
         improve_answer_async(
@@ -75,7 +88,7 @@ async def improve_answer_async(  # noqa: PLR0913  as `improve_answer`
     rules: QualityRules = DEFAULT_RULES,
     strict_compat: bool = False,
 ) -> str:
-    """`improve_answer` on the caller's own loop."""
+    """`improve_answer`, on the caller's event loop."""
     texts, faults = read_contexts(contexts)
     faults = [*check_writer(llm), *check_texts(question=question, answer=answer), *faults, *check_rules(rules)]
     told, more = _read_issues(issues)
@@ -97,15 +110,15 @@ async def _improve(llm: Writer, task: ImprovementTask, run_id: str | None) -> st
     said = await ask_writer(llm, build_rewrite_prompt(asked.question, asked.answer, asked.contexts, issues))
     left = [] if said.why else task.issues(said.text)
     if not said.why and not is_better(len(found), len(left), bool(task.told)):
-        said = Rewrite(text=said.text, why="it is no better")
+        said = Rewrite(text=said.text, why="it is not better")
     _log(run_id, task, found, said, left)
     return asked.answer if said.why else said.text
 
 
 def is_better(before: int, after: int, told: bool) -> bool:
-    """Whether a new answer takes the place of the old one, by the number of their issues.
+    """Return whether a new answer replaces the old one, by their numbers of issues.
 
-    As many issues as before show nothing, unless the model was also told of some that only it could mend.
+    Equal numbers decide nothing, unless the model also got issues of the caller, which are not checked again.
 
     >>> is_better(2, 1, False), is_better(1, 1, False), is_better(0, 0, True), is_better(0, 1, True)
     (True, False, True, False)

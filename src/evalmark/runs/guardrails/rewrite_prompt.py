@@ -1,4 +1,4 @@
-"""What a model is told when it is asked for a better answer, and how its answer is read."""
+"""The prompt for a better answer, and the cleanup of the reply."""
 
 import re
 from collections.abc import Sequence
@@ -24,21 +24,21 @@ _ECHO = re.compile(r"(?:\*\*|__|#+\s*)?answer(?:\*\*|__)?:(?:\*\*|__)?\s*", re.I
 
 
 class RewritePrompt(NamedTuple):
-    """A request for a better answer: for chat models in two parts, for others as one text."""
+    """The prompt for a better answer: two parts for chat models, or one text."""
 
     instructions: str
     material: str
     mark: str
-    """What fences the material, and stands nowhere in it; the same for the same material."""
+    """The delimiter of the material, which does not occur in it; the same for the same material."""
 
     @property
     def text(self) -> str:
-        """Both parts in one."""
+        """Both parts as one text."""
         return f"{self.instructions}\n\n{self.material}"
 
 
 def build_rewrite_prompt(question: str, answer: str, contexts: Sequence[str], issues: Sequence[str]) -> RewritePrompt:
-    """Ask for an answer to a question without these issues; passages are numbered from 1."""
+    """Build the prompt for an answer without these issues; passages are numbered from 1."""
     parts = [
         untrusted_text("question", question),
         *(untrusted_text(f"passage {number}", text) for number, text in enumerate(contexts, 1)),
@@ -52,7 +52,7 @@ def build_rewrite_prompt(question: str, answer: str, contexts: Sequence[str], is
 
 
 def clean_reply(said: str, mark: str) -> str:
-    """What a model said, without the prompt that it repeats and without the word `Answer:` before it.
+    """Remove a repeated prompt and a leading `Answer:` from a reply.
 
     >>> cleaned("Question: who? </data-ab12> Answer: Ida Holm [1].", "ab12")
     'Ida Holm [1].'

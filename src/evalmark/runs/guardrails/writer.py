@@ -1,4 +1,4 @@
-"""The model that writes a better answer: a name, a chat model, or any function of a prompt."""
+"""Call the model that rewrites an answer: a name, a chat model, or a function of a prompt."""
 
 import inspect
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -19,18 +19,18 @@ Writer = str | ChatModel | Callable[[str], Any]
 """A model's name such as `openai/NAME`, a chat model, or a function from a prompt to a text or to
 `[{"generated_text": text}]`, plain or async."""
 IDLE = 0.01
-"""Seconds after which a thread without work ends; each call of a plain function has one."""
+"""Seconds until an idle thread ends; each call of a plain function uses one."""
 
 
 class Rewrite(NamedTuple):
-    """A new answer, or why there is none."""
+    """A rewritten answer, or why there is none."""
 
     text: str = ""
     why: str = ""
 
 
 def check_writer(writer: Any) -> list[str]:
-    """What is wrong with a writer, before anything is asked of it."""
+    """Return an error if the object cannot rewrite answers."""
     if (isinstance(writer, str) and writer) or (callable(writer) and not inspect.isclass(writer)):
         return []
     found = f"the class {writer.__name__}" if inspect.isclass(writer) else describe_type(writer)
@@ -39,15 +39,15 @@ def check_writer(writer: Any) -> list[str]:
 
 
 async def ask_writer(writer: Writer, prompt: RewritePrompt) -> Rewrite:
-    """What the writer makes of a prompt.
+    """Send the prompt to the writer.
 
-    A reply that broke off, was refused or is blank is none, and neither is one that a busy or
-    broken endpoint did not give; a closed endpoint and what a function raises go to the caller.
+    A truncated, refused or blank reply counts as no answer, and so does a temporary error of the endpoint. Other errors
+    are raised.
 
     Raises:
-        ConfigError: a name stands for no model.
-        ModelError: the endpoint is closed to us, or a function gave something else than a text.
-        RunStoppedError: a model that was named may not be asked any more, since its endpoint is closed to us, say.
+        ConfigError: the name of a model is unknown.
+        ModelError: the endpoint rejects the call, or a function did not return a text.
+        RunStoppedError: no further call of the model is possible.
     """
     async with _open_writer(writer) as model:
         said = await (_ask_model(model, prompt) if isinstance(model, ChatModel) else _call_function(model, prompt))
@@ -72,7 +72,7 @@ async def _ask_model(model: ChatModel, prompt: RewritePrompt) -> Rewrite:
         failed = error if isinstance(error, ModelCallError) else error.__cause__
         if not isinstance(failed, ModelCallError) or failed.fault == "closed":
             raise
-        return Rewrite(why=f"{model.name} gave none: {error}")
+        return Rewrite(why=f"{model.name} returned none: {error}")
     return Rewrite(text=reply.text) if reply.status == "ok" else Rewrite(why=f"the reply is {reply.status}")
 
 
@@ -85,7 +85,7 @@ async def _call_function(function: Callable[[str], Any], prompt: RewritePrompt) 
 
 
 def _text(given: Any) -> str:
-    """The text in what a function gave.
+    """Return the text of a function's result.
 
     Raises:
         ModelError: there is none.
@@ -94,7 +94,7 @@ def _text(given: Any) -> str:
     text = item.get("generated_text") if isinstance(item, Mapping) else item
     if not isinstance(text, str):
         raise ModelError(
-            f"llm gave a value of type {type(given).__name__} without a text; "
+            f"llm returned a value of type {type(given).__name__} without a text; "
             'it has to return a text or [{"generated_text": text}].'
         )
     return text

@@ -1,4 +1,4 @@
-"""One call of a tool: what tells it from others, and what of it is kept."""
+"""One call of a tool: its key, and what is recorded of it."""
 
 import inspect
 from collections.abc import Callable, Coroutine, Mapping
@@ -15,32 +15,32 @@ from evalmark.inputs.secrets.fields import mask_secret_fields
 from .plain_values import NotPlainError, as_argument, as_result
 
 Key = Callable[[Mapping[str, Any]], Any]
-"""From the arguments by name to what tells one call from another."""
+"""A function from the arguments by name to the part that identifies the call."""
 Sanitize = Callable[[dict[str, Any]], Mapping[str, Any]]
-"""From what is about to be recorded to what is recorded."""
+"""A function from the record of a call to the record that is stored."""
 
 _SHOWN = 120
-"""Characters of arguments in an error."""
+"""The maximum number of characters of arguments in an error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """A function whose calls are recorded, and how."""
+    """A function whose calls are recorded."""
 
     name: str
     version: str
     home: str
-    """Where the function stands: `module:name`."""
+    """The place of the function: `module:name`."""
     signature: inspect.Signature
     owner: str | None
-    """The parameter for the object or class that a method belongs to."""
+    """The `self` or `cls` parameter of a method."""
     key: Key | None
     sanitize: Sanitize | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolRequest:
-    """A call that may have to be made."""
+    """A requested call of a tool."""
 
     tool: Tool
     arguments: Mapping[str, Any]
@@ -49,11 +49,11 @@ class ToolRequest:
 
 
 def tool_request(tool: Tool, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Any) -> ToolRequest:
-    """What is asked of a tool with these arguments, for a case with this input.
+    """Build the request of a tool call, for a case with this input.
 
     Raises:
-        TypeError: the tool takes other arguments.
-        ToolError: they, or what `key` makes of them, are no plain data; or `key` fails.
+        TypeError: the arguments do not fit the tool.
+        ToolError: the arguments, or the result of `key`, are not plain data; or `key` fails.
     """
     try:
         bound = tool.signature.bind(*args, **kwargs)
@@ -78,7 +78,7 @@ def _key_argument(tool: Tool, name: str, value: Any) -> Any:
         return as_argument(value)
     except NotPlainError as fault:
         raise ToolError(
-            f"{tool.name}: the argument {name!r} cannot tell one call from another, since {fault}. Say what does with "
+            f"{tool.name}: the argument {name!r} cannot identify the call: {fault}. Name the part that identifies it with "
             "@replayed(key=lambda arguments: …), which gets the arguments by name."
         ) from None
 
@@ -89,13 +89,13 @@ def _own_key(tool: Tool, key: Key, arguments: Mapping[str, Any]) -> Any:
         return as_argument(found)
     except NotPlainError as fault:
         raise ToolError(
-            f"{tool.name}: what `key` gave cannot tell one call from another, since {fault}. Have it give texts, numbers, "
-            "lists or dicts of them."
+            f"{tool.name}: the result of `key` cannot identify the call: {fault}. Return texts, numbers, "
+            "lists or dicts."
         ) from None
 
 
 def _recorded_argument(value: Any) -> Any:
-    """An argument as it is kept where `key` says what matters."""
+    """Convert an argument for the record if `key` identifies the call."""
     try:
         return as_argument(value)
     except NotPlainError:
@@ -103,16 +103,16 @@ def _recorded_argument(value: Any) -> Any:
 
 
 def make_recording(asked: ToolRequest, result: Any) -> ToolRecording:
-    """What is recorded of a call.
+    """Build the recording of a call.
 
     Raises:
-        ToolError: the result is no plain data, or `sanitize` fails or gives something else than a record.
+        ToolError: the result is not plain data, or `sanitize` fails or returns no record.
     """
     tool = asked.tool
     try:
         kept = as_result(result)
     except NotPlainError as fault:
-        raise ToolError(f"{tool.name}: what it gave cannot be recorded, since {fault}. {_advice(result)}") from None
+        raise ToolError(f"{tool.name}: the result cannot be recorded: {fault}. {_advice(result)}") from None
     record = {"arguments": asked.arguments, "input": asked.input, "result": kept}
     if tool.sanitize is not None:
         record = _sanitized(tool, tool.sanitize, record)
@@ -122,11 +122,10 @@ def make_recording(asked: ToolRequest, result: Any) -> ToolRecording:
 
 def _advice(result: Any) -> str:
     if isinstance(result, Coroutine):
-        result.close()  # nobody will wait for it
+        result.close()  # otherwise Python warns that it was never awaited
         return "Declare the tool with `async def`."
     return (
-        "Have it give dicts, lists, texts, numbers, truth values or None, or put @replayed on the function inside it that "
-        "does."
+        "Return dicts, lists, texts, numbers, booleans or None, or put @replayed on the function inside it that does."
     )
 
 
@@ -146,8 +145,8 @@ def _sanitized_field(tool: Tool, name: str, value: Any) -> Any:
         return as_result(value)
     except NotPlainError as fault:
         raise ToolError(
-            f"{tool.name}: nothing is recorded, since `sanitize` gave a {name} that cannot be: {fault}. Have it put dicts, "
-            "lists, texts, numbers, truth values or None there."
+            f"{tool.name}: nothing is recorded, since `sanitize` returned an invalid {name}: {fault}. Use dicts, "
+            "lists, texts, numbers, booleans or None."
         ) from None
 
 
@@ -156,7 +155,7 @@ def _call_user_function(tool: Tool, what: str, function: Callable[[Any], Any], a
         return function(argument)
     except Exception as error:  # the user's own function
         raise ToolError(
-            f"{tool.name}: nothing is recorded, since `{what}` raised {type(error).__name__}: {_short(error)}. Mend it, or "
+            f"{tool.name}: nothing is recorded, since `{what}` raised {type(error).__name__}: {_short(error)}. Fix it, or "
             "leave it out."
         ) from error
 

@@ -1,4 +1,4 @@
-"""Whether a value is plain data, which is the same after it was written to a file and read again."""
+"""Conversion to plain data: values that are equal after they were written as JSON and read again."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -13,9 +13,9 @@ from uuid import UUID
 from evalmark.core.values.plain_data import MAX_DEPTH, canonical
 
 _LONGEST_INT = 14_000
-"""Bits; Python refuses to print longer integers in decimal."""
+"""The maximum bits of an integer; Python refuses to print longer ones in decimal."""
 _AS_TEXT = (date, time, timedelta, Decimal, PurePath, UUID)
-"""Whose text says all there is to know of them."""
+"""Types that are identified by their text."""
 _UNKNOWN = object()
 
 Simplify = Callable[[Any], Any]
@@ -23,29 +23,29 @@ Simplify = Callable[[Any], Any]
 
 
 class NotPlainError(Exception):
-    """A value is no plain data; the text says which part of it: `[0]['price'] is a Decimal`."""
+    """A value is not plain data; the text names the part: `[0]['price'] is of the type Decimal`."""
 
 
 def as_result(value: Any) -> Any:
-    """The value as it comes back from a recording: equal, with lists in the place of tuples.
+    """Convert a result to what a recording returns: equal, with lists instead of tuples.
 
     >>> as_result({"hits": ("tea", 1.5)})
     {'hits': ['tea', 1.5]}
 
     Raises:
-        NotPlainError: it, or a part of it, is something that JSON cannot hold.
+        NotPlainError: a part of it has no form in JSON.
     """
     return _plain(value, "", 0, lambda _: _UNKNOWN)
 
 
 def as_argument(value: Any) -> Any:
-    """The value as it tells one call from another; dataclasses and models of pydantic count by their fields.
+    """Convert an argument for the key of a call; dataclasses and pydantic models count by their fields.
 
     >>> as_argument([date(2026, 11, 21), {2, 1}])
     ['2026-11-21', [1, 2]]
 
     Raises:
-        NotPlainError: it, or a part of it, is an object of which nobody knows what matters.
+        NotPlainError: a part of it is an object of an unknown type.
     """
     return _plain(value, "", 0, _simplify)
 
@@ -67,23 +67,23 @@ def _plain(value: Any, at: str, depth: int, known: Simplify) -> Any:
 
 
 def _leaf(value: Any, at: str) -> Any:
-    """A number, a text or nothing, as itself and no subclass."""
+    """Convert a number, a text or None to its base type."""
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise NotPlainError(f"{at or 'it'} is {float(value)}, for which JSON has no word")
+            raise NotPlainError(f"{at or 'it'} is {float(value)}, which JSON cannot represent")
         return float(value)
     if isinstance(value, str):
         return str.__str__(value)
     if value is None or isinstance(value, bool):
         return value
     if value.bit_length() > _LONGEST_INT:
-        raise NotPlainError(f"{at or 'it'} is a whole number of more than 4,000 digits")
+        raise NotPlainError(f"{at or 'it'} is an integer of more than 4,000 digits")
     return int(value)
 
 
 def _name(key: Any, at: str) -> str:
     if not isinstance(key, str) or isinstance(key, Enum):
-        raise NotPlainError(f"{at or 'it'} has the key {key!r}, which is no text")
+        raise NotPlainError(f"{at or 'it'} has the key {key!r}, which is not a text")
     return str.__str__(key)
 
 

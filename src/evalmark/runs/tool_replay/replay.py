@@ -1,4 +1,4 @@
-"""`replayed`: a tool that is not called for what it has given already, while an agent is under test."""
+"""The decorator `replayed`: record the calls of a tool while an agent is under test, and replay them later."""
 
 import asyncio
 import functools
@@ -35,21 +35,31 @@ def replayed(
     key: Key | None = None,
     sanitize: Sanitize | None = None,
 ) -> Callable[..., Any]:
-    """A tool whose calls are recorded while evalmark runs, and used again by later runs; elsewhere the tool itself.
+    """Record the calls of a tool in evalmark runs, and replay them in later runs.
 
-    A call is found again by the tool's `name`, by its `version` (another one is recorded anew), by its arguments and by
-    the input of the case. `key` gets the arguments by name and says what of them counts. `sanitize` gets a dict of
-    `tool`, `version`, `arguments`, `input` and `result`, and returns what of it may be kept; that is also what the agent
-    goes on with. What a tool raises is never recorded.
+    Outside of a run, the tool is called as usual. A recording is found by the tool's name and version, the arguments of
+    the call and the input of the case. Errors of the tool are not recorded.
 
-    >>> @replayed(version="1")
-    ... def search(query: str) -> list[str]:
-    ...     return [f"All about {query}"]
-    >>> search("tea")
-    ['All about tea']
+    Args:
+        function: The tool: a plain or async function that returns one JSON-serializable result.
+        name: The name of the tool in recordings; its own name by default.
+        version: Change it when the behaviour of the tool changes: earlier recordings are then not used.
+        key: A function from the arguments by name to the part that identifies the call; all arguments by default.
+        sanitize: A function from a dict of `tool`, `version`, `arguments`, `input` and `result` to the dict that may be
+            stored. The agent also gets the sanitized result.
+
+    Returns:
+        The wrapped tool, with the same signature.
 
     Raises:
-        ConfigError: it is no function that gives one result, or an option cannot be used.
+        ConfigError: the object is not a function with one result, or an option is invalid.
+
+    Example:
+        >>> @replayed(version="1")
+        ... def search(query: str) -> list[str]:
+        ...     return [f"All about {query}"]
+        >>> search("tea")
+        ['All about tea']
     """
     if function is not None and not callable(function):
         raise ConfigError(f"@replayed stands above a {type(function).__name__}; put it above a function.")
@@ -63,12 +73,12 @@ def replayed(
 
 def _check_options(name: str, version: str, key: Key | None, sanitize: Sanitize | None) -> None:
     faults = [
-        f"@replayed: {option}={value!r} is no text; put it in quotes."
+        f"@replayed: {option}={value!r} is not a text; put it in quotes."
         for option, value in (("name", name), ("version", version))
         if not isinstance(value, str)
     ]
     faults += [
-        f"@replayed: {option}={value!r} is no plain function; give one with a single parameter, without `async`."
+        f"@replayed: {option}={value!r} is not a plain function; pass one with a single parameter, without `async`."
         for option, value in (("key", key), ("sanitize", sanitize))
         if value is not None and (not callable(value) or inspect.iscoroutinefunction(value))
     ]
@@ -79,10 +89,10 @@ def _check_options(name: str, version: str, key: Key | None, sanitize: Sanitize 
 def _described(
     function: Callable[..., Any], name: str, version: str, key: Key | None, sanitize: Sanitize | None
 ) -> Tool:
-    """The tool that a function is.
+    """Describe a function as a tool.
 
     Raises:
-        ConfigError: it is none that can be recorded.
+        ConfigError: its calls cannot be recorded.
     """
     called = name or getattr(function, "__name__", "")
     if isinstance(function, (staticmethod, classmethod)):
@@ -91,8 +101,7 @@ def _described(
         raise ConfigError(f"@replayed stands above {function!r}; put it above a function.")
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise ConfigError(
-            f"@replayed: {called}() yields its results one by one, and only a function that returns one can be recorded; "
-            "return a list."
+            f"@replayed: {called}() is a generator, and only a function with one result can be recorded; return a list."
         )
     if not called:
         raise ConfigError(f"@replayed: {function!r} has no name; give it one with @replayed(name=…).")
@@ -100,7 +109,7 @@ def _described(
         signature = inspect.signature(function)
     except (TypeError, ValueError):
         raise ConfigError(
-            f"@replayed: the parameters of {called}() cannot be told; put it above a function of your own that calls it."
+            f"@replayed: {called}() does not expose its parameters; put it above a function of your own that calls it."
         ) from None
     return Tool(
         name=called,
@@ -114,7 +123,7 @@ def _described(
 
 
 def _owner(function: Callable[..., Any], signature: inspect.Signature) -> str | None:
-    """The first parameter of a function that stands in a class, by the name that everybody gives it."""
+    """Return `self` or `cls` if it is the first parameter of a method."""
     first = next(iter(signature.parameters), None)
     within = getattr(function, "__qualname__", "").rpartition(".")[0]
     return first if first in ("self", "cls") and within and not within.endswith("<locals>") else None
@@ -131,12 +140,12 @@ def _synchronous(function: Callable[..., Any], tool: Tool) -> Callable[..., Any]
         tools = current_tools()
         if tools is None or tools.replay.mode == "off":
             return function(*args, **kwargs)
-        asked = request_in_trial(tool, args, kwargs, tools)
-        if (found := find_recording(tools, asked)) is not None:
+        request = request_in_trial(tool, args, kwargs, tools)
+        if (found := find_recording(tools, request)) is not None:
             return found.result
         with counting_failures(tools):
             result = function(*args, **kwargs)
-        return keep_recording(tools, asked, result).result
+        return keep_recording(tools, request, result).result
 
     return wrapper
 
@@ -147,12 +156,12 @@ def _asynchronous(function: Callable[..., Any], tool: Tool) -> Callable[..., Any
         tools = current_tools()
         if tools is None or tools.replay.mode == "off":
             return await function(*args, **kwargs)
-        asked = request_in_trial(tool, args, kwargs, tools)
-        if (found := find_recording(tools, asked)) is not None:
+        request = request_in_trial(tool, args, kwargs, tools)
+        if (found := find_recording(tools, request)) is not None:
             return found.result
         with counting_failures(tools):
             result = await function(*args, **kwargs)
-        # In a thread: the disk may take its time, and the loop has others to serve.
-        return (await asyncio.to_thread(keep_recording, tools, asked, result)).result
+        # In a thread, since writing to disk would block the event loop.
+        return (await asyncio.to_thread(keep_recording, tools, request, result)).result
 
     return wrapper

@@ -1,4 +1,4 @@
-"""A call of a tool within a trial: found, made or refused, and what goes wrong is noted for whoever runs the trial."""
+"""Tool calls within a trial: find, record or refuse them, and note errors of evalmark with the trial."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,51 +13,51 @@ from .call import Tool, ToolRequest, describe_request, make_recording
 
 
 def request_in_trial(tool: Tool, args: tuple[Any, ...], kwargs: Mapping[str, Any], tools: TrialTools) -> ToolRequest:
-    """What is asked. Raises what `call.asked_of` raises.
+    """Build the request of a tool call. Raises what `call.tool_request` raises.
 
     Raises:
-        ToolError: another function goes by the tool's name.
+        ToolError: another function has the tool's name.
     """
     with _noting_faults(tools):
         tools.replay.claim(tool.name, tool.version, tool.home)
         return call.tool_request(tool, args, kwargs, tools.input)
 
 
-def find_recording(tools: TrialTools, asked: ToolRequest) -> ToolRecording | None:
-    """The recording to use; None when the tool is to be called.
+def find_recording(tools: TrialTools, request: ToolRequest) -> ToolRecording | None:
+    """Find the recording of a call, or return None to call the tool.
 
     Raises:
-        NotRecordedError: strict replay finds none, or one that is damaged.
+        NotRecordedError: strict replay finds no recording, or a damaged one.
         RunStoppedError: the journal cannot be read.
     """
     with _noting_faults(tools):
         try:
-            found = tools.replay.find(asked.key)
+            found = tools.replay.find(request.key)
         except DamagedRecordingError as damage:
-            raise NotRecordedError(f"{asked.tool.name}: {damage} {_HOW_TO_RECORD}") from damage
+            raise NotRecordedError(f"{request.tool.name}: {damage} {_HOW_TO_RECORD}") from damage
         if found is None and tools.replay.mode == "strict":
-            raise NotRecordedError(_missing(asked))
+            raise NotRecordedError(_missing(request))
     if found is not None:
         tools.used.append(found.key)
     return found
 
 
-def keep_recording(tools: TrialTools, asked: ToolRequest, result: Any) -> ToolRecording:
-    """The call as it is recorded from now on, durable.
+def keep_recording(tools: TrialTools, request: ToolRequest, result: Any) -> ToolRecording:
+    """Store the recording of a call.
 
     Raises:
-        ToolError: it cannot be recorded as it is.
+        ToolError: the call cannot be recorded.
         RunStoppedError: the journal cannot be written.
     """
     with _noting_faults(tools):
-        kept = tools.replay.keep(make_recording(asked, result))
+        kept = tools.replay.keep(make_recording(request, result))
     tools.used.append(kept.key)
     return kept
 
 
 @contextmanager
 def counting_failures(tools: TrialTools) -> Iterator[None]:
-    """The tool is called: one that raises is counted, and its error is the agent's to handle."""
+    """Count a tool call that raises; the agent handles the error."""
     try:
         yield
     except Exception:
@@ -67,7 +67,7 @@ def counting_failures(tools: TrialTools) -> Iterator[None]:
 
 @contextmanager
 def _noting_faults(tools: TrialTools) -> Iterator[None]:
-    """What evalmark itself refuses is noted, since an agent may take it for something that the tool has said."""
+    """Note errors of evalmark with the trial, since an agent may mistake them for errors of the tool."""
     try:
         yield
     except EvalmarkError as error:
@@ -83,8 +83,8 @@ def _noting_faults(tools: TrialTools) -> Iterator[None]:
 _HOW_TO_RECORD = "Run once with --replay auto, and commit what `evalmark cache export` writes."
 
 
-def _missing(asked: ToolRequest) -> str:
+def _missing(request: ToolRequest) -> str:
     return (
-        f"{asked.tool.name}: not recorded for {describe_request(asked)}. The journal has nothing under the key {asked.key}, and strict "
+        f"{request.tool.name}: not recorded for {describe_request(request)}. The journal has nothing under the key {request.key}, and strict "
         f"replay calls no tool. {_HOW_TO_RECORD}"
     )

@@ -1,1 +1,1 @@
-"""What an agent said and did, out of the forms in which frameworks keep it; none of them is imported."""
+"""Convert results of agent frameworks to outputs with transcripts, without importing the frameworks."""

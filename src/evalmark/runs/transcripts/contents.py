@@ -1,4 +1,4 @@
-"""Pieces of foreign messages: fields, texts, arguments and results; whatever they are, nothing here raises."""
+"""Read fields, texts, arguments and results of foreign messages. No function here raises on foreign data."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,18 +8,18 @@ from evalmark.core.values.plain_data import plain
 from evalmark.inputs.documents.strict_json import RefusedJsonError, decode_at
 
 UNPARSED = "unparsed"
-"""Under which arguments are kept that are no JSON object."""
+"""The key for arguments that are no JSON object."""
 _TEXTS = frozenset(("text", "input_text", "output_text"))
 _REASONING = frozenset(("reasoning", "thinking", "redacted_thinking", "reasoning_content"))
 _FILES = (
     *("image", "audio", "video", "document", "file", "media", "binary", "uploaded-file", "computer_screenshot"),
     *("input_image", "input_audio", "input_video", "input_file", "output_image", "output_audio"),
 )
-"""How the types of parts begin that hold what is no text."""
+"""Prefixes of the types of message parts that are no text."""
 
 
 def get_field(thing: Any, name: str) -> Any:
-    """A field of a mapping, or an attribute of an object; None where there is none.
+    """Return a field of a mapping or an attribute of an object, or None.
 
     >>> part({"role": "user"}, "role"), part(1j, "imag"), part(None, "role")
     ('user', 1.0, None)
@@ -31,12 +31,12 @@ def get_field(thing: Any, name: str) -> Any:
 
 
 def first_field(thing: Any, *names: str) -> Any:
-    """The first of these fields that is not None."""
+    """Return the first of these fields that is not None."""
     return next((found for name in names if (found := get_field(thing, name)) is not None), None)
 
 
 def as_name(value: Any) -> str:
-    """An id or a name as a text; empty where there is none.
+    """Return an id or a name as a text, or an empty text.
 
     >>> word("call_1"), word(7), word(None)
     ('call_1', '7', '')
@@ -45,22 +45,22 @@ def as_name(value: Any) -> str:
 
 
 def as_plain(value: Any) -> Any:
-    """The value as plain data; an object that cannot be written down becomes the name of its type."""
+    """Convert a value to plain data; an object that cannot be converted becomes the name of its type."""
     try:
         return plain(value)
-    except Exception:  # noqa: BLE001  foreign code: objects write down themselves
+    except Exception:  # noqa: BLE001  foreign code: objects convert themselves
         return f"<{type(value).__name__}>"
 
 
 def as_list(value: Any) -> Sequence[Any]:
-    """A list as it is; nothing as an empty one; anything else as a list of one."""
+    """Return a list unchanged, None as an empty list, and any other value as a list of one."""
     if isinstance(value, Sequence) and not isinstance(value, (str, bytes, bytearray)):
         return value
     return () if value is None else (value,)
 
 
 def one_line(value: Any) -> str:
-    r"""A text on one line; what is no text as JSON.
+    r"""Return a text on one line, or another value as JSON.
 
     >>> one_line("no such\n  town"), one_line({"code": 404})
     ('no such town', '{"code": 404}')
@@ -70,7 +70,7 @@ def one_line(value: Any) -> str:
 
 
 def message_text(content: Any) -> Any:
-    r"""What a message says: its parts as one text, in which a file stands as `[its type]`; else as plain data.
+    r"""Return the parts of a message as one text, with files as `[type]`, or other content as plain data.
 
     >>> text_of([{"type": "text", "text": "What is it?"}, {"type": "image_url", "image_url": {"url": "data:…"}}])
     'What is it?\n[image_url]'
@@ -86,7 +86,7 @@ def message_text(content: Any) -> Any:
 
 
 def tool_result(content: Any) -> Any:
-    """What a tool gave: a text where it is made of parts of text, else as plain data.
+    """Return the result of a tool: text parts as one text, or other content as plain data.
 
     >>> result_of([{"type": "text", "text": "3 degrees"}]), result_of([3, 4]), result_of(None)
     ('3 degrees', [3, 4], None)
@@ -102,7 +102,7 @@ def tool_result(content: Any) -> Any:
 
 
 def _part_text(item: Any) -> tuple[str, bool] | None:
-    """What stands in a text for a part of a message, and whether it is its own text."""
+    """Return the text for a message part, and whether it is the part's own text."""
     if isinstance(item, str):
         return item, True
     if item is None or isinstance(item, (int, float, bytes, list, tuple)):
@@ -111,14 +111,14 @@ def _part_text(item: Any) -> tuple[str, bool] | None:
     if kind in _REASONING:
         return None
     text = next((t for name in ("text", "refusal", "content") if isinstance(t := get_field(item, name), str)), None)
-    # A mapping with a text among other things is data, unless it says that it is a part of a message.
+    # A mapping with a text and no type is data, not a message part.
     if text is not None and (kind or not isinstance(item, Mapping)):
         return text, True
     return (f"[{kind}]", False) if kind.startswith(_FILES) else None
 
 
 def reasoning_texts(content: Any) -> Iterator[str]:
-    """The texts of a model's reasoning, among the parts of a message or in an item of its own."""
+    """Yield reasoning texts from the parts of a message or from a reasoning item."""
     for item in as_list(content):
         if isinstance(item, str) or as_name(get_field(item, "type")) not in _REASONING:
             continue
@@ -135,7 +135,7 @@ def reasoning_texts(content: Any) -> Iterator[str]:
 
 
 def call_arguments(given: Any) -> Mapping[str, Any]:
-    """The arguments of a call: a mapping or the JSON text of one; anything else is kept as `unparsed`.
+    """Return the arguments of a call from a mapping or its JSON text; any other value becomes `unparsed`.
 
     >>> arguments_of('{"city": "Oslo"}'), arguments_of('{"city": '), arguments_of("")
     ({'city': 'Oslo'}, {'unparsed': '{"city": '}, {})

@@ -1,4 +1,4 @@
-"""Calls and what came back of them, joined; and the output that a conversation comes to."""
+"""Events of a conversation, and their conversion to a transcript and an output."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from .contents import call_arguments
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultEvent:
-    """A tool gave something back."""
+    """A tool returned a result or an error."""
 
     id: str = ""
     name: str = ""
@@ -24,7 +24,7 @@ class ResultEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallEvent:
-    """A model asked for a tool."""
+    """A model called a tool."""
 
     name: str
     arguments: Any = None
@@ -32,20 +32,20 @@ class CallEvent:
     id: str = ""
     at: datetime | None = None
     error: str | None = None
-    answer: ResultEvent | None = None
-    """What came back, where the call itself tells it."""
+    result: ResultEvent | None = None
+    """The result, if the call itself holds it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReasoningEvent:
-    """A model reasoned; this is no part of what it said."""
+    """Reasoning of a model, which is not part of its messages."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class ValueEvent:
-    """A structured answer."""
+    """A structured final value."""
 
     value: Any
 
@@ -54,9 +54,9 @@ Event = Turn | CallEvent | ResultEvent | ReasoningEvent | ValueEvent
 
 
 def build_output(events: Iterable[Event], *, usage: Usage | None = None, error: str | None = None) -> Output:
-    """The output of a conversation: its value is the last structured answer, else the last text of the assistant.
+    """Build the output of a conversation.
 
-    Reasoning is metadata.
+    The value is the last structured value, or else the last text of the assistant. Reasoning goes to the metadata.
     """
     events = tuple(events)
     transcript = build_transcript(events)
@@ -72,27 +72,27 @@ def build_output(events: Iterable[Event], *, usage: Usage | None = None, error: 
 
 
 def last_assistant_text(transcript: Sequence[Turn | ToolCall]) -> Any:
-    """The last text of the assistant that is not blank; None where there is none."""
+    """Return the last text of the assistant that is not blank, or None."""
     said = (e.content for e in reversed(transcript) if isinstance(e, Turn) and e.role == "assistant")
     return next((content for content in said if content and not (isinstance(content, str) and content.isspace())), None)
 
 
 def without_output_tools(events: Iterable[Event], names: Collection[str]) -> Iterator[Event]:
-    """The events, where tools of these names are no tools but the form in which a structured answer is given."""
+    """Convert calls of output tools, which frameworks use for structured output, to messages of the assistant."""
     for event in events:
         if isinstance(event, CallEvent) and event.name in names:
             yield Turn(role="assistant", content=call_arguments(event.arguments))
         elif not isinstance(event, ResultEvent) or event.name not in names:
             yield event
-        elif event.error is not None:  # the answer was not taken, and the model was told why
+        elif event.error is not None:  # the output was rejected, and the model got the reason
             yield Turn(role="tool", content=event.error)
 
 
 def build_transcript(events: Iterable[Event]) -> tuple[Turn | ToolCall, ...]:
-    """The transcript: each call where it was made, with the first thing that came back for its id.
+    """Build the transcript: each call at its place, with the first result for its id.
 
-    What came back without an id, or with one that no call has, goes to the first call that waits for something and
-    that it may belong to. What belongs to no call stays, as a message of a tool.
+    A result without a known id goes to the first open call that it can belong to. A result that belongs to no call
+    becomes a message of a tool.
     """
     found: list[Turn | ToolCall] = []
     waiting: list[tuple[int, CallEvent]] = []
@@ -101,10 +101,10 @@ def build_transcript(events: Iterable[Event]) -> tuple[Turn | ToolCall, ...]:
         if isinstance(event, Turn):
             found.append(event)
         elif isinstance(event, CallEvent):
-            if event.answer is None:
+            if event.result is None:
                 waiting.append((len(found), event))
             ids.add(event.id)
-            found.append(_call(event) if event.answer is None else _finished_call(event, event.answer))
+            found.append(_call(event) if event.result is None else _finished_call(event, event.result))
         elif isinstance(event, ResultEvent):
             waiter = _matching_call(waiting, event, is_known=bool(event.id) and event.id in ids)
             if waiter is not None:
@@ -119,7 +119,7 @@ def build_transcript(events: Iterable[Event]) -> tuple[Turn | ToolCall, ...]:
 def _matching_call(
     waiting: Sequence[tuple[int, CallEvent]], event: ResultEvent, *, is_known: bool
 ) -> tuple[int, CallEvent] | None:
-    """The call that an answer is for."""
+    """Return the open call that a result belongs to."""
     if is_known:
         return next((waiter for waiter in waiting if waiter[1].id == event.id), None)
     fitting = (w for w in waiting if not (event.id and w[1].id) and event.name in ("", w[1].name))
@@ -144,7 +144,7 @@ def _finished_call(asked: CallEvent, answered: ResultEvent) -> ToolCall:
 
 
 def parse_time(value: Any) -> datetime | None:
-    """A time in UTC, out of a datetime or its ISO 8601 text; None for all else. One without a zone is UTC.
+    """Convert a datetime or an ISO 8601 text to UTC, or return None. A time without a zone counts as UTC.
 
     >>> moment("2026-05-01T12:00:00+02:00"), moment("soon")
     (datetime.datetime(2026, 5, 1, 10, 0, tzinfo=datetime.timezone.utc), None)

@@ -1,4 +1,4 @@
-"""Which framework an object comes from, by the module of its class; none is imported for it."""
+"""Recognize results of known frameworks by the module of their class, without importing the frameworks."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -18,15 +18,15 @@ _READERS: Mapping[tuple[str, str], Callable[[Any], Output]] = {
     ("agents", "RunResultBase"): from_openai_agents,
     ("langchain_core", "BaseMessage"): from_langchain,
 }
-"""By the package and the name of a class, or of one that it is made from."""
+"""Readers by the package and name of a class or of one of its base classes."""
 _PLAIN = (str, int, float, bool, list, tuple, bytes, type(None))
 
 
 def recognize_output(thing: Any) -> Output | None:
-    """The output in what an agent or a model gave, where its form is known beyond doubt; None otherwise.
+    """Convert a result of a known framework to an output, or return None.
 
-    That is a result of pydantic-ai or OpenAI Agents, a state of LangGraph, a message of LangChain, what an AgentExecutor
-    gives, and a response of OpenAI's SDK. Lists and other mappings are never guessed at.
+    Known are results of pydantic-ai, OpenAI Agents and AgentExecutor, LangGraph states, LangChain messages, and
+    responses of OpenAI's SDK. Lists and other mappings are not converted.
 
     >>> recognised([{"role": "assistant", "content": "Oslo"}]) is None
     True
@@ -39,7 +39,7 @@ def recognize_output(thing: Any) -> Output | None:
         return recognize_output(thing.value) or Output(value=thing.value)
     for kind in type(thing).__mro__:
         reader = _READERS.get((kind.__module__.partition(".")[0], kind.__name__))
-        # `agents` is a name that a package of the user may have as well.
+        # The user may have a package named `agents`.
         if reader is from_openai_agents and not (hasattr(thing, "new_items") and hasattr(thing, "raw_responses")):
             reader = None
         if reader is not None:
@@ -48,7 +48,7 @@ def recognize_output(thing: Any) -> Output | None:
 
 
 def _is_state(thing: Mapping[Any, Any]) -> bool:
-    """Whether it has `messages`, all of them of LangChain."""
+    """Return whether the mapping has `messages`, all of LangChain."""
     messages = thing.get("messages")
     return isinstance(messages, (list, tuple)) and bool(messages) and all(map(_is_of_langchain, messages))
 

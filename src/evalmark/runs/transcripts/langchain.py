@@ -1,4 +1,4 @@
-"""Messages of LangChain, the state of LangGraph's agents, and what an AgentExecutor gives."""
+"""Messages of LangChain, states of LangGraph agents, and results of an AgentExecutor."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -15,11 +15,11 @@ _METADATA = ("response_metadata", "usage_metadata")
 
 
 def from_langchain(given: Any) -> Output:
-    """An output out of one message, a list of messages, an agent's state, or what an AgentExecutor gives.
+    """Convert a message, a list of messages, an agent's state, or a result of an AgentExecutor to an output.
 
-    A state is a mapping with `messages`: its `structured_response`, where it has one, is the value, and its other
-    entries are kept as `metadata["state"]`. Messages of earlier turns count as the others do; slice the list to leave
-    them out. Foreign data never raises.
+    A state is a mapping with `messages`. Its `structured_response` becomes the value, and its other entries become
+    `metadata["state"]`. Messages of earlier turns are included; slice the list to leave them out. Never raises on
+    foreign data.
     """
     if is_graph_output(given):
         given = get_field(given, "value")
@@ -31,12 +31,12 @@ def from_langchain(given: Any) -> Output:
 
 
 def is_message(thing: Any) -> bool:
-    """Whether this looks like a message of LangChain, or a chunk of one."""
+    """Return whether the object looks like a LangChain message or chunk."""
     return isinstance(getattr(thing, "content", None), (str, list)) and hasattr(thing, "response_metadata")
 
 
 def is_graph_output(thing: Any) -> bool:
-    """Whether a compiled graph gave it that was asked for its `version="v2"`."""
+    """Return whether the object is a `GraphOutput`, which compiled graphs return with `version="v2"`."""
     return type(thing).__name__ == "GraphOutput" and type(thing).__module__.partition(".")[0] == "langgraph"
 
 
@@ -44,7 +44,7 @@ def _of_message(message: Any) -> Output:
     metadata = {name: value for name in _METADATA if isinstance(value := get_field(message, name), Mapping) and value}
     output = _of_messages((message,))
     content = get_field(message, "content")
-    if isinstance(content, str):  # an empty answer is one; only a conversation looks further
+    if isinstance(content, str):  # an empty text is the value of a single message
         output = replace(output, value=content)
     return replace(output, metadata={**output.metadata, **metadata})
 
@@ -60,7 +60,7 @@ def _of_messages(messages: Iterable[Any], answer: Any = None) -> Output:
     usage = total_usage(token_usage(get_field(message, "usage_metadata")) for message in messages)
     if answer is None:
         return build_output(events, usage=usage)
-    form = type(answer).__name__  # an agent may be told to answer by calling a tool that is called like the class
+    form = type(answer).__name__  # agents may return structured output by calling a tool with the name of the class
     return build_output((*without_output_tools(events, {form}), ValueEvent(as_plain(answer))), usage=usage)
 
 
@@ -79,7 +79,7 @@ def _events(message: Any) -> Iterator[Event]:
 
 
 def _role(message: Any) -> str:
-    """`user`, `assistant`, `system`, `tool`: by the type of a message, else by its role."""
+    """Return the role of a message (`user`, `assistant`, `system`, `tool`) from its type or role."""
     kind = as_name(get_field(message, "type")).removesuffix("MessageChunk").lower()
     if kind in ("", "chat"):
         kind = as_name(get_field(message, "role")) or "assistant"
@@ -108,7 +108,7 @@ def _calls(message: Any) -> Iterator[CallEvent]:
 
 
 def _of_steps(given: Mapping[str, Any]) -> Output:
-    """Pairs of an action and what was observed, in the order they were taken."""
+    """Convert the steps of an AgentExecutor: pairs of an action and an observation."""
     events: list[Event] = []
     if isinstance(asked := given.get("input"), str):
         events.append(Turn(role="user", content=asked))
@@ -127,5 +127,5 @@ def _step(action: Any, answer: ResultEvent) -> CallEvent:
         name=as_name(get_field(action, "tool")) or "unnamed",
         arguments=taken if taken is None or isinstance(taken, Mapping) else {"input": as_plain(taken)},
         id=as_name(get_field(action, "tool_call_id")),
-        answer=answer,
+        result=answer,
     )

@@ -1,4 +1,4 @@
-"""Conversations in OpenAI's forms: messages of chat completions, items of the Responses API, and whole responses."""
+"""Conversations of OpenAI's APIs: chat messages, items of the Responses API, and whole responses."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -20,20 +20,20 @@ from .events import CallEvent, Event, ReasoningEvent, ResultEvent, ValueEvent, b
 from .tokens import token_usage, total_usage
 
 ROLES = {"developer": "system", "human": "user", "ai": "assistant", "model": "assistant"}
-"""Other words for the roles that a transcript has."""
+"""Other names of the roles in a transcript."""
 _RESULTS = ("output", "outputs", "results", "result")
 _NO_ARGUMENTS = frozenset(
     ("type", "id", "call_id", "status", "name", "namespace", "server_label", "caller", "error", "created_by", *_RESULTS)
 )
-"""Fields of a hosted tool's call that are not what it was called with."""
+"""Fields of a hosted tool call that are not arguments."""
 
 
 def from_openai(messages: Any) -> Output:
-    """An output out of a conversation as OpenAI's models hold it: one message, item or response, or a list of these.
+    """Convert a message, item or response of OpenAI's APIs, or a list of these, to an output.
 
-    Messages are mappings or objects of the SDK. The replies of tools are joined to their calls; the value is the
-    structured answer if one was parsed, else the last text of the assistant. Token counts are the sums over whole
-    responses, which alone bring them. Foreign data never raises: what cannot be read is left out.
+    Messages are mappings or SDK objects. Results of tools are joined to their calls. The value is the parsed structured
+    output, or else the last text of the assistant. Token counts are sums over whole responses. Never raises on foreign
+    data: unreadable parts are left out.
 
     >>> call = {"id": "1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Oslo"}'}}
     >>> output = from_openai([
@@ -66,7 +66,7 @@ def _is_many(thing: Any) -> bool:
 
 
 def _response_items(thing: Any) -> list[Any] | None:
-    """What a whole response holds; None where it is none."""
+    """Return the items of a whole response, or None if it is no response."""
     choices, output = get_field(thing, "choices"), get_field(thing, "output")
     if isinstance(choices, (list, tuple)):
         return [get_field(choice, "message") for choice in choices[:1]]
@@ -77,7 +77,7 @@ def _response_items(thing: Any) -> list[Any] | None:
 
 
 def _failed(response: Any) -> str | None:
-    """What a response of the Responses API says of its failure."""
+    """Return the error of a failed response of the Responses API."""
     if as_name(get_field(response, "status")) != "failed":
         return None
     error = get_field(response, "error")
@@ -85,13 +85,13 @@ def _failed(response: Any) -> str | None:
 
 
 def _error_text(error: Any) -> str:
-    """A text, or an object that has a message or, where a tool of a server says it, parts of a message."""
+    """Return the text of an error: a text, or an object with a message or message parts."""
     said = error if isinstance(error, str) else first_field(error, "message", "content")
     return one_line(error if said is None else tool_result(said)) or "failed"
 
 
 def item_events(item: Any) -> Iterator[Event]:
-    """What one message or one item says and does."""
+    """Yield the events of a message or an item."""
     kind, role = as_name(get_field(item, "type")), get_field(item, "role")
     if isinstance(item, str):
         yield Turn(role="user", content=item)
@@ -129,14 +129,14 @@ def _message(message: Any, role: str) -> Iterator[Event]:
 
 
 def _parsed(message: Any, content: Any) -> Iterator[Event]:
-    """The structured answer, where the SDK was asked to read one."""
+    """Yield the structured output that the SDK parsed."""
     for holder in (message, *(item for item in as_list(content) if not isinstance(item, str))):
         if (value := get_field(holder, "parsed")) is not None:
             yield ValueEvent(as_plain(value))
 
 
 def call_event(call: Any) -> CallEvent | None:
-    """A call as chat messages hold it; None where it is none.
+    """Convert a call of a chat message, or return None.
 
     >>> asked_of({"id": "1", "function": {"name": "weather", "arguments": "{}"}}).name
     'weather'
@@ -153,26 +153,26 @@ def call_event(call: Any) -> CallEvent | None:
 
 
 def _call_input(held: Any) -> Any:
-    """What a call was given: arguments, or the one text that a custom tool takes."""
+    """Return the arguments of a call, or the text input of a custom tool."""
     arguments = first_field(held, "arguments", "args")
     taken = get_field(held, "input") if arguments is None else None
     return arguments if taken is None else taken if isinstance(taken, Mapping) else {"input": as_plain(taken)}
 
 
 def _id(item: Any) -> str:
-    """Calls and outputs of the Responses API have an `id` of their own beside the one that joins them."""
+    """Return the id that joins a call and its output; items of the Responses API also have an id of their own."""
     return as_name(first_field(item, "tool_call_id", "call_id", "id"))
 
 
 def _item_call(item: Any, kind: str) -> Iterator[Event]:
-    """A call of the Responses API; hosted tools bring their result along."""
+    """Convert a call of the Responses API; calls of hosted tools include their result."""
     given = _call_input(item)
     if given is None and kind not in ("function_call", "custom_tool_call"):
         held = as_plain(item)
         known = held.items() if isinstance(held, dict) else ()
         given = {name: value for name, value in known if value is not None and name not in _NO_ARGUMENTS}
     name = as_name(get_field(item, "name")) or ("unnamed" if kind == "function_call" else kind.removesuffix("_call"))
-    yield CallEvent(name=name, arguments=given, id=_id(item), answer=_hosted_result(item, kind))
+    yield CallEvent(name=name, arguments=given, id=_id(item), result=_hosted_result(item, kind))
 
 
 def _hosted_result(item: Any, kind: str) -> ResultEvent | None:

@@ -1,4 +1,4 @@
-"""Runs of the agents of the package `openai-agents`."""
+"""Results of the package `openai-agents`."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,15 +12,14 @@ from .openai import item_events
 from .tokens import nonzero_usage, total_usage
 
 _FAILED = "An error occurred while running the tool"
-"""How that package begins what it tells the model of a tool that raised; it says so nowhere else."""
+"""The start of the text that the package returns for a tool that raised; the only sign of the error."""
 
 
 def from_openai_agents(result: Any) -> Output:
-    """An output out of what `Runner.run` gives.
+    """Convert the result of `Runner.run` to an output.
 
-    The transcript begins with the messages of the user that started this run; what the run was handed of earlier turns
-    is left out. A handoff is a call of the tool by which the model asked for it. What the package counts as 0 tokens is
-    not known: it writes 0 for what nobody told it. Foreign data never raises.
+    The transcript begins with the user messages of this run, without earlier turns. A handoff is a call of its tool.
+    Token counts of 0 are unknown, since the package writes 0 for missing counts. Never raises on foreign data.
     """
     items = as_list(get_field(result, "new_items"))
     events = [*_instructions(items), *_own_input(get_field(result, "input"))]
@@ -30,7 +29,9 @@ def from_openai_agents(result: Any) -> Output:
         nonzero_usage(get_field(response, "usage")) for response in as_list(get_field(result, "raw_responses"))
     )
     if get_field(result, "is_complete") is False:
-        error = "the stream of the run was not read to its end; await what `stream_events()` gives before returning it"
+        error = (
+            "the stream of the run was not read to its end; read all of `stream_events()` before returning the result"
+        )
         return build_output(events, usage=usage, error=error)
     return build_output((*events, ValueEvent(as_plain(get_field(result, "final_output")))), usage=usage)
 
@@ -42,7 +43,7 @@ def _instructions(items: Any) -> Iterator[Turn]:
 
 
 def _own_input(given: Any) -> Iterator[Event]:
-    """The messages at the end of the input that are not the agent's own."""
+    """Yield the messages at the end of the input that are not the agent's."""
     held = as_list(given)
     ours = len(held)
     while ours and (

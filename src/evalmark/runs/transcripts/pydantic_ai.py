@@ -1,4 +1,4 @@
-"""Runs of pydantic-ai's agents."""
+"""Results of pydantic-ai agents."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -20,15 +20,14 @@ from .events import (
 from .tokens import nonzero_usage, total_usage
 
 _ROLES = {"system-prompt": "system", "user-prompt": "user", "text": "assistant", "file": "assistant", "speech": ""}
-"""Whose words a part of a message holds; of one that was spoken, the part says it."""
+"""The role of each kind of message part; a speech part names its speaker."""
 
 
 def from_pydantic_ai(result: Any) -> Output:
-    """An output out of the result of `agent.run`, or a list of messages.
+    """Convert the result of `agent.run`, or a list of messages, to an output.
 
-    Only what this run added counts: messages that it was handed as history are left out. A call starts when the model's
-    response was there and ends when its tool had returned. What pydantic-ai counts as 0 tokens is not known: it writes
-    0 for what nobody told it. Foreign data never raises.
+    Messages of the history are left out. A call starts with the model's response and ends with the result of its tool.
+    Token counts of 0 are unknown, since pydantic-ai writes 0 for missing counts. Never raises on foreign data.
     """
     messages = _messages(result)
     events = _conversation(messages)
@@ -36,7 +35,7 @@ def from_pydantic_ai(result: Any) -> Output:
         return build_output(
             events, usage=total_usage(nonzero_usage(get_field(message, "usage")) for message in messages)
         )
-    form = get_field(result, "_output_tool_name")  # how the model was made to give the structured answer; None for text
+    form = get_field(result, "_output_tool_name")  # the tool for structured output; None for text
     usage = get_field(result, "usage")
     return build_output(
         (*without_output_tools(events, {form}), ValueEvent(as_plain(get_field(result, "output")))),
@@ -71,7 +70,7 @@ def _conversation(messages: list[Any]) -> Iterator[Event]:
 
 
 def _events(piece: Any, at: datetime | None) -> Iterator[Event]:
-    """What one part of a message says; `at` is when its message was there."""
+    """Yield the events of a message part; `at` is the time of the message."""
     kind, content = as_name(get_field(piece, "part_kind")), get_field(piece, "content")
     if kind.endswith("tool-call"):
         yield CallEvent(name=_name(piece), arguments=get_field(piece, "args"), id=_id(piece), at=at)
@@ -104,7 +103,7 @@ def _returned(piece: Any, kind: str) -> ResultEvent:
 
 
 def _rejection_text(content: Any) -> str:
-    """Why a call or an answer was not taken: a text, or pydantic's list of faults."""
+    """Return why a call or an output was rejected: a text, or pydantic's list of errors."""
     faults = [fault for fault in as_list(content) if isinstance(fault, Mapping) and isinstance(fault.get("msg"), str)]
     if not faults or len(faults) != len(as_list(content)):
         return one_line(message_text(content) if isinstance(content, str) else content)

@@ -1,4 +1,4 @@
-"""Token counts in the words of OpenAI, LangChain, pydantic-ai and OpenAI Agents."""
+"""Token counts in the formats of OpenAI, LangChain, pydantic-ai and OpenAI Agents."""
 
 from collections.abc import Iterable
 from dataclasses import fields
@@ -11,11 +11,11 @@ from .contents import first_field, get_field
 _INTO = ("input_tokens_details", "prompt_tokens_details", "input_token_details")
 _OUT = ("output_tokens_details", "completion_tokens_details", "output_token_details", "details")
 MAX_TOKENS = 10**12
-"""A count above it is a slip."""
+"""Larger counts are ignored as errors."""
 
 
 def token_usage(told: Any) -> Usage | None:
-    """The tokens that somebody counted; None where nothing was counted.
+    """Read token counts, or return None without any.
 
     >>> usage_of({"prompt_tokens": 9, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 4}})
     Usage(input_tokens=9, output_tokens=2, cached_tokens=4, cache_write_tokens=None, reasoning_tokens=None)
@@ -34,7 +34,7 @@ def token_usage(told: Any) -> Usage | None:
 
 
 def nonzero_usage(told: Any) -> Usage | None:
-    """`usage_of`, from somebody who writes 0 for what is not known: a 0 says nothing then.
+    """Read token counts of a framework that writes 0 for unknown counts; a 0 becomes None.
 
     >>> sure({"input_tokens": 3, "output_tokens": 1, "cache_read_tokens": 0}).cached_tokens is None
     True
@@ -52,7 +52,7 @@ def nonzero_usage(told: Any) -> Usage | None:
 
 
 def total_usage(usages: Iterable[Usage | None]) -> Usage | None:
-    """The sums of what is known; None where nothing is."""
+    """Add up known counts, or return None without any."""
     known = [usage for usage in usages if usage is not None]
     if not known:
         return None
