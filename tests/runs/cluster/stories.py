@@ -21,6 +21,8 @@ from evalmark.testing.chat import ScriptedModel
 from evalmark.testing.memory import MemoryCallLog, MemorySink, MemoryToolLog
 from evalmark.testing.virtual_time import run_in_virtual_time
 
+from .local_workers import LocalWorkerPool
+
 LIMITS = Limits(jobs=4, window=16)
 SETTINGS = Settings(jobs=4)
 FOR_EVER = 1e6
@@ -180,8 +182,8 @@ class World:
 
     def work(self, door, tools, items=(), die=None, model=None):
         made = self.story.work(door(model or self.model), die)
-        provider = ModelProvider(self.models, lambda: door, asyncio.get_running_loop())
-        return Work(trials=items, sink=self.sink, tools=tools, get_model=provider, **made)
+        lend = ModelProvider(self.models, lambda: door, asyncio.get_running_loop())
+        return Work(trials=items, sink=self.sink, tools=tools, get_model=lend, **made)
 
     async def here(self):
         """Have it done by the engine."""

@@ -53,9 +53,13 @@ class Coordinator:
 
 
 def asked(*answers, replies=("yes",)):
-    """What comes of one request when the desk answers so, and what the desk has heard."""
-    desk, model = Desk(*answers), ScriptedModel(list(replies))
-    return run_in_virtual_time(desk.during(desk.post.ask(model, REQUEST))), desk.heard, len(model.asked)
+    """What comes of one request when the coordinator answers so, and what the coordinator has heard."""
+    coordinator, model = Coordinator(*answers), ScriptedModel(list(replies))
+    return (
+        run_in_virtual_time(coordinator.during(coordinator.post.ask(model, REQUEST))),
+        coordinator.heard,
+        len(model.asked),
+    )
 
 
 def test_it_rings_once_for_all_that_is_to_be_fetched():
@@ -110,8 +114,8 @@ def test_an_error_without_a_text_is_told_all_the_same():
         ScriptedModel([UnprintableError()]),
     )
     with pytest.raises(UnprintableError):
-        run_in_virtual_time(desk.during(desk.post.ask(model, REQUEST)))
-    assert str(desk.heard[1].said) == "UnprintableError: (its text cannot be shown)"
+        run_in_virtual_time(coordinator.during(coordinator.post.ask(model, REQUEST)))
+    assert str(coordinator.heard[1].value) == "UnprintableError: (its text cannot be shown)"
 
 
 @pytest.mark.parametrize("answers", [[], [[SendNow(1)]]], ids=["before it goes out", "while it is under way"])
@@ -122,10 +126,10 @@ def test_who_gives_up_a_request_tells_the_coordinator(answers):
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(coordinator.post.ask(ScriptedModel(["late"], seconds=60), REQUEST), 1)
 
-    run_in_virtual_time(desk.during(given_up()))
-    desk.heard += desk.post.fetch()
-    assert desk.heard[-1] == TicketCancelled(1)
-    desk.post.take(TicketResult(1, Reply(text="too late")))  # nobody waits, and nothing happens
+    run_in_virtual_time(coordinator.during(given_up()))
+    coordinator.heard += coordinator.post.fetch()
+    assert coordinator.heard[-1] == TicketCancelled(1)
+    coordinator.post.take(TicketResult(1, Reply(text="too late")))  # nobody waits, and nothing happens
 
 
 def test_waiting_for_the_coordinator_counts_as_waiting_and_being_answered_does_not():
@@ -153,8 +157,8 @@ def test_wishes_are_answered_by_their_tickets_in_any_order():
     async def both():
         return await asyncio.gather(coordinator.post.request("find", "a"), coordinator.post.request("find", "b"))
 
-    assert run_in_virtual_time(desk.during(both())) == ["first", "second"]
-    assert desk.heard == [ServiceRequested(1, "find", ("a",)), ServiceRequested(2, "find", ("b",))]
+    assert run_in_virtual_time(coordinator.during(both())) == ["first", "second"]
+    assert coordinator.heard == [ServiceRequested(1, "find", ("a",)), ServiceRequested(2, "find", ("b",))]
 
 
 def test_a_thread_can_wait_for_a_wish_and_gets_its_error():

@@ -36,7 +36,7 @@ def test_the_same_results_here_and_elsewhere(story, size):
     flaky.asked.clear()
     other = elsewhere(story, size=size)
     assert other.found == one.found
-    assert other.sent == one.sent
+    assert other.payload == one.payload
     assert other.call_log.in_flight == set()
     assert other.door.meter.spending() == one.door.meter.spending()
     assert (other.outcome.recorded, other.outcome.stopped) == (one.outcome.recorded, one.outcome.stopped)

@@ -27,6 +27,7 @@ from evalmark.runs.cluster.messages import (
 from evalmark.runs.cluster.worker_pool import NoWorkersError, WorkerLostError
 from evalmark.testing.memory import MemorySink
 
+from .local_workers import LocalWorkerPool
 from .stories import (
     LIMITS,
     STORIES,

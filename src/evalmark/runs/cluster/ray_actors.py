@@ -109,15 +109,15 @@ def _call_soon(loop: asyncio.AbstractEventLoop, call: Callable[[], object]) -> N
     loop.call_soon_threadsafe(call)
 
 
-def build_work(brief: JobSpec, models: Models, post: Channel, pool: Sequence[Any]) -> Work:
-    """Return the plan's targets and scorers as work for an engine; models, tools and vectors are asked of the coordinator."""
-    plan = brief.plan
-    if brief.embeds:
-        embedder: Embedder = EmbeddingPool(pool, brief.embeds) if brief.pooled else RemoteEmbedder(post, brief.embeds)
+def build_work(job: JobSpec, models: Models, channel: Channel, pool: Sequence[Any]) -> Work:
+    """Bind the targets and scorers of the plan to the models, tools and vectors of the coordinator."""
+    plan = job.plan
+    if fingerprint := job.embedding_fingerprint:
+        embedder: Embedder = EmbeddingPool(pool, fingerprint) if job.pooled else RemoteEmbedder(channel, fingerprint)
         plan = replace(plan, embedder=embedder)
     session = RunSession(models.settings, _no_store, models=models)
-    session.gateway, session.tools = RemoteGateway(models, post), RemoteTools(post, models.settings.replay)
-    prepared = session.bind(plan, lambda: RemoteVectorCache(post) if brief.pooled else None)
+    session.gateway, session.tools = RemoteGateway(models, channel), RemoteTools(channel, models.settings.replay)
+    prepared = session.bind(plan, lambda: RemoteVectorCache(channel) if job.pooled else None)
     return session.work(prepared, (), _NoSink())
 
 
