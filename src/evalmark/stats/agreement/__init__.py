@@ -1,1 +1,5 @@
-"""What labels tell of a judge and of a threshold: agreement, errors, promises and corrected rates, on plain lists."""
+"""Agreement between judges and people, error rates of thresholds, and pass rates corrected for a judge's errors, on plain numbers.
+
+`kappa_alpha` and `raters` measure agreement, `bias` measures position and length bias, `roc` and `threshold_learning`
+find thresholds, `risk_bounds` bounds error rates, and `corrected_rates` corrects pass rates with few human labels.
+"""

@@ -1,4 +1,4 @@
-"""What moves a judge that should not: the place of an answer, and its length."""
+"""Measures what should not influence a judge: the position of an output, and its length."""
 
 import math
 from collections.abc import Hashable, Sequence
@@ -12,11 +12,11 @@ ROUNDING = 1e-12
 
 @check_arguments
 def position_share(first: int, second: int, level: float = LEVEL) -> Share:
-    """How often a judge took the first place, of the pairs where the order of the two answers decided.
+    """Return how often a judge chose the first position, of the pairs in which the order decided.
 
-    A pair is judged in both orders; `first` counts those where the answer in the first place won both times, `second`
-    those where the one in the second did. An unbiased judge has one half; the exact binomial interval tells how far off
-    the share may be. C. J. Clopper, E. S. Pearson (1934).
+    A pair is judged in both orders; `first` counts pairs in which the output in the first position won both
+    times, `second` those in which the second position did. An unbiased judge has a share of one half. The
+    interval is the exact binomial one. C. J. Clopper, E. S. Pearson (1934).
 
     >>> found = position_share(15, 5)
     >>> found.value, round(found.interval.low, 3), round(found.interval.high, 3)
@@ -34,13 +34,13 @@ def length_slope(
     clusters: Sequence[Hashable] | None = None,
     level: float = LEVEL,
 ) -> tuple[float | None, Interval]:
-    """By how much the score rises when an answer is twice as long, and its interval.
+    """Return by how much the score rises when the output is twice as long, with an interval.
 
-    The slope of the least-squares line of scores over the binary logarithm of lengths; lengths below 1 count as 1.
-    `clusters` names the case of each answer where cases have several. The interval is Student's t over the influence
-    of each answer (or case), which holds whatever the scatter around the line (White 1980). None when all lengths are
-    the same; no interval below 10 cases. A slope alone is no proof of a bias: longer answers may be better. Raises
-    ValueError for numbers that are not finite, and lists of different lengths.
+    The slope of the least-squares line of scores over the binary logarithm of lengths; lengths below 1 count as
+    1. `clusters` names the case of each output if cases have several. The interval is Student's t over the
+    influence of each output (or case), which is valid for any scatter around the line (White 1980). None if all
+    lengths are equal; no interval below 10 cases. A slope alone does not prove a bias: longer outputs may be
+    better. Raises ValueError for numbers that are not finite, and for lists of different lengths.
 
     >>> round(length_slope([0.2, 0.4, 0.6, 0.8], [10, 20, 40, 80])[0], 9)
     0.2
@@ -62,7 +62,7 @@ def length_slope(
     held = [1 - 1 / n - x * x / spread for x in apart]
     if min(held) < ROUNDING:
         return slope, no_interval("a single answer is of another length", level)
-    # What leaving out each answer would move the slope by: more than its error says, as it draws the line to itself.
+    # The leverage of each output: leaving it out changes the slope by more than its residual shows.
     pulls = [n * x * (y - centre - slope * x) / (spread * h) for x, y, h in zip(apart, scores, held, strict=True)]
     shift = slope - math.fsum(pulls) / n
     return slope, mean_interval([pull + shift for pull in pulls], level, clusters=clusters, bounded=False)

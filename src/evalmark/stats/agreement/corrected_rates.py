@@ -1,4 +1,4 @@
-"""The true pass rate behind that of a judge: what a few human labels say of many verdicts."""
+"""Estimates the true pass rate from a judge's verdicts and a few human labels."""
 
 import math
 import random
@@ -12,7 +12,7 @@ from evalmark.stats.inference.means import DIFFERENT, FEW, mean
 from evalmark.stats.inference.sequential import BettingSequence
 
 ENOUGH = 100
-"""From so many labels on, their mean is near enough to normal."""
+"""From this many labels on, their mean is approximately normal."""
 
 
 LUCK = "the judge is no better than luck"
@@ -21,17 +21,17 @@ UNSURE = "the labels cannot tell the judge from luck; label more outputs, or tak
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorrectedRate:
-    """What the mean of all outputs would be if people had judged them."""
+    """The estimated mean of human labels over all outputs."""
 
     value: float | None
-    """None where nothing can be said; `interval.method` then says why."""
+    """None if it cannot be estimated; `interval.method` then says why."""
     interval: Interval
     power: float = 0.0
-    """How much weight the judge was given: 0 as if it had said nothing, 1 as if it were a person."""
+    """The weight of the judge: 0 uses the labels only, 1 trusts the judge like a person."""
     caution: str = ""
-    """Why the interval may be too short; empty where it is not known to be."""
+    """Why the interval may be too short; otherwise empty."""
     is_luck: bool = False
-    """Refused since the judge may be no better than luck."""
+    """Not estimated, because the judge may be no better than chance."""
 
 
 @check_arguments
@@ -44,14 +44,16 @@ def prediction_powered(
     level: float = LEVEL,
     bounded: bool = True,
 ) -> CorrectedRate:
-    """The mean of what people say, from their `labels`, the judge's values of the same outputs and those of `others`.
+    """Estimate the mean of human labels by prediction-powered inference.
 
-    The judge's mean over the others, corrected by how far it is from the labels, with the weight that makes the
-    interval shortest (`power=None`: PPI++), fully (1: PPI) or not at all (0: labels alone). Outputs are taken to be
-    drawn independently, those with labels as all others; give one output a case. Fewer than 10 labels are refused,
-    and labels without any spread. `bounded` cuts to 0 and 1. Normal approximation. A. N. Angelopoulos and others,
-    Prediction-powered inference, arXiv 2301.09633, and PPI++, arXiv 2311.01453. Raises ValueError for values that are
-    not finite, outside of 0 to 1 where `bounded`, or for lists of different lengths.
+    `labels` are human labels, `judged` the judge's values of the same outputs, and `others` its values of all
+    other outputs. The judge's mean over the others is corrected by its difference from the labels, with the
+    weight that gives the shortest interval (`power=None`: PPI++), fully (1: PPI) or not at all (0: labels alone).
+    Outputs have to be drawn independently, labelled ones like all others; pass one output for each case. Fewer
+    than 10 labels are refused, and labels without any spread. `bounded` limits the result to 0 and 1. Normal
+    approximation. A. N. Angelopoulos and others, Prediction-powered inference, arXiv 2301.09633, and PPI++, arXiv
+    2311.01453. Raises ValueError for values that are not finite, outside of 0 to 1 with `bounded`, or for lists
+    of different lengths.
 
     >>> labels, judged = [1, 0, 1, 1, 0, 1, 0, 1, 1, 1], [1, 0, 1, 1, 1, 1, 0, 1, 0, 1]
     >>> found = prediction_powered(labels, judged, [1] * 22 + [0] * 8)
@@ -83,11 +85,11 @@ def prediction_powered(
 def corrected_by_betting(
     labels: Sequence[float], judged: Sequence[float], others: Sequence[float], level: float = LEVEL
 ) -> CorrectedRate:
-    """The same mean as `prediction_powered` with a power of 1, and an interval that holds however few the labels are.
+    """Estimate the same mean as `prediction_powered` with a power of 1, with an interval that is valid for few labels.
 
-    By betting on what judge and labels are apart and, where there are other outputs, on the judge's mean over them, each
-    with half of the error allowed; wider for it. Values must be from 0 to 1. Bets need a random order: the values are
-    shuffled, always in the same way.
+    It bets on the difference of judge and labels, and on the judge's mean over the other outputs, each with half
+    of the allowed error; so it is wider. Values must be from 0 to 1. Bets need a random order: the values are
+    shuffled with a fixed seed.
 
     >>> labels, judged = [1, 0, 1, 1, 0, 1, 0, 1, 1, 1], [1, 0, 1, 1, 1, 1, 0, 1, 0, 1]
     >>> found = corrected_by_betting(labels * 6, judged * 6, [1] * 220 + [0] * 80)
@@ -116,12 +118,13 @@ def rogan_gladen(
     bad: tuple[float, int],
     level: float = LEVEL,
 ) -> CorrectedRate:
-    """The true pass rate when a judge, who errs as the labels show, passed so many of `n` outputs.
+    """Estimate the true pass rate from the number of passes of a judge and its error rates.
 
-    `good` says how many of the outputs that people call good the judge passed, and of how many; `bad` how many of the
-    bad ones it failed, and of how many. Refused are fewer than 10 labels of either kind, and a judge that the labels
-    cannot tell from luck. Outputs are taken to be drawn independently. W. J. Rogan, B. Gladen (1978); interval of C.
-    Lee, T. Zeng, J. Jeong, J. Sohn, K. Lee, arXiv 2511.21140. Raises ValueError for counts that cannot be.
+    Of `n` outputs the judge passed `passed`. `good` says how many of the outputs that people call good the judge
+    passed, and of how many; `bad` how many of the bad ones it failed, and of how many. Refused are fewer than 10
+    labels of either kind, and a judge that may be no better than chance. Outputs have to be drawn independently.
+    W. J. Rogan, B. Gladen (1978); interval of C. Lee, T. Zeng, J. Jeong, J. Sohn, K. Lee, arXiv 2511.21140.
+    Raises ValueError for impossible counts.
 
     >>> found = rogan_gladen(400, 1000, good=(180, 200), bad=(140, 200))
     >>> round(found.value, 4), round(found.interval.low, 4), round(found.interval.high, 4)
@@ -150,7 +153,7 @@ def rogan_gladen(
             centre + shift + z * error,
         )
     )
-    # The interval lies around another centre; it is only ever made wider here.
+    # the interval has another centre; it is only ever widened
     interval = Interval(low=min(low, value), high=max(high, value), level=level, method="Rogan-Gladen, adjusted")
     return CorrectedRate(value=value, interval=interval, power=1.0)
 
@@ -174,12 +177,12 @@ def _unusable(n: int, good: tuple[float, int], bad: tuple[float, int]) -> str:
 
 
 def _shrunk(k: float, n: int, extra: float) -> tuple[float, float]:
-    """A share drawn a little towards one half, and the number that it then stands for."""
+    """Return a share shrunk towards one half, and its effective number."""
     return (k + extra) / (n + 2 * extra), n + 2 * extra
 
 
 def _power(labels: Sequence[float], judged: Sequence[float], others: Sequence[float]) -> float:
-    """The weight of the judge that makes the interval shortest."""
+    """Return the weight of the judge that gives the shortest interval."""
     both = [*judged, *others]
     pooled = _variance(both) * len(both) / (len(both) - 1)
     if not others or pooled == 0:
@@ -190,7 +193,7 @@ def _power(labels: Sequence[float], judged: Sequence[float], others: Sequence[fl
 
 
 def _variance(values: Sequence[float]) -> float:
-    """Divided by their number, as in the papers."""
+    """Return the variance, divided by n as in the papers."""
     if not values or min(values) == max(values):
         return 0.0
     centre = math.fsum(values) / len(values)

@@ -1,4 +1,4 @@
-"""How far several judges of one metric agree, beyond what luck alone would bring about."""
+"""Chance-corrected agreement: Cohen's kappa and Krippendorff's alpha."""
 
 import math
 from bisect import bisect_left
@@ -13,21 +13,20 @@ from evalmark.stats.inference.means import FEW, mean, mean_interval
 
 Scale = Literal["nominal", "ordinal", "interval", "ratio"]
 Weights = bool | Literal["linear", "quadratic"]
-"""How far two numbers are apart: at all, in steps, or squared, which True stands for too."""
+"""How two values are compared: equal or not, by distance, or by squared distance, which True means, too."""
 ROUNDING = 1e-12
-"""Where no output pulls an agreement further than that, nothing is known of its spread."""
+"""If no output influences the agreement by more than this, its spread is unknown."""
 Unit = tuple[float, ...]
-"""What was said of one output."""
+"""The scores of one output."""
 
 
 @check_arguments
 def cohen_kappa(first: Sequence[float], second: Sequence[float], *, weighted: Weights = False) -> float | None:
-    """How far two judges agree beyond luck: 1 always, 0 as often as luck has it; None when they show nothing.
+    """Return the agreement of two judges beyond chance: 1 is always, 0 is chance level; None if it is undefined.
 
-    Unweighted, two words are the same or not (Cohen 1960); `weighted` counts the square of how far two
-    numbers are apart (Cohen 1968, quadratic weights), which for numbers that are not whole is Lin's
-    coefficient of concordance, or how far they are apart as it is (`"linear"`). None of nothing, and of judges who
-    both always say one and the same.
+    Unweighted, two values are equal or not (Cohen 1960). `weighted` uses the squared distance of two numbers
+    (Cohen 1968, quadratic weights), which for fractions is Lin's coefficient of concordance, or the distance
+    itself (`"linear"`). None without values, and if both judges always give one and the same value.
 
     >>> round(cohen_kappa([1, 1, 1, 0, 0, 1, 0, 1], [1, 1, 0, 0, 0, 1, 0, 1]), 3)
     0.75
@@ -46,9 +45,9 @@ def kappa_with_interval(
     clusters: Sequence[Hashable] | None = None,
     level: float = LEVEL,
 ) -> tuple[float | None, Interval]:
-    """`cohen_kappa` and its interval; `clusters` names the case of each output where cases were repeated.
+    """Return `cohen_kappa` and its interval; `clusters` names the case of each output if cases were repeated.
 
-    From the influence of each output on kappa, which for outputs of different cases is the standard
+    The interval uses the influence of each output on kappa, which for outputs of different cases is the standard
     error of Fleiss, Cohen and Everitt (1969).
     """
     found, pulls = _kappa(first, second, weighted=weighted)
@@ -57,11 +56,11 @@ def kappa_with_interval(
 
 @check_arguments
 def krippendorff_alpha(units: Iterable[Sequence[float]], level: Scale = "nominal") -> float | None:
-    """How far any number of judges agree beyond luck, from what was said of each unit: 1 always, 0 as luck has it.
+    """Return the agreement of any number of judges beyond chance: 1 is always, 0 is chance level.
 
-    Units with fewer than two judgements tell nothing and are left out. None when nothing was said twice,
-    and when all judges always say one and the same. Numbers of a ratio scale must not be below 0 (ValueError).
-    Krippendorff, Computing Krippendorff's Alpha-Reliability (2011).
+    Units with fewer than two scores are left out. None if there are no others, and if all scores are equal.
+    Numbers of a ratio scale must not be below 0 (ValueError). Krippendorff, Computing Krippendorff's
+    Alpha-Reliability (2011).
 
     >>> krippendorff_alpha([[0, 1], [0, 1], [1, 0], [1, 0]])
     -0.75
@@ -77,13 +76,13 @@ def alpha_with_interval(
     clusters: Sequence[Hashable] | None = None,
     confidence: float = LEVEL,
 ) -> tuple[float | None, Interval]:
-    """`krippendorff_alpha` of units with at least two judgements, and its interval, from the influence of each unit."""
+    """Return `krippendorff_alpha` of units with at least two scores, and its interval from the influence of each unit."""
     found, pulls = _alpha(*_prepared(units, level))
     return found, agreement_interval(found, pulls, clusters, confidence)
 
 
 def _kappa(first: Sequence[float], second: Sequence[float], *, weighted: Weights) -> tuple[float | None, list[float]]:
-    """Kappa, and how far each output pulls it up or down; the pulls add up to 0."""
+    """Return kappa and the influence of each output on it; the influences add up to 0."""
     n = len(first)
     if len({*first, *second}) < 2:
         return None, []
@@ -100,14 +99,14 @@ def _kappa(first: Sequence[float], second: Sequence[float], *, weighted: Weights
 
 
 def _differences(first: Sequence[float], second: Sequence[float]) -> tuple[list[float], list[float]]:
-    """Whether each two words differ, and how often each would differ from a random word of the other judge."""
+    """Return whether each pair differs, and how often each value differs from a random one of the other judge."""
     n, by_first, by_second = len(first), Counter(first), Counter(second)
     apart = [float(x != y) for x, y in zip(first, second, strict=True)]
     return apart, [2 - (by_second[x] + by_first[y]) / n for x, y in zip(first, second, strict=True)]
 
 
 def _squares(first: Sequence[float], second: Sequence[float]) -> tuple[list[float], list[float]]:
-    """The squared distance of each two numbers, and of each to a random number of the other judge."""
+    """Return the squared distance of each pair, and of each value to a random one of the other judge."""
     apart = [(x - y) * (x - y) for x, y in zip(first, second, strict=True)]
     (one, spread_one), (other, spread_other) = _moments(first), _moments(second)
     both = spread_one + spread_other
@@ -115,14 +114,14 @@ def _squares(first: Sequence[float], second: Sequence[float]) -> tuple[list[floa
 
 
 def _steps(first: Sequence[float], second: Sequence[float]) -> tuple[list[float], list[float]]:
-    """The distance of each two numbers, and of each to a random number of the other judge."""
+    """Return the distance of each pair, and of each value to a random one of the other judge."""
     apart = [abs(x - y) for x, y in zip(first, second, strict=True)]
     to_second, to_first = _distances(first, second), _distances(second, first)
     return apart, [a + b for a, b in zip(to_second, to_first, strict=True)]
 
 
 def _distances(values: Sequence[float], others: Sequence[float]) -> list[float]:
-    """How far each value is from a random one of the others."""
+    """Return the mean distance of each value to the others."""
     others = sorted(others)
     n, sums = len(others), list(accumulate(others, initial=0.0))
     below = [bisect_left(others, x) for x in values]
@@ -135,7 +134,7 @@ def _moments(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _prepared(units: Iterable[Sequence[float]], level: Scale) -> tuple[list[Sequence[float]], Scale]:
-    """Units with at least two judgements; those of an ordinal scale as ranks, whose distances are the ordinal ones."""
+    """Return units with at least two scores; ordinal scores become ranks, whose distances are the ordinal ones."""
     told = [unit for unit in units if len(unit) > 1]
     if level == "ordinal":
         ranks = _ranks(Counter(x for unit in told for x in unit))
@@ -146,7 +145,7 @@ def _prepared(units: Iterable[Sequence[float]], level: Scale) -> tuple[list[Sequ
 
 
 def _ranks(counts: Mapping[float, int]) -> dict[float, float]:
-    """The mean rank of each value among all that were said."""
+    """Return the mean rank of each value among all scores."""
     ranks, below = {}, 0
     for value in sorted(counts):
         ranks[value] = below + (counts[value] + 1) / 2
@@ -155,12 +154,12 @@ def _ranks(counts: Mapping[float, int]) -> dict[float, float]:
 
 
 def _alpha(units: Sequence[Sequence[float]], scale: Scale) -> tuple[float | None, list[float]]:
-    """Alpha, and how far each unit pulls it up or down; the pulls add up to 0."""
+    """Return alpha and the influence of each unit on it; the influences add up to 0."""
     said = [x for unit in units for x in unit]
     n = len(said)
     if len(set(said)) < 2:
         return None, []
-    kinds = set(map(tuple, units))  # many units are alike, and are reckoned once
+    kinds = set(map(tuple, units))  # equal units are computed once
     apart = {unit: _apart(unit, scale) / (len(unit) - 1) for unit in kinds}
     all_apart = {"nominal": _words_apart, "ratio": _ratios_apart}.get(scale, _numbers_apart)
     total, slopes = all_apart(said, kinds)
@@ -168,7 +167,7 @@ def _alpha(units: Sequence[Sequence[float]], scale: Scale) -> tuple[float | None
         return None, []
     observed = math.fsum(apart[tuple(unit)] for unit in units)
     ratio = (n - 1) * observed / total
-    # How alpha moves when a unit counts a little more, times the number of units.
+    # the derivative of alpha by the weight of a unit, times the number of units
     moves = {
         unit: (ratio * slopes[unit] - (n - 1) * apart[unit] - observed * len(unit)) * len(units) / total
         for unit in kinds
@@ -179,7 +178,7 @@ def _alpha(units: Sequence[Sequence[float]], scale: Scale) -> tuple[float | None
 
 
 def _apart(unit: Sequence[float], scale: Scale) -> float:
-    """The distances of all pairs within a unit."""
+    """Return the distances of all pairs within a unit."""
     if scale == "nominal":
         return float(sum(x != y for x, y in combinations(unit, 2)))
     if scale == "ratio":
@@ -193,7 +192,7 @@ def _ratio(x: float, y: float) -> float:
 
 
 def _ratios_apart(said: Sequence[float], units: Iterable[Unit]) -> tuple[float, dict[Unit, float]]:
-    """The squared ratios of all pairs of everything said, and how their sum grows with each unit."""
+    """Return the squared ratios of all pairs, and how their sum grows with each unit."""
     counts = Counter(said)
     to_all = {x: math.fsum(times * _ratio(x, y) for y, times in counts.items()) for x in counts}
     total = math.fsum(times * to_all[x] for x, times in counts.items()) / 2
@@ -201,14 +200,14 @@ def _ratios_apart(said: Sequence[float], units: Iterable[Unit]) -> tuple[float, 
 
 
 def _words_apart(said: Sequence[float], units: Iterable[Unit]) -> tuple[float, dict[Unit, float]]:
-    """How many pairs of everything said differ, and how that number grows with each unit."""
+    """Return how many pairs differ, and how that number grows with each unit."""
     n, counts = len(said), Counter(said)
     total = (n * n - sum(c * c for c in counts.values())) / 2
     return total, {unit: float(n * len(unit) - sum(counts[x] for x in unit)) for unit in units}
 
 
 def _numbers_apart(said: Sequence[float], units: Iterable[Unit]) -> tuple[float, dict[Unit, float]]:
-    """The squared distances of all pairs of everything said, and how their sum grows with each unit."""
+    """Return the squared distances of all pairs, and how their sum grows with each unit."""
     n, (centre, spread) = len(said), _moments(said)
     return n * n * spread, {
         unit: len(unit) * n * spread + n * math.fsum((x - centre) * (x - centre) for x in unit) for unit in units
@@ -218,7 +217,7 @@ def _numbers_apart(said: Sequence[float], units: Iterable[Unit]) -> tuple[float,
 def agreement_interval(
     found: float | None, pulls: Sequence[float], clusters: Sequence[Hashable] | None, level: float
 ) -> Interval:
-    """The interval of an agreement from how far each output pulls it; none below 10 cases."""
+    """Return the interval of an agreement from the influences of the outputs; none below 10 cases."""
     if found is None:
         return no_interval("there is nothing to tell agreement from", level)
     if (len(pulls) if clusters is None else len(set(clusters))) < FEW:

@@ -1,4 +1,4 @@
-"""Agreement of several judges by other measures than kappa of two and alpha: Gwet's AC1, Fleiss' kappa."""
+"""Other measures of agreement: Gwet's AC1 and Fleiss' kappa."""
 
 import math
 from collections import Counter
@@ -12,13 +12,14 @@ from .kappa_alpha import agreement_interval
 
 @check_arguments
 def gwet_ac1(units: Sequence[Sequence[float]], categories: int | None = None) -> float | None:
-    """How far judges agree beyond luck, where one word is by far the most common: 1 always, 0 as luck has it.
+    """Return Gwet's AC1, an agreement beyond chance for a very common category: 1 is always, 0 is chance level.
 
-    Luck is taken to be at work only where an output is hard to judge, so that 80 % agreement on 90 % of one word does
-    not come out below 0, as kappa does. `units` hold what was said of each output; those with one judgement count for
-    how common a word is. `categories` is how many words there are, those that were said unless given. None when
-    nothing was said twice, or there is but one word. Raises ValueError for fewer categories than words. K. L. Gwet, Computing inter-rater reliability and its variance
-    in the presence of high agreement, British Journal of Mathematical and Statistical Psychology 61 (2008).
+    It assumes chance only where an output is hard to judge, so that 80 % agreement with 90 % of one category is
+    not below 0, as it is for kappa. `units` hold the scores of each output; those with one score count for the
+    frequency of categories. `categories` is the number of categories, by default those that occur. None if no
+    unit has two scores, or with a single category. Raises ValueError for fewer categories than occur. K. L. Gwet,
+    Computing inter-rater reliability and its variance in the presence of high agreement, British Journal of
+    Mathematical and Statistical Psychology 61 (2008).
 
     >>> round(gwet_ac1([[1, 1]] * 80 + [[1, 0]] * 10 + [[0, 1]] * 10), 4)
     0.7561
@@ -34,17 +35,17 @@ def ac1_with_interval(
     clusters: Sequence[Hashable] | None = None,
     level: float = LEVEL,
 ) -> tuple[float | None, Interval]:
-    """`gwet_ac1` and its interval from the influence of each unit; `clusters` names the case of each with a judgement."""
+    """Return `gwet_ac1` and its interval from the influence of each unit; `clusters` names the case of each unit with a score."""
     found, pulls = _ac1(units, categories)
     return found, agreement_interval(found, pulls, clusters, level)
 
 
 @check_arguments
 def fleiss_kappa(units: Sequence[Sequence[float]]) -> float | None:
-    """How far judges agree beyond luck, the same number for each unit; None when all always say one and the same.
+    """Return Fleiss' kappa for the same number of judges on each unit; None if all scores are equal.
 
     J. L. Fleiss, Measuring nominal scale agreement among many raters, Psychological Bulletin 76 (1971). Raises
-    ValueError where the number of judgements differs, which `krippendorff_alpha` can do.
+    ValueError if the number of scores differs, which `krippendorff_alpha` supports.
 
     >>> round(fleiss_kappa([[1, 1, 0], [0, 0, 0], [1, 1, 1]]), 4)
     0.55
@@ -62,7 +63,7 @@ def fleiss_kappa(units: Sequence[Sequence[float]]) -> float | None:
 
 
 def _ac1(units: Sequence[Sequence[float]], categories: int | None) -> tuple[float | None, list[float]]:
-    """AC1, and how far each unit with a judgement pulls it up or down; the pulls add up to 0."""
+    """Return AC1 and the influence of each unit on it; the influences add up to 0."""
     told = [unit for unit in units if unit]
     twice = [unit for unit in told if len(unit) > 1]
     words = sorted({x for unit in told for x in unit})
@@ -84,5 +85,5 @@ def _ac1(units: Sequence[Sequence[float]], categories: int | None) -> tuple[floa
 
 
 def _agreed(unit: Sequence[float]) -> float:
-    """The share of pairs of judgements that are the same."""
+    """Return the share of equal pairs of scores."""
     return sum(times * (times - 1) for times in Counter(unit).values()) / (len(unit) * (len(unit) - 1))

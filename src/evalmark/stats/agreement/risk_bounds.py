@@ -1,4 +1,4 @@
-"""Rates that are promised: exact upper bounds, how many labels they need, thresholds tested one after the other."""
+"""Upper bounds of error rates, the number of labels they need, and tests of thresholds in sequence."""
 
 import math
 from collections.abc import Sequence
@@ -8,12 +8,12 @@ from evalmark.stats.inference.argument_checks import check_arguments
 from evalmark.stats.inference.intervals import LEVEL
 
 ROUNDING = 1e-9
-"""What a product of a rate and a count may be off."""
+"""The tolerance for rounding errors."""
 
 
 @check_arguments
 def upper_bound(k: int, n: int, level: float = LEVEL) -> float:
-    """The rate that is not exceeded, one-sided, when `k` of `n` independent cases went wrong; 1 when n is 0.
+    """Return the one-sided upper bound of an error rate when `k` of `n` independent cases failed; 1 if n is 0.
 
     C. J. Clopper, E. S. Pearson (1934). Raises ValueError unless 0 <= k <= n and 0 < level < 1.
 
@@ -28,7 +28,7 @@ def upper_bound(k: int, n: int, level: float = LEVEL) -> float:
 
 @check_arguments
 def clean_negatives_needed(rate: float, level: float = LEVEL) -> int:
-    """How many bad cases, none of which may pass, promise that at most this share of bad cases does.
+    """Return how many bad cases, none of which may pass, prove a false-pass rate of at most `rate`.
 
     The smallest n with (1 - rate)^n <= 1 - level. Raises ValueError unless both are between 0 and 1.
 
@@ -42,9 +42,10 @@ def clean_negatives_needed(rate: float, level: float = LEVEL) -> int:
 
 @check_arguments
 def failures_allowed(n: int, rate: float, level: float = LEVEL) -> int | None:
-    """How many of `n` bad cases may pass while at most `rate` of all can be promised; None when even none is too many.
+    """Return how many of `n` bad cases may pass with an upper bound of at most `rate`; None if not even 0 may.
 
-    The most for which `upper_bound` is not above `rate`. Raises ValueError unless `rate` and `level` are between 0 and 1.
+    The largest number for which `upper_bound` is not above `rate`. Raises ValueError unless `rate` and `level`
+    are between 0 and 1.
 
     >>> failures_allowed(58, 0.05), failures_allowed(59, 0.05), failures_allowed(93, 0.05)
     (None, 0, 1)
@@ -52,7 +53,7 @@ def failures_allowed(n: int, rate: float, level: float = LEVEL) -> int | None:
     _check_share(rate, "rate")
     _check_share(level, "level")
     binomial, allowed = need("scipy.special").bdtr, -1
-    # The slack is for levels such as 0.95, whose 1 - level is a little more than 0.05 as computed.
+    # tolerates rounding, as in 1 - 0.95, which is slightly more than 0.05
     while n and binomial(allowed + 1, n, rate) <= (1 - level) * (1 + ROUNDING):
         allowed += 1
     return allowed if allowed >= 0 else None
@@ -60,11 +61,11 @@ def failures_allowed(n: int, rate: float, level: float = LEVEL) -> int | None:
 
 @check_arguments
 def hoeffding_bentkus(risk: float, n: int, limit: float) -> float:
-    """The p-value of "the true risk is above the limit" when the mean of `n` independent losses from 0 to 1 is `risk`.
+    """Return the p-value of "the true risk is above the limit" when the mean of `n` independent losses from 0 to 1 is `risk`.
 
-    The smaller of Hoeffding's and Bentkus' bounds: A. N. Angelopoulos, S. Bates, E. J. Candès, M. I. Jordan, L. Lei,
-    Learn then Test, arXiv 2110.01052. 1 when nothing was counted. Raises ValueError for a risk that is not from 0 to 1,
-    and a limit not between them.
+    The smaller of Hoeffding's and Bentkus' bounds: A. N. Angelopoulos, S. Bates, E. J. Candès, M. I. Jordan, L.
+    Lei, Learn then Test, arXiv 2110.01052. 1 without losses. Raises ValueError unless the risk is from 0 to 1,
+    and the limit between them.
 
     >>> round(hoeffding_bentkus(0.02, 200, 0.05), 10)
     0.0718898559
@@ -82,11 +83,11 @@ def hoeffding_bentkus(risk: float, n: int, limit: float) -> float:
 
 @check_arguments
 def learn_then_test(risks: Sequence[float], n: int, limit: float, level: float = LEVEL) -> int | None:
-    """The last of a fixed order of settings, strictest first, whose risk is shown to keep the limit; None when none is.
+    """Return the index of the last setting, in a fixed order from the strictest, that keeps the limit; None if none does.
 
-    `risks` holds the mean of the same `n` independent losses from 0 to 1 under each setting. They are tested one
-    after the other by `hoeffding_bentkus`, and the first that fails ends it, so that all that passed hold together at
-    this level. The order must not come from the losses.
+    `risks` holds the mean of the same `n` independent losses from 0 to 1 under each setting. They are tested in
+    order by `hoeffding_bentkus` until one fails, so that all accepted ones hold simultaneously. The order must
+    not depend on the losses.
 
     >>> learn_then_test([0.0, 0.01, 0.02, 0.04, 0.02], 300, 0.05)
     2
@@ -102,12 +103,12 @@ def learn_then_test(risks: Sequence[float], n: int, limit: float, level: float =
 
 @check_arguments
 def conformal_threshold(bad: Sequence[float], rate: float, grid: Sequence[float]) -> float | None:
-    """The lowest threshold of the grid that keeps false passes to this rate on average over labellings, or None.
+    """Return the lowest threshold of the grid whose false-pass rate is at most `rate` on average; None if there is none.
 
-    A score passes that meets the threshold. This is weaker than what `learn_threshold` promises: in about half of all
-    labellings the rate will be exceeded. It serves as a check. It needs 1 / rate - 1 bad outputs. A. N. Angelopoulos,
-    S. Bates, A. Fisch, L. Lei, T. Schuster, Conformal Risk Control, arXiv 2208.02814. Raises ValueError for scores that
-    are NaN, and a rate not between 0 and 1.
+    A score that reaches the threshold passes. This is weaker than the guarantee of `learn_threshold`: about half
+    of all label sets exceed the rate. It serves as a check. It needs 1 / rate - 1 bad outputs. A. N.
+    Angelopoulos, S. Bates, A. Fisch, L. Lei, T. Schuster, Conformal Risk Control, arXiv 2208.02814. Raises
+    ValueError for scores that are NaN, and a rate not between 0 and 1.
 
     >>> conformal_threshold([0.2, 0.3, 0.4, 0.5], 0.2, [0.1, 0.3, 0.45, 0.6])
     0.6

@@ -1,4 +1,4 @@
-"""How well a score tells good outputs from bad ones: points of the ROC curve, the area under it, Youden's threshold."""
+"""How well a score separates good outputs from bad ones: ROC curve, area under it, and Youden's threshold."""
 
 import math
 from collections.abc import Callable, Hashable, Sequence
@@ -12,15 +12,15 @@ from evalmark.stats.inference.argument_checks import check_arguments
 from evalmark.stats.inference.intervals import LEVEL, Interval, no_interval
 
 Direction = Literal["higher", "lower"]
-"""Which scores are the better ones."""
+"""Which scores are better."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RocPoint:
-    """What a threshold lets pass."""
+    """What passes at one threshold."""
 
     threshold: float
-    """A score passes that meets it; the first point, which lets nothing pass, has an infinite one."""
+    """A score that reaches it passes; the first point has an infinite threshold."""
     good_passed: int
     good: int
     bad_passed: int
@@ -34,22 +34,22 @@ class RocPoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Youden:
-    """The threshold that tells good from bad best, on the outputs that it was chosen by."""
+    """The threshold that separates good and bad outputs best."""
 
     threshold: float
-    """The strictest of those that do equally well."""
+    """The strictest of equally good ones."""
     index: float
-    """Youden's index, 0 to 1; of other outputs it is lower, as this one was chosen."""
+    """Youden's index, 0 to 1; it is lower on new outputs, because this threshold was selected."""
     equals: tuple[float, ...]
     """All thresholds with this index, the strictest first."""
 
 
 @check_arguments
 def roc_points(scores: Sequence[float], labels: Sequence[bool], direction: Direction = "higher") -> list[RocPoint]:
-    """What each threshold would let pass, from the strictest on: none at all, then every score that occurs.
+    """Return what each threshold lets pass, from the strictest on: first nothing, then every score that occurs.
 
-    `labels` say of each output whether it is good. Raises ValueError for scores that are not finite, labels that are
-    neither true nor false, and lists of different lengths.
+    `labels` say whether each output is good. Raises ValueError for scores that are not finite, labels that are
+    not booleans, and lists of different lengths.
 
     >>> [(p.threshold, p.index) for p in roc_points([0.1, 0.4, 0.35, 0.8], [False, False, True, True])]
     [(inf, 0.0), (0.8, 0.5), (0.4, 0.0), (0.35, 0.5), (0.1, 0.0)]
@@ -69,16 +69,15 @@ def roc_points(scores: Sequence[float], labels: Sequence[bool], direction: Direc
 
 @check_arguments
 def youden(points: Sequence[RocPoint]) -> Youden | None:
-    """The threshold with the largest difference between good and bad outputs that pass, and all that do as well.
+    """Return the threshold with the largest difference between good and bad outputs that pass, and all equally good ones.
 
-    Of several the strictest is taken, so that a tie is never decided for the one that lets more bad outputs pass.
-    None where one of the two labels is missing, and where no threshold is better than letting nothing pass. W. J.
-    Youden (1950).
+    The strictest of them is taken, so that a tie never lets more bad outputs pass. None if one of the labels is
+    missing, and if no threshold is better than letting nothing pass. W. J. Youden (1950).
 
     >>> youden(roc_points([0.1, 0.4, 0.35, 0.8], [False, False, True, True])).equals
     (0.8, 0.35)
     """
-    # In whole numbers, where a tie is one.
+    # in integers, so that ties are exact
     worth = [p.good_passed * p.bad - p.bad_passed * p.good for p in points]
     best = max(worth, default=0)
     if best <= 0:
@@ -93,9 +92,9 @@ def youden(points: Sequence[RocPoint]) -> Youden | None:
 
 @check_arguments
 def auc(points: Sequence[RocPoint]) -> float | None:
-    """How often a good output scores better than a bad one, ties counted half: the area under `roc_points`.
+    """Return how often a good output scores better than a bad one, counting ties half: the area under `roc_points`.
 
-    1 always, 0.5 as often as luck has it; None where one of the two labels is missing.
+    1 is always, 0.5 is chance level; None if one of the labels is missing.
 
     >>> auc(roc_points([0.1, 0.4, 0.35, 0.8], [False, False, True, True]))
     0.75
@@ -111,11 +110,12 @@ def auc(points: Sequence[RocPoint]) -> float | None:
 
 @check_arguments
 def auc_interval(area: float | None, good: int, bad: int, level: float = LEVEL) -> Interval:
-    """The score interval of an area under the ROC curve, of so many good and bad cases; it has a width at 0 and 1 too.
+    """Return the score interval of an area under the ROC curve for numbers of good and bad cases; never of zero width.
 
-    The areas whose standard error, as Hanley and McNeil (1982) give it, is not too small to explain the one that was
-    found: method 5 of R. G. Newcombe, Confidence intervals for an effect size measure based on the Mann-Whitney
-    statistic, part 2, Statistics in Medicine 25 (2006). Of repeated cases count the cases, which errs on the safe side.
+    It holds the areas whose standard error, as Hanley and McNeil (1982) give it, can explain the observed one:
+    method 5 of R. G. Newcombe, Confidence intervals for an effect size measure based on the Mann-Whitney
+    statistic, part 2, Statistics in Medicine 25 (2006). For repeated cases pass the number of cases, which is
+    conservative.
 
     >>> found = auc_interval(0.75, 20, 20)
     >>> round(found.low, 3), round(found.high, 3)
@@ -135,7 +135,7 @@ def auc_interval(area: float | None, good: int, bad: int, level: float = LEVEL) 
 
 
 def _edge(inside: float, outside: float, too_far: Callable[[float], bool]) -> float:
-    """Where `too_far` begins between a place that is not and one that may be."""
+    """Return where `too_far` begins, by bisection between two points."""
     for _ in range(60):
         middle = (inside + outside) / 2
         inside, outside = (inside, middle) if too_far(middle) else (middle, outside)
@@ -143,7 +143,7 @@ def _edge(inside: float, outside: float, too_far: Callable[[float], bool]) -> fl
 
 
 def check_labelled(scores: Sequence[float], labels: Sequence[bool], clusters: Sequence[Hashable] | None = None) -> None:
-    """Raises ValueError unless there is a finite score, a true or false label and, if asked, a cluster of each."""
+    """Raise ValueError unless each output has a finite score, a boolean label and, if given, a cluster."""
     if len(scores) != len(labels):
         raise ValueError(f"{len(scores)} scores but {len(labels)} labels")
     if clusters is not None and len(clusters) != len(scores):

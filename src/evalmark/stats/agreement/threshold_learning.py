@@ -1,4 +1,4 @@
-"""Thresholds that are learned from labels, with a promise on how many bad outputs will pass."""
+"""Learns thresholds from labels, with a guarantee on how many bad outputs pass."""
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
@@ -11,15 +11,15 @@ from .roc import Direction, Youden, auc, auc_interval, check_labelled, roc_point
 
 FOLDS = 5
 CLOSE = 4e-6
-"""Scores nearer to each other than this count as one: where a case meets a threshold, 1e-6 is tolerated."""
+"""Scores closer than this count as equal; a comparison with a threshold tolerates 1e-6."""
 
 Row = tuple[float, bool, Hashable]
-"""Score, higher being better; whether the output is good; its case."""
+"""A score (higher is better), whether the output is good, and its case."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorRates:
-    """How often a threshold was wrong."""
+    """The errors of a threshold."""
 
     false_pass: int
     """Bad outputs that passed."""
@@ -36,34 +36,34 @@ class ErrorRates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearnedThreshold:
-    """A threshold, what is promised of it, and how it did."""
+    """A threshold, its guarantee, and its errors."""
 
     threshold: float | None
-    """None where nothing can be promised; `reason` then says why."""
+    """None if nothing can be guaranteed; `reason` then says why."""
     reason: str = ""
     direction: Direction
     max_false_pass: float
     level: float
     bound: float | None
-    """At most this share of bad cases passes, as sure as `level` says."""
+    """The upper bound of the false-pass rate, at confidence `level`."""
     method: str
-    """How the bound was found."""
+    """How the bound was computed."""
     good: int
     bad: int
     good_cases: int
     bad_cases: int
     contradicting: int
-    """Outputs that are labelled both good and bad: the same score in the same case. Each label counts."""
+    """Outputs labelled both good and bad: the same score in the same case. Each label counts."""
     missing: int
-    """So many more bad cases have to be labelled, none of them passing, before anything can be promised."""
+    """How many more labelled bad cases, none of them passing, a guarantee needs at least."""
     in_sample: ErrorRates | None
-    """On the outputs that the threshold was learned from; None without a threshold."""
+    """The errors on the outputs that the threshold was learned from; None without a threshold."""
     cross_fitted: ErrorRates | None
-    """On outputs that it was not learned from; None without a threshold, and from a single case."""
+    """The errors on other outputs; None without a threshold, or with a single case."""
     auc: float | None
     auc_interval: Interval
     best: Youden | None
-    """The threshold that tells good from bad best, of which nothing is promised."""
+    """The threshold that separates good and bad best, without a guarantee."""
     best_cross_fitted: ErrorRates | None
 
 
@@ -77,17 +77,17 @@ def learn_threshold(
     level: float = LEVEL,
     direction: Direction = "higher",
 ) -> LearnedThreshold:
-    """The most lenient threshold that lets at most `max_false_pass` of bad cases pass, as sure as `level` says.
+    """Return the most lenient threshold that lets at most `max_false_pass` of bad cases pass, at confidence `level`.
 
-    `labels` say of each output whether it is good; `clusters` names its case where cases have several outputs. Cases
-    are taken to be drawn independently, as those to come will be, and outputs of one case as alike as may be: a case
-    with bad outputs counts once, and it passes when any of them does.
+    `labels` say whether each output is good; `clusters` names its case if cases have several outputs. Cases have
+    to be drawn independently, like future ones. Outputs of one case may depend on each other: a case with bad
+    outputs counts once, and it passes if any of them does.
 
-    Thresholds are tested in a fixed order, from the strictest on, each by the exact binomial test; the first that
-    fails ends it. So the bound holds although the threshold is chosen by the same labels. What it costs in good
-    outputs has no such bound, and is cross-fitted: each of 5 parts of the cases is judged by a threshold of the
-    others that lets the same share of bad cases pass. Raises ValueError for scores that are not finite, labels that
-    are neither true nor false, and rates not between 0 and 1.
+    Thresholds are tested in a fixed order, from the strictest on, each by the exact binomial test, until one
+    fails. So the bound holds although the same labels choose the threshold. The share of good outputs that fail
+    has no such bound. It is cross-fitted: each of 5 parts of the cases is judged by a threshold of the others
+    that lets the same share of bad cases pass. Raises ValueError for scores that are not finite, labels that are
+    not booleans, and rates not between 0 and 1.
 
     >>> found = learn_threshold([i / 100 for i in range(100)], [i >= 60 for i in range(100)], 0.05)
     >>> found.threshold, round(found.bound, 4), found.in_sample.false_fail, found.missing
@@ -104,7 +104,7 @@ def learn_threshold(
     points = roc_points(scores, labels, direction)
     best = youden(points)
     return LearnedThreshold(
-        threshold=None if cut is None else sign * cut + 0.0,  # no minus zero
+        threshold=None if cut is None else sign * cut + 0.0,  # avoids -0.0
         reason="" if promise else _reason(good_cases, bad_cases, needed),
         direction=direction,
         max_false_pass=max_false_pass,
@@ -127,7 +127,7 @@ def learn_threshold(
 
 
 def _promised(rows: Sequence[Row], allowed: int | None) -> tuple[float, int] | None:
-    """The threshold and the bad cases that may pass it; None where there is none that lets a good output pass."""
+    """Return the threshold, and the number of bad cases that may pass it; None if no good output would pass."""
     cut = None if allowed is None else _cut(rows, allowed)
     if cut is None or allowed is None or not any(good and score >= cut for score, good, _ in rows):
         return None
@@ -152,9 +152,9 @@ def _contradicting(rows: Sequence[Row]) -> int:
 
 
 def _cut(rows: Sequence[Row], allowed: int) -> float | None:
-    """The lowest threshold that lets no more than `allowed` of the bad cases pass; None when nothing scores higher.
+    """Return the lowest threshold that lets at most `allowed` bad cases pass; None if no score is higher.
 
-    It lies between two scores that occur, as far from both as a short number can be.
+    It is a short number near the middle between two scores.
     """
     worst: dict[Hashable, float] = {}
     for score, good, case in rows:
@@ -171,14 +171,14 @@ def _cut(rows: Sequence[Row], allowed: int) -> float | None:
 
 
 def _between(low: float, high: float) -> float:
-    """The shortest decimal number in the middle half between two numbers."""
+    """Return the shortest decimal number in the middle half between two numbers."""
     middle, margin = low + (high - low) / 2, (high - low) / 4
     shorter = (round(middle, digits) for digits in range(17))
     return next((number for number in shorter if low + margin <= number <= high - margin), middle)
 
 
 def _errors(rows: Sequence[Row], cut: float | None) -> ErrorRates:
-    """What a threshold gets wrong; without one nothing passes."""
+    """Return the errors of a threshold; without one nothing passes."""
     passed = [(cut is not None and score >= cut, good) for score, good, _ in rows]
     return ErrorRates(
         false_pass=passed.count((True, False)),
@@ -189,7 +189,7 @@ def _errors(rows: Sequence[Row], cut: float | None) -> ErrorRates:
 
 
 def _as_lenient(allowed: int, bad_cases: int) -> Callable[[Sequence[Row]], float | None]:
-    """Chooses thresholds that let the same share of the bad cases pass, of however many there are."""
+    """Return a function that chooses thresholds for the same share of bad cases."""
     return lambda rows: _cut(rows, allowed * _cases(rows, good=False) // bad_cases)
 
 
@@ -199,8 +199,8 @@ def _best(rows: Sequence[Row]) -> float | None:
 
 
 def _cross_fitted(rows: Sequence[Row], choose: Callable[[Sequence[Row]], float | None]) -> ErrorRates | None:
-    """The errors on each part of the cases by a threshold that was chosen on the others."""
-    # Cases with bad outputs are dealt out first, so that every part gets its share of them.
+    """Return the errors on each part of the cases with a threshold from the other parts."""
+    # cases with bad outputs are distributed first, so that every part gets some
     order = dict.fromkeys(case for _, _, case in sorted(rows, key=lambda row: row[1]))
     if len(order) < 2:
         return None

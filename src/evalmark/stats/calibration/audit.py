@@ -1,4 +1,4 @@
-"""A judge held against what people or a machine say of the same outputs."""
+"""Compares a judge with human labels, or with a machine check, on the same outputs."""
 
 import math
 from collections import Counter
@@ -22,14 +22,14 @@ from .audit_results import Confusion, GroundTruth, HumanAgreement, JudgeAudit, J
 from .judge_rates import JudgeVerdict, pass_rates
 
 COMMON = 0.8
-"""Where one of two words makes up so much, kappa is low however often both agree."""
+"""If one verdict has this share, kappa is low even if both sides often agree."""
 PLACES = ("first", "second")
 T = TypeVar("T", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _JudgedOutput:
-    """One output as the judge has it."""
+    """One output with the judge's result."""
 
     key: str
     case: str
@@ -49,9 +49,9 @@ def audit_judge(
     threshold: float | None = None,
     level: float = LEVEL,
 ) -> JudgeAudit:
-    """How far the verdicts of a metric agree with what is known of the same outputs.
+    """Measure how far the verdicts of a metric agree with the ground truth.
 
-    `threshold` holds its values against another one than its own: for metrics that neither pass nor fail, say.
+    `threshold` replaces the metric's own threshold, for example if the metric has none.
     """
     rows = [row for result in results if (row := _row(result, metric, threshold)) is not None]
     known = [row for row in rows if row.key in truths.verdicts]
@@ -84,7 +84,7 @@ def audit_judge(
 def compare_verdicts(
     truth: Sequence[bool], judged: Sequence[bool], cases: Sequence[Hashable], level: float = LEVEL
 ) -> VerdictAgreement:
-    """How far verdicts agree with what is known of the same outputs; `cases` names the case of each."""
+    """Measure how far verdicts agree with the truth; `cases` names the case of each output."""
     clusters = _clusters(cases)
     kappa, kappa_interval = kappa_with_interval(truth, judged, clusters=clusters, level=level)
     told = [(float(t), float(j)) for t, j in zip(truth, judged, strict=True)]
@@ -117,13 +117,13 @@ def _confusion(truth: Sequence[bool], judged: Sequence[bool]) -> Confusion:
 
 
 def _is_lopsided(words: Sequence[bool]) -> bool:
-    """Whether one word is so common that kappa would mislead."""
+    """Return whether one verdict is so common that kappa would mislead."""
     return bool(words) and max(words.count(True), words.count(False)) >= COMMON * len(words)
 
 
 @check_arguments
 def has_verdicts(results: Iterable[Result], metric: str) -> bool:
-    """Whether any score of a metric passes or fails."""
+    """Return whether any score of a metric passes or fails."""
     return any(score.name == metric and score.passed is not None for r in results for score in r.scores)
 
 
@@ -145,7 +145,7 @@ def _row(result: Result, metric: Metric, threshold: float | None) -> _JudgedOutp
 
 @check_arguments
 def verdict_of(score: Score, threshold: float | None) -> bool | None:
-    """Whether a score passes, by a threshold where one is given; None where it cannot be said."""
+    """Return whether a score passes, by `threshold` if it is given; None if unknown."""
     if score.status != "scored":
         return None
     if threshold is None:
@@ -155,7 +155,7 @@ def verdict_of(score: Score, threshold: float | None) -> bool | None:
 
 
 def number_of(score: Score) -> float | None:
-    """The value of a score; None where it has none."""
+    """Return the value of a score; None if it has none."""
     value = score.value
     return value if score.status == "scored" and value is not None and math.isfinite(value) else None
 
@@ -188,7 +188,7 @@ def _biases(rows: Sequence[_JudgedOutput], level: float) -> JudgeBiases:
 
 
 def _place(detail: Mapping[str, Any]) -> str | None:
-    """The place that won whichever answer stood there; None where the answer decided, or nothing was compared."""
+    """Return the position that won in both orders; None if the output decided, or nothing was compared."""
     said = detail.get("verdict")
     if "order_consistent" not in detail or not isinstance(said, (list, tuple)) or len(said) < 2:
         return None
@@ -196,7 +196,7 @@ def _place(detail: Mapping[str, Any]) -> str | None:
 
 
 def _flags(rows: Sequence[_JudgedOutput], name: str, level: float, *, turned: bool = False) -> Share | None:
-    """How many details say yes under a name, of those that say anything; None where none does."""
+    """Return the share of details with a true flag of this name; None if none has the flag."""
     found = [(row.detail[name] is not turned, row.case) for row in rows if isinstance(row.detail.get(name), bool)]
     return share([int(flag) for flag, _ in found], _clusters([case for _, case in found]), level) if found else None
 
@@ -208,10 +208,7 @@ def _ceiling(rows: Sequence[_JudgedOutput], truths: GroundTruth, level: float) -
 
 @check_arguments
 def human_agreement(several: Sequence[tuple[str, Sequence[bool]]], level: float = LEVEL) -> HumanAgreement:
-    """How far people agree with each other, from what each says of some outputs; beside it the case of each output.
-
-    Each output has what at least two people say.
-    """
+    """Measure how far people agree with each other; each entry has a case and the votes of at least two people."""
     same = [sum(a is b for a, b in combinations(said, 2)) / math.comb(len(said), 2) for _, said in several]
     clusters = _clusters([case for case, _ in several])
     alpha, interval = alpha_with_interval(
@@ -227,5 +224,5 @@ def human_agreement(several: Sequence[tuple[str, Sequence[bool]]], level: float 
 
 
 def _clusters(cases: Sequence[T]) -> Sequence[T] | None:
-    """The case of each output, or None where no case was met twice."""
+    """Return the case of each output; None if no case occurs twice."""
     return None if len(set(cases)) == len(cases) else cases

@@ -1,4 +1,4 @@
-"""What an audit of a judge comes to."""
+"""The results of auditing a judge."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,24 +10,24 @@ from evalmark.stats.inference.intervals import Interval, Share
 from .evidence import LabelEvidence
 
 Verdicts = Mapping[str, bool]
-"""Whether an output is good, by the id of its trial."""
+"""Whether each output is good, by trial id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroundTruth:
-    """What outputs are held against: people's word, or that of a machine."""
+    """The verdicts that a judge is compared with: of people, or of a machine check."""
 
     verdicts: Verdicts
     source: str
-    """As a sentence names it: `people`, `the rules`, `equals`."""
+    """The source as part of a sentence: `people`, `the rules`, `equals`."""
     votes: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
-    """What each person says of an output, by the id of its trial."""
+    """The vote of each person on an output, by trial id."""
     about: str = ""
-    """Where it stands, and how far it goes: the file of rules that were checked, and how many of them can be."""
+    """Details of the source, for example the file of rules, and how many of them can be checked."""
     is_whole: bool = False
-    """Whether it could have a word on every output, as a machine has: then no rate has to be corrected."""
+    """Whether there is a verdict on every output, as from a machine check; then no rate has to be corrected."""
     evidence: LabelEvidence | None = None
-    """The labels, where people have a word: what of them could not be used."""
+    """The labels, if people are the source."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,62 +41,62 @@ class Confusion:
 
     @property
     def n(self) -> int:
-        """Outputs that were compared."""
+        """The number of compared outputs."""
         return self.good_passed + self.good_failed + self.bad_passed + self.bad_failed
 
     @property
     def agreed(self) -> int:
-        """Outputs of which both say the same."""
+        """Outputs with the same verdict."""
         return self.good_passed + self.bad_failed
 
     @property
     def good(self) -> int:
-        """Outputs that are good."""
+        """Good outputs."""
         return self.good_passed + self.good_failed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerdictAgreement:
-    """How far verdicts agree with what is known of the same outputs."""
+    """How far verdicts agree with the truth."""
 
     confusion: Confusion
     agreement: Share
     kappa: float | None
-    """Cohen's; None where it says nothing."""
+    """Cohen's kappa; None if it is undefined."""
     kappa_interval: Interval
     alpha: float | None
-    """Krippendorff's; None where it says nothing."""
+    """Krippendorff's alpha; None if it is undefined."""
     alpha_interval: Interval
     ac1: float | None
-    """Gwet's AC1; None where neither word is so common that kappa would mislead."""
+    """Gwet's AC1; None unless one verdict is so common that kappa would mislead."""
     ac1_interval: Interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorrectedPassRate:
-    """The pass rate of one target by the judge, and what it is when the judge's errors are taken out."""
+    """The pass rate of a target by the judge, and corrected for the judge's errors."""
 
     target: str
     raw: Share
-    """Of all outputs that the judge has judged."""
+    """Of all outputs with a verdict of the judge."""
     powered: CorrectedRate
     """By prediction-powered inference (PPI++)."""
     adjusted: CorrectedRate
-    """By Rogan and Gladen, from how often the judge errs on good and on bad outputs."""
+    """By Rogan and Gladen, from the judge's error rates on good and bad outputs."""
     sure: CorrectedRate | None = None
-    """By betting, where labels are so few that the interval of `powered` may be too short; else None."""
+    """By betting, if there are so few labels that the interval of `powered` may be too short; otherwise None."""
     missing: int = 0
-    """So many more cases have to be labelled, at least, before a rate can be corrected."""
+    """How many more cases at least have to be labelled before a rate can be corrected."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HumanAgreement:
-    """How far people agree with each other, which no judge can be expected to surpass."""
+    """How far people agree with each other; no judge can be expected to agree more."""
 
     outputs: int
-    """Outputs that several people have labelled."""
+    """Outputs labelled by several people."""
     same: float
-    """The mean share of pairs of people who say the same."""
+    """The mean share of pairs of people with the same vote."""
     interval: Interval
     alpha: float | None
     alpha_interval: Interval
@@ -104,28 +104,28 @@ class HumanAgreement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeBiases:
-    """What moves a judge that should not."""
+    """Influences on a judge that should not exist."""
 
     length: float | None
-    """By how much the score rises when an answer is twice as long; None where it cannot be said."""
+    """By how much the score rises when an output is twice as long; None if unknown."""
     length_interval: Interval
     first: Share | None = None
-    """Of comparisons in which the order decided, those that the first place won; None where nothing was compared."""
+    """Of comparisons decided by the order, those that the first position won; None without any."""
     order_decided: Share | None = None
-    """Comparisons whose winner changed with the order, of all asked in both orders."""
+    """Comparisons whose winner changed with the order, of those asked in both orders."""
     flipped: Share | None = None
-    """Outputs that were judged several times with different verdicts, of all judged several times."""
+    """Outputs with different verdicts, of those that were judged several times."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeAudit:
-    """How far one judge can be trusted."""
+    """How reliable a judge is."""
 
     metric: Metric
     source: str
-    """What it is held against."""
+    """What the judge was compared with."""
     about: str
-    """Where that stands, and how far it goes; empty where there is nothing to say."""
+    """Details of the source; may be empty."""
     confusion: Confusion
     agreement: Share
     kappa: float | None
@@ -133,21 +133,21 @@ class JudgeAudit:
     alpha: float | None
     alpha_interval: Interval
     ac1: float | None
-    """Gwet's AC1; None where neither word is so common that kappa would mislead."""
+    """Gwet's AC1; None unless one verdict is so common that kappa would mislead."""
     ac1_interval: Interval
     prevalence: float | None
-    """The share of good outputs among those compared."""
+    """The share of good outputs among the compared ones."""
     rates: tuple[CorrectedPassRate, ...]
     biases: JudgeBiases
     evidence: LabelEvidence | None = None
-    """The labels, where it is held against people."""
+    """The labels, if people are the source."""
     ceiling: HumanAgreement | None = None
     unjudged: int = 0
-    """Outputs that are known to be good or bad and that the judge passed no verdict on."""
+    """Outputs with a known truth and without a verdict of the judge."""
     unknown: int = 0
-    """Outputs that the judge has judged and of which nothing else is known."""
+    """Outputs with a verdict of the judge and without a known truth."""
 
     @property
     def is_told(self) -> bool:
-        """Whether the pass rate could be corrected, or need not be."""
+        """Whether the pass rate was corrected, or need not be."""
         return bool(self.confusion.n) and all(rate.powered.value is not None for rate in self.rates)

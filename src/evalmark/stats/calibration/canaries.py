@@ -1,4 +1,4 @@
-"""Outputs that no judge should pass, put in the place of real ones."""
+"""Canaries: outputs that no judge should pass, which replace real outputs."""
 
 import random
 from collections import defaultdict
@@ -21,13 +21,13 @@ from evalmark.stats.inference.means import share
 from .audit import verdict_of
 
 CASES = 3
-"""Cases that every canary stands in, unless said otherwise."""
+"""The default number of cases for each canary."""
 _SLOT = "{{input}}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Canary:
-    """A text that is no answer to anything."""
+    """A text that is no valid output for any input."""
 
     kind: str
     text: str
@@ -35,26 +35,26 @@ class Canary:
 
     @property
     def id(self) -> str:
-        """By which it is known: 8 hex digits."""
+        """The id: 8 hex digits."""
         return fingerprint("canary-1", self.kind, self.text)[:8]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassedCanaries:
-    """How many canaries of a kind a judge has passed."""
+    """How many canaries of one kind a judge passed."""
 
     kind: str
     """Empty: all kinds together."""
     share: Share
     unjudged: int = 0
-    """Canaries that the judge passed no verdict on."""
+    """Canaries without a verdict."""
     texts: tuple[str, ...] = ()
-    """Those that passed, each once."""
+    """The distinct texts that passed."""
 
 
 @cache
 def builtin_canaries() -> tuple[Canary, ...]:
-    """The canaries that are shipped with evalmark, kind by kind."""
+    """Return the built-in canaries, grouped by kind."""
     name = "canaries.yaml"
     text = files(__package__).joinpath(name).read_text(encoding="utf-8")
     said = document_of(text, Path(name), is_text=lambda key: key == "text").data
@@ -65,9 +65,9 @@ def builtin_canaries() -> tuple[Canary, ...]:
 
 @check_arguments
 def canary_cases(results: Iterable[Result], most: int = CASES, seed: int = 0) -> tuple[Case, ...]:
-    """Every canary as the answer to some cases of a run, which are drawn always in the same way.
+    """Return every canary as the output of some cases, drawn with a fixed seed.
 
-    Cases keep what the judge is shown of them: input, examples, contexts, history. Their kind is a tag.
+    Cases keep what the judge sees: input, examples, contexts and history. The kind is a tag.
     """
     cases = list({result.trial.case.id: result.trial.case for result in results}.values())
     drawn = random.Random(seed).sample(cases, min(most, len(cases)))  # noqa: S311  no secret
@@ -84,9 +84,9 @@ def _standing_in(canary: Canary, case: Case) -> Case:
 def canaries_passed(
     results: Iterable[Result], metric: Metric, *, threshold: float | None = None, level: float = LEVEL
 ) -> tuple[PassedCanaries, ...]:
-    """The share of canaries that a judge has passed: of all kinds together first, then kind by kind.
+    """Return the share of canaries that a judge passed: of all kinds first, then of each kind.
 
-    A verdict that cannot be used is none, and passes nothing.
+    An unusable verdict does not pass.
     """
     rows: defaultdict[str, list[tuple[str, str, bool | None]]] = defaultdict(list)
     for result in results:
@@ -103,7 +103,7 @@ def _passed(kind: str, rows: Sequence[tuple[str, str, bool | None]], level: floa
     judged = [(name, text, verdict) for name, text, verdict in rows if verdict is not None]
     return PassedCanaries(
         kind=kind,
-        # One canary in several cases tells less than as many canaries.
+        # repeats of one canary are clustered
         share=share([int(verdict) for *_, verdict in judged], [name for name, *_ in judged], level),
         unjudged=len(rows) - len(judged),
         texts=tuple(dict.fromkeys(text for _, text, verdict in judged if verdict)),

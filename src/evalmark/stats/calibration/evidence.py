@@ -1,4 +1,4 @@
-"""What people say of outputs that a metric can judge, and what had to be left out of it."""
+"""Collects labelled outputs for calibration, and counts labels that cannot be used."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,60 +15,60 @@ from evalmark.storage.sessions.examples import LabelledAnswers
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledOutput:
-    """An output, and what people say of it in the end."""
+    """An output with its final label."""
 
     key: str
-    """By which its scores are found: the id of a trial, or of the case that it was made into."""
+    """The key of its scores: the id of the trial, or of the case made from it."""
     cluster: str
-    """The case it belongs to: outputs for one input are taken to be as alike as may be."""
+    """The case it belongs to; outputs for one input may depend on each other."""
     content: str
     """The fingerprint of input and output."""
     liked: bool
     votes: tuple[bool, ...] = ()
-    """What each person says, where it is known; those who agree with the rest and those who do not."""
+    """The vote of each person, if known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelEvidence:
-    """Labelled outputs, and how many others there were."""
+    """Labelled outputs, and counts of those left out."""
 
     told: tuple[LabelledOutput, ...]
     source: str = ""
-    """Where the labels come from, as a sentence names it: `project demo`, `run 2026…`, `file rows.jsonl`."""
+    """The source as part of a sentence: `project demo`, `run 2026…`, `file rows.jsonl`."""
     contested: int = 0
-    """Outputs that as many people like as dislike."""
+    """Outputs with as many thumbs up as down."""
     unlabelled: int = 0
     """Outputs without a thumb."""
     failed: int = 0
-    """Labelled outputs that are an error."""
+    """Labelled outputs that ended in an error."""
     gone: int = 0
-    """Labels on outputs that are no longer there."""
+    """Labels on outputs that no longer exist."""
 
     @property
     def liked(self) -> int:
-        """How many outputs people like."""
+        """The number of liked outputs."""
         return sum(one.liked for one in self.told)
 
     @property
     def disliked(self) -> int:
-        """How many outputs people dislike."""
+        """The number of disliked outputs."""
         return len(self.told) - self.liked
 
     @property
     def contradicting(self) -> int:
-        """How many outputs are liked in one place and disliked in another; each label counts, as people meant it."""
+        """How many outputs are liked in one place and disliked in another; each label counts."""
         said = {liked: {one.content for one in self.told if one.liked is liked} for liked in (True, False)}
         return len(said[True] & said[False])
 
     @property
     def fingerprint(self) -> str:
-        """That of the set of labels: the same whatever their order, another when one is added, taken back or changed."""
+        """The fingerprint of the set of labels; it does not depend on their order."""
         return fingerprint("labels-1", sorted({(one.content, one.liked) for one in self.told}))
 
 
 @check_arguments
 def votes(labels: Iterable[Label]) -> tuple[bool, ...]:
-    """The thumb of each person on one output, wherever it stood: the last one that the person has not taken back.
+    """Return each person's last thumb on an output that was not withdrawn, wherever the output occurs.
 
     >>> up = Label(about="span:1", liked=True, by="ann", created="2026-01-01", content="c")
     >>> down = Label(about="output:r/t", liked=False, by="ann", created="2026-01-02", content="c")
@@ -86,9 +86,9 @@ def votes(labels: Iterable[Label]) -> tuple[bool, ...]:
 def evidence_from_results(
     run: str, results: Iterable[Result], labels: Iterable[Label], source: str = ""
 ) -> LabelEvidence:
-    """What people say of the outputs of a run, on these very outputs or on the same ones elsewhere.
+    """Collect labels on the outputs of a run, or on equal outputs elsewhere.
 
-    `labels` may hold labels on anything; those on scores of a run are not about its outputs, and are passed over.
+    `labels` may contain any labels; those on scores are ignored.
     """
     by_content: defaultdict[str, list[Label]] = defaultdict(list)
     named: set[str] = set()
@@ -129,7 +129,7 @@ def _told(key: str, case: Case, output: Output, said: tuple[bool, ...]) -> Label
 
 @check_arguments
 def evidence_from_sessions(found: LabelledAnswers, source: str) -> LabelEvidence:
-    """What people say of recorded answers; the key of each is the id of its span."""
+    """Collect labels on recorded answers; the key of each is its span id."""
     told = (
         LabelledOutput(
             key=one.span.id,
@@ -146,7 +146,7 @@ def evidence_from_sessions(found: LabelledAnswers, source: str) -> LabelEvidence
 
 @check_arguments
 def evidence_from_rows(cases: Sequence[Case], liked: Mapping[str, bool | None], source: str) -> LabelEvidence:
-    """What the rows of a file say of the answers that they bring along; `liked` holds the label of each case by its id."""
+    """Collect labels from the rows of a file, which contain outputs; `liked` maps case ids to labels."""
     told = []
     for case in cases:
         thumb = liked.get(case.id)
@@ -157,5 +157,5 @@ def evidence_from_rows(cases: Sequence[Case], liked: Mapping[str, bool | None], 
 
 @check_arguments
 def cluster_of(given: Any) -> str:
-    """The name of the case of an input."""
+    """Return the id of the case for an input."""
     return fingerprint("case-of-1", given)[:16]

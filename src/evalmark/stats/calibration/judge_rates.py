@@ -1,4 +1,4 @@
-"""The pass rate of a judge beside what it would be if people had judged every output."""
+"""Computes the pass rate by a judge, and corrected by human labels."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +17,7 @@ from evalmark.stats.inference.means import share
 from .audit_results import CorrectedPassRate, GroundTruth
 
 NEEDED = 10
-"""Labelled cases, and such of either kind, below which no rate is corrected."""
+"""The number of labelled cases, and of each label, that a correction needs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,14 +32,14 @@ class JudgeVerdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _JudgedCase:
-    """One case: the verdicts on its labelled outputs and what is known of them, or those on all where none is labelled."""
+    """One case: the judge's verdicts on its labelled outputs with their labels, or on all outputs if none is labelled."""
 
     judged: tuple[bool, ...]
     known: tuple[bool, ...] = ()
 
 
 def pass_rates(judged: Iterable[JudgeVerdict], truths: GroundTruth, level: float) -> Iterator[CorrectedPassRate]:
-    """The rate of each target, since a judge may err otherwise on another one's answers."""
+    """Yield the rates of each target separately, since a judge's errors may depend on the target."""
     by_target: defaultdict[str, list[JudgeVerdict]] = defaultdict(list)
     for one in judged:
         by_target[one.target].append(one)
@@ -69,14 +69,14 @@ def _rate(target: str, rows: Sequence[JudgeVerdict], truths: GroundTruth, level:
     )
     missing = max(0, NEEDED - len(labelled), 2 * NEEDED - min(NEEDED, len(good)) - min(NEEDED, len(bad)))
     if adjusted.is_luck and powered.value is not None:
-        # With a judge that is no better than luck, labels alone say as much; the judge's rate says nothing.
+        # for a judge no better than chance, the labels alone are as good
         powered = _powered(labelled, (), level)
     sure = corrected_by_betting(*_means(labelled, others), level=level) if powered.caution else None
     return CorrectedPassRate(target=target, raw=raw, powered=powered, adjusted=adjusted, sure=sure, missing=missing)
 
 
 def _powered(labelled: Sequence[_JudgedCase], others: Sequence[_JudgedCase], level: float) -> CorrectedRate:
-    """The mean of what people say, with the help of the judge; one number a case, since cases are what is drawn."""
+    """Estimate the mean label with the help of the judge, with one value for each case, because cases are sampled."""
     if len(labelled) < NEEDED:
         reason = f"{count(len(labelled), 'labelled case')}; at least {NEEDED} are needed"
         return CorrectedRate(value=None, interval=no_interval(reason, level))
@@ -86,7 +86,7 @@ def _powered(labelled: Sequence[_JudgedCase], others: Sequence[_JudgedCase], lev
 def _means(
     labelled: Sequence[_JudgedCase], others: Sequence[_JudgedCase]
 ) -> tuple[list[float], list[float], list[float]]:
-    """What people and the judge say of the labelled cases, and what the judge says of the others."""
+    """Return the mean labels and verdicts of labelled cases, and the mean verdicts of the others."""
     return (
         [_mean(case.known) for case in labelled],
         [_mean(case.judged) for case in labelled],
@@ -95,7 +95,7 @@ def _means(
 
 
 def _cases(rows: Sequence[JudgeVerdict], truths: GroundTruth) -> list[_JudgedCase]:
-    """The verdicts case by case; of a case with labels, those on its labelled outputs."""
+    """Group the verdicts by case; of a case with labels, only those on its labelled outputs."""
     by_case: defaultdict[str, list[JudgeVerdict]] = defaultdict(list)
     for row in rows:
         by_case[row.case].append(row)

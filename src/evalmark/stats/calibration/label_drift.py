@@ -1,4 +1,4 @@
-"""What has changed since a threshold was learned, so that its promise may no longer hold."""
+"""Warns about changes since a threshold was learned, after which its guarantee may not hold."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from .lock_file import LockedThreshold
 
 @check_arguments
 def metric_changes(entry: LockedThreshold, metric: Metric, embedder: str, path: str) -> Iterator[str]:
-    """One sentence for each thing about a metric that is not as it was; `embedder` is the fingerprint of the run's."""
+    """Yield one sentence for each change of a metric since its threshold was learned; `embedder` is the run's fingerprint."""
     opening = f"Warning: {path}: the threshold of {metric.name}"
     again = "evalmark calibrate learns it anew."
     if entry.judge != metric.judge:
@@ -32,9 +32,9 @@ def metric_changes(entry: LockedThreshold, metric: Metric, embedder: str, path: 
 
 @check_arguments
 def label_changes(entry: LockedThreshold, now: LabelEvidence, path: str) -> str | None:
-    """What to say where the labels are others now than those that a threshold was learned from; None where not.
+    """Return a warning if the labels have changed since a threshold was learned; None otherwise.
 
-    Fewer of them than then say nothing: they may be those of another machine.
+    Fewer labels than then give no warning: they may be those of another machine.
     """
     then, there = entry.labels, len(now.told)
     if now.fingerprint == then.fingerprint or there < then.total:

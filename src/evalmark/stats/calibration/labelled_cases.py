@@ -1,4 +1,4 @@
-"""Labelled outputs as cases that bring their answer along, ready to be judged."""
+"""Turns labelled outputs into cases that contain their output, ready to be scored."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -12,16 +12,16 @@ from evalmark.stats.inference.argument_checks import check_arguments
 from evalmark.storage.sessions.examples import LabelledAnswer, LabelledAnswers
 
 LABELS = ("label", "thumb", "feedback", "human_label", "rating")
-"""Names of the field of a row that holds what a person says of its answer."""
+"""The names of fields that may hold a person's label."""
 MOST_FAULTS = 20
 
 
 @check_arguments
 def labelled_samples(found: LabelledAnswers) -> tuple[Case, ...]:
-    """Each labelled answer as a case of its own, with the other labelled answers to the same input as its examples.
+    """Return each labelled answer as a case, with the other labelled answers to the same input as examples.
 
-    An answer is never an example of itself, and neither is the same text given another time: of how far apart good and
-    bad answers lie, a text beside itself says nothing. The id of a case is that of the answer's span.
+    An answer is never an example of itself, nor is an equal text, because the distance of a text to itself says
+    nothing about good and bad answers. The id of a case is the id of the answer's span.
     """
     by_input: defaultdict[str, list[LabelledAnswer]] = defaultdict(list)
     for one in found.said:
@@ -47,9 +47,9 @@ def _sample(one: LabelledAnswer, same_input: Iterable[LabelledAnswer]) -> Case:
 
 @check_arguments
 def row_labels(cases: Iterable[Case]) -> dict[str, bool | None]:
-    """What the rows of a file say of their answers, by the id of the case; None where a row says nothing.
+    """Return the labels in the rows of a file, by case id; None for a row without a label.
 
-    The label stands in a field called `label`, `thumb`, `feedback`, `human_label` or `rating`.
+    The label is in a field called `label`, `thumb`, `feedback`, `human_label` or `rating`.
 
     Raises:
         ConfigError: a row says it twice, or in words that are no thumb; all of them are named.

@@ -1,4 +1,4 @@
-"""The scores of outputs of which it is known whether they are good, metric by metric; numbers, and nothing of texts."""
+"""Collects the scores of labelled outputs for each metric, without texts."""
 
 from array import array
 from collections.abc import Callable, Iterable, Sequence
@@ -12,23 +12,23 @@ from .audit import compare_verdicts, number_of, verdict_of
 from .audit_results import VerdictAgreement
 
 Truth = Callable[[Result], bool | None]
-"""Whether an output is good; None where nobody knows."""
+"""Whether an output is good; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricSeparation:
-    """What one metric says of good and of bad outputs."""
+    """How one metric scores good and bad outputs."""
 
     metric: Metric
     direction: Direction
-    """As its scores have it."""
+    """The direction of its scores."""
     good: Sequence[float]
     """The values of good outputs."""
     bad: Sequence[float]
     compared: VerdictAgreement
-    """Its verdicts beside what is known, of the outputs that it passed or failed."""
+    """How its verdicts agree with the labels."""
     unjudged: int
-    """Known outputs that it passed no verdict on."""
+    """Labelled outputs without a verdict."""
 
 
 @dataclass(slots=True)
@@ -43,7 +43,7 @@ class _Column:
 
 
 class LabelledScores:
-    """Gathers them in one pass over results. An output that is an error is not judged, as in `audited`."""
+    """Collects scores in one pass over the results. Outputs with an error are left out, as in `audit_judge`."""
 
     def __init__(self, metrics: Iterable[Metric], truth: Truth) -> None:
         self._metrics = {metric.name: metric for metric in metrics}
@@ -51,10 +51,10 @@ class LabelledScores:
         self._columns = {name: _Column(metric.direction) for name, metric in self._metrics.items()}
         self._cases: dict[tuple[str, str], int] = {}
         self.outputs = 0
-        """Of which it is known whether they are good."""
+        """The number of labelled outputs."""
 
     def add(self, result: Result) -> None:
-        """Take in a result."""
+        """Add a result."""
         truth = None if result.output.error is not None else self._truth(result)
         if truth is None:
             return
@@ -68,7 +68,7 @@ class LabelledScores:
                 _add(self._columns[score.name], score, case, truth=truth)
 
     def separated(self, level: float = LEVEL) -> tuple[MetricSeparation, ...]:
-        """What each metric says of them; metrics that said nothing are left out."""
+        """Return the scores of each metric that has any."""
         return tuple(
             MetricSeparation(
                 metric=self._metrics[name],

@@ -1,4 +1,4 @@
-"""Learned thresholds as a file that a team commits: stable text, one entry a metric."""
+"""The lock file: learned thresholds in a stable text that a team commits."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -20,44 +20,44 @@ class LockedLabels:
 
     kind: Kind
     name: str
-    """Of the project, the run or the file."""
+    """The name of the project, the run or the file."""
     total: int
-    """All labelled outputs there were, judged or not."""
+    """All labelled outputs, scored or not."""
     liked: int
-    """Of those that were judged."""
+    """Liked outputs with a score."""
     disliked: int
     liked_cases: int
     disliked_cases: int
     fingerprint: str
-    """Of all labels there were, judged or not."""
+    """The fingerprint of all labels, scored or not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LockedThreshold:
-    """The threshold of one metric, what is promised of it, and what it holds for."""
+    """The threshold of one metric, with its guarantee and its conditions."""
 
     metric: str
     threshold: float
     direction: Direction
     max_false_pass: float
-    """At most this share of bad cases passes."""
+    """The largest allowed share of bad cases that pass."""
     level: float
-    """How sure that is."""
+    """The confidence level."""
     bound: float
-    """What the labels promise, which is at most `max_false_pass`."""
+    """The upper bound that the labels prove, at most `max_false_pass`."""
     method: str
     auc: tuple[float, float, float] | None
     """The area under the ROC curve, and the ends of its interval."""
     labels: LockedLabels
     version: str
-    """Of the metric: its code or prompt, and its settings."""
+    """The version of the metric: its code or prompt, and its settings."""
     judge: str
     embedder: str
-    """Fingerprint of the embedding model; empty for metrics that use none."""
+    """The fingerprint of the embedding model; empty if none is used."""
     created: str
     evalmark: str
     base: str = ""
-    """What the metric is called without its judge, where several judges shared it."""
+    """The name of the metric without its judge, if it has several judges."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,12 +70,12 @@ class LockFile:
     """As the user wrote it."""
 
     def merged(self, entries: Iterable[LockedThreshold]) -> "LockFile":
-        """With further entries; one of a metric that is there already takes its place."""
+        """Add entries; an entry replaces an existing one of the same metric."""
         return replace(self, metrics={**self.metrics, **{entry.metric: entry for entry in entries}})
 
     @property
     def text(self) -> str:
-        """The text of the file: sorted, so that it differs only where something has changed."""
+        """The text of the file, sorted for small diffs."""
         metrics = {name: _plain(entry) for name, entry in self.metrics.items()}
         whole = {"evalmark_lock": VERSION, "metrics": metrics}
         return json.dumps(whole, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
@@ -83,7 +83,7 @@ class LockFile:
 
 @check_arguments
 def lock_entries(found: Calibration, created: str, evalmark: str) -> tuple[LockedThreshold, ...]:
-    """An entry for each metric; `created` is ISO 8601 in UTC, `evalmark` the version that has learned it.
+    """Return an entry for each metric; `created` is ISO 8601 in UTC, `evalmark` the version that learned it.
 
     Raises:
         ValueError: nothing can be promised of one of them.

@@ -1,4 +1,4 @@
-"""Lock files, read strictly: every fault is named with its line."""
+"""Reads lock files strictly; every fault is reported with its line."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields
@@ -16,12 +16,12 @@ from .threshold_calibration import Kind
 
 AGAIN = "evalmark calibrate writes one"
 ROUNDING = 1e-6
-"""Bounds are written to six digits."""
+"""Bounds are written with six digits."""
 
 
 @check_arguments
 def read_lock(path: Path) -> LockFile:
-    """The thresholds in a lock file.
+    """Read the thresholds of a lock file.
 
     Raises:
         ConfigError: there is none, it is none, a newer evalmark has written it, or something in it is wrong.
@@ -36,7 +36,7 @@ def read_lock(path: Path) -> LockFile:
 
 
 class _LockReader:
-    """A lock file on its way from data to a value; gathers what is wrong with it."""
+    """Parses a lock file and collects its faults."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
@@ -82,7 +82,7 @@ class _LockReader:
         return LockedThreshold(metric=name, **found)
 
     def _checked(self, at: DataPath, said: Any, wanted: "Mapping[str, Check]") -> dict[str, Any] | None:
-        """The fields of a mapping, each checked; None and a fault where it is none."""
+        """Check the fields of a mapping; return None and a fault if it is not a mapping."""
         if not isinstance(said, Mapping):
             self._find(at, f"is {said!r}, not a mapping")
             return None
@@ -107,7 +107,7 @@ class _LockReader:
 
 
 Check = tuple[Callable[[Any], bool], str]
-"""What a field has to be: a test, and its words."""
+"""A test for a field, and its description."""
 
 
 def _is_number(said: Any) -> bool:
@@ -115,7 +115,7 @@ def _is_number(said: Any) -> bool:
 
 
 def _is_share(said: Any) -> bool:
-    return _is_number(said) and 0 <= said <= 1  # which neither NaN nor a number beyond double precision is
+    return _is_number(said) and 0 <= said <= 1  # false for NaN and for numbers beyond double precision
 
 
 def _is_count(said: Any) -> bool:
@@ -155,7 +155,7 @@ ENTRY: Mapping[str, Check] = {
     "evalmark": TEXT,
     "base": TEXT,
 }
-"""What an entry holds beside its name."""
+"""The fields of an entry, besides its name."""
 LABELS: Mapping[str, Check] = {
     field.name: _one_of(get_args(Kind)) if field.name == "kind" else TEXT if field.type is str else COUNT
     for field in fields(LockedLabels)

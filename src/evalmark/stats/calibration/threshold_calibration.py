@@ -1,4 +1,4 @@
-"""Thresholds of metrics, learned from scores and labels."""
+"""Learns thresholds of metrics from scores and labels."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,18 +18,18 @@ from .evidence import LabelEvidence, LabelledOutput
 
 MAX_FALSE_PASS = 0.05
 BARRED = -1.0
-"""Stands for the score of an output that cannot pass whatever the threshold: below every other."""
+"""The score of an output that fails at any threshold; lower than every other score."""
 Kind = Literal["project", "run", "file"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FalsePassLimit:
-    """What is to be promised of every threshold."""
+    """The guarantee for every threshold."""
 
     max_false_pass: float = MAX_FALSE_PASS
-    """At most this share of bad cases passes."""
+    """The largest allowed share of bad cases that pass."""
     level: float = LEVEL
-    """How sure that is, of all metrics together."""
+    """The confidence level, of all metrics together."""
 
     def __post_init__(self) -> None:
         for flag, value in (("--max-false-pass", self.max_false_pass), ("--level", self.level)):
@@ -39,32 +39,32 @@ class FalsePassLimit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalibratedMetric:
-    """What the labels say of one metric."""
+    """The learned threshold of one metric."""
 
     metric: Metric
     learned: LearnedThreshold
     liked: tuple[float, ...]
-    """The scores of outputs that people like, from 0 to 1."""
+    """The scores of liked outputs, from 0 to 1."""
     disliked: tuple[float, ...]
     barred: tuple[int, int] = (0, 0)
-    """Liked and disliked outputs that cannot pass whatever the threshold: they stand in no list of scores."""
+    """Liked and disliked outputs that fail at any threshold; they are not in the lists of scores."""
     unscored: int = 0
-    """Labelled outputs that the metric could not judge."""
+    """Labelled outputs without a score."""
     alone: int = 0
-    """Of these, outputs with nothing to compare them with: no other labelled answer to the same input."""
+    """Those without another labelled answer to the same input, so that there was nothing to compare with."""
     one_sided: int = 0
-    """Outputs that were judged beside disliked answers only."""
+    """Outputs that were compared with disliked answers only."""
     embedder: str = ""
-    """Fingerprint of the embedding model, where the run used one."""
+    """The fingerprint of the embedding model, if the run used one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """Learned thresholds, and what they were learned from."""
+    """Learned thresholds, and the labels they were learned from."""
 
     kind: Kind
     name: str
-    """Of the project, the run or the file."""
+    """The name of the project, the run or the file."""
     promise: FalsePassLimit
     evidence: LabelEvidence
     metrics: tuple[CalibratedMetric, ...]
@@ -73,18 +73,18 @@ class Calibration:
 
     @property
     def level_each(self) -> float:
-        """How sure each promise is by itself, so that all of them hold together."""
+        """The confidence level of each threshold, so that all hold together."""
         return split_level(self.promise.level, len(self.metrics))
 
     @property
     def is_kept(self) -> bool:
-        """Whether every metric has a threshold that keeps the promise."""
+        """Whether every metric has a threshold."""
         return bool(self.metrics) and all(one.learned.threshold is not None for one in self.metrics)
 
 
 @check_arguments
 def split_level(level: float, several: int) -> float:
-    """The level of each of several promises that hold together at this level (Bonferroni).
+    """Return the level of each of several statements that hold together at `level` (Bonferroni).
 
     >>> round(split_level(0.95, 2), 4), split_level(0.9, 1)
     (0.975, 0.9)
@@ -101,7 +101,7 @@ class CalibrationScores:
     scores: Mapping[tuple[str, str], Score]
     """By the key of the output and the name of the metric."""
     examples: Mapping[str, tuple[bool, bool]]
-    """By the key of the output: whether it had a liked and a disliked answer beside it."""
+    """By the key of the output: whether it had a liked and a disliked example."""
     embedder: str = ""
 
 
@@ -109,7 +109,7 @@ class CalibrationScores:
 def calibration_scores(
     results: Iterable[Result], metrics: Sequence[Metric], *, by_case: bool, run: str, embedder: str
 ) -> CalibrationScores:
-    """The scores of these metrics; an output goes by the id of its case, where each has one, or by that of its trial."""
+    """Collect the scores of metrics; the key of an output is its case id with `by_case`, otherwise its trial id."""
     names = {metric.name for metric in metrics}
     scores: dict[tuple[str, str], Score] = {}
     examples: dict[str, tuple[bool, bool]] = {}
@@ -125,7 +125,7 @@ def calibration_scores(
 def learn_thresholds(
     kind: Kind, name: str, promise: FalsePassLimit, evidence: LabelEvidence, found: CalibrationScores
 ) -> Calibration:
-    """A threshold for each metric; with several, each is held to a higher level, so that all promises hold together."""
+    """Learn a threshold for each metric; with several, each gets a higher level, so that all hold together."""
     level = split_level(promise.level, len(found.metrics))
     each = replace(promise, level=level)
     return Calibration(
@@ -177,13 +177,13 @@ def _calibrated(
 
 
 def _value(score: Score) -> float | None:
-    """The value of a score, if it can be one; what cannot is as if there were none."""
+    """Return the value of a score if it lies between 0 and 1."""
     value = score.value
     return value if value is not None and math.isfinite(value) and 0 <= value <= 1 else None
 
 
 def _within(learned: LearnedThreshold) -> LearnedThreshold:
-    """Where only outputs that are barred have to be kept out, any threshold does: the most lenient one is said."""
+    """Limit a threshold to 0 to 1; it lies outside if only outputs that always fail have to be kept out."""
     if learned.threshold is None:
         return learned
     return replace(learned, threshold=min(1.0, max(0.0, learned.threshold)))
@@ -191,7 +191,7 @@ def _within(learned: LearnedThreshold) -> LearnedThreshold:
 
 @check_arguments
 def select_metrics(known: Sequence[Metric], names: Sequence[str], judges: Sequence[str], where: str) -> list[Metric]:
-    """The metrics of a run that are meant by these names, each of its judges for itself, unless some are named.
+    """Return the metrics with these names, each judge separately; all metrics if no names are given.
 
     Raises:
         ConfigError: the run has no such metric, or none by such a judge.
