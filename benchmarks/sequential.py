@@ -80,7 +80,7 @@ class Gated:
         beside = [partial(NotWorse, before, lambda results: results[0].scores[0].value, 0.02)] if self.earlier else []
         deciding = SequentialGate(self.gate, whole, more=beside)
         for place in source.permutation(size)[:-1]:
-            deciding.take([result(int(place), self.values[place])])
+            deciding.add([result(int(place), self.values[place])])
             if deciding.outcome is not None:
                 break
         return deciding.outcome, deciding.after
@@ -119,7 +119,7 @@ def refuted_at(mean: float, draw: Draw, runs: int, cases: int) -> tuple[np.ndarr
     total, squares = np.zeros(runs), np.zeros(runs)
     for n in range(1, cases + 1):
         values = draw(source, runs)
-        wealth.take(values)
+        wealth.add(values)
         by_bets[(by_bets == 0) & (wealth.logarithm >= ENOUGH)] = n
         total, squares = total + values, squares + values * values
         if n >= 10:
@@ -133,7 +133,7 @@ def seconds_per_value(values: int = 2_000) -> float:
     passed = (source.random(values) < 0.8).tolist()
     started = time.perf_counter()
     for value in passed:
-        seen.take(value)
+        seen.add(value)
     return (time.perf_counter() - started) / values
 
 

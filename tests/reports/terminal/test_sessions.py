@@ -6,12 +6,12 @@ from rich.cells import cell_len
 from evalmark.core.values.session import Session
 from evalmark.reports.terminal.console import TerminalStyle
 from evalmark.reports.terminal.sessions import session_list_screen
-from evalmark.storage.sessions.store import SessionSummary
+from evalmark.storage.sessions.store import RecordedSession
 
 
 def recorded(project, dropped=0, asked="Is Oslo in Norway, or where else?"):
     session = Session(id="d43cad3207d12e32", project=project, started="2026-11-22T04:34:13Z", dropped=dropped)
-    return SessionSummary(session=session, answers=3, spans=9, failed=0, labels=1, asked=asked)
+    return RecordedSession(session=session, answers=3, spans=9, failed=0, labels=1, asked=asked)
 
 
 @pytest.mark.parametrize("width", [70, 80, 100, 140])

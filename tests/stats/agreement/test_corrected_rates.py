@@ -215,10 +215,10 @@ def test_the_bets_are_on_what_is_apart_and_on_the_others(seeds):
         alone = BettingSequence(planned=n)
         shuffled = random.Random(0).sample(list(zip(labels, judged, strict=True)), len(labels))
         for y, x in shuffled:
-            apart.take(y - x)
-            alone.take(y)
+            apart.add(y - x)
+            alone.add(y)
         for x in random.Random(0).sample(others, len(others)):
-            far.take(x)
+            far.add(x)
         low, high = (apart.low + far.low, apart.high + far.high) if others else (alone.low, alone.high)
         value = min(1.0, max(0.0, by_the_formula(labels, judged, others, 1.0)[0]))
         ends = min(value, max(0.0, low)), max(value, min(1.0, high))

@@ -33,7 +33,7 @@ def wealth_by_the_paper(values, mean, level=0.95, planned=None):
 def test_the_wealth_of_the_paper():
     wealth, found = Wealth(0.5), {}
     for value in VECTOR:
-        wealth.take(value)
+        wealth.add(value)
         found[wealth.n] = math.exp(wealth.logarithm)
     figures = {10: 3.20361328125, 20: 18.669772796475534, 50: 1210.8186725207963}
     assert {n: found[n] for n in figures} == pytest.approx(figures, rel=1e-12)
@@ -42,7 +42,7 @@ def test_the_wealth_of_the_paper():
 def test_the_intervals_of_confseq():
     seen, found = BettingSequence(), {}
     for value in VECTOR:
-        seen.take(value)
+        seen.add(value)
         found[seen.n] = (seen.low, seen.high)
     for n, ends in {10: (0.360, 1), 20: (0.496, 0.985), 50: (0.614, 0.936), 100: (0.667, 0.908)}.items():
         assert found[n] == pytest.approx(ends, abs=0.002)
@@ -52,7 +52,7 @@ def test_the_intervals_of_confseq():
 def test_the_interval_of_confseq_for_a_planned_number_of_values():
     seen = BettingSequence(planned=100)
     for value in VECTOR:
-        seen.take(value)
+        seen.add(value)
     assert (seen.low, seen.high) == pytest.approx((0.664, 0.889), abs=0.002 + 1e-9)
 
 
@@ -64,7 +64,7 @@ def test_bets_tell_more_than_hoeffding_and_bernstein():
     assert (centre - half, centre + half) == pytest.approx((0.646947, 0.950490), abs=5e-7)
     seen = BettingSequence()
     for value in VECTOR:
-        seen.take(value)
+        seen.add(value)
     assert centre - half < 0.653157 < seen.low < seen.high < 0.939814 < centre + half
 
 
@@ -81,8 +81,8 @@ def test_the_wealth_is_that_of_the_paper_and_the_interval_holds_all_that_are_not
         seen, means = BettingSequence(level, planned=planned), [0.0, 1.0, 0.5, draw.random()]
         wealth, alive = Wealth(means, level, planned), [True] * len(means)
         for t, value in enumerate(values, 1):
-            seen.take(value)
-            wealth.take(value)
+            seen.add(value)
+            wealth.add(value)
             by_hand = [max(wealth_by_the_paper(values[:t], mean, level, planned)) / 2 for mean in means]
             assert np.exp(wealth.logarithm).tolist() == pytest.approx(by_hand, rel=1e-9, abs=1e-12), seed
             alive = [a and money < 1 / (1 - level) for a, money in zip(alive, by_hand, strict=True)]
@@ -108,7 +108,7 @@ def test_before_the_first_value_everything_is_possible_and_the_ends_only_move_in
     assert (seen.n, seen.low, seen.high) == (0, -1, 1)
     ends = []
     for _ in range(300):
-        seen.take(source.choice([-1, 0, 0, 0, 1, 1]))
+        seen.add(source.choice([-1, 0, 0, 0, 1, 1]))
         ends.append((seen.low, seen.high))
     assert all(a[0] <= b[0] <= b[1] <= a[1] for a, b in pairwise(ends))
     assert ends[-1][0] < 1 / 6 < ends[-1][1]
@@ -118,18 +118,18 @@ def test_paired_differences_are_values_from_0_to_1_in_other_words():
     apart, mapped, source = BettingSequence(bounds=(-1, 1)), BettingSequence(), random.Random(2)
     for _ in range(80):
         value = source.choice([-1, 0, 0, 1])
-        apart.take(value)
-        mapped.take((value + 1) / 2)
+        apart.add(value)
+        mapped.add((value + 1) / 2)
     assert (apart.low, apart.high) == pytest.approx((2 * mapped.low - 1, 2 * mapped.high - 1))
 
 
 def test_values_that_drift_leave_what_was_known_before():
     seen = BettingSequence()
     for value in [1.0] * 400:
-        seen.take(value)
+        seen.add(value)
     known = seen.low
     for value in [0.0] * 4_000:
-        seen.take(value)
+        seen.add(value)
     assert known <= seen.low <= seen.high
 
 
@@ -138,8 +138,8 @@ def test_of_very_many_values_without_replacement_is_as_with_it():
     with_it, without = Wealth(means), Wealth(means, size=10**12)
     for _ in range(200):
         value = draw.choice([0.25, 1.0])
-        with_it.take(value)
-        without.take(value)
+        with_it.add(value)
+        without.add(value)
     assert without.logarithm.tolist()[1:3] == pytest.approx(with_it.logarithm.tolist()[1:3], rel=1e-6)
     assert np.isinf(without.logarithm[0])  # a sum of 0 is out of reach after the first value above it
 
@@ -152,7 +152,7 @@ def test_a_fair_game_over_all_orders_of_a_finite_number(passing):
     for order in orders:
         wealth, alarm = Wealth(passing / size, level=0.5, size=size), False
         for place in range(size):
-            wealth.take(float(place in order))
+            wealth.add(float(place in order))
             alarm = alarm or bool(wealth.logarithm >= math.log(2))
         ends.append((math.exp(wealth._more), math.exp(wealth._less)))
         alarms += alarm
@@ -169,7 +169,7 @@ def test_the_interval_of_a_finite_number_of_values_ends_at_their_mean(seeds):
         values = [draw.choice([bounds[0], bounds[1], draw.uniform(*bounds)]) for _ in range(size)]
         seen, ends = BettingSequence(bounds=bounds, size=size), []
         for value in values:
-            seen.take(value)
+            seen.add(value)
             ends.append((seen.low, seen.high))
             rest = size - seen.n
             assert seen.low >= (math.fsum(values[: seen.n]) + bounds[0] * rest) / size - 1e-12, seed
@@ -185,16 +185,16 @@ def test_false_alarms_of_intervals_without_replacement_are_rare():
     orders = np.stack([source.permutation(values) for _ in range(2_000)])
     wealth, alarm = Wealth(np.full(2_000, values.mean()), size=150), np.zeros(2_000, dtype=bool)
     for n in range(150):
-        wealth.take(orders[:, n])
+        wealth.add(orders[:, n])
         alarm |= wealth.logarithm >= math.log(20)
     assert 0 < alarm.mean() <= 0.05
 
 
 def test_a_value_more_than_there_are_is_refused():
     seen = BettingSequence(size=1)
-    seen.take(1)
+    seen.add(1)
     with pytest.raises(ValueError, match="there are 1 values, and one more was given"):
-        seen.take(1)
+        seen.add(1)
     with pytest.raises(ValueError, match="there are must be at least 1, got 0"):
         BettingSequence(size=0)
 
@@ -203,7 +203,7 @@ def test_a_value_more_than_there_are_is_refused():
 def test_a_value_outside_the_bounds_is_refused_and_changes_nothing(value):
     seen = BettingSequence()
     with pytest.raises(ValueError, match="values must be from 0 to 1, got"):
-        seen.take(value)
+        seen.add(value)
     assert (seen.n, seen.low, seen.high) == (0, 0, 1)
 
 
@@ -277,7 +277,7 @@ def alarms(mean, values, runs, looks, level=0.95):
     source = np.random.default_rng(looks)
     wealth, alarmed = Wealth(np.full(runs, mean), level), np.zeros(runs, dtype=bool)
     for _ in range(looks):
-        wealth.take(drawn_values(source, mean, values, runs))
+        wealth.add(drawn_values(source, mean, values, runs))
         alarmed |= wealth.logarithm >= -math.log1p(-level)
     return alarmed.mean()
 

@@ -41,7 +41,7 @@ def looked_at(deciding, scores):
     """The word on it after each case."""
     said = []
     for place, score in enumerate(scores):
-        deciding.take([one(place, score)])
+        deciding.add([one(place, score)])
         said.append(deciding.outcome)
     return said
 
@@ -101,7 +101,7 @@ def test_gaps(gap, gate, outcome):
 def test_trials_that_stand_beside_the_headline_decide_nothing():
     deciding = SequentialGate(None, whole(2))
     baseline = Case(id="b", input="", tags=("baseline",), metadata={"rule": None})
-    deciding.take([one(0, False, case=baseline)])
+    deciding.add([one(0, False, case=baseline)])
     assert (deciding.after, deciding.outcome) == (0, None)
 
 
@@ -116,7 +116,7 @@ def test_numbers_without_ends_are_never_decided():
     deciding = SequentialGate(Gate(thresholds={"m": 3}, min_score=None), whole(5))
     for place in range(5):
         trial = Trial(case=Case(id=str(place), input=""), dataset="d", target="t", position=place)
-        deciding.take([Result(trial=trial, output=Output(value=""), scores=(Score(name="m", raw=7.0),))])
+        deciding.add([Result(trial=trial, output=Output(value=""), scores=(Score(name="m", raw=7.0),))])
     assert deciding.outcome is None
 
 
@@ -170,7 +170,7 @@ def test_what_is_certain_is_what_the_gate_says_of_the_whole_run(block):
         run, size = some_run(draw)
         deciding = SequentialGate(run.gate, size, CERTAIN)
         for _, place in random_order([("d", place) for place in range(size.cases)], seed):
-            deciding.take([result for result in run.results if result.trial.position == place])
+            deciding.add([result for result in run.results if result.trial.position == place])
         summary = summarise(run)
         verdict = apply_gate(summary, run.gate)
         gaps = summary.total.errors > run.gate.max_errors or summary.total.unscored > run.gate.max_unscored
@@ -218,10 +218,10 @@ def test_beside_an_earlier_run(now, margin, outcome, said):
 
 def test_a_case_that_the_earlier_run_has_not_is_passed_over_and_a_missing_one_may_be_anything():
     beside = NotWorse({("d", 0): 1.0, ("d", 1): 1.0}, lambda results: None, 0.05, 0.95)
-    beside.take([one(5, True)])
-    assert "from -1 to +1" in beside.said
-    beside.take([one(0, "unscored")])
-    assert (beside.holds, "from -1 to +0.5" in beside.said) == (None, True)
+    beside.add([one(5, True)])
+    assert "from -1 to +1" in beside.description
+    beside.add([one(0, "unscored")])
+    assert (beside.is_met, "from -1 to +0.5" in beside.description) == (None, True)
 
 
 def test_the_order_is_that_of_the_seed_and_rows_that_are_added_leave_it():

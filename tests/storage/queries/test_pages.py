@@ -200,7 +200,7 @@ def test_what_is_asked_reaches_sql_as_parameters_only(text, low):
         ResultFilter(text=text or "a", tag=text or "a", metric=text or "a", low=low, order="score", sorted_metric=text),
     )
     assert nasty.conditions == plain.conditions
-    assert nasty.conditions.count("?") == len(nasty.given)
+    assert nasty.conditions.count("?") == len(nasty.parameters)
 
 
 @pytest.mark.parametrize("text", NASTY)

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from evalmark.core.values.run import Run
     from evalmark.core.values.score import Result
     from evalmark.core.values.session import Span
-    from evalmark.storage.sessions.store import SessionSummary
+    from evalmark.storage.sessions.store import RecordedSession
     from evalmark.storage.store.store import Store
 
 
-def sessions_of(ledger: "Store", project: str | None, limit: int) -> "list[SessionSummary]":
+def sessions_of(ledger: "Store", project: str | None, limit: int) -> "list[RecordedSession]":
     """The newest sessions, of one project or of all.
 
     Raises:

@@ -15,7 +15,7 @@ from evalmark.core.values.session import Session, Span
 from evalmark.core.values.words import count
 from evalmark.reports.text.numbers import duration
 from evalmark.reports.text.transcripts import tokens_used
-from evalmark.storage.sessions.store import SessionSummary
+from evalmark.storage.sessions.store import RecordedSession
 from evalmark.storage.sessions.trees import in_order
 
 from .cases import field_table
@@ -35,7 +35,7 @@ _DEEPEST = 8
 """Deepest indentation of steps."""
 
 
-def session_list_screen(found: Sequence[SessionSummary], style: TerminalStyle = DEFAULT) -> str:
+def session_list_screen(found: Sequence[RecordedSession], style: TerminalStyle = DEFAULT) -> str:
     """List sessions, one per line; narrow terminals shorten or drop columns."""
     if not found:
         return render([Text("No sessions are recorded.")], style)
@@ -48,7 +48,7 @@ def session_list_screen(found: Sequence[SessionSummary], style: TerminalStyle = 
     return render([Text(header, style="dim")], style) + plain_lines(lines, style)
 
 
-def _columns(found: Sequence[SessionSummary]) -> dict[str, list[str]]:
+def _columns(found: Sequence[RecordedSession]) -> dict[str, list[str]]:
     return {
         "session": [one.session.id for one in found],
         "project": [one_line(one.session.project, _ROOM) for one in found],

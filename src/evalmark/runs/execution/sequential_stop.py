@@ -136,7 +136,7 @@ def sequential_stop(source: TrialSource, run: Run, stop: asyncio.Event | None) -
     whole = PlannedRun(sizes=sizes, metrics=run.metrics, targets=names, repeat=plan.repeat)
     deciding = SequentialGate(plan.gate, whole, header.level, _beside(run, source.options.baseline, rows, names))
     trials = {place: len(list(row.trials(plan))) for place, row in rows.items()}
-    in_order = OrderedResults(trials, order, deciding.take)
+    in_order = OrderedResults(trials, order, deciding.add)
     found = SequentialStop(
         source=source,
         header=header,

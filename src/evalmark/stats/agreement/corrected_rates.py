@@ -161,7 +161,7 @@ def rogan_gladen(
 def _bets(values: Sequence[float], level: float, bounds: tuple[float, float] = (0.0, 1.0)) -> BettingSequence:
     seen = BettingSequence(level, bounds, planned=len(values) or None)
     for value in random.Random(0).sample(values, len(values)):  # noqa: S311  no secret
-        seen.take(value)
+        seen.add(value)
     return seen
 
 

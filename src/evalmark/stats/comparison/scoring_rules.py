@@ -194,7 +194,7 @@ class RuleEvidence:
             self.follows = self.follows and by_threshold.of(score) is score
 
 
-class RunMetrics:
+class RunRules:
     """The metrics of one run, from its header and its scores."""
 
     def __init__(self, run: Run) -> None:
@@ -248,7 +248,7 @@ def align_rules(run: Run, baseline: Run) -> ScoringRules:
     """
     if run is baseline or (run.metrics and have_same_rules(run, baseline)):
         return SAME
-    return _RuleAligner(RunMetrics(run), RunMetrics(baseline)).rules()
+    return _RuleAligner(RunRules(run), RunRules(baseline)).rules()
 
 
 @check_arguments
@@ -290,7 +290,7 @@ def rules_from_headers(run: Run, baseline: Run) -> ScoringRules:
 class _RuleAligner:
     """Determines the rules of two runs, dataset by dataset."""
 
-    def __init__(self, now: RunMetrics, before: RunMetrics) -> None:
+    def __init__(self, now: RunRules, before: RunRules) -> None:
         self.now, self.before = now, before
         models = [model_and_mode(side.run.embedder)[0] for side in (now, before) if side.run.embedder]
         self.other_model = len(set(models)) > 1

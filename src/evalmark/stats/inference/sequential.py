@@ -54,7 +54,7 @@ class Wealth:
         wealth = self._numpy.maximum(self._more, self._less) - math.log(2)
         return wealth if self._size is None else self._numpy.where(self._possible, wealth, math.inf)
 
-    def take(self, value: Any) -> None:
+    def add(self, value: Any) -> None:
         """Bet on the next value, then observe it; it has to lie between 0 and 1, and to be one of `size`."""
         means = self._means if self._size is None else self._of_the_rest(self._size)
         numpy, self.n = self._numpy, self.n + 1
@@ -98,12 +98,12 @@ class BettingSequence:
 
     >>> seen = BettingSequence()
     >>> for passed in [1, 1, 0, 1, 1, 1, 0, 1, 1, 1] * 5:
-    ...     seen.take(passed)
+    ...     seen.add(passed)
     >>> seen.n, seen.low, seen.high
     (50, 0.614, 0.935)
     >>> whole = BettingSequence(size=4)
     >>> for passed in [1, 1, 0, 1]:
-    ...     whole.take(passed)
+    ...     whole.add(passed)
     >>> whole.low, whole.high
     (0.75, 0.75)
     """
@@ -143,12 +143,12 @@ class BettingSequence:
     def interval(self) -> Interval:
         return Interval(low=self.low, high=self.high, level=self.level, method="betting confidence sequence")
 
-    def take(self, value: float) -> None:
+    def add(self, value: float) -> None:
         """Add the next value; raises ValueError if it is outside of the bounds."""
         start, end = self._bounds
         if not start <= value <= end:
             raise ValueError(f"values must be from {start:g} to {end:g}, got {value!r}")
-        self._wealth.take((value - start) / (end - start))
+        self._wealth.add((value - start) / (end - start))
         self._total += value
         possible = need("numpy").flatnonzero(self._wealth.logarithm < self._enough)
         if len(possible):

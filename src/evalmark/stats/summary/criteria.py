@@ -15,15 +15,15 @@ from .missed_means import SLACK
 class Criterion(Protocol):
     """One criterion of a gate."""
 
-    def take(self, results: Sequence[Result]) -> None:
+    def add(self, results: Sequence[Result]) -> None:
         """Add all trials of the next case, in the random order of the run."""
 
     @property
-    def holds(self) -> bool | None:
+    def is_met(self) -> bool | None:
         """Whether the complete run would meet the criterion; None while that is open."""
 
     @property
-    def said(self) -> str:
+    def description(self) -> str:
         """What is known about the complete run, as part of a sentence."""
 
 
@@ -51,17 +51,17 @@ class MeanBounds:
         self._worst = self._best = BettingSequence(level, reach.bounds, size=reach.size)
         self._taken: list[float] = []
 
-    def take(self, worst: float, best: float) -> None:
+    def add(self, worst: float, best: float) -> None:
         """Add the lowest and the highest value that a case can have, in the direction of the metric."""
         low, high = self._reach.bounds
         worst, best = min(max(worst, low), high), min(max(best, low), high)
         if self._worst is self._best and worst != best:  # one interval is enough until the two values differ
             self._best = BettingSequence(self._level, self._reach.bounds, size=self._reach.size)
             for value in self._taken:
-                self._best.take(value)
-        self._worst.take(worst)
+                self._best.add(value)
+        self._worst.add(worst)
         if self._best is not self._worst:
-            self._best.take(best)
+            self._best.add(best)
         else:
             self._taken.append(worst)
 
@@ -72,7 +72,7 @@ class MeanBounds:
         return found[0].low, found[1].high
 
     @property
-    def holds(self) -> bool | None:
+    def is_met(self) -> bool | None:
         """Whether the mean reaches the required value."""
         (low, high), needed = self.ends, self._reach.needed
         if self._reach.direction == "higher":
@@ -80,7 +80,7 @@ class MeanBounds:
         return True if high <= needed + SLACK else False if low > needed + SLACK else None
 
     @property
-    def said(self) -> str:
+    def description(self) -> str:
         (low, high), reach = self.ends, self._reach
         limit = {
             ("higher", True): "at least",
@@ -88,7 +88,7 @@ class MeanBounds:
             ("lower", True): "at most",
             ("lower", False): "more than",
         }
-        verdict = "" if self.holds is None else f", {limit[reach.direction, self.holds]} {reach.needed:g}"
+        verdict = "" if self.is_met is None else f", {limit[reach.direction, self.is_met]} {reach.needed:g}"
         return f"{reach.what} is from {low:z.3g} to {high:z.3g} ({100 * self._level:z.3g} % sure){verdict}"
 
 
@@ -104,21 +104,21 @@ class PassRate:
         self._between = MeanBounds(RequiredMean(what="the pass rate of all of them", needed=needed, size=size), level)
         self._needed, self._trials, self._judged = needed, trials, 0
 
-    def take(self, results: Sequence[Result]) -> None:
+    def add(self, results: Sequence[Result]) -> None:
         verdicts = [result.verdict for result in results]
         passed, failed = verdicts.count("pass"), verdicts.count("fail")
         missing = verdicts.count("error") + verdicts.count("unscored")
         open_places = (self._trials - passed - failed - missing) * self._needed
         self._judged += passed + failed
-        self._between.take((passed + open_places) / self._trials, (passed + missing + open_places) / self._trials)
+        self._between.add((passed + open_places) / self._trials, (passed + missing + open_places) / self._trials)
 
     @property
-    def holds(self) -> bool | None:
-        return self._between.holds if self._judged else None
+    def is_met(self) -> bool | None:
+        return self._between.is_met if self._judged else None
 
     @property
-    def said(self) -> str:
-        return self._between.said
+    def description(self) -> str:
+        return self._between.description
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +143,7 @@ class MetricMean:
         self._numbers = self._missing = self._names = 0
         self._unbounded = False
 
-    def take(self, results: Sequence[Result]) -> None:
+    def add(self, results: Sequence[Result]) -> None:
         column = self._column
         if not any(column.dataset in (None, result.trial.dataset) for result in results):
             return
@@ -158,7 +158,7 @@ class MetricMean:
         low = total + (column.trials - counted - missing) * self._reach.needed
         ends = low / column.trials, (low + missing) / column.trials
         worst, best = ends if self._reach.direction == "higher" else (ends[1], ends[0])
-        self._between.take(worst, best)
+        self._between.add(worst, best)
 
     @property
     def is_of_every_metric(self) -> bool:
@@ -176,18 +176,18 @@ class MetricMean:
         return None
 
     @property
-    def holds(self) -> bool | None:
+    def is_met(self) -> bool | None:
         column = self._column
         if self._unbounded:
             own_unit = column.metric.unit not in ("", "raw") and scale_ends(column.metric.unit) is None
             return True if column.of_every and own_unit and not self._numbers else None
         if column.of_every and self._names and not self._numbers + self._missing:
             return True
-        return self._between.holds if self._numbers else None
+        return self._between.is_met if self._numbers else None
 
     @property
-    def said(self) -> str:
-        return self._between.said if self._numbers else ""
+    def description(self) -> str:
+        return self._between.description if self._numbers else ""
 
 
 def _is_missing(result: Result, score: Score | None) -> bool:
@@ -208,7 +208,7 @@ class AllTrialsPass:
         self._gated = self._ungated = 0
         self._failed = ""
 
-    def take(self, results: Sequence[Result]) -> None:
+    def add(self, results: Sequence[Result]) -> None:
         for result in results:
             verdict = result.verdict
             free = verdict == "ungated" and bool(result.scores) and all(s.status == "scored" for s in result.scores)
@@ -218,11 +218,11 @@ class AllTrialsPass:
                 self._failed = self._failed or result.trial.case.id
 
     @property
-    def holds(self) -> bool | None:
+    def is_met(self) -> bool | None:
         return False if self._failed else True if self._ungated and not self._gated else None
 
     @property
-    def said(self) -> str:
+    def description(self) -> str:
         return f"{self._failed!r} failed, and every trial has to pass" if self._failed else ""
 
 
@@ -244,12 +244,12 @@ class NotWorse:
         self._earlier, self._value, self._margin, self._level = earlier, value, margin, level
         self._between = MeanBounds(reach, level)
 
-    def take(self, results: Sequence[Result]) -> None:
+    def add(self, results: Sequence[Result]) -> None:
         trial = results[0].trial
         before = self._earlier.get((trial.dataset, trial.position))
         if before is not None:
             now = self._value(results)
-            self._between.take((0.0 if now is None else now) - before, (1.0 if now is None else now) - before)
+            self._between.add((0.0 if now is None else now) - before, (1.0 if now is None else now) - before)
 
     @property
     def outcome(self) -> str | None:
@@ -262,11 +262,11 @@ class NotWorse:
         return "same" if -self._margin <= low and high <= self._margin else None
 
     @property
-    def holds(self) -> bool | None:
+    def is_met(self) -> bool | None:
         return None if self.outcome is None else self.outcome != "worse"
 
     @property
-    def said(self) -> str:
+    def description(self) -> str:
         low, high = self._between.ends
         verdict = {"same": f", the same within {self._margin:g}", None: ""}.get(self.outcome, f", {self.outcome}")
         sure = f"{100 * self._level:z.3g} % sure"

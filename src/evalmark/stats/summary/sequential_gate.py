@@ -56,7 +56,7 @@ class SequentialGate:
         """Does not change once it is known."""
         self.reason = ""
 
-    def take(self, results: Sequence[Result]) -> None:
+    def add(self, results: Sequence[Result]) -> None:
         """Add all trials of the next case; a case that does not count for the headline is ignored."""
         if self.outcome is not None or not results or left_out(results[0].trial.case) is not None:
             return
@@ -65,26 +65,26 @@ class SequentialGate:
         self._errors += verdicts.count("error")
         self._unscored += verdicts.count("unscored")
         for bar in self._bars:
-            bar.take(results)
+            bar.add(results)
         self._decide()
 
     def _decide(self) -> None:
-        missed = [bar.said for bar in self._bars if bar.holds is False]
+        missed = [bar.description for bar in self._bars if bar.is_met is False]
         complete = self._errors <= self._gate.max_errors and self._unscored <= self._gate.max_unscored
-        held = [said for bar in self._bars if (said := bar.said)]
+        held = [description for bar in self._bars if (description := bar.description)]
         if missed:
             self.outcome = "fail"
-        elif complete and held and self._has_a_mean() and all(bar.holds for bar in self._bars):
+        elif complete and held and self._has_a_mean() and all(bar.is_met for bar in self._bars):
             self.outcome = "pass"
         else:
             return
-        told = "; ".join(missed or held)
-        self.reason = f"Decided after {self.after:,} of {self.cases:,} cases: {told}."
+        text = "; ".join(missed or held)
+        self.reason = f"Decided after {self.after:,} of {self.cases:,} cases: {text}."
 
     def _has_a_mean(self) -> bool:
         """Return whether `min_score` applies to any mean; without one, the gate cannot tell."""
         means = (bar for bar in self._bars if isinstance(bar, MetricMean) and bar.is_of_every_metric)
-        return self._gate.min_score is None or any(bar.said for bar in means)
+        return self._gate.min_score is None or any(bar.description for bar in means)
 
 
 def _made(gate: Gate, whole: PlannedRun) -> Iterator[CriterionFactory]:

@@ -24,11 +24,11 @@ def masked_call(call: Call) -> Call:
 
 
 def _request_masked(call: Call) -> Call:
-    told = dump_fields(call.request, REQUEST)
-    left = mask_secrets_in_data(told)
-    if left is told:
+    fields = dump_fields(call.request, REQUEST)
+    masked_fields = mask_secrets_in_data(fields)
+    if masked_fields is fields:
         return call
-    request: Request = load_fields(Request, REQUEST, left)
+    request: Request = load_fields(Request, REQUEST, masked_fields)
     return replace(call, request=request, altered=True)
 
 
@@ -36,10 +36,12 @@ def _reply_masked(call: Call, *, is_marked: bool) -> Call:
     """Return the call without secrets in its reply. With `is_marked`, secrets that were masked earlier count as well."""
     if call.reply is None:
         return call
-    told = dump_fields(call.reply, REPLY)
-    left = mask_secrets_in_data(told)
-    if left is told and not (is_marked and MASK in str(told)):
+    fields = dump_fields(call.reply, REPLY)
+    masked_fields = mask_secrets_in_data(fields)
+    if masked_fields is fields and not (is_marked and MASK in str(fields)):
         return call
-    left = {name: part for name, part in left.items() if name != "tokens"}  # the tokens spell the secret piece by piece
-    reply: Reply = load_fields(Reply, REPLY, left)
+    masked_fields = {
+        name: part for name, part in masked_fields.items() if name != "tokens"
+    }  # the tokens spell the secret piece by piece
+    reply: Reply = load_fields(Reply, REPLY, masked_fields)
     return replace(call, reply=reply, masked=True)

@@ -112,17 +112,17 @@ def _unmarked(line: str) -> str:
 
 def _matching(db: Connection, match: str) -> Iterator[tuple[Recording, str]]:
     """Yield recordings without an excerpt, each with its last message."""
-    wanted = sql_text(match)
+    selected = sql_text(match)
     rows = db.execute(
         "select key, model, created, input_tokens, output_tokens, cost, request, ok, error from call "
         "where instr(model, ?1) > 0 or substr(key, 1, length(?1)) = ?1 or instr(request, ?2) > 0 "
         "order by created desc, number desc",
-        (wanted, to_json(match)[1:-1]),
+        (selected, to_json(match)[1:-1]),
     )
     row: tuple[Any, ...]
     for row in rows:
         key, model, created, input_tokens, output_tokens, cost, request, ok, error = row
-        said = _said(request)
+        texts = _said(request)
         recording = Recording(
             key=from_sql(key),
             model=from_sql(model),
@@ -134,8 +134,8 @@ def _matching(db: Connection, match: str) -> Iterator[tuple[Recording, str]]:
             replayable=bool(ok),
             error=None if error is None else from_sql(error),
         )
-        if match in recording.model or recording.key.startswith(match) or any(match in text for text in said):
-            yield recording, said[-1] if said else ""
+        if match in recording.model or recording.key.startswith(match) or any(match in text for text in texts):
+            yield recording, texts[-1] if texts else ""
 
 
 def _said(request: str) -> list[str]:
@@ -166,13 +166,13 @@ def replayable_calls(
     Raises:
         StoreError: one of them is damaged.
     """
-    where, given = conditions(("model", model), of=(run, used))
-    for row in db.execute(f"select {COLUMNS} from call where ok = 1{where} order by key", given):  # noqa: S608  columns
+    where, parameters = conditions(("model", model), of=(run, used))
+    for row in db.execute(f"select {COLUMNS} from call where ok = 1{where} order by key", parameters):  # noqa: S608  columns
         yield _decoded(CallRow._make(row), path)
 
 
 def conditions(
-    *wanted: tuple[str, str | None], of: tuple[int | None, Collection[str]] = (None, ())
+    *selected: tuple[str, str | None], of: tuple[int | None, Collection[str]] = (None, ())
 ) -> tuple[str, list[Any]]:
     """Return SQL conditions and their parameters; a column whose text is None gets no condition.
 
@@ -180,15 +180,15 @@ def conditions(
     """
     run, keys = of
     parts: list[str] = []
-    given: list[Any] = []
+    parameters: list[Any] = []
     if run is not None:
         parts.append("(run = ? or key in (select value from json_each(?)))")
-        given += [run, to_json(list(keys))]
-    for column, text in wanted:
+        parameters += [run, to_json(list(keys))]
+    for column, text in selected:
         if text is not None:
             parts.append(f"{column} = ?")
-            given.append(sql_text(text))
-    return "".join(f" and {part}" for part in parts), given
+            parameters.append(sql_text(text))
+    return "".join(f" and {part}" for part in parts), parameters
 
 
 def _decoded(row: CallRow, path: StoreLocation) -> Call:
@@ -220,11 +220,11 @@ def clear(
     gone = 0
     with transaction(db):
         if tool is None:
-            where, given = conditions(("model", model))
-            db.execute(f"delete from call where ok <= ?{where}{old}", (0 if failed_only else 1, *given, *before))  # noqa: S608  columns
+            where, parameters = conditions(("model", model))
+            db.execute(f"delete from call where ok <= ?{where}{old}", (0 if failed_only else 1, *parameters, *before))  # noqa: S608  columns
             gone += db.changes()
         if model is None and not failed_only:
-            where, given = conditions(("tool", tool))
-            db.execute(f"delete from tool_call where number > 0{where}{old}", (*given, *before))  # noqa: S608  columns
+            where, parameters = conditions(("tool", tool))
+            db.execute(f"delete from tool_call where number > 0{where}{old}", (*parameters, *before))  # noqa: S608  columns
             gone += db.changes()
     return gone

@@ -125,9 +125,9 @@ def exported_calls(db: Connection, path: StoreLocation, wanted: RecordingFilter)
 
 
 def _tools_wanted(db: Connection, path: StoreLocation, wanted: RecordingFilter) -> Iterator[ToolRecording]:
-    where, given = conditions(("tool", wanted.tool), of=(wanted.run, wanted.used))
+    where, parameters = conditions(("tool", wanted.tool), of=(wanted.run, wanted.used))
     query = f"select {TOOL_COLUMNS} from tool_call where number > 0{where} order by key"  # noqa: S608  columns, not data
-    for row in db.execute(query, given):
+    for row in db.execute(query, parameters):
         yield _decoded(ToolRow._make(row), path)
 
 

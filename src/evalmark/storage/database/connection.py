@@ -64,11 +64,11 @@ class Closeable(Protocol):
 class Connection(Closeable, Protocol):
     """A connection to a store. Statements are written for SQLite; other databases translate them."""
 
-    def execute(self, sql: str, given: Sequence[Any] = (), /) -> Cursor:
+    def execute(self, sql: str, parameters: Sequence[Any] = (), /) -> Cursor:
         """Run a statement."""
         ...
 
-    def executemany(self, sql: str, given: Iterable[Sequence[Any]], /) -> object:
+    def executemany(self, sql: str, parameters: Iterable[Sequence[Any]], /) -> object:
         """Run a statement once for each row of parameters."""
         ...
 

@@ -89,16 +89,16 @@ class ServerConnection:
         with server_errors(place):
             self._db = _connected(place, read_only=read_only)
 
-    def execute(self, sql: str, given: Sequence[Any] = ()) -> ServerCursor:
+    def execute(self, sql: str, parameters: Sequence[Any] = ()) -> ServerCursor:
         """Run a statement that is written for SQLite."""
         with self._lock, server_errors(self.place):
-            rows = self._begun() if sql == "begin immediate" else self._run(for_server(sql), given)
+            rows = self._begun() if sql == "begin immediate" else self._run(for_server(sql), parameters)
             self._changed = max(0, rows.changed)
             return rows
 
-    def executemany(self, sql: str, given: Iterable[Sequence[Any]]) -> None:
+    def executemany(self, sql: str, parameters: Iterable[Sequence[Any]]) -> None:
         """Run a statement once for each row of parameters, in one round trip."""
-        rows = [tuple(each) for each in given]
+        rows = [tuple(each) for each in parameters]
         if rows:
             with self._lock, server_errors(self.place):
                 _cursor(self._db).executemany(for_server(sql), rows)
@@ -161,17 +161,17 @@ class ServerConnection:
         elif self.in_transaction:
             self.execute("rollback")
 
-    def _run(self, sql: str, given: Sequence[Any] = ()) -> ServerCursor:
+    def _run(self, sql: str, parameters: Sequence[Any] = ()) -> ServerCursor:
         psycopg = need("psycopg", "postgres")
         may_try_again = (self._db.closed or self.is_reusable) and sql.lstrip().startswith(_AGAIN)
         try:
-            return ServerCursor(_cursor(self._db).execute(sql, tuple(given) or None))
+            return ServerCursor(_cursor(self._db).execute(sql, tuple(parameters) or None))
         except psycopg.OperationalError:
             if not (may_try_again and self._db.closed):
                 raise
         self._db = _connected(self.place, read_only=self._read_only)
         self._held = dict.fromkeys(self._held, False)
-        return ServerCursor(_cursor(self._db).execute(sql, tuple(given) or None))
+        return ServerCursor(_cursor(self._db).execute(sql, tuple(parameters) or None))
 
     def _begun(self) -> ServerCursor:
         """Begin a write transaction. As with a file, only one runs at a time."""
@@ -231,22 +231,22 @@ def _cursor(db: "psycopg.Connection[Any]") -> "psycopg.RawCursor[Any]":
 
 def _connected(place: ServerLocation, *, read_only: bool) -> "psycopg.Connection[Any]":
     psycopg = need("psycopg", "postgres")
-    asked: dict[str, Any] | None = None
+    requested: dict[str, Any] | None = None
     with suppress(psycopg.ProgrammingError):  # the error message may repeat a password
-        asked = psycopg.conninfo.conninfo_to_dict(place.url)
-    if asked is None:
+        requested = psycopg.conninfo.conninfo_to_dict(place.url)
+    if requested is None:
         raise StoreError(
             f"{place}: the server's library cannot read the options of this address; correct what stands behind the ?."
         )
-    habits = {"search_path": place.schema, **_HABITS}
+    settings = {"search_path": place.schema, **_HABITS}
     if read_only:
-        habits["default_transaction_read_only"] = "on"
-    options = " ".join([*(f"-c {name}={value}" for name, value in habits.items()), str(asked.pop("options", ""))])
-    ways = {
+        settings["default_transaction_read_only"] = "on"
+    options = " ".join([*(f"-c {name}={value}" for name, value in settings.items()), str(requested.pop("options", ""))])
+    options_given = {
         "connect_timeout": 10,
         "application_name": f"evalmark on {socket.gethostname()}"[:63],
         "keepalives_idle": 30,
-        **asked,
+        **requested,
         "client_encoding": "utf8",
     }
-    return psycopg.connect(autocommit=True, options=options, context=adapters(), **ways)  # type: ignore[no-any-return]
+    return psycopg.connect(autocommit=True, options=options, context=adapters(), **options_given)  # type: ignore[no-any-return]

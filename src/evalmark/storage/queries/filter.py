@@ -46,50 +46,53 @@ class SqlCondition:
     """An SQL condition and its parameters."""
 
     conditions: str
-    given: tuple[Any, ...]
+    parameters: tuple[Any, ...]
 
 
-def filter_condition(run: int, wanted: ResultFilter) -> SqlCondition:
+def filter_condition(run: int, filters: ResultFilter) -> SqlCondition:
     """Return the condition on rows `r` of the table `result`."""
-    found = [("r.run = ? and r.pass > 0", (run,)), *_conditions(wanted)]
+    found = [("r.run = ? and r.pass > 0", (run,)), *_conditions(filters)]
     return SqlCondition(
         conditions=" and ".join(text for text, _ in found),
-        given=tuple(value for _, given in found for value in given),
+        parameters=tuple(value for _, parameters in found for value in parameters),
     )
 
 
-def sort_value(wanted: ResultFilter) -> SqlCondition:
+def sort_value(filters: ResultFilter) -> SqlCondition:
     """Return the SQL expression by which the order `score` sorts a row `r`; null without a value."""
-    worst = "max" if wanted.descending else "min"
+    worst = "max" if filters.descending else "min"
     value = f"{worst}(cast(json_extract(j.value, '$.value') as double precision))"
     return SqlCondition(
         conditions=f"(select {value} from {_SCORES} and json_extract(j.value, '$.name') = ?)",  # noqa: S608  texts of ours
-        given=(_LEAST, _MOST, sql_text(wanted.sorted_metric)),
+        parameters=(_LEAST, _MOST, sql_text(filters.sorted_metric)),
     )
 
 
-def _conditions(wanted: ResultFilter) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    if wanted.verdicts:
-        yield f"r.verdict in ({', '.join('?' * len(wanted.verdicts))})", wanted.verdicts
-    if wanted.tag:
+def _conditions(filters: ResultFilter) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    if filters.verdicts:
+        yield f"r.verdict in ({', '.join('?' * len(filters.verdicts))})", filters.verdicts
+    if filters.tag:
         is_tagged = "exists (select 1 from json_each(r.content, '$.tags') t where t.value = ?)"
-        yield f"(r.content like ? escape '!' and {is_tagged})", (like_pattern_in_json(wanted.tag), sql_text(wanted.tag))
-    if wanted.text:
+        yield (
+            f"(r.content like ? escape '!' and {is_tagged})",
+            (like_pattern_in_json(filters.tag), sql_text(filters.tag)),
+        )
+    if filters.text:
         # Search the JSON as a text first, which is fast, then its fields: names of fields do not count.
         held = "(r.{0} like ? escape '!' and exists (select 1 from json_tree(r.{0}) t where t.atom like ? escape '!'))"
         anywhere = " or ".join(held.format(column) for column in ("content", "output", "scores"))
-        inside, bare = like_pattern_in_json(wanted.text), like_pattern(wanted.text)
+        inside, bare = like_pattern_in_json(filters.text), like_pattern(filters.text)
         yield f"(cast(r.case_id as text) like ? escape '!' or {anywhere})", (bare, *(inside, bare) * 3)
-    if wanted.low is not None or wanted.high is not None:
-        about = " and json_extract(j.value, '$.name') = ?" if wanted.metric else ""
-        metric = (sql_text(wanted.metric),) if wanted.metric else ()
-        yield f"exists (select 1 from {_SCORES}{about})", (*score_bounds(wanted), *metric)  # noqa: S608  texts of ours
-    if wanted.numbers is not None:
-        yield "r.number in (select cast(value as bigint) from json_each(?))", (json.dumps(sorted(wanted.numbers)),)
-    if wanted.without:
-        yield "r.number not in (select cast(value as bigint) from json_each(?))", (json.dumps(sorted(wanted.without)),)
+    if filters.low is not None or filters.high is not None:
+        about = " and json_extract(j.value, '$.name') = ?" if filters.metric else ""
+        metric = (sql_text(filters.metric),) if filters.metric else ()
+        yield f"exists (select 1 from {_SCORES}{about})", (*score_bounds(filters), *metric)  # noqa: S608  texts of ours
+    if filters.numbers is not None:
+        yield "r.number in (select cast(value as bigint) from json_each(?))", (json.dumps(sorted(filters.numbers)),)
+    if filters.without:
+        yield "r.number not in (select cast(value as bigint) from json_each(?))", (json.dumps(sorted(filters.without)),)
 
 
-def score_bounds(wanted: ResultFilter) -> tuple[float, float]:
+def score_bounds(filters: ResultFilter) -> tuple[float, float]:
     """Return the range of scores."""
-    return (_LEAST if wanted.low is None else wanted.low), (_MOST if wanted.high is None else wanted.high)
+    return (_LEAST if filters.low is None else filters.low), (_MOST if filters.high is None else filters.high)

@@ -124,33 +124,33 @@ class ResultBrowser:
             return self._verdicts(self._pass())
 
     def page(
-        self, wanted: ResultFilter, at: PagePosition = FIRST_PAGE, limit: int = 50, known: SearchHits | None = None
+        self, filters: ResultFilter, at: PagePosition = FIRST_PAGE, limit: int = 50, known: SearchHits | None = None
     ) -> ResultPage:
         """Return a page of at most `limit` rows; `known` is the result of `Store.search` with the same filter."""
-        asked = build_query(self._run, wanted)
+        query = build_query(self._run, filters)
         with self._reading():
-            several = find_candidates(self._db, self._run, wanted, self._pace, known)
+            several = find_candidates(self._db, self._run, filters, self._pace, known)
             if several is not None:
-                return self._listed(asked, several, at, limit)
-            found = self._walked(asked, at, limit)
-            total = self._total(wanted) if known is None else known.rows
+                return self._listed(query, several, at, limit)
+            found = self._walked(query, at, limit)
+            total = self._total(filters) if known is None else known.rows
             return replace(found, total=total)
 
-    def is_long(self, wanted: ResultFilter) -> bool:
+    def is_long(self, filters: ResultFilter) -> bool:
         """Return whether the run may have too many results to read all of them for one page."""
         with self._reading():
-            return find_candidates(self._db, self._run, wanted, self._pace) is None
+            return find_candidates(self._db, self._run, filters, self._pace) is None
 
-    def neighbours(self, wanted: ResultFilter, number: int, known: SearchHits | None = None) -> RowNeighbours:
+    def neighbours(self, filters: ResultFilter, number: int, known: SearchHits | None = None) -> RowNeighbours:
         """Return the rows before and after the row of a result, which need not match the filter."""
-        asked = build_query(self._run, wanted)
+        query = build_query(self._run, filters)
         with self._reading():
-            several = find_candidates(self._db, self._run, wanted, self._pace, known)
+            several = find_candidates(self._db, self._run, filters, self._pace, known)
             if several is not None:
-                return self._around_listed(asked, several, number)
-            first = find_leader(self._db, asked, number)
+                return self._around_listed(query, several, number)
+            first = find_leader(self._db, query, number)
             start = ScanPosition(number if first is None else first[0])
-            before, after = (scan_rows(self._db, asked, start, 1, self._pace, backwards=way) for way in (True, False))
+            before, after = (scan_rows(self._db, query, start, 1, self._pace, backwards=way) for way in (True, False))
             return RowNeighbours(
                 before=before.leaders[0] if before.leaders else None,
                 after=after.leaders[0] if after.leaders else None,
@@ -185,13 +185,13 @@ class ResultBrowser:
                 self._trials = at, read_trial_numbers(self._db, self._run)
             return self._trials[1]
 
-    def numbers_with_output(self, wanted: ResultFilter) -> list[int]:
+    def numbers_with_output(self, filters: ResultFilter) -> list[int]:
         """Return the numbers of all matching results that have an output."""
-        query = filter_condition(self._run, wanted)
+        query = filter_condition(self._run, filters)
         # An index lists the results with errors, so only their outputs are read.
         broken = "r.run = ? and r.pass > 0 and r.verdict = 'error' and json_extract(r.output, '$.error') is not null"
         with self._reading():
-            every = self._db.execute(f"select r.number from result r where {query.conditions}", query.given)  # noqa: S608
+            every = self._db.execute(f"select r.number from result r where {query.conditions}", query.parameters)  # noqa: S608
             gone = self._db.execute(f"select r.number from result r where {broken}", (self._run,))  # noqa: S608
             return list({int(number) for (number,) in every} - {int(number) for (number,) in gone})
 
@@ -214,10 +214,10 @@ class ResultBrowser:
         row: Any = self._db.execute("select pass, status from run where number = ?", (self._run,)).fetchone()
         return row or (0, "gone")
 
-    def _listed(self, asked: ResultQuery, several: Candidates, at: PagePosition, limit: int) -> ResultPage:
+    def _listed(self, query: ResultQuery, several: Candidates, at: PagePosition, limit: int) -> ResultPage:
         """Return a page of few rows, which are sorted in memory."""
         start = at.before if at.after is None else at.after
-        every, place, is_among_them = sort_rows(self._db, asked, several.numbers, start)
+        every, place, is_among_them = sort_rows(self._db, query, several.numbers, start)
         first = max(0, min(at.place, (len(every) - 1) // limit * limit))
         if place is not None:
             first = place + is_among_them if at.after is not None else max(0, place - limit)
@@ -230,8 +230,8 @@ class ResultBrowser:
             is_last=last >= len(every),
         )
 
-    def _around_listed(self, asked: ResultQuery, several: Candidates, number: int) -> RowNeighbours:
-        every, place, is_among_them = sort_rows(self._db, asked, several.numbers, number)
+    def _around_listed(self, query: ResultQuery, several: Candidates, number: int) -> RowNeighbours:
+        every, place, is_among_them = sort_rows(self._db, query, several.numbers, number)
         if place is None:
             return RowNeighbours()
         after = place + is_among_them
@@ -242,22 +242,22 @@ class ResultBrowser:
             is_last=after >= len(every),
         )
 
-    def _walked(self, asked: ResultQuery, at: PagePosition, limit: int) -> ResultPage:
+    def _walked(self, query: ResultQuery, at: PagePosition, limit: int) -> ResultPage:
         """Return a page of many rows, found along an index. One row more than shown tells whether there are others."""
         if at.before is not None:  # close to the start, show the first page
             spot = ScanPosition(at.before, at.stretch)
-            back = scan_rows(self._db, asked, spot, limit + 1, self._pace, backwards=True)
+            back = scan_rows(self._db, query, spot, limit + 1, self._pace, backwards=True)
             if len(back.leaders) > limit or back.reached is not None:
                 reached = (
                     None
                     if back.reached is None
-                    else PagePosition(before=back.reached.number, stretch=back.reached.stretch)
+                    else PagePosition(before=back.reached.number, stretch=back.reached.index_range)
                 )
                 rows = self._rows(back.leaders[:limit][::-1])
                 return ResultPage(rows=rows, is_first=False, is_last=False, reached=reached, looked=back.looked)
         after = None if at.after is None else ScanPosition(at.after, at.stretch)
-        after = after if after is not None and can_resume(self._db, asked, after) else None
-        way = scan_rows(self._db, asked, after, limit + 1, self._pace)
+        after = after if after is not None and can_resume(self._db, query, after) else None
+        way = scan_rows(self._db, query, after, limit + 1, self._pace)
         return ResultPage(
             rows=self._rows(way.leaders[:limit]),
             place=0 if after is None else None,
@@ -265,14 +265,14 @@ class ResultBrowser:
             is_last=len(way.leaders) <= limit and way.reached is None,
             reached=None
             if way.reached is None
-            else PagePosition(after=way.reached.number, stretch=way.reached.stretch),
+            else PagePosition(after=way.reached.number, stretch=way.reached.index_range),
             looked=way.looked,
         )
 
-    def _total(self, wanted: ResultFilter) -> int | None:
+    def _total(self, filters: ResultFilter) -> int | None:
         """Return the number of rows if an index can count them quickly; cached for a finished run."""
-        every = ResultFilter(verdicts=wanted.verdicts)
-        if replace(wanted, verdicts=(), order="position", sorted_metric="", descending=False) != ResultFilter():
+        every = ResultFilter(verdicts=filters.verdicts)
+        if replace(filters, verdicts=(), order="position", sorted_metric="", descending=False) != ResultFilter():
             return None
         at = self._pass()
         if (had := self._totals.get(every)) is not None and had[0] == at and _is_settled(at):
@@ -306,8 +306,8 @@ class ResultBrowser:
             select number from result
             where run = ? and dataset = ? and case_id = ? and target = ? and mode = ? and pass > 0 order by repeat, number
         """
-        given = (self._run, *map(sql_text, case))
-        return tuple(int(number) for (number,) in self._db.execute(sql, given).fetchall())
+        parameters = (self._run, *map(sql_text, case))
+        return tuple(int(number) for (number,) in self._db.execute(sql, parameters).fetchall())
 
     def _kept(self, number: int) -> NumberedResult:
         sql = "select verdict, max(length(content), length(output), length(scores)) from result where number = ?"

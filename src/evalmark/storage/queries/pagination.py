@@ -18,7 +18,7 @@ class ScanPosition(NamedTuple):
     """The position of a result, at which a scan starts or has stopped."""
 
     number: int
-    stretch: int | None = None
+    index_range: int | None = None
     """The number of the index range, from 0; None: the range that the result belongs to."""
 
 
@@ -35,7 +35,7 @@ class ScanResult(NamedTuple):
 
 def scan_rows(
     db: Connection,
-    asked: ResultQuery,
+    query: ResultQuery,
     start: ScanPosition | None,
     most: int,
     pace: ScanBudget,
@@ -49,54 +49,54 @@ def scan_rows(
     """
     found: list[int] = []
     looked, end = 0, time.monotonic() + pace.patience
-    for index, key in _ways(db, asked, start, backwards=backwards):
-        stretch = asked.stretches[index]
-        for several in _candidates(db, asked, stretch, key, pace, backwards=backwards):
+    for index, key in _ways(db, query, start, backwards=backwards):
+        index_range = query.index_ranges[index]
+        for several in _candidates(db, query, index_range, key, pace, backwards=backwards):
             looked += len(several)
             for number, value, is_hit in several:
-                if is_hit and _leads(db, asked, stretch, number, value):
+                if is_hit and _leads(db, query, index_range, number, value):
                     found.append(number)
                     if len(found) == most:
                         return ScanResult(found, None, looked)
             if looked >= pace.least and time.monotonic() > end:
-                reached = next((one[0] for one in reversed(several) if _stands(db, stretch, *one)), None)
+                reached = next((one[0] for one in reversed(several) if _stands(db, index_range, *one)), None)
                 if reached is not None:
                     return ScanResult(found, ScanPosition(reached, index), looked)
     return ScanResult(found, None, looked)
 
 
-def can_resume(db: Connection, asked: ResultQuery, spot: ScanPosition) -> bool:
+def can_resume(db: Connection, query: ResultQuery, spot: ScanPosition) -> bool:
     """Return whether a scan can continue from this position."""
-    return next(_ways(db, asked, spot, backwards=False), None) is not None
+    return next(_ways(db, query, spot, backwards=False), None) is not None
 
 
 def _ways(
-    db: Connection, asked: ResultQuery, start: ScanPosition | None, *, backwards: bool
+    db: Connection, query: ResultQuery, start: ScanPosition | None, *, backwards: bool
 ) -> Iterator[tuple[int, tuple[Any, ...] | None]]:
     """Yield the index ranges to scan, and the key to start from in the first one."""
     has_begun = start is None
-    indices = range(len(asked.stretches))
+    indices = range(len(query.index_ranges))
     for index in reversed(indices) if backwards else indices:
-        key = None if has_begun or start is None else _key(db, asked, index, start)
+        key = None if has_begun or start is None else _key(db, query, index, start)
         has_begun = has_begun or key is not None
         if has_begun:
             yield index, key
 
 
-def _key(db: Connection, asked: ResultQuery, index: int, spot: ScanPosition) -> tuple[Any, ...] | None:
+def _key(db: Connection, query: ResultQuery, index: int, spot: ScanPosition) -> tuple[Any, ...] | None:
     """Return the key of a result in an index range; None if it is not in it."""
-    if spot.stretch not in (None, index):
+    if spot.index_range not in (None, index):
         return None
-    stretch = asked.stretches[index]
-    columns: tuple[str, ...] = stretch.key
-    given: tuple[Any, ...] = ()
-    if stretch.place is not None:
-        columns, given = (stretch.place.conditions, "r.number"), stretch.place.given
+    index_range = query.index_ranges[index]
+    columns: tuple[str, ...] = index_range.key
+    parameters: tuple[Any, ...] = ()
+    if index_range.place is not None:
+        columns, parameters = (index_range.place.conditions, "r.number"), index_range.place.parameters
     sql = f"select {', '.join(columns)} from result r where r.number = ? and r.run = ? and r.pass > 0"  # noqa: S608  columns
-    given = (*given, spot.number, asked.run)
-    if spot.stretch is None and stretch.belongs:
-        sql, given = f"{sql} and {stretch.belongs}", (*given, *stretch.belongs_given)
-    found: tuple[Any, ...] | None = db.execute(sql, given).fetchone()
+    parameters = (*parameters, spot.number, query.run)
+    if spot.index_range is None and index_range.membership:
+        sql, parameters = f"{sql} and {index_range.membership}", (*parameters, *index_range.membership_parameters)
+    found: tuple[Any, ...] | None = db.execute(sql, parameters).fetchone()
     return None if found is None or found[0] is None else found
 
 
@@ -106,28 +106,28 @@ _Candidate = tuple[int, Any, Any]
 
 def _candidates(
     db: Connection,
-    asked: ResultQuery,
-    stretch: IndexRange,
+    query: ResultQuery,
+    index_range: IndexRange,
     key: tuple[Any, ...] | None,
     pace: ScanBudget,
     *,
     backwards: bool,
 ) -> Iterator[list[_Candidate]]:
     """Yield all results of an index range in batches, so that each statement is short."""
-    descends = asked.descending != backwards
-    columns = ", ".join(stretch.key)
-    besides = f" and {stretch.besides}" if stretch.besides else ""
-    further = f" and ({columns}) {'<' if descends else '>'} ({', '.join('?' * len(stretch.key))})"
-    order = ", ".join(f"{column} {'desc' if descends else 'asc'}" for column in stretch.key)
-    hit = (*asked.query.given, *stretch.besides_given)
+    descends = query.descending != backwards
+    columns = ", ".join(index_range.key)
+    besides = f" and {index_range.extra_condition}" if index_range.extra_condition else ""
+    further = f" and ({columns}) {'<' if descends else '>'} ({', '.join('?' * len(index_range.key))})"
+    order = ", ".join(f"{column} {'desc' if descends else 'asc'}" for column in index_range.key)
+    hit = (*query.query.parameters, *index_range.extra_parameters)
     size = pace.first
-    while stretch.is_wanted:
+    while index_range.can_match:
         sql = f"""
-            select {columns}, r.number, ({asked.query.conditions}{besides}) from {stretch.tables}
-            where {stretch.held}{"" if key is None else further} order by {order} limit ?
+            select {columns}, r.number, ({query.query.conditions}{besides}) from {index_range.tables}
+            where {index_range.condition}{"" if key is None else further} order by {order} limit ?
         """  # noqa: S608  columns and parameters
         began = time.perf_counter()
-        rows = db.execute(sql, (*hit, *stretch.given, *(key or ()), size)).fetchall()
+        rows = db.execute(sql, (*hit, *index_range.parameters, *(key or ()), size)).fetchall()
         if rows:
             yield [(row[-2], row[0], row[-1]) for row in rows]
         if len(rows) < size:
@@ -137,32 +137,32 @@ def _candidates(
         size = max(pace.first, min(pace.most, size * 4, int(in_time)))
 
 
-def _leads(db: Connection, asked: ResultQuery, stretch: IndexRange, number: int, value: Any) -> bool:
+def _leads(db: Connection, query: ResultQuery, index_range: IndexRange, number: int, value: Any) -> bool:
     """Return whether a result leads its row; a range by score may hold outdated values."""
-    found = find_leader(db, asked, number)
-    return found is not None and found[0] == number and (stretch.place is None or found[1] == value)
+    found = find_leader(db, query, number)
+    return found is not None and found[0] == number and (index_range.place is None or found[1] == value)
 
 
-def _stands(db: Connection, stretch: IndexRange, number: int, value: Any, _is_hit: Any) -> bool:
+def _stands(db: Connection, index_range: IndexRange, number: int, value: Any, _is_hit: Any) -> bool:
     """Return whether a result is still at the position where it was found."""
-    if stretch.place is None:
+    if index_range.place is None:
         return True
-    sql = f"select {stretch.place.conditions} from result r where r.number = ?"  # noqa: S608  texts of ours
-    return bool(db.execute(sql, (*stretch.place.given, number)).get == value)
+    sql = f"select {index_range.place.conditions} from result r where r.number = ?"  # noqa: S608  texts of ours
+    return bool(db.execute(sql, (*index_range.place.parameters, number)).get == value)
 
 
-def find_leader(db: Connection, asked: ResultQuery, number: int) -> tuple[int, float | None] | None:
+def find_leader(db: Connection, query: ResultQuery, number: int) -> tuple[int, float | None] | None:
     """Return the leader of a result's row, and its score if rows are sorted by score; None if no result matches."""
-    value, value_given = _value(asked)
+    value, value_given = _value(query)
     sql = f"""
         with r as materialized (
             select {_COLUMNS}, {value} as v from result o join result r
             on r.run = o.run and r.source = o.source and r.dataset = o.dataset and r.position = o.position
             and r.repeat = o.repeat and r.pass > 0
-            where o.number = ? and {asked.query.conditions}
-        ) select r.number, r.v from r order by {_sorting(asked)} limit 1
+            where o.number = ? and {query.query.conditions}
+        ) select r.number, r.v from r order by {_sorting(query)} limit 1
     """  # noqa: S608  columns and parameters
-    found: tuple[int, float | None] | None = db.execute(sql, (*value_given, number, *asked.query.given)).fetchone()
+    found: tuple[int, float | None] | None = db.execute(sql, (*value_given, number, *query.query.parameters)).fetchone()
     return found
 
 
@@ -176,20 +176,20 @@ class SortedRows(NamedTuple):
     """Whether the given row matches."""
 
 
-def sort_rows(db: Connection, asked: ResultQuery, numbers: list[int] | None, of: int | None) -> SortedRows:
+def sort_rows(db: Connection, query: ResultQuery, numbers: list[int] | None, of: int | None) -> SortedRows:
     """Return all matching rows among some results, or in a small run, and the position of one row."""
-    value, value_given = _value(asked)
-    given = (*asked.query.given, *value_given, asked.run)
+    value, value_given = _value(query)
+    parameters = (*query.query.parameters, *value_given, query.run)
     part = "r.run = ? and r.pass > 0"
     if numbers is not None:  # found by row numbers, not by the index of runs
         part = f"+r.run = ? and +r.pass > 0 and r.number in ({', '.join('?' * (len(numbers) + 1))})"
-        given = (*given, *numbers, of or 0)
+        parameters = (*parameters, *numbers, of or 0)
     sql = f"""
         with r as materialized (
-            select {_COLUMNS}, ({asked.query.conditions}) as hit, {value} as v from result r where {part}
-        ) select r.number, r.source, r.dataset, r.position, r.repeat, r.hit from r order by {_sorting(asked)}
+            select {_COLUMNS}, ({query.query.conditions}) as hit, {value} as v from result r where {part}
+        ) select r.number, r.source, r.dataset, r.position, r.repeat, r.hit from r order by {_sorting(query)}
     """  # noqa: S608  columns and parameters
-    rows = db.execute(sql, given).fetchall()
+    rows = db.execute(sql, parameters).fetchall()
     leaders: dict[tuple[Any, ...], int] = {}
     own: tuple[Any, ...] | None = None
     before = 0
@@ -209,12 +209,12 @@ _COLUMNS = """
 """
 
 
-def _value(asked: ResultQuery) -> tuple[str, tuple[Any, ...]]:
+def _value(query: ResultQuery) -> tuple[str, tuple[Any, ...]]:
     """Return the SQL expression for the score that rows are sorted by."""
-    return ("null", ()) if asked.value is None else (asked.value.conditions, asked.value.given)
+    return ("null", ()) if query.value is None else (query.value.conditions, query.value.parameters)
 
 
-def _sorting(asked: ResultQuery) -> str:
-    direction = "desc" if asked.descending else "asc"
-    columns = asked.sorting
+def _sorting(query: ResultQuery) -> str:
+    direction = "desc" if query.descending else "asc"
+    columns = query.sorting
     return ", ".join(column if column.endswith("is null") else f"{column} {direction}" for column in columns)

@@ -67,10 +67,10 @@ def store_progress(db: Connection, path: StoreLocation, here: Holder) -> StorePr
 
 
 def _standings(
-    db: Connection, path: StoreLocation, here: Holder, condition: str, given: int | str
+    db: Connection, path: StoreLocation, here: Holder, condition: str, value: int | str
 ) -> Iterator[RunProgress]:
     sql = f"select number, id, status, pass, holder from run where {condition} order by number"  # noqa: S608  texts of ours
-    rows: list[Any] = db.execute(sql, (given,)).fetchall()
+    rows: list[Any] = db.execute(sql, (value,)).fetchall()
     for number, run, status, passes, holder in rows:
         try:
             now = current_status(db, PassRow(number, passes, status, holder), here)

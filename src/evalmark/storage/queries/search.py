@@ -28,36 +28,36 @@ class SearchHits(NamedTuple):
 
 
 def find_candidates(
-    db: Connection, run: int, wanted: ResultFilter, pace: ScanBudget, known: SearchHits | None = None
+    db: Connection, run: int, filters: ResultFilter, pace: ScanBudget, known: SearchHits | None = None
 ) -> Candidates | None:
     """Return a few results that contain all matches; None if there may be many."""
     if known is not None and known.numbers is not None:
         return Candidates(list(known.numbers))
     if _up_to(db, "select number from result where run = ? and pass > 0", (run,), pace.few) is not None:
         return Candidates(None)
-    for numbers in _ways(db, run, wanted, pace.few):
+    for numbers in _ways(db, run, filters, pace.few):
         if numbers is not None:
             return Candidates(numbers)
     return None
 
 
-def _ways(db: Connection, run: int, wanted: ResultFilter, most: int) -> Iterator[list[int] | None]:
-    if wanted.numbers is not None:
-        yield sorted(wanted.numbers) if len(wanted.numbers) <= most else None
-    if wanted.verdicts:
-        names = ", ".join("?" * len(wanted.verdicts))
+def _ways(db: Connection, run: int, filters: ResultFilter, most: int) -> Iterator[list[int] | None]:
+    if filters.numbers is not None:
+        yield sorted(filters.numbers) if len(filters.numbers) <= most else None
+    if filters.verdicts:
+        names = ", ".join("?" * len(filters.verdicts))
         sql = f"select number from result where run = ? and pass > 0 and verdict in ({names})"  # noqa: S608  parameters
-        yield _up_to(db, sql, (run, *wanted.verdicts), most)
-    if wanted.low is not None or wanted.high is not None:
-        yield _scored(db, run, wanted, most)
+        yield _up_to(db, sql, (run, *filters.verdicts), most)
+    if filters.low is not None or filters.high is not None:
+        yield _scored(db, run, filters, most)
 
 
-def _scored(db: Connection, run: int, wanted: ResultFilter, most: int) -> list[int] | None:
+def _scored(db: Connection, run: int, filters: ResultFilter, most: int) -> list[int] | None:
     """Return the results with a score in the range; some may be outdated."""
     found: set[int] = set()
-    for metric in [sql_text(wanted.metric)] if wanted.metric else _metrics(db, run):
+    for metric in [sql_text(filters.metric)] if filters.metric else _metrics(db, run):
         sql = "select result from scored where run = ? and metric = ? and value between ? and ?"
-        numbers = _up_to(db, sql, (run, metric, *score_bounds(wanted)), most)
+        numbers = _up_to(db, sql, (run, metric, *score_bounds(filters)), most)
         if numbers is None or len(found := found.union(numbers)) > most:
             return None
     return sorted(found)
@@ -66,36 +66,36 @@ def _scored(db: Connection, run: int, wanted: ResultFilter, most: int) -> list[i
 def _metrics(db: Connection, run: int) -> Iterator[Any]:
     """Yield the names of all metrics of a run, each found by an index."""
     sql = "select metric from scored where run = ? order by metric limit 1"
-    given: tuple[Any, ...] = (run,)
-    while (row := db.execute(sql, given).fetchone()) is not None:
+    parameters: tuple[Any, ...] = (run,)
+    while (row := db.execute(sql, parameters).fetchone()) is not None:
         yield row[0]
         sql = "select metric from scored where run = ? and metric > ? order by metric limit 1"
-        given = (run, row[0])
+        parameters = (run, row[0])
 
 
-def _up_to(db: Connection, sql: str, given: tuple[Any, ...], most: int) -> list[int] | None:
+def _up_to(db: Connection, sql: str, parameters: tuple[Any, ...], most: int) -> list[int] | None:
     """Return the numbers that a statement finds; None if there are more than `most`."""
-    rows = db.execute(f"{sql} limit {most + 1}", given).fetchall()
+    rows = db.execute(f"{sql} limit {most + 1}", parameters).fetchall()
     return [number for (number,) in rows] if len(rows) <= most else None
 
 
-def search_all(db: Connection, run: int, wanted: ResultFilter, pace: ScanBudget = DEFAULT_BUDGET) -> SearchHits:
+def search_all(db: Connection, run: int, filters: ResultFilter, pace: ScanBudget = DEFAULT_BUDGET) -> SearchHits:
     """Find all matches by reading every result; takes seconds for a large run."""
-    query = build_query(run, wanted).query
-    numbers = _up_to(db, f"select r.number from result r where {query.conditions}", query.given, pace.few)  # noqa: S608
-    return SearchHits(count_rows(db, run, wanted), None) if numbers is None else SearchHits(None, tuple(numbers))
+    query = build_query(run, filters).query
+    numbers = _up_to(db, f"select r.number from result r where {query.conditions}", query.parameters, pace.few)  # noqa: S608
+    return SearchHits(count_rows(db, run, filters), None) if numbers is None else SearchHits(None, tuple(numbers))
 
 
-def has_more_than(db: Connection, run: int, wanted: ResultFilter, most: int) -> bool:
+def has_more_than(db: Connection, run: int, filters: ResultFilter, most: int) -> bool:
     """Return whether more than `most` results match."""
-    query = build_query(run, wanted).query
+    query = build_query(run, filters).query
     sql = f"select count(*) from (select 1 from result r where {query.conditions} limit ?) found"  # noqa: S608  parameters
-    return int(db.execute(sql, (*query.given, most + 1)).get) > most
+    return int(db.execute(sql, (*query.parameters, most + 1)).get) > most
 
 
-def count_rows(db: Connection, run: int, wanted: ResultFilter) -> int:
+def count_rows(db: Connection, run: int, filters: ResultFilter) -> int:
     """Return the number of matching rows."""
-    query = build_query(run, wanted).query
+    query = build_query(run, filters).query
     row = "r.source, r.dataset, r.position, r.repeat"
     sql = f"select count(*) from (select 1 from result r where {query.conditions} group by {row}) found"  # noqa: S608  parameters
-    return int(db.execute(sql, query.given).get)
+    return int(db.execute(sql, query.parameters).get)

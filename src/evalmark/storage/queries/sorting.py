@@ -23,19 +23,19 @@ class IndexRange:
     """Results that are consecutive in an index."""
 
     tables: str = "result r"
-    held: str = "r.run = ? and r.pass > 0"
-    given: tuple[Any, ...]
+    condition: str = "r.run = ? and r.pass > 0"
+    parameters: tuple[Any, ...]
     key: tuple[str, ...]
     """The columns of the order; no two results have the same key."""
-    belongs: str = ""
+    membership: str = ""
     """The condition for results that belong to this range."""
-    belongs_given: tuple[Any, ...] = ()
+    membership_parameters: tuple[Any, ...] = ()
     place: SqlCondition | None = None
     """The current value of the first key column, if that column is in another table."""
-    besides: str = ""
+    extra_condition: str = ""
     """A condition that the index cannot check."""
-    besides_given: tuple[Any, ...] = ()
-    is_wanted: bool = True
+    extra_parameters: tuple[Any, ...] = ()
+    can_match: bool = True
     """Whether results of the range can match; others only mark positions."""
 
 
@@ -50,79 +50,85 @@ class ResultQuery:
     descending: bool
     sorting: tuple[str, ...]
     """The columns to sort a few results by, all in one direction, except those with `is null`."""
-    stretches: tuple[IndexRange, ...]
+    index_ranges: tuple[IndexRange, ...]
     """The same order as index ranges, one after the other."""
 
 
-def build_query(run: int, wanted: ResultFilter) -> ResultQuery:
+def build_query(run: int, filters: ResultFilter) -> ResultQuery:
     """Build the query for a run."""
-    sorting, stretches = _ORDERS[wanted.order](run, wanted)
+    sorting, stretches = _ORDERS[filters.order](run, filters)
     return ResultQuery(
         run=run,
-        query=filter_condition(run, wanted),
-        value=sort_value(wanted) if wanted.order == "score" else None,
-        descending=wanted.descending,
+        query=filter_condition(run, filters),
+        value=sort_value(filters) if filters.order == "score" else None,
+        descending=filters.descending,
         sorting=sorting,
-        stretches=stretches,
+        index_ranges=stretches,
     )
 
 
 _Order = tuple[tuple[str, ...], tuple[IndexRange, ...]]
 
 
-def _by_position(run: int, wanted: ResultFilter) -> _Order:
-    if len(wanted.verdicts) == 1:
-        return _IN_RUN, (_of_verdict(run, wanted.verdicts[0]),)
-    return _IN_RUN, (IndexRange(given=(run,), key=_IN_RUN),)
+def _by_position(run: int, filters: ResultFilter) -> _Order:
+    if len(filters.verdicts) == 1:
+        return _IN_RUN, (_of_verdict(run, filters.verdicts[0]),)
+    return _IN_RUN, (IndexRange(parameters=(run,), key=_IN_RUN),)
 
 
 def _of_verdict(run: int, verdict: Verdict, belongs: str = "") -> IndexRange:
     held = "r.run = ? and r.pass > 0 and r.verdict = ?"
-    given = (verdict,) if belongs else ()
-    return IndexRange(held=held, given=(run, verdict), key=(*_PLACE, "r.number"), belongs=belongs, belongs_given=given)
+    parameters = (verdict,) if belongs else ()
+    return IndexRange(
+        condition=held,
+        parameters=(run, verdict),
+        key=(*_PLACE, "r.number"),
+        membership=belongs,
+        membership_parameters=parameters,
+    )
 
 
-def _by_case(run: int, wanted: ResultFilter) -> _Order:
-    return _BY_CASE, (IndexRange(given=(run,), key=_BY_CASE),)
+def _by_case(run: int, filters: ResultFilter) -> _Order:
+    return _BY_CASE, (IndexRange(parameters=(run,), key=_BY_CASE),)
 
 
-def _by_verdict(run: int, wanted: ResultFilter) -> _Order:
-    names = WORST_FIRST[::-1] if wanted.descending else WORST_FIRST
+def _by_verdict(run: int, filters: ResultFilter) -> _Order:
+    names = WORST_FIRST[::-1] if filters.descending else WORST_FIRST
     every = (_of_verdict(run, name, "r.verdict = ?") for name in names)
-    left_out = {name for name in names if wanted.verdicts and name not in wanted.verdicts}
-    stretches = tuple(replace(one, is_wanted=one.given[1] not in left_out) for one in every)
+    left_out = {name for name in names if filters.verdicts and name not in filters.verdicts}
+    stretches = tuple(replace(one, can_match=one.parameters[1] not in left_out) for one in every)
     return (_RANK, *_PLACE, "r.number"), stretches
 
 
-def _by_seconds(run: int, wanted: ResultFilter) -> _Order:
+def _by_seconds(run: int, filters: ResultFilter) -> _Order:
     known, unknown = "r.seconds is not null", "r.seconds is null"
     part = "r.run = ? and r.pass > 0 and "
     stretches = (
-        IndexRange(held=part + known, given=(run,), key=("r.seconds", "r.number"), belongs=known),
-        IndexRange(held=part + unknown, given=(run,), key=("r.number",), belongs=unknown),
+        IndexRange(condition=part + known, parameters=(run,), key=("r.seconds", "r.number"), membership=known),
+        IndexRange(condition=part + unknown, parameters=(run,), key=("r.number",), membership=unknown),
     )
     return (unknown, "r.seconds", "r.number"), stretches
 
 
-def _by_score(run: int, wanted: ResultFilter) -> _Order:
-    value = sort_value(wanted)
+def _by_score(run: int, filters: ResultFilter) -> _Order:
+    value = sort_value(filters)
     known = IndexRange(
         # only the first table has a condition for its index, so the database reads it first
         tables="scored c, result r",
-        held="c.run = ? and c.metric = ? and r.number = c.result and r.pass > 0",
-        given=(run, sql_text(wanted.sorted_metric)),
+        condition="c.run = ? and c.metric = ? and r.number = c.result and r.pass > 0",
+        parameters=(run, sql_text(filters.sorted_metric)),
         key=("c.value", "c.result"),
-        belongs=f"{value.conditions} is not null",
-        belongs_given=value.given,
+        membership=f"{value.conditions} is not null",
+        membership_parameters=value.parameters,
         place=value,
     )
     unknown = IndexRange(
-        given=(run,),
+        parameters=(run,),
         key=_IN_RUN,
-        belongs=f"{value.conditions} is null",
-        belongs_given=value.given,
-        besides=f"{value.conditions} is null",
-        besides_given=value.given,
+        membership=f"{value.conditions} is null",
+        membership_parameters=value.parameters,
+        extra_condition=f"{value.conditions} is null",
+        extra_parameters=value.parameters,
     )
     last = tuple(f"case when r.v is null then {column} end" for column in _IN_RUN[:-1])
     return ("r.v is null", "r.v", *last, "r.number"), (known, unknown)

@@ -22,32 +22,41 @@ def masked_result(result: Result) -> Result:
     case, output, scores = result.trial.case, result.output, result.scores
     if not may_hold_secrets(case, output, scores):
         return result
-    told = {
+    fields = {
         "case": dump_fields(case, CASE),
         "place": case.place,
         "output": output_fields(output),
         "scores": [dump_fields(score, SCORE) for score in scores],
     }
-    left = mask_secrets_in_data(told)
-    left = {**left, "output": _raised(left["output"]), "scores": [*map(_raised, left["scores"])]}
-    changed = left["output"] != told["output"] or left["case"] != told["case"] or _is_marked(told)
-    if left == told and not changed:
+    masked_fields = mask_secrets_in_data(fields)
+    masked_fields = {
+        **masked_fields,
+        "output": _raised(masked_fields["output"]),
+        "scores": [*map(_raised, masked_fields["scores"])],
+    }
+    changed = (
+        masked_fields["output"] != fields["output"] or masked_fields["case"] != fields["case"] or _is_marked(fields)
+    )
+    if masked_fields == fields and not changed:
         return result
-    said: Output = load_fields(Output, OUTPUT, left["output"])
+    masked_output: Output = load_fields(Output, OUTPUT, masked_fields["output"])
     return Result(
-        trial=replace(result.trial, case=_case(case, told, left)),
-        output=replace(said, masked=output.masked or changed),
-        scores=tuple(load_fields(Score, SCORE, score) for score in left["scores"]),
+        trial=replace(result.trial, case=_case(case, fields, masked_fields)),
+        output=replace(masked_output, masked=output.masked or changed),
+        scores=tuple(load_fields(Score, SCORE, score) for score in masked_fields["scores"]),
     )
 
 
 def _raised(data: dict[str, Any]) -> dict[str, Any]:
     """Mask everything in the text of an exception that may be a secret: no scorer reads such texts."""
     name, beside = ("reason", "detail") if data.get("status") == "error" else ("error", "metadata")
-    left = {**data, **({name: mask_secrets(data[name])} if name in data else {})}
-    if "traceback" in left.get(beside, ()):
-        left[beside] = {**left[beside], "traceback": map_texts(left[beside]["traceback"], mask_secrets)}
-    return left
+    masked_fields = {**data, **({name: mask_secrets(data[name])} if name in data else {})}
+    if "traceback" in masked_fields.get(beside, ()):
+        masked_fields[beside] = {
+            **masked_fields[beside],
+            "traceback": map_texts(masked_fields[beside]["traceback"], mask_secrets),
+        }
+    return masked_fields
 
 
 def masked_id(text: str) -> str:
@@ -63,20 +72,20 @@ def masked_id(text: str) -> str:
 def masked_results_note(results: int) -> tuple[str, ...]:
     """Return the note of a run with this many results that contain a secret."""
     whom = "it" if results == 1 else "them"
-    said = (
+    masked_output = (
         f"{count(results, 'result')} {'contains' if results == 1 else 'contain'} a secret, which is masked as {MASK!r}; "
         f"`evalmark rescore` leaves {whom} unscored."
     )
-    return (said,) if results else ()
+    return (masked_output,) if results else ()
 
 
-def _case(case: Case, told: dict[str, Any], left: dict[str, Any]) -> Case:
-    if left["case"] == told["case"] and left["place"] == told["place"]:
+def _case(case: Case, fields: dict[str, Any], masked_fields: dict[str, Any]) -> Case:
+    if masked_fields["case"] == fields["case"] and masked_fields["place"] == fields["place"]:
         return case
-    found: Case = load_fields(Case, CASE, {**left["case"], "id": masked_id(case.id)})
-    return replace(found, place=left["place"], original=case.fingerprint)
+    found: Case = load_fields(Case, CASE, {**masked_fields["case"], "id": masked_id(case.id)})
+    return replace(found, place=masked_fields["place"], original=case.fingerprint)
 
 
-def _is_marked(told: dict[str, Any]) -> bool:
+def _is_marked(fields: dict[str, Any]) -> bool:
     """Return whether a secret was masked in the output before the target received it."""
-    return MASK in str(told["output"].get("value", "")) and MASK not in str(told["case"])
+    return MASK in str(fields["output"].get("value", "")) and MASK not in str(fields["case"])

@@ -65,21 +65,21 @@ Condition = tuple[str, tuple[Any, ...]]
 """An SQL condition on a row `s` of the table `session`, and its parameters."""
 
 
-def conditions(db: Connection, wanted: SessionFilter) -> Iterator[Condition]:
+def conditions(db: Connection, filters: SessionFilter) -> Iterator[Condition]:
     """Yield the SQL conditions, in the form that is fastest for the content of the store."""
-    if wanted.project:
-        yield "s.project = ?", (sql_text(wanted.project),)
-    if wanted.template:
-        yield _filling(db, wanted.template)
-    if wanted.labelled == "not":
+    if filters.project:
+        yield "s.project = ?", (sql_text(filters.project),)
+    if filters.template:
+        yield _filling(db, filters.template)
+    if filters.labelled == "not":
         thumbs = f"select t.about from ({_THUMBS}) t where t.ups + t.downs > 0"  # noqa: S608  texts of ours
         yield _some_answer(f"'span:' || p.id not in ({thumbs})"), ()
-    elif wanted.labelled is not None:
-        yield f"s.id in ({_SAID[wanted.labelled]})", ()
-    if wanted.failed:
+    elif filters.labelled is not None:
+        yield f"s.id in ({_SAID[filters.labelled]})", ()
+    if filters.failed:
         yield _some_answer(_FAILED), ()
-    if wanted.text:
-        yield _holding(wanted.text)
+    if filters.text:
+        yield _holding(filters.text)
 
 
 def _some_answer(holds: str) -> str:

@@ -85,11 +85,11 @@ class SessionPart:
 
 
 def session_page(
-    db: Connection, opened: Opened, wanted: SessionFilter, *, below: int | None, above: int | None, limit: int
+    db: Connection, opened: Opened, filters: SessionFilter, *, below: int | None, above: int | None, limit: int
 ) -> SessionPage:
     """Return sessions older than number `below`, or newer than `above`, or the newest ones."""
     is_upward = below is None and above is not None
-    rows = _found(db, wanted, "header", below=below, above=above, limit=limit + 1)
+    rows = _found(db, filters, "header", below=below, above=above, limit=limit + 1)
     is_more, at_edge = len(rows) > limit, below is not None or above is not None
     kept = rows[:limit][::-1] if is_upward else rows[:limit]
     lines = tuple(_line(db, int(number), opened(header)) for number, header in kept)
@@ -97,10 +97,10 @@ def session_page(
     return SessionPage(lines=lines, newer=is_more if is_upward else at_edge and bool(rows), older=is_upward or is_more)
 
 
-def neighbours(db: Connection, wanted: SessionFilter, number: int) -> tuple[str | None, str | None]:
+def neighbours(db: Connection, filters: SessionFilter, number: int) -> tuple[str | None, str | None]:
     """Return the ids of the next newer and the next older matching session."""
-    newer = _found(db, wanted, "s.id", above=number, limit=1)
-    older = _found(db, wanted, "s.id", below=number, limit=1)
+    newer = _found(db, filters, "s.id", above=number, limit=1)
+    older = _found(db, filters, "s.id", below=number, limit=1)
     return (str(newer[0][1]) if newer else None), (str(older[0][1]) if older else None)
 
 
@@ -193,7 +193,7 @@ def _above(db: Connection, unsealed: Unsealed, spans: Sequence[Span], room: int)
 
 def _found(
     db: Connection,
-    wanted: SessionFilter,
+    filters: SessionFilter,
     column: str,
     *,
     below: int | None = None,
@@ -201,7 +201,7 @@ def _found(
     limit: int,
 ) -> list[Any]:
     """Return the numbers and one column of matching sessions, from a number downward or upward."""
-    held = list(conditions(db, wanted))
+    held = list(conditions(db, filters))
     if below is not None:
         held.append(("s.number < ?", (below,)))
     elif above is not None:
@@ -209,7 +209,7 @@ def _found(
     where = " and ".join(text for text, _ in held) or "1 = 1"
     direction = "asc" if below is None and above is not None else "desc"
     sql = f"select s.number, {column} from session s where {where} order by s.number {direction} limit ?"  # noqa: S608  parameters
-    return db.execute(sql, (*(value for _, given in held for value in given), limit)).fetchall()
+    return db.execute(sql, (*(value for _, parameters in held for value in parameters), limit)).fetchall()
 
 
 class _Light(NamedTuple):

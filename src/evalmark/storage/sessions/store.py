@@ -27,7 +27,7 @@ MOST_TERMS = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SessionSummary:
+class RecordedSession:
     """A session in a list."""
 
     session: Session
@@ -89,7 +89,7 @@ class SessionStore:
             lambda db: [from_sql(p) for (p,) in db.execute("select distinct project from session order by 1")]
         )
 
-    def summaries(self, project: str | None = None, limit: int | None = None) -> list[SessionSummary]:
+    def summaries(self, project: str | None = None, limit: int | None = None) -> list[RecordedSession]:
         """Return sessions, the newest first."""
         of = "" if project is None else "where project = ?"
         query = f"""
@@ -103,10 +103,10 @@ class SessionStore:
         """  # noqa: S608  words of ours
         wanted = (*(() if project is None else (sql_text(project),)), NO_LIMIT if limit is None else limit)
 
-        def read(db: Connection) -> list[SessionSummary]:
+        def read(db: Connection) -> list[RecordedSession]:
             rows: list[Any] = db.execute(query, wanted).fetchall()
             return [
-                SessionSummary(
+                RecordedSession(
                     session=self._session(header),
                     answers=a,
                     spans=n,
@@ -291,15 +291,15 @@ class SessionStore:
         return [self._label(row) for row in rows]
 
     def _one(self, db: Connection, table: str, reference: str, columns: str) -> Any:
-        given: tuple[str, ...] = () if reference == "last" else (reference,)
-        which = "substr(id, 1, length(?1)) = ?1 and ?1 != ''" if given else "true"
+        parameters: tuple[str, ...] = () if reference == "last" else (reference,)
+        which = "substr(id, 1, length(?1)) = ?1 and ?1 != ''" if parameters else "true"
         query = f"select {columns} from {table} where {which} order by number desc limit 2"  # noqa: S608  names of ours
-        rows = db.execute(query, given).fetchall()
+        rows = db.execute(query, parameters).fetchall()
         if not rows:
             raise NotFoundError(
                 f"{self._path}: no {table} {reference!r} is recorded; the sessions there are: evalmark list sessions"
             )
-        if given and len(rows) > 1:
+        if parameters and len(rows) > 1:
             raise NotFoundError(
                 f"{self._path}: several ids of a {table} start with {reference!r}; write more of the id."
             )

@@ -46,7 +46,7 @@ class MergeTarget(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MergeResult:
+class StoredMerge:
     """The result of a merge."""
 
     is_new: bool
@@ -59,7 +59,7 @@ class MergeResult:
 
 def merge_shards(
     db: Connection, path: StoreLocation, whole: Run, shares: Sequence[MergeSource], watch: ResultListener | None
-) -> MergeResult:
+) -> StoredMerge:
     """Write the merged run with everything that its shards hold, in one transaction; `watch` is called with the results.
 
     If the run exists already with the same notes, only new labels of its shards are copied.
@@ -76,12 +76,12 @@ def merge_shards(
         ).get
         if number is None:
             _refuse_other(db, path, whole)
-            return MergeResult(is_new=False, labels=sum(_labels_since(share, db, whole.id) for share in shares))
+            return StoredMerge(is_new=False, labels=sum(_labels_since(share, db, whole.id) for share in shares))
         for share in shares:
             with _opened(share) as look:
                 damaged += _carry(look, db, share, MergeTarget(whole, int(number), watch))
         add_run_spending(db, int(number), whole.spending)
-    return MergeResult(is_new=True, damaged=damaged)
+    return StoredMerge(is_new=True, damaged=damaged)
 
 
 @contextmanager

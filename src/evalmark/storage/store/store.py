@@ -37,7 +37,7 @@ from evalmark.storage.results.stored_runs import current_pass, find_number, find
 from . import run_transactions, vectors
 from .access import StoreAccess
 from .health import Health, examine, examine_server
-from .merge import MergeResult, MergeSource, ResultListener, merge_shards
+from .merge import MergeSource, ResultListener, StoredMerge, merge_shards
 from .open_run import OpenRun, RecordedTrials, RunSink
 from .recordings import Recordings
 from .run_transactions import HeldRun
@@ -207,7 +207,7 @@ class Store:
 
     def merge(
         self, whole: Run, shares: Sequence[tuple["Store", Run]], watch: ResultListener | None = None
-    ) -> MergeResult:
+    ) -> StoredMerge:
         """Merge shards, each given with the store that holds it, into a new run, in one transaction.
 
         Results, recorded calls and labels are copied; calls that are already here stay unchanged. If the
