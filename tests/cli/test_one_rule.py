@@ -11,6 +11,8 @@ from evalmark.stats.calibration.lock_file import LockFile, lock_entries
 from evalmark.testing.scripted import ScriptedServer
 from tests.stats.calibration.test_threshold_calibration import learned, spread
 
+pytestmark = pytest.mark.slow
+
 SCORER = '''
 LIMIT = 20
 

@@ -15,6 +15,8 @@ import pytest
 from evalmark.store import open_store
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.slow
+
 FOLDER = ROOT / "examples" / "agent"
 GUARD = """
 import sys

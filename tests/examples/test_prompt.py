@@ -14,6 +14,8 @@ from evalmark.store import open_store
 from tests.conftest import ROOT
 from tests.examples.test_agent import GUARD, call, without_times
 
+pytestmark = pytest.mark.slow
+
 FOLDER = ROOT / "examples" / "prompt"
 README = (FOLDER / "README.md").read_text(encoding="utf-8")
 

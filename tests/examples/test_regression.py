@@ -15,6 +15,8 @@ from evalmark.errors import ModelError
 from evalmark.models.embeddings.model_cache import fetch_model
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.slow
+
 FOLDER = ROOT / "examples" / "regression"
 PAGE = (ROOT / "docs" / "regressions.md").read_text(encoding="utf-8")
 CHANGING = ((re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?"), "WHEN"), (re.compile(r"\d{8}-\d{6}-\w{4}"), "RUN"))

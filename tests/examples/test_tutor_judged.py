@@ -13,6 +13,8 @@ import pytest
 from evalmark.testing.scripted import ScriptedRequest, ScriptedServer
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.slow
+
 FOLDER = ROOT / "examples" / "tutor"
 KINDS = {"Correctness": {"score": 4}, "No solution given away": {"pass": True}, "Clarity": {"score": 80}}
 

@@ -14,6 +14,8 @@ from evalmark.models.embeddings.model_cache import fetch_model
 from evalmark.store import open_store
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.slow
+
 FOLDER = ROOT / "examples" / "unit_tests"
 
 

@@ -13,6 +13,8 @@ from evalmark.errors import ModelError
 from evalmark.models.embeddings.model_cache import fetch_model
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = ROOT / "examples"
 UNDECIDED = 3
 

@@ -4,6 +4,8 @@ import pytest
 
 from evalmark.testing.scripted import ScriptedServer
 
+pytestmark = pytest.mark.slow
+
 AGENT = """
 import asyncio
 

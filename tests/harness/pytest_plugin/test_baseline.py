@@ -2,6 +2,8 @@
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 EVALS = """
 import os
 from evalmark import describe_eval

@@ -5,6 +5,8 @@ import time
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SLOW = """
 import time
 from pathlib import Path

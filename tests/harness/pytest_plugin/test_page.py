@@ -14,6 +14,8 @@ from evalmark.harness.pytest_plugin.marker import EvalMarker
 from evalmark.testing.scripted import ScriptedServer
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.slow
+
 PAGE = (ROOT / "docs" / "pytest.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 FILE = re.compile(r"^```python\n# (\w+\.py)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -4,6 +4,8 @@ from textwrap import dedent
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 EVAL = """
 from evalmark import describe_eval, expect
 

@@ -9,6 +9,8 @@ from evalmark.testing.scripted import ScriptedServer
 
 from .conftest import lines
 
+pytestmark = pytest.mark.slow
+
 SUITE = """
 import os
 from pathlib import Path

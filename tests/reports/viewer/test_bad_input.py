@@ -23,6 +23,8 @@ from evalmark.store import open_store
 from .conftest import a_run, from_browser, keep, result, sent, shown
 from .test_pages import page, words
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
 
 RUN = "20261121-101500-3f9a"
