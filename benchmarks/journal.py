@@ -19,7 +19,7 @@ from rows import add_json, telling
 from evalmark import Run, Turn
 from evalmark.core.protocols import CallLog
 from evalmark.core.values.call import Call, Reply, Request
-from evalmark.core.values.usage import Usage
+from evalmark.core.values.case import Usage
 from evalmark.store import open_store
 
 IN_FLIGHT = 64

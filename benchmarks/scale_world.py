@@ -17,8 +17,8 @@ from random import Random
 from evalmark import Case, Output, Result, Score, Turn
 from evalmark.core.protocols import CallLog
 from evalmark.core.values.call import Attempt, Call, Reply, Request
+from evalmark.core.values.case import Usage
 from evalmark.core.values.score import Trial
-from evalmark.core.values.usage import Usage
 from evalmark.errors import ModelCallError
 from evalmark.models.middleware.call_config import CallConfig, wrap_model
 from evalmark.models.middleware.keyed_request import KeyedRequest

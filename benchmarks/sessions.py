@@ -15,9 +15,9 @@ from asking import DOOR, answer
 from rows import Tell, add_json, telling
 from viewer import said
 
+from evalmark.core.values.case import Usage
 from evalmark.core.values.label import Label
 from evalmark.core.values.session import Session, Span
-from evalmark.core.values.usage import Usage
 from evalmark.reports.viewer.app import viewer_app
 from evalmark.store import Store, open_store
 

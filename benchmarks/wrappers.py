@@ -11,7 +11,7 @@ from rows import add_json, telling
 from evalmark import Turn
 from evalmark.core.protocols import ChatModel
 from evalmark.core.values.call import Call, Reply, Request
-from evalmark.core.values.usage import Usage
+from evalmark.core.values.case import Usage
 from evalmark.models.middleware.call_config import CallConfig, wrap_model
 from evalmark.models.middleware.logged_model import LoggedModel, request_announcer
 from evalmark.models.middleware.meter import Budget, Meter, MeteredModel

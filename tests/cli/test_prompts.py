@@ -248,7 +248,7 @@ def test_one_fault_of_many_tests_is_said_once_and_so_is_that_nothing_judges(eval
     nothing, missing = (found.out + found.err).strip().splitlines()
     assert "nothing judges the answers" in nothing
     assert missing.startswith("p/tests.json:2: p.prompty:2: {{tone}} has no value")
-    assert missing.endswith("The same is wrong in 47 more rows: lines 7, 12, 17, 22, 27, ….")
+    assert missing.endswith("The same fault is in 47 more rows: lines 7, 12, 17, 22, 27, ….")
 
 
 @pytest.mark.parametrize("verb", [("validate",), ("run", "--model", "openai/a")])

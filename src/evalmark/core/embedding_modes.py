@@ -1,4 +1,4 @@
-"""How an embedder computes, and how its fingerprint says so."""
+"""The arithmetic modes of the local embedding model, and how a fingerprint names them."""
 
 from typing import Literal, get_args
 
@@ -9,16 +9,16 @@ _LOCAL = "local:"
 
 
 def fingerprint_in_mode(model: str, mode: EmbeddingMode) -> str:
-    """The fingerprint of a local model's vectors in a mode; `model` is the hash of all else that they depend on."""
+    """Make the fingerprint of a local model in a mode. `model` is the hash of everything else its vectors depend on."""
     return f"{_LOCAL}{model}{'' if mode == 'exact' else f':{mode}'}"
 
 
 def model_and_mode(fingerprint: str) -> tuple[str, EmbeddingMode]:
-    """The fingerprint of the same embedder in exact mode, and its mode; an embedder of any other kind is exact.
+    """Split a fingerprint into that of the same model in exact mode, and the mode. Other embedders are always exact.
 
     >>> model_and_mode("local:3fa9:int8"), model_and_mode("local:3fa9"), model_and_mode("remote:a/b:fast")
     (('local:3fa9', 'int8'), ('local:3fa9', 'exact'), ('remote:a/b:fast', 'exact'))
     """
-    model, _, said = fingerprint.rpartition(":")
-    mode = next((mode for mode in EMBEDDING_MODES if mode == said and model.startswith(_LOCAL)), None)
+    model, _, suffix = fingerprint.rpartition(":")
+    mode = next((mode for mode in EMBEDDING_MODES if mode == suffix and model.startswith(_LOCAL)), None)
     return (model, mode) if mode else (fingerprint, "exact")

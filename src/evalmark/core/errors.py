@@ -1,6 +1,6 @@
-"""Every error whose message is written for the person at the keyboard.
+"""Every error that evalmark raises on purpose.
 
-A message is one sentence or several faults, one a line: where it happened, what was found, what to do next.
+Each line of a message names the place, what was found there, and what to do next.
 """
 
 from collections.abc import Sequence
@@ -16,20 +16,27 @@ if TYPE_CHECKING:
 
 
 class EvalmarkError(Exception):
-    """Something evalmark can explain; its text is shown as it is, without a traceback."""
+    """Base class of all errors raised on purpose. The command line prints its text without a traceback."""
 
 
 class ConfigError(EvalmarkError):
-    """A flag, a suite, a dataset or a scorer is wrong; nothing has been started (exit code 2)."""
+    """A flag, suite, dataset or scorer is invalid. The run has not started (exit code 2)."""
 
     @classmethod
     def of(cls, faults: Sequence[str]) -> "ConfigError":
-        """One error for all faults, so that the user mends them in one go."""
+        """Make one error from several faults, so that the user can fix all of them at once.
+
+        Args:
+            faults: complete sentences, each with its place.
+
+        Returns:
+            An error whose text has one fault a line.
+        """
         return cls("\n".join(faults))
 
 
 class DataError(ConfigError):
-    """A row or a field of a file cannot be used; the message starts with `file:line`."""
+    """A row or field of a file is invalid. The message starts with `file:line`."""
 
 
 class MissingExtraError(ConfigError):
@@ -37,15 +44,19 @@ class MissingExtraError(ConfigError):
 
 
 class ModelError(EvalmarkError):
-    """A model's weights, its runtime or its answer cannot be used."""
+    """A model's weights, runtime or reply cannot be used."""
 
 
 class ModelCallError(ModelError):
-    """A model gave no reply. `fault` says what it means for other calls.
+    """A model call failed.
 
-    `transient`: the same request may succeed later (a limit, a server's fault, a lost connection).
-    `rejected`: this request will never succeed, others may. `closed`: no request to this endpoint
-    will (a wrong key, no such model).
+    Args:
+        message: the place, the finding and the next step.
+        fault: what the failure means for other calls. `transient`: the same request may succeed later (a rate limit, a
+            server error, a lost connection). `rejected`: this request will never succeed, others may. `closed`: no
+            request to this endpoint will succeed (a wrong key, an unknown model).
+        attempts: every attempt that was sent, oldest first.
+        retry_after: seconds to wait before the next request, as the endpoint requested; None when it did not.
     """
 
     def __init__(
@@ -54,11 +65,11 @@ class ModelCallError(ModelError):
         super().__init__(message)
         self.fault: CallFault = fault
         self.attempts = tuple(attempts)
-        """Each time the request went out, oldest first."""
+        """Every attempt that was sent, oldest first."""
         self.retry_after = retry_after
-        """Seconds that the endpoint asked to be left alone; None when it did not say."""
+        """Seconds to wait, as the endpoint requested; None when it did not."""
         self.key = ""
-        """Where the journal keeps the call; empty where there is none."""
+        """The call's key in the call log; empty when the call was not logged."""
 
     def __reduce__(self) -> "tuple[object, ...]":  # so that it can cross to another process
         return _rebuild, (type(self), self.args, self.fault), self.__dict__
@@ -69,22 +80,22 @@ def _rebuild(kind: "type[ModelCallError]", said: "tuple[str]", fault: "CallFault
 
 
 class NotRecordedError(ModelError):
-    """A reply, or what a tool gave, is not in the journal, and strict replay needs it; nothing was sent or called."""
+    """Strict replay found no cached reply or tool result. No request was sent and no tool was called."""
 
 
 class ToolError(EvalmarkError):
-    """A call of a tool cannot be recorded: what it takes or gives is no plain data, or `key` or `sanitize` fails."""
+    """A tool call cannot be recorded: an argument or the result is not plain data, or `key` or `sanitize` failed."""
 
 
 class RunStoppedError(EvalmarkError):
-    """No further call may be made in this run: a budget is reached, or an endpoint takes no more requests.
+    """The run must stop: a budget is used up, or an endpoint accepts no more requests.
 
-    The engine ends the run when a target or a scorer raises it, and records nothing for the trial.
+    When a target or scorer raises it, the engine ends the run and records no result for the trial.
     """
 
 
 class RunAbortedError(EvalmarkError):
-    """Code under test has taken away what a run needs, or has ended it; what was recorded is kept (exit code 3)."""
+    """Code under test ended the run or removed something the run needs. Recorded results are kept (exit code 3)."""
 
 
 class StoreError(EvalmarkError):
@@ -92,16 +103,16 @@ class StoreError(EvalmarkError):
 
 
 class NotFoundError(StoreError):
-    """The store has nothing under this name, or several things that it could mean."""
+    """The store has no entry with this name, or several that match it."""
 
 
 class StoreFullError(StoreError):
-    """The disk or the store's own limit is full; what was acknowledged is kept."""
+    """The disk, or the store's size limit, is full. Results that were already saved are kept."""
 
 
 class DamagedRecordingError(StoreError):
-    """A recording is there and cannot be read."""
+    """A recording exists but cannot be read."""
 
 
 class StoreBusyError(StoreError):
-    """Another process holds what this one needs."""
+    """Another process holds a lock that this one needs."""

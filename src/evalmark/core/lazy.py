@@ -1,4 +1,4 @@
-"""Imports at the moment of use: optional or heavy modules, and the names of public modules."""
+"""Import optional and heavy modules, and the names of public modules, when they are first used."""
 
 import importlib
 import sys
@@ -9,9 +9,11 @@ from .errors import MissingExtraError
 
 
 def need(module: str, extra: str = "") -> ModuleType:
-    """Import a module at the moment of use, or say how to install it.
+    """Import a module, or raise an error that says how to install it.
 
-    `extra` is the extra of evalmark that brings it; empty where evalmark itself does.
+    Args:
+        module: the full dotted name.
+        extra: the extra of evalmark that installs it; empty if evalmark itself requires it.
 
     Raises:
         MissingExtraError: the module is not installed.
@@ -26,7 +28,7 @@ def need(module: str, extra: str = "") -> ModuleType:
 
 
 def deferred(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
-    """Make a module's `__getattr__`, which imports a public name at its first use.
+    """Make a module's `__getattr__`, which imports a public name when it is first used.
 
     Args:
         package: the module's `__name__`.
@@ -40,16 +42,16 @@ def deferred(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         found: object = getattr(importlib.import_module(homes[name]), name)
-        setattr(sys.modules[package], name, found)  # the next use does not come here
+        setattr(sys.modules[package], name, found)  # the next use does not call this function
         return found
 
     return load
 
 
 class LazyModule:
-    """Stand for a module that is imported when one of its names is used first.
+    """A placeholder for a module, which is imported when one of its names is first used.
 
-    For modules that take long to load and that most commands never use. Type checkers see the module itself:
+    It is for modules that load slowly and that most commands never use. Type checkers see the module itself:
 
         if TYPE_CHECKING:
             import numpy as np
@@ -65,5 +67,5 @@ class LazyModule:
 
     def __getattr__(self, name: str) -> object:
         found = getattr(need(self.__name__), name)
-        setattr(self, name, found)  # the next use does not come here
+        setattr(self, name, found)  # the next use does not call this method
         return found

@@ -1,16 +1,16 @@
-"""What a run's model calls came to, in words."""
+"""Format the cost, calls and tokens of a run."""
 
 from decimal import Decimal
 
+from evalmark.core.text import count
 from evalmark.core.values.run import Run
 from evalmark.core.values.spending import Spending, total_spending
-from evalmark.core.values.words import count
 
 from .text import one_line
 
 
 def money(dollars: float) -> str:
-    """US dollars: two decimals, and below one dollar at least two digits that say something.
+    """Format US dollars with two decimals; below one dollar, with at least two significant digits.
 
     >>> money(1234.5), money(0.5), money(0.0042), money(0.0000123), money(0.0)
     ('$1,234.50', '$0.50', '$0.0042', '$0.000012', '$0')
@@ -24,7 +24,7 @@ def money(dollars: float) -> str:
 
 
 def cost(spent: Spending) -> str:
-    """What is known of the cost; what is not known is never left out, and never 0."""
+    """Format the known cost, and how many calls have an unknown price."""
     known = "" if spent.cost is None else money(spent.cost)
     if spent.unknown_cost:
         return f"{known}{', ' if known else ''}price unknown for {count(spent.unknown_cost, 'call')}"
@@ -34,7 +34,7 @@ def cost(spent: Spending) -> str:
 
 
 def calls(spent: Spending) -> str:
-    """How many calls there were, and where they came from."""
+    """Format the numbers of sent, cached, failed and repeated calls."""
     found = [count(spent.calls, "call") if spent.calls or not spent.replayed else ""]
     found.append(f"{spent.replayed:,} from the journal" if spent.replayed else "")
     found.append(f"{spent.failed:,} failed" if spent.failed else "")
@@ -44,7 +44,7 @@ def calls(spent: Spending) -> str:
 
 
 def tokens(spent: Spending) -> str:
-    """Tokens in and out, and how many calls they leave out; nothing where nothing was paid for."""
+    """Format input and output tokens, and how many calls did not report any; empty if no call was sent."""
     if spent.unknown_usage >= spent.calls:
         return "tokens unknown" if spent.calls else ""
     left_out = f" ({count(spent.unknown_usage, 'call')} did not say)" if spent.unknown_usage else ""
@@ -52,7 +52,7 @@ def tokens(spent: Spending) -> str:
 
 
 def spent_lines(run: Run) -> list[tuple[str, str]]:
-    """Each model with what its calls came to; and all of them together, where there are several."""
+    """Make one (model, text) pair for each model, and one for the total if there are several models."""
     found = [(one_line(spent.model), _line(spent)) for spent in run.spending]
     return [*found, ("in all", _line(total_spending(run.spending)))] if len(found) > 1 else found
 

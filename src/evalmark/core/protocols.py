@@ -1,4 +1,4 @@
-"""What the rooms ask of each other and of users' objects: small protocols, no code."""
+"""The protocols between packages, and those that users' objects implement."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
@@ -16,7 +16,7 @@ from evalmark.core.values.tool import ToolRecording
 
 
 class Target(Protocol):
-    """What is under test. May raise: the engine makes an error of it."""
+    """The system under test. An exception becomes the error of the output."""
 
     @property
     def name(self) -> str: ...
@@ -25,7 +25,7 @@ class Target(Protocol):
 
 
 class Scorer(Protocol):
-    """A scorer as the engine meets it, already bound to its name and threshold. May raise."""
+    """A scorer that is bound to its name and threshold. An exception becomes a score with status `error`."""
 
     @property
     def name(self) -> str: ...
@@ -35,11 +35,11 @@ class Scorer(Protocol):
 
 @runtime_checkable
 class Embedder(Protocol):
-    """Turns texts into vectors, one row a text, in order."""
+    """An embedding model: it turns texts into vectors, one row for each text, in order."""
 
     @property
     def fingerprint(self) -> str:
-        """Changes whenever the vectors would: weights, pooling, mode."""
+        """A hash that changes whenever the vectors would: weights, pooling, mode."""
         ...
 
     async def __call__(self, texts: Sequence[str]) -> "Vectors": ...
@@ -47,98 +47,101 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class ChatModel(Protocol):
-    """A model that answers one request, or raises."""
+    """A chat model: it replies to one request, or raises."""
 
     @property
     def name(self) -> str:
-        """As the user named it, `provider/model`."""
+        """The name the user gave, as `provider/model`."""
         ...
 
     @property
     def identity(self) -> str:
-        """Which model at which endpoint, without secrets; part of every call's key."""
+        """The model and its endpoint, without secrets. It is part of every call's key."""
         ...
 
     async def __call__(self, request: Request) -> Reply:
-        """The reply.
+        """Send a request and return the reply.
 
         Raises:
-            ModelCallError: there is none.
-            NotRecordedError: strict replay has none.
-            RunStoppedError: no further call may be made.
+            ModelCallError: the model gave no reply.
+            NotRecordedError: strict replay has no cached reply.
+            RunStoppedError: the run may make no further call.
         """
         ...
 
 
 class CallLog(Protocol):
-    """Keeps calls. What `keep` has returned from survives a kill at any moment."""
+    """Storage for model calls. Once `keep` returns, the call survives even if the process is killed."""
 
     async def find(self, key: str) -> Reply | None:
-        """The reply that is kept under this key, as one that is replayed; None where none may stand for the truth."""
+        """Return the cached reply with this key, marked as replayed; None if there is no reusable reply."""
         ...
 
     async def identities(self) -> Sequence[str]:
-        """The models, each at its address, of which replies are kept that may stand for the truth."""
+        """Return the identities of all models that have reusable replies."""
         ...
 
     async def sending(self, key: str) -> None:
-        """Note that a request is about to go out; a resumed run counts those that never came back."""
+        """Record that a request is about to be sent; a resumed run counts those that got no reply."""
         ...
 
     async def keep(self, call: Call) -> Call | None:
-        """Make the call durable, in the place of an earlier one with its key; what is kept of it, where that is less.
+        """Save the call durably, replacing an earlier one with the same key.
 
-        A call that cannot be replayed does not take the place of one that can. When the caller is cancelled meanwhile,
-        the call is kept all the same.
+        A call that cannot be replayed does not replace one that can. The call is saved even if the caller is
+        cancelled meanwhile.
+
+        Returns:
+            The call as saved, if that differs (secrets are masked); else None.
         """
         ...
 
 
 class ToolLog(Protocol):
-    """Keeps what tools gave. Both methods may be called from any number of threads at once."""
+    """Storage for tool results. Both methods are thread-safe."""
 
     def find(self, key: str) -> ToolRecording | None:
-        """The recording with this key.
+        """Return the recording with this key, or None.
 
         Raises:
-            DamagedRecordingError: there is one, and it cannot be read.
-            StoreError: nothing can be read.
+            DamagedRecordingError: the recording exists but cannot be read.
+            StoreError: the store cannot be read.
         """
         ...
 
     def keep(self, recording: ToolRecording, *, anew: bool = False) -> ToolRecording:
-        """Make the recording durable, and give the one that stands under its key from now on.
+        """Save the recording durably, and return the one that is valid for its key from now on.
 
-        An earlier one stays, unless it is damaged or `anew` is wanted: all who call a tool at the same moment go on
-        with the same result.
+        An earlier recording stays valid unless it is damaged or `anew` is true, so concurrent callers of a tool all
+        continue with the same result.
 
         Raises:
-            StoreError: it cannot be kept.
+            StoreError: the recording cannot be saved.
         """
         ...
 
 
 class EmbeddingCache(Protocol):
-    """Keeps vectors by model and text. What is not known is simply missing from the answer."""
+    """A cache of vectors by model and text."""
 
     async def get(self, fingerprint: str, texts: Sequence[str]) -> "Mapping[str, Vectors]":
-        """The known ones of `texts`, each a 1-D float32 vector."""
+        """Return the cached vectors of `texts`, each a 1-D float32 array. Texts that are not cached are missing."""
         ...
 
     async def put(self, fingerprint: str, vectors: "Mapping[str, Vectors]") -> None: ...
 
 
 class Sink(Protocol):
-    """Where results go. When `write` returns they are durable."""
+    """A destination for results. Once `write` returns, they are durable."""
 
     async def write(self, results: Sequence[Result]) -> None: ...
 
 
 class CompletedTrials(Protocol):
-    """Which trials need not run again."""
+    """The trials that need not run again."""
 
     def __call__(self, trial: Trial) -> bool: ...
 
     def output(self, trial: Trial) -> Output | None:
-        """What the target gave for a recorded trial; None where there is none."""
+        """Return the recorded output of a trial; None if it has none."""
         ...

@@ -1,4 +1,4 @@
-"""Flags, EVALMARK_* and [tool.evalmark] as one frozen value."""
+"""The settings of a run, merged from flags, EVALMARK_* variables and [tool.evalmark]."""
 
 import tomllib
 from collections.abc import Callable, Mapping
@@ -12,73 +12,76 @@ from evalmark.core.errors import ConfigError
 Replay = Literal["auto", "off", "record", "strict"]
 
 MAX_JOBS = 10_000
-"""More trials at the same time than any machine or provider takes; a slip of the finger, most likely."""
+"""The highest number of parallel trials that is accepted; a higher one is most likely a typing error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What a user may set once for every run; flag > EVALMARK_* > [tool.evalmark] > default."""
+    """The settings that apply to every run. Precedence: flag, EVALMARK_* variable, [tool.evalmark], default."""
 
     store: str = field(default=".evalmark/evalmark.db", repr=False)
-    """The SQLite file with all runs, relative to the working directory; in `[tool.evalmark]` relative to that file.
-    Or the address of a PostgreSQL server, which may hold a password."""
+    """The SQLite file with all runs, relative to the working directory (in `[tool.evalmark]`: relative to that file),
+    or the address of a PostgreSQL server, which may contain a password."""
     embeddings: str = "all-MiniLM-L6-v2"
     """The embedding model: a name, a local folder, or `module:attribute`."""
     embedding_mode: EmbeddingMode = "exact"
     """`exact` (fp32), `fast` (bf16 where the processor has it) or `int8` (8-bit integers)."""
     jobs: int = 10
-    """How many trials are answered at the same time (`-j`)."""
+    """How many trials run in parallel (`-j`)."""
     timeout: float | None = None
-    """Seconds a trial may take; None: as long as it wants."""
+    """The most seconds a trial may take; None: no limit."""
     cache_dir: str = ""
-    """Where model weights are kept; empty: the user's cache folder."""
+    """The folder for model weights; empty: the user's cache folder."""
     offline: bool = False
-    """Fetch no weights: use only those that are on this machine."""
+    """Whether to use only the weights on this machine and download none."""
     lock: str = ""
     """The file of learned thresholds (`evalmark calibrate`); empty: none; in `[tool.evalmark]` relative to that file."""
     judge: tuple[str, ...] = ()
-    """The models that judge, as `provider/model`; in a variable, separated by commas."""
+    """The judge models, as `provider/model`; in a variable, separated by commas."""
     replay: Replay = "auto"
-    """`auto`: a recorded reply is used again; `off`: never; `record`: every reply is asked for anew and recorded;
-    `strict`: only recorded replies, nothing is sent."""
+    """`auto`: use cached replies; `off`: never use them; `record`: send every request again and record the reply;
+    `strict`: use only cached replies and send nothing."""
     max_cost: float | None = None
-    """US dollars that the model calls of a run may come to; None: no limit."""
+    """The most US dollars that the model calls of a run may cost; None: no limit."""
     max_calls: int | None = None
-    """Model calls that a run may send; None: no limit."""
+    """The most model calls that a run may send; None: no limit."""
     max_tokens: int | None = None
-    """Tokens, in and out, that the model calls of a run may come to; None: no limit."""
+    """The most tokens, input and output, that the model calls of a run may use; None: no limit."""
     connections: int | None = None
-    """Model calls under way at the same time at one endpoint; None: as many as `jobs`."""
+    """The most parallel model calls to one endpoint; None: as many as `jobs`."""
     rpm: float | None = None
-    """Requests a minute to one endpoint; None: what the endpoint says of itself."""
+    """The most requests a minute to one endpoint; None: the limit that the endpoint reports."""
     tpm: float | None = None
-    """Tokens a minute to one endpoint; None: what the endpoint says of itself."""
+    """The most tokens a minute to one endpoint; None: the limit that the endpoint reports."""
     call_timeout: float = 120.0
-    """Seconds one attempt of a model call may take, from the first byte sent to the last one read."""
+    """The most seconds that one attempt of a model call may take, from the first byte sent to the last one read."""
     retries: int = 5
-    """Further attempts after one that failed for a reason that may pass."""
+    """How often a call is sent again after a transient failure."""
     on: str = "local"
-    """Where trials are answered and judged: `local`, in this process; `ray`, by a Ray of its own on this machine; `ray:auto`,
-    by the cluster that this machine is part of; `ray://HOST:PORT`."""
+    """Where trials run: `local`: in this process; `ray`: in a new Ray instance on this machine; `ray:auto`: on the
+    cluster that this machine belongs to; `ray://HOST:PORT`: on that cluster."""
     workers: int | None = None
-    """Processes of Ray that answer and judge; None: one for each processor of the cluster."""
+    """The number of Ray workers; None: one for each processor of the cluster."""
     trust_cluster: bool = False
-    """Use a cluster also where it takes the work of anybody who knows its address."""
+    """Whether to use a cluster that accepts work from anybody who knows its address."""
     allow_code: tuple[str, ...] = ()
-    """Packages whose code a suite may name beside its own project's; in a variable, separated by commas."""
+    """Packages, beside the suite's own project, whose code a suite may name; in a variable, separated by commas."""
     isolate: bool = False
-    """Ask targets that are code of users in worker processes, where a crash is an error of its case."""
+    """Whether to run Python targets in worker processes, where a crash fails only its own case."""
     models: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """Named endpoints: the table `[tool.evalmark.models]`."""
 
 
 def load_settings(environ: Mapping[str, str], folder: Path, flags: Mapping[str, Any] | None = None) -> Settings:
-    """The settings in force for a command run in `folder`.
+    """Read the settings of a command that runs in `folder`.
 
-    `flags` holds what the command line gave; None values count as not given.
+    Args:
+        environ: the environment variables.
+        folder: the folder from which `pyproject.toml` is searched, upwards.
+        flags: the values from the command line; None values are ignored.
 
     Raises:
-        ConfigError: a value cannot be read, or `[tool.evalmark]` has an unknown key.
+        ConfigError: a value is invalid, or `[tool.evalmark]` has an unknown key.
     """
     faults: list[str] = []
     found = _from_project(folder, faults)
@@ -119,7 +122,7 @@ def _from_project(folder: Path, faults: list[str]) -> dict[str, Any]:
 
 
 def resolve_location(folder: Path, place: str) -> str:
-    """A file as a folder has it; an address of a server, which is no file, as it is.
+    """Resolve a file relative to a folder; return the address of a server unchanged.
 
     >>> resolve_location(Path("/home/ann"), "evals.db"), resolve_location(Path("/home/ann"), "postgresql://db/evals")
     ('/home/ann/evals.db', 'postgresql://db/evals')
@@ -138,7 +141,7 @@ def _from_environment(environ: Mapping[str, str], faults: list[str]) -> dict[str
 
 
 def _read(name: str, given: Any, place: str, faults: list[str]) -> Any:
-    """The value in its field's type, or None and a fault."""
+    """Convert a value to its field's type; on failure, add a fault and return None."""
     try:
         return _READERS[name](given)
     except (KeyError, OverflowError, TypeError, ValueError):

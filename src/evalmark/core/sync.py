@@ -1,4 +1,4 @@
-"""The one thin sync door in front of everything async."""
+"""Run coroutines from synchronous code."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -10,27 +10,28 @@ T = TypeVar("T")
 
 
 def run_sync(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end and give what it returns, also where a loop is already running.
+    """Run a coroutine to completion and return its result, even if an event loop is already running.
 
-    In scripts this is `asyncio.run`; in a notebook or inside another loop the work gets a
-    thread and a loop of its own, so nothing has to be patched.
+    In scripts this is `asyncio.run`. In a notebook, or inside another loop, the coroutine runs on a new loop in a
+    new thread, so nothing has to be patched.
     """
-    answers: list[T] = []
+    results: list[T] = []
 
-    async def kept() -> None:
-        # Not returned: asyncio writes out what a main task returned when it puts SIGINT back,
-        # which takes long for a run of many results.
-        answers.append(await work)
+    async def store_result() -> None:
+        # The result is not returned: asyncio formats a main task's result when it restores SIGINT, which is slow for
+        # a run with many results.
+        results.append(await work)
 
     if _has_running_loop():
-        _run_in_thread(kept())
+        _run_in_thread(store_result())
     else:
-        asyncio.run(kept())
-    return answers[0]
+        asyncio.run(store_result())
+    return results[0]
 
 
 def _has_running_loop() -> bool:
-    """Asked beforehand: an error of the work, raised while this one is handled, would be told with it."""
+    """Tell whether this thread has a running loop."""
+    # Asked first: an error of the work that is raised while this one is handled would be chained to it.
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -55,7 +56,7 @@ def _run_in_thread(work: Coroutine[Any, Any, None]) -> None:
 
 
 class BackgroundLoop:
-    """An event loop in a thread of its own, for work that goes on between the calls that ask for it."""
+    """An event loop in its own thread, for work that continues between synchronous calls."""
 
     def __init__(self) -> None:
         self.events = asyncio.new_event_loop()
@@ -64,22 +65,22 @@ class BackgroundLoop:
         self._thread.start()
 
     def start(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
-        """Begin work on the loop; from any thread."""
+        """Start work on the loop. May be called from any thread."""
         return asyncio.run_coroutine_threadsafe(work, self.events)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """What the work gives; waits for it, so not for code that runs on this loop."""
+        """Run work on the loop, wait for it and return its result. Must not be called from the loop itself."""
         return self.start(work).result()
 
     def close(self) -> None:
-        """Cancel what is under way and end the thread."""
+        """Cancel running work and end the thread."""
         self.events.call_soon_threadsafe(self.events.stop)
         self._thread.join()
 
     def _run(self) -> None:
         try:
             self.events.run_forever()
-        finally:  # whoever waits is told, also where something has broken the loop
+        finally:  # waiting callers are cancelled even if the loop failed
             try:
                 self.events.run_until_complete(_cancel_others())
                 self.events.run_until_complete(self.events.shutdown_asyncgens())

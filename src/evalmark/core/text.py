@@ -1,4 +1,4 @@
-"""Text from models, datasets and targets, made safe to show."""
+"""Make text from models, datasets and targets safe to display, and format numbers."""
 
 import json
 import re
@@ -7,7 +7,7 @@ from typing import Any
 
 from evalmark.core.values.plain_data import plain
 
-_STRINGS = "\x90\x98\x9d\x9e\x9f"  # what opens a control string in one character: DCS, SOS, OSC, PM, APC
+_STRINGS = "\x90\x98\x9d\x9e\x9f"  # one-character starts of a control string: DCS, SOS, OSC, PM, APC
 _SEQUENCE = re.compile(
     rf"(?:\x1b[\]PX^_]|[{_STRINGS}])[^\x07\x1b\x9c{_STRINGS}]*(?:\x07|\x1b\\|\x9c)"  # titles, links, clipboard
     r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours, cursor
@@ -16,15 +16,15 @@ _SEQUENCE = re.compile(
 _ODD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 _LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 _COMMAND = re.compile(r"^([^\S\n]*):(?=:)|#(?=#\[)", re.MULTILINE)
-"""What the runner of GitHub Actions obeys: lines that begin with `::`, and `##[` in the midst of one."""
+"""Commands for the runner of GitHub Actions: lines that begin with `::`, and `##[` anywhere."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def clean(text: str) -> str:
-    r"""The text without anything that a terminal, a browser or an XML reader would act on.
+    r"""Remove everything that a terminal, a browser or an XML parser would interpret.
 
-    Escape sequences, control characters and marks that reorder the line are taken out, every kind
-    of line end becomes a newline, half surrogate pairs become the replacement character.
+    Escape sequences, control characters and bidirectional marks are removed, every kind of line end becomes a
+    newline, and lone surrogates become the replacement character.
 
     >>> clean("\x1b[31mred\x1b[0m\x07 and \x1b]8;;http://x\x1b\\a link")
     'red and a link'
@@ -36,7 +36,7 @@ def clean(text: str) -> str:
 
 
 def escape_workflow_commands(text: str) -> str:
-    r"""The text with a space in whatever the runner of GitHub Actions would obey, were it printed in one of its jobs.
+    r"""Break up workflow commands with a space, so that the runner of GitHub Actions does not execute them.
 
     >>> print(escape_workflow_commands("said\n  ::error::that ##[add-mask]is a::b"))
     said
@@ -46,14 +46,14 @@ def escape_workflow_commands(text: str) -> str:
 
 
 def display_text(value: Any) -> str:
-    """Any value as clean text: text as it is, None as nothing, the rest as JSON."""
+    """Format any value as clean text: texts unchanged, None as the empty text, everything else as JSON."""
     if value is None:
         return ""
     return clean(value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False))
 
 
 def unwrap_single_input(given: Any) -> Any:
-    """The text of an input that has one named part, a text, as that of most prompts; any other input as it is.
+    """Return the only value of an input that is a mapping with one text; return any other input unchanged.
 
     >>> unwrap_single_input({"mail": "Where is my parcel?"}), unwrap_single_input({"mail": "Hello", "plan": "free"})
     ('Where is my parcel?', {'mail': 'Hello', 'plan': 'free'})
@@ -65,15 +65,48 @@ def unwrap_single_input(given: Any) -> Any:
 
 
 def one_line(value: Any, width: int | None = None) -> str:
-    """Any value as one clean line, cut to the width with an ellipsis."""
+    """Format any value as one clean line, truncated to `width` characters with an ellipsis."""
     text = display_text(value)
     if width is not None:
-        text = text[: width * 4 + 100]  # more than any line needs, however many blanks fold up
+        text = text[: width * 4 + 100]  # enough for the line, even after runs of spaces are collapsed
     return cut(" ".join(text.split()), width)
 
 
 def cut(text: str, width: int | None) -> str:
-    """At most so many characters."""
+    """Truncate a text to `width` characters with an ellipsis."""
     if width is None or len(text) <= width:
         return text
     return text[: max(0, width - 1)].rstrip() + "…"
+
+
+def count(number: int, noun: str) -> str:
+    """Format a number with its noun in singular or plural.
+
+    >>> count(1, "context"), count(1200, "character")
+    ('1 context', '1,200 characters')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def percent(share: float, digits: int = 3) -> str:
+    """Format a share (0 to 1) as a percentage; only exact values are shown as 100 % or 0 %.
+
+    >>> percent(0.9), percent(0.9999), percent(1)
+    ('90 %', '99.9 %', '100 %')
+    """
+    least = 10.0 ** (2 - digits)
+    if 0 < share < 1:
+        return f"{min(100 - least, max(least, 100 * share)):z.{digits}g} %"
+    return f"{100 * share:z.{digits}g} %"
+
+
+def percent_beside(share: float, limit: float) -> str:
+    """Format a share as a percentage with enough digits to differ visibly from `limit`.
+
+    >>> percent_beside(0.8999, 0.9), percent_beside(0.9, 0.9)
+    ('89.99 %', '90 %')
+    """
+    digits = 3
+    while share != limit and digits < 12 and percent(share, digits) == percent(limit, digits):
+        digits += 1
+    return percent(share, digits)

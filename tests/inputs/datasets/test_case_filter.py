@@ -137,8 +137,8 @@ def test_a_filter_knows_its_words():
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        pytest.param("", "there is nothing to choose by; write FIELD=PATTERN, or a part of the id.", id="nothing"),
-        pytest.param(" ", "there is nothing to choose by;", id="a space"),
+        pytest.param("", "the condition is empty; write FIELD=PATTERN, or a part of the id.", id="nothing"),
+        pytest.param(" ", "the condition is empty;", id="a space"),
         pytest.param("=x", "there is no field ''; known are id, tag, dataset, input, metadata.KEY.", id="no field"),
         pytest.param("colour=red", "there is no field 'colour'; known are id, tag, dataset,", id="no field of a case"),
         pytest.param("mode=x", "there is no field 'mode'; known are", id="what belongs to a trial"),

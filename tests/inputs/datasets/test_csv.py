@@ -75,7 +75,7 @@ def test_other_cells_with_json_are_read_for_fields_that_need_it(world):
     [
         ("['a', 'b']", "this is a list as Python prints it; write it as JSON"),
         ('["a", "b"', "the list cannot be read: not valid JSON"),
-        ('["a", NaN]', "NaN at $[1] is no JSON"),
+        ('["a", NaN]', "NaN at $[1] is not valid JSON"),
     ],
 )
 def test_a_broken_list_in_a_cell_is_a_fault(world, cell, said):
@@ -224,7 +224,7 @@ def test_check_names_every_fault_and_counts_the_rest(world):
     text = "id,input\n" + "".join(f"{n % 60},a\n" for n in range(120))
     faults = check_cases(put(world, "x.csv", text))
     assert len(faults) == 51
-    assert faults[0] == f"{world}/x.csv:62: the id '0' stands here a second time; it stood first at {world}/x.csv:2."
+    assert faults[0] == f"{world}/x.csv:62: the id '0' occurs a second time; the first one is at {world}/x.csv:2."
     assert faults[-1] == f"… and 10 more faults in {world}/x.csv."
     assert check_cases(world / "x.csv", limit=61) == faults[:1]
     assert check_cases(world / "none.csv")[0].startswith(f"{world}/none.csv: there is no such file")

@@ -194,7 +194,7 @@ def test_contexts_are_texts(given, contexts):
         (
             "outputs",
             ["a"],
-            "`outputs`: these are no examples of the form {label: 0 or 1, value: …}; say expected='outputs'",
+            "`outputs`: these are not examples of the form {label: 0 or 1, value: …}; set expected='outputs'",
         ),
         ("ideal", [], "`ideal`: the list is empty"),
         ("id", True, "`id`: an id is a text or a whole number, not bool"),
@@ -226,7 +226,7 @@ def test_more_than_fifty_faults_are_counted():
 def test_what_is_wrong_with_many_rows_is_said_once():
     (line,) = refusal(*([{}] * 60)).splitlines()
     assert line.startswith("item 1: ")
-    assert line.endswith(". The same is wrong in 59 more rows: item 2, item 3, item 4, item 5, item 6, ….")
+    assert line.endswith(". The same fault is in 59 more rows: item 2, item 3, item 4, item 5, item 6, ….")
 
 
 @pytest.mark.parametrize(

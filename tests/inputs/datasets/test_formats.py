@@ -177,7 +177,7 @@ def test_a_row_that_breaks_the_promise_of_config_is_a_fault_of_its_own(world, pr
         pytest.param('{"a": 1,\n "b": 2}', "an object with a, b; a list of cases was expected, or an object with `data`", id="no list"),
         pytest.param('{"name": "n", "rows": [{"input": "a"}]}', "an object with name, rows; a list of cases was expected, or an object with `data`; if the rows are those of `rows`, call it `data`.", id="the list has another name"),
         pytest.param('{"a": NaN,\n "data": []}', ":1:7: NaN at $", id="NaN beside the rows"),
-        pytest.param('{"data": [],\n "data": []}', ":2:2: the key 'data' stands here a second time", id="two lists"),
+        pytest.param('{"data": [],\n "data": []}', ":2:2: the key 'data' occurs a second time", id="two lists"),
         pytest.param('"text"', "a list of cases was expected", id="a text"),
         pytest.param("", "is empty; a list of cases was expected", id="nothing"),
         pytest.param('[{"input": "a"]', ":1:15: not valid JSON", id="broken in the first row"),
@@ -245,11 +245,11 @@ def test_a_bad_byte_after_good_rows_comes_last(world):
     [
         pytest.param("x.yaml", "just text", "a list of cases was expected: `- input: …`", id="YAML: a text"),
         pytest.param("x.yaml", "a: 1", "an object with a; a list of cases was expected", id="YAML: no list"),
-        pytest.param("x.yaml", "- input: a\n  input: b", ":2:3: the key 'input' stands here a second time; it stood first in line 1", id="YAML: a key twice"),
+        pytest.param("x.yaml", "- input: a\n  input: b", ":2:3: the key 'input' occurs a second time; the first one is in line 1", id="YAML: a key twice"),
         pytest.param("x.yaml", "&a [*a]", "the list itself has an anchor", id="YAML: a list that may hold itself"),
         pytest.param("x.csv", "", "is empty; a header", id="CSV: nothing"),
-        pytest.param("x.csv", "id,input,id\n", ":1: the column 'id' stands twice in the header", id="CSV: a column twice"),
-        pytest.param("x.csv", "id, input,id \n", ":1: the column 'id' stands twice in the header", id="CSV: a column twice, with a space"),
+        pytest.param("x.csv", "id,input,id\n", ":1: the column 'id' occurs twice in the header", id="CSV: a column twice"),
+        pytest.param("x.csv", "id, input,id \n", ":1: the column 'id' occurs twice in the header", id="CSV: a column twice, with a space"),
         pytest.param("x.parquet", "PAR1 no", "cannot be read as Parquet", id="Parquet: damaged"),
         pytest.param("x.parquet.gz", "", "unpack the .gz first", id="Parquet: packed again"),
         pytest.param("x.csv", b"PK\x03\x04", "an Excel workbook, perhaps", id="an Excel workbook"),
@@ -312,7 +312,7 @@ def test_an_infinite_number_in_parquet_is_a_fault_of_its_row(world):
     table = arrow.Table.from_pylist([{"input": "a", "x": float("inf")}, {"input": "b", "x": 1.0}])
     pytest.importorskip("pyarrow.parquet").write_table(table, path)
     bad, good = read(path)
-    assert str(bad) == f"{path}:row 1: an infinite number cannot be kept."
+    assert str(bad) == f"{path}:row 1: an infinite number cannot be stored."
     assert good.input == "b"
 
 

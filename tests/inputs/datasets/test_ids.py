@@ -89,7 +89,7 @@ def test_ids_that_nobody_can_tell_apart_are_a_fault_that_names_both_places(world
     assert [case.place for case in good] == [f"{path}:{line}" for line in (1, 2, 3)]
     assert isinstance(bad, BadRow)
     shown = str(int(second)) if isinstance(second, float) else str(second)
-    assert str(bad) == f"{path}:4: the id {shown!r} stands here a second time; it stood first at {path}:2."
+    assert str(bad) == f"{path}:4: the id {shown!r} occurs a second time; the first one is at {path}:2."
 
 
 @pytest.mark.parametrize(("first", "second"), [("a", "A"), ("1", "01"), ("a b", "a  b")])
@@ -101,7 +101,7 @@ def test_on_a_shared_line_both_places_have_columns(world):
     path = world / "x.json"
     path.write_text('[{"id": 1, "input": "a"}, {"id": 2, "input": "a"}, {"id": 2, "input": "b"}]')
     *_, bad = read_cases(path)
-    assert str(bad) == f"{path}:1:52: the id '2' stands here a second time; it stood first at {path}:1:27."
+    assert str(bad) == f"{path}:1:52: the id '2' occurs a second time; the first one is at {path}:1:27."
 
 
 def test_a_made_id_does_not_clash_with_one_that_is_written_out():
@@ -142,5 +142,5 @@ def test_places_grow():
 
 
 def test_two_cases_with_one_id_are_a_fault():
-    with pytest.raises(DataError, match=r"item 2: the id '1' stands here a second time; it stood first at item 1\."):
+    with pytest.raises(DataError, match=r"item 2: the id '1' occurs a second time; the first one is at item 1\."):
         as_cases([{"id": 1, "input": "a"}, {"id": "1", "input": "b"}])

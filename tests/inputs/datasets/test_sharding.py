@@ -15,17 +15,19 @@ from evalmark.inputs.datasets.sharding import ShardAssignment, parse_shard, shar
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        pytest.param("0/4", "'0/4' is no shard; they are counted from 1/4 to 4/4.", id="before the first"),
-        pytest.param("5/4", "'5/4' is no shard; they are counted from 1/4 to 4/4.", id="behind the last"),
-        pytest.param("1/0", "'1/0' is no shard; there can be 1 to 10,000 of them.", id="of none"),
-        pytest.param("1/10001", "'1/10001' is no shard; there can be 1 to 10,000 of them.", id="of too many"),
-        pytest.param("a/b", "'a/b' is no shard; the second of four is 2/4.", id="letters"),
-        pytest.param("2", "'2' is no shard; the second of four is 2/4.", id="one number"),
-        pytest.param("-1/4", "'-1/4' is no shard; the second of four is 2/4.", id="a sign"),
-        pytest.param("1/4/4", "'1/4/4' is no shard; the second of four is 2/4.", id="three numbers"),
-        pytest.param("²/4", "'²/4' is no shard; the second of four is 2/4.", id="a digit that is no number"),
-        pytest.param("", "'' is no shard; the second of four is 2/4.", id="nothing"),
-        pytest.param("1/" + "9" * 99, "is no shard; the second of four is 2/4.", id="a number of a hundred digits"),
+        pytest.param("0/4", "'0/4' is not a shard; they are numbered from 1/4 to 4/4.", id="before the first"),
+        pytest.param("5/4", "'5/4' is not a shard; they are numbered from 1/4 to 4/4.", id="behind the last"),
+        pytest.param("1/0", "'1/0' is not a shard; there can be 1 to 10,000 of them.", id="of none"),
+        pytest.param("1/10001", "'1/10001' is not a shard; there can be 1 to 10,000 of them.", id="of too many"),
+        pytest.param("a/b", "'a/b' is not a shard; write the second of four as 2/4.", id="letters"),
+        pytest.param("2", "'2' is not a shard; write the second of four as 2/4.", id="one number"),
+        pytest.param("-1/4", "'-1/4' is not a shard; write the second of four as 2/4.", id="a sign"),
+        pytest.param("1/4/4", "'1/4/4' is not a shard; write the second of four as 2/4.", id="three numbers"),
+        pytest.param("²/4", "'²/4' is not a shard; write the second of four as 2/4.", id="a digit that is no number"),
+        pytest.param("", "'' is not a shard; write the second of four as 2/4.", id="nothing"),
+        pytest.param(
+            "1/" + "9" * 99, "is not a shard; write the second of four as 2/4.", id="a number of a hundred digits"
+        ),
     ],
 )
 def test_what_is_no_shard_is_said(text, says):

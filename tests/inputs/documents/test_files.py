@@ -122,7 +122,7 @@ def test_what_stands_at_a_path(world):
 
 @pytest.mark.parametrize("name", ["a" * 300, "a\0b"], ids=["too long", "no name"])
 def test_what_nobody_can_tell_is_no_nothing(name, world):
-    with pytest.raises(DataError, match="cannot be looked at"):
+    with pytest.raises(DataError, match="cannot be read"):
         path_kind(world / name)
 
 
@@ -130,7 +130,7 @@ def test_what_nobody_can_tell_is_no_nothing(name, world):
 def test_what_may_not_be_entered_is_no_nothing(world):
     (world / "closed").mkdir(mode=0)
     try:
-        with pytest.raises(DataError, match="cannot be looked at: Permission denied"):
+        with pytest.raises(DataError, match="cannot be read: Permission denied"):
             path_kind(world / "closed" / "rules.txt")
     finally:
         (world / "closed").chmod(0o700)

@@ -82,7 +82,7 @@ def test_broken_text_is_named_with_its_place_whatever_the_pieces(text, said, siz
 
 def test_a_key_twice_at_the_top_is_refused():
     stream = JsonStream(iter(['{"data": [1], "data": [2]}']), "x.json")
-    with pytest.raises(DataError, match=r"x\.json:1:15: the key 'data' stands here a second time"):
+    with pytest.raises(DataError, match=r"x\.json:1:15: the key 'data' occurs a second time"):
         [stream.value() for _ in stream.members()]
 
 

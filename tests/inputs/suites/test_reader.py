@@ -540,7 +540,7 @@ gate: {min_pass_rate: 90, thresholds: {simlarity: 1}}
 @pytest.mark.parametrize(
     ("text", "name", "told"),
     [
-        pytest.param("a: 1\na: 2\n", "s.yaml", "s.yaml:2:1: the key 'a' stands here a second time", id="YAML twice"),
+        pytest.param("a: 1\na: 2\n", "s.yaml", "s.yaml:2:1: the key 'a' occurs a second time", id="YAML twice"),
         pytest.param('{"a": 1,\n"a": 2}', "s.json", "s.json:2", id="a JSON key twice"),
         pytest.param("datasets: &a [*a]\n", "s.yaml", "s.yaml:1:15: *a at", id="a circle"),
         pytest.param("[" * 100_000, "s.json", "s.json", id="JSON nested 100,000 deep"),

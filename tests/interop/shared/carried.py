@@ -5,10 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from evalmark import Case, Example, Gate, Output, Result, Run, Score, ToolCall, Turn
+from evalmark.core.values.case import Usage
 from evalmark.core.values.plain_data import canonical
 from evalmark.core.values.run import DatasetInfo, Metric
 from evalmark.core.values.score import Trial
-from evalmark.core.values.usage import Usage
 from evalmark.interop.github_models.exporter import to_github_models
 from evalmark.interop.github_models.importer import import_github_models
 from evalmark.interop.jsonl import import_jsonl

@@ -56,7 +56,7 @@ CASES = [
     ("jsonl", "a.jsonl", result(scores=[{}]), "a.jsonl:2: `scores[0]` lacks a field"),
     ("jsonl", "a.jsonl", result(position=-1), "a.jsonl:2: `trial.position` is -1"),
     ("jsonl", "a.jsonl", result(mode="both"), "a.jsonl:2: `trial.mode`: 'both'"),
-    ("jsonl", "a.jsonl", HEAD + '{"kind": "result", "kind": "result"}\n', "a.jsonl:2:20: the key $.kind stands here a second time"),
+    ("jsonl", "a.jsonl", HEAD + '{"kind": "result", "kind": "result"}\n', "a.jsonl:2:20: the key $.kind occurs a second time"),
     ("jsonl", "a.jsonl", HEAD + '{"kind": NaN}\n', "a.jsonl:2:10: NaN"),
     ("openai-evals", "a.json", "{}", "a.json: holds no eval"),
     ("openai-evals", "a.json", "[1]", "a.json:1: holds no object"),
@@ -185,5 +185,5 @@ def test_a_link_out_of_the_folder_is_not_followed(name, tmp_path):
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_path_that_cannot_be_looked_at_is_one_sentence(name, tmp_path):
-    with pytest.raises(DataError, match=r"cannot be looked at: File name too long\.$"):
+    with pytest.raises(DataError, match=r"cannot be read: File name too long\.$"):
         FORMATS[name][1](tmp_path / ("a" * 300))

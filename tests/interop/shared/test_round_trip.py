@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from evalmark import Case, Example, Output, Result, Run, Score, ToolCall, Turn
+from evalmark.core.values.case import Usage
 from evalmark.core.values.run import DatasetInfo, Metric
 from evalmark.core.values.score import Trial
-from evalmark.core.values.usage import Usage
 from evalmark.inputs.datasets.reader import read_cases
 from evalmark.interop.shared.export_run import ExportRun
 from evalmark.prompts.templates.prompt_files import parse_prompt, read_prompt

@@ -4,7 +4,7 @@ from random import Random
 
 from evalmark import Turn
 from evalmark.core.values.call import Attempt, Reply, Request
-from evalmark.core.values.usage import Usage
+from evalmark.core.values.case import Usage
 from evalmark.errors import ModelCallError
 from evalmark.models.middleware.call_config import CallConfig
 from evalmark.models.middleware.meter import Meter

@@ -9,7 +9,7 @@ import pytest
 from evalmark import ToolCall, Turn
 from evalmark.core.protocols import CallLog
 from evalmark.core.values.call import Attempt, Call, Reply, Request, Token
-from evalmark.core.values.usage import Usage
+from evalmark.core.values.case import Usage
 
 FULL = Reply(
     text="Paris",

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalmark.core.values.call import Reply
+from evalmark.core.values.case import Usage
 from evalmark.core.values.spending import Spending
-from evalmark.core.values.usage import Usage
 from evalmark.errors import ModelCallError, RunStoppedError
 from evalmark.models.middleware.meter import Budget, Meter, MeteredModel, dollars
 from evalmark.models.middleware.prices import PricedModel, Prices, TokenPrices

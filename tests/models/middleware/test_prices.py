@@ -11,7 +11,7 @@ from genai_prices.data_snapshot import DataSnapshot, set_custom_snapshot
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalmark.core.values.usage import Usage
+from evalmark.core.values.case import Usage
 from evalmark.errors import ConfigError
 from evalmark.models.middleware.prices import MOST_TOKENS, PricedModel, Prices, TokenPrices, read_prices, valid_usage
 from evalmark.models.providers.endpoint import find_endpoint

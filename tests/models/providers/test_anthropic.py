@@ -7,7 +7,7 @@ import pytest
 
 from evalmark import ToolCall, Turn
 from evalmark.core.values.call import Request
-from evalmark.core.values.usage import Usage
+from evalmark.core.values.case import Usage
 from evalmark.errors import ModelCallError
 from evalmark.models.providers.anthropic import MAX_TOKENS, AnthropicChat, grammar_schema, read_usage
 from evalmark.models.providers.endpoint import Endpoint

@@ -7,7 +7,7 @@ import pytest
 
 from evalmark import ToolCall, Turn
 from evalmark.core.values.call import Request, Token
-from evalmark.core.values.usage import Usage
+from evalmark.core.values.case import Usage
 from evalmark.errors import ModelCallError
 from evalmark.models.providers.endpoint import Endpoint
 from evalmark.models.providers.gemini import GeminiChat, lone_references, read_usage

@@ -7,7 +7,7 @@ import pytest
 
 from evalmark import ToolCall, Turn
 from evalmark.core.values.call import Reply, Request
-from evalmark.core.values.usage import Usage
+from evalmark.core.values.case import Usage
 from evalmark.errors import ConfigError, ModelCallError
 from evalmark.models.providers.chat_models import open_chat
 from evalmark.models.providers.http import HttpClient

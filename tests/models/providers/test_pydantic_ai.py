@@ -7,7 +7,7 @@ import pytest
 
 from evalmark import ToolCall, Turn
 from evalmark.core.values.call import Request
-from evalmark.core.values.usage import Usage
+from evalmark.core.values.case import Usage
 from evalmark.errors import MissingExtraError, ModelCallError
 from evalmark.models.providers.chat_models import open_chat
 from evalmark.models.providers.endpoint import Endpoint

@@ -249,7 +249,7 @@ def test_an_id_that_stands_twice_is_named(tmp_path):
     first, second = read(tmp_path, spec_of(ONE, tmp_path), "tests.jsonl", "\n".join(map(json.dumps, rows)))
     assert (first.id, second.message) == (
         "a",
-        f"the id 'a' stands here a second time; it stood first at {tmp_path}/tests.jsonl:1.",
+        f"the id 'a' occurs a second time; the first one is at {tmp_path}/tests.jsonl:1.",
     )
 
 

@@ -234,7 +234,7 @@ WRONG = [
     ),
     pytest.param("---\ninputs:\n- type: string\n---\nx", "p.prompty:3:", "with a `name`", id="an input without a name"),
     pytest.param(
-        "---\ninputs:\n- name: a\n- name: a\n---\nx", "p.prompty:4:", "it stood first in line 3", id="an input twice"
+        "---\ninputs:\n- name: a\n- name: a\n---\nx", "p.prompty:4:", "the first one is in line 3", id="an input twice"
     ),
     pytest.param(
         "---\ninputs:\n  a b: 1\n---\nx", "p.prompty:3:", "use letters, digits and _", id="a name with a space"

@@ -9,9 +9,9 @@ from html.parser import HTMLParser
 import pytest
 
 from evalmark import Case, Output, Result, Run, Score, ToolCall, Turn, compare
+from evalmark.core.values.case import Usage
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Trial
-from evalmark.core.values.usage import Usage
 from evalmark.reports.files.options import ReportOptions
 from evalmark.reports.files.run_html import as_html
 from evalmark.reports.html.escaping import LONGEST

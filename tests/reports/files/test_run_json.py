@@ -12,8 +12,8 @@ from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
 from evalmark import Case, Output, Result, Run, Score, ToolCall, Turn
+from evalmark.core.values.case import Usage
 from evalmark.core.values.score import Trial
-from evalmark.core.values.usage import Usage
 from evalmark.reports.files.comparison_json import comparison_as_json
 from evalmark.reports.files.options import ReportOptions
 from evalmark.reports.files.run_json import as_json, as_jsonl

@@ -2,7 +2,7 @@
 
 from evalmark import Turn
 from evalmark.core.values.call import Attempt, Call, Reply, Request
-from evalmark.core.values.usage import Usage
+from evalmark.core.values.case import Usage
 from evalmark.runs.dry_run.forecast import Forecast, MetricForecast, ModelForecast
 from tests.reports.text.judged import LARGE, METRICS, SMALL
 

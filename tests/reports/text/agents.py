@@ -1,9 +1,9 @@
 """A run of an agent: one answer with all that led to it, one that failed on the way, one that says no more than the answer."""
 
 from evalmark import Case, Output, Result, Run, Score, ToolCall, Turn
+from evalmark.core.values.case import Usage
 from evalmark.core.values.run import DatasetInfo, Metric
 from evalmark.core.values.score import Trial
-from evalmark.core.values.usage import Usage
 
 ASKED = ("Where is order 7?", "Refund order 8.", "Thank you!")
 FIND = ToolCall(

@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 from evalmark import Case, Example, Gate, Output, Result, Run, Score, ToolCall, Turn
+from evalmark.core.values.case import Usage
 from evalmark.core.values.run import DatasetInfo, Metric
 from evalmark.core.values.score import Trial
 from evalmark.core.values.spending import Spending
-from evalmark.core.values.usage import Usage
 
 HOSTILE_TEXT = "\x1b]0;t\x07\x1b[2J\x9b31m[bold red]markup[/] :smile: \ud800\u202e\rover"
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\x9b31m=HYPERLINK(\"http://x\")|<script>alert('&')</script>\x00\ud800 ![i](http://x/i.png) `a` *b*"

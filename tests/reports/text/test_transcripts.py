@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from evalmark import Case, Output, Result, ToolCall, Turn
+from evalmark.core.values.case import Usage
 from evalmark.core.values.score import Trial
-from evalmark.core.values.usage import Usage
 from evalmark.reports.text.transcripts import steps, steps_title, tokens_used
 
 ASKED, ANSWERED = Turn(role="user", content={"q": 1}), Turn(role="assistant", content="a")

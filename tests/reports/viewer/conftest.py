@@ -10,11 +10,11 @@ import pytest
 
 from evalmark import Case, Example, Output, Result, Run, Score, ToolCall, Turn
 from evalmark.core.values.call import Call, Reply, Request
+from evalmark.core.values.case import Usage
 from evalmark.core.values.run import DatasetInfo, Metric
 from evalmark.core.values.score import Trial
 from evalmark.core.values.session import Session, Span
 from evalmark.core.values.spending import Spending
-from evalmark.core.values.usage import Usage
 from evalmark.reports.viewer.app import viewer_app
 from evalmark.reports.viewer.auth.guard import AccessPolicy
 from evalmark.store import Store, open_store

@@ -9,8 +9,8 @@ import pytest
 from evalmark import Case, Output, Score, ToolCall, Turn
 from evalmark.core import errors
 from evalmark.core.values.call import Attempt, Reply, Request
+from evalmark.core.values.case import Usage
 from evalmark.core.values.score import Trial
-from evalmark.core.values.usage import Usage
 from evalmark.runs.cluster.messages import (
     Assign,
     AttemptFinished,

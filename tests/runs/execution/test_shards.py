@@ -116,7 +116,7 @@ def test_a_run_says_which_share_it_is_and_of_what(world):
         first, second = ran(store, "1/2"), ran(store, "2/2")
         other = ran(store, "1/2", plan(a=5, b=3, c=1))
     assert (first.is_part, str(first.shard), str(second.shard)) == (True, "1/2", "2/2")
-    assert first.notes == ("Shard 1 of 2: other runs ask the other cases, and `evalmark merge` makes one of all.",)
+    assert first.notes == ("Shard 1 of 2: the other shards have the other cases; `evalmark merge` combines them.",)
     assert first.shard.dealt == second.shard.dealt
     assert {*first.shard.dealt} == {"a", "b", "c"}
     assert [first.shard.dealt[name] == other.shard.dealt[name] for name in "abc"] == [True, False, True]

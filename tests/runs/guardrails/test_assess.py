@@ -58,7 +58,7 @@ def test_every_check_can_fail_and_they_come_in_order():
         pytest.param("Yes [1](https://example.org).", [], id="a link whose text is the number"),
         pytest.param("Yes [٢].", [], id="a digit of Arabic"),
         pytest.param("Yes [01].", [], id="a number with a leading zero"),
-        pytest.param("Yes [0].", ["Citation out of range: [0] (contexts: 2)"], id="they are counted from 1"),
+        pytest.param("Yes [0].", ["Citation out of range: [0] (contexts: 2)"], id="they are numbered from 1"),
         pytest.param("Yes [3].", ["Citation out of range: [3] (contexts: 2)"], id="one too many"),
         pytest.param("Yes [1-3].", ["Citation out of range: [3] (contexts: 2)"], id="a range that ends too late"),
         pytest.param(

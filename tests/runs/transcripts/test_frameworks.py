@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from evalmark import Output, ToolCall, Turn
-from evalmark.core.values.usage import Usage
+from evalmark.core.values.case import Usage
 from evalmark.runs.transcripts.frameworks import recognize_output
 from evalmark.runs.transcripts.langchain import from_langchain
 from evalmark.runs.transcripts.openai_agents import from_openai_agents

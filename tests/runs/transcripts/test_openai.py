@@ -3,7 +3,7 @@
 import pytest
 
 from evalmark import Output, ToolCall, Turn
-from evalmark.core.values.usage import Usage
+from evalmark.core.values.case import Usage
 from evalmark.runs.transcripts.openai import from_openai
 
 

@@ -4,7 +4,7 @@ import pytest
 from pydantic import BaseModel
 
 from evalmark import ToolCall, Turn, evaluate
-from evalmark.core.values.usage import Usage
+from evalmark.core.values.case import Usage
 from evalmark.runs.transcripts.langchain import from_langchain
 
 messages = pytest.importorskip("langchain_core.messages", reason="langchain-core is not installed")

@@ -3,7 +3,7 @@
 import pytest
 
 from evalmark import ToolCall, Turn, evaluate
-from evalmark.core.values.usage import Usage
+from evalmark.core.values.case import Usage
 from evalmark.runs.transcripts.openai import from_openai
 
 openai = pytest.importorskip("openai", reason="openai is not installed")

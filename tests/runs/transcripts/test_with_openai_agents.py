@@ -6,7 +6,7 @@ import pytest
 from pydantic import BaseModel
 
 from evalmark import Case, ToolCall, Turn, evaluate
-from evalmark.core.values.usage import Usage
+from evalmark.core.values.case import Usage
 from evalmark.runs.targets.function import as_target
 from evalmark.runs.transcripts.openai_agents import from_openai_agents
 

@@ -359,7 +359,7 @@ def test_all_faults_are_named_at_once_in_the_order_of_their_lines(write):
         pytest.param("[1]", "this is [1]; a metric is a mapping", id="a list"),
         pytest.param('{"datasets": [], "metrics": []}', "this is a suite", id="a suite"),
         pytest.param('{"name": "d", "config": {}, "data": []}', "this is a dataset", id="a dataset"),
-        pytest.param('{"name": "x", "name": "y"}', "stands here a second time", id="a key twice"),
+        pytest.param('{"name": "x", "name": "y"}', "occurs a second time", id="a key twice"),
         pytest.param('{"threshold": NaN}', "NaN", id="NaN"),
         pytest.param('{"name": }', "not valid JSON", id="no JSON"),
         pytest.param("[" * 500 + "]" * 500, "nested deeper", id="brackets"),

@@ -128,5 +128,5 @@ def test_the_same_fault_of_many_rows_is_said_once():
     (sentence,) = str(refused.value).splitlines()
     assert (
         sentence
-        == "rows.jsonl:2: the label is 'maybe'; it takes up or down. The same is wrong in 2 more rows: lines 3, 5."
+        == "rows.jsonl:2: the label is 'maybe'; it takes up or down. The same fault is in 2 more rows: lines 3, 5."
     )

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from evalmark import Turn
 from evalmark.core.values.call import Attempt, Call, Reply, Request
+from evalmark.core.values.case import Usage
 from evalmark.core.values.tool import ToolRecording, tool_key
-from evalmark.core.values.usage import Usage
 
 MODEL = "test/model"
 IDENTITY = "test/model@http://127.0.0.1"

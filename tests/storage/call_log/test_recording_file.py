@@ -242,7 +242,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path, empty):
 def test_the_same_key_twice_is_refused_with_both_places(file, empty):
     lines = file.read_text("ascii").splitlines()
     file.write_text("\n".join([*lines, lines[2]]) + "\n")
-    with pytest.raises(DataError, match=r"recorded.jsonl:9: the key .* a second time; it stood first in line 3\."):
+    with pytest.raises(DataError, match=r"recorded.jsonl:9: the key .* a second time; the first one is in line 3\."):
         empty.recordings.add(file)
     assert empty.check().calls == 0
 

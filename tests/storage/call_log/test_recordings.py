@@ -7,7 +7,7 @@ import pytest
 
 from evalmark import Turn
 from evalmark.core.values.call import Request
-from evalmark.core.values.usage import Usage
+from evalmark.core.values.case import Usage
 from evalmark.storage.call_log.recordings import ModelCallSummary
 
 from .calls import MODEL, call, cut_off, failed, key, reply, tool_call

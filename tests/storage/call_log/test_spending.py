@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from evalmark.core.values.case import Usage
 from evalmark.core.values.spending import Spending
-from evalmark.core.values.usage import Usage
 from evalmark.errors import StoreError
 from evalmark.store import open_store
 from tests.storage.store import sample

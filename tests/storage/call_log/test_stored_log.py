@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from evalmark import Turn
 from evalmark.core.values.call import Attempt, Call, Reply, Request, Token
-from evalmark.core.values.usage import Usage
+from evalmark.core.values.case import Usage
 from evalmark.errors import StoreError, StoreFullError
 from evalmark.storage.call_log.rows import decode_call, encode_call
 from evalmark.store import open_store

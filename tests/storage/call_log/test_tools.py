@@ -243,7 +243,7 @@ def line(number: int = 1, **changes) -> str:
         pytest.param(line(altered=1), "in the place of true or false", id="altered is a number"),
         pytest.param(line(tool=3), "in the place of a text", id="a tool that is a number"),
         pytest.param(line(created=3), "in the place of a text", id="a date that is a number"),
-        pytest.param(line() + "\n" + line(), "stands here a second time; it stood first in line 3", id="a line twice"),
+        pytest.param(line() + "\n" + line(), "occurs a second time; the first one is in line 3", id="a line twice"),
         pytest.param(line()[:-1], "recorded.jsonl:3", id="a line that was cut off"),
     ],
 )

@@ -6,7 +6,7 @@ import pytest
 
 from evalmark import Case, Output, Run, Score
 from evalmark.core.values.call import Attempt, Call, Reply, Request
-from evalmark.core.values.usage import Usage
+from evalmark.core.values.case import Usage
 from evalmark.storage.database import field_specs as specs
 
 LEFT_OUT = {Case: {"place"}, Run: {"results"}, Call: {"error", "masked"}}

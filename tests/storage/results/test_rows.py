@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalmark import Case, Example, Gate, Output, Result, Run, Score, ToolCall, Turn
+from evalmark.core.values.case import Usage
 from evalmark.core.values.run import DatasetInfo, Metric
 from evalmark.core.values.score import Trial
 from evalmark.core.values.spending import Spending
-from evalmark.core.values.usage import Usage
 from evalmark.errors import StoreError
 from evalmark.storage.database.fields import from_sql, sql_text
 from evalmark.storage.results.rows import decode_result, decode_run, encode_result, encode_run

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from evalmark import Case, Output, Result, ToolCall, Turn
-from evalmark.core.values.usage import Usage
+from evalmark.core.values.case import Usage
 from evalmark.storage.results.rows import encode_result
 from tests.storage.store import sample
 

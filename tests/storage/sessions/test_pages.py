@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evalmark.core.values.case import Usage
 from evalmark.core.values.label import Label, current_labels, majority_vote
 from evalmark.core.values.session import Session, Span
-from evalmark.core.values.usage import Usage
 from evalmark.storage.database.fields import like_pattern, like_pattern_in_json
 from evalmark.storage.sessions.filter import LABEL_STATES, SessionFilter
 from evalmark.storage.sessions.pages import _beginning

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from evalmark.core.values.case import Usage
 from evalmark.core.values.label import Label, content_fingerprint
 from evalmark.core.values.session import Session, Span
-from evalmark.core.values.usage import Usage
 from evalmark.errors import StoreError
 from tests.storage.store.places import in_a_file
 

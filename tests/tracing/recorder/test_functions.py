@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pytest
 
 from evalmark import ConfigError, record
-from evalmark.core.values.usage import Usage
+from evalmark.core.values.case import Usage
 from evalmark.recording import current
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from evalmark.core.values.usage import Usage
+from evalmark.core.values.case import Usage
 from evalmark.tracing.recorder.otel import EndedSpan, spans_of_trace
 
 ASKED = [{"role": "user", "parts": [{"type": "text", "content": "Weather in Oslo?"}]}]

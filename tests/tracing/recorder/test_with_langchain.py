@@ -15,7 +15,7 @@ from langchain_core.retrievers import BaseRetriever  # noqa: E402
 from langchain_core.runnables import RunnableLambda, RunnablePassthrough  # noqa: E402
 from langchain_core.tools import tool  # noqa: E402
 
-from evalmark.core.values.usage import Usage  # noqa: E402
+from evalmark.core.values.case import Usage  # noqa: E402
 from evalmark.tracing.recorder.langchain import callback_handler  # noqa: E402
 
 COUNTED = {"input_tokens": 7, "output_tokens": 2, "total_tokens": 9}

@@ -10,7 +10,7 @@ import typer
 
 from evalmark.cli.terminal.output import output_look, print_line, print_text
 from evalmark.core.errors import ConfigError
-from evalmark.core.values.words import count
+from evalmark.core.text import count
 from evalmark.reports.terminal.recordings import recorded_calls_screen, recorded_models_screen
 from evalmark.storage.store.store import Store, open_store
 

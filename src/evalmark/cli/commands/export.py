@@ -13,7 +13,7 @@ import typer
 from evalmark.cli.terminal.output import print_error, print_line
 from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import need
-from evalmark.core.values.words import count
+from evalmark.core.text import count
 from evalmark.inputs.documents.atomic_write import write_atomically
 from evalmark.inputs.suites.suite import SESSIONS_PREFIX
 from evalmark.interop.github_models.exporter import to_github_models

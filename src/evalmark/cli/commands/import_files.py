@@ -15,7 +15,7 @@ import typer
 from evalmark.cli.commands.file_checks import validate
 from evalmark.cli.terminal.output import output_look, print_line, print_text
 from evalmark.core.errors import ConfigError
-from evalmark.core.values.words import count
+from evalmark.core.text import count
 from evalmark.inputs.documents.atomic_write import write_atomically
 from evalmark.interop.github_models.importer import import_github_models
 from evalmark.interop.jsonl import import_jsonl

@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from evalmark.core.errors import EvalmarkError
 from evalmark.core.settings import Settings
-from evalmark.core.values.words import count
+from evalmark.core.text import count
 from evalmark.models.embeddings.model_cache import local_models
 from evalmark.storage.store.location import display_location, store_exists
 from evalmark.storage.store.store import open_store

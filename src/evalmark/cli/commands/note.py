@@ -8,8 +8,8 @@ import typer
 
 from evalmark.cli.terminal.output import print_line
 from evalmark.core.errors import ConfigError
+from evalmark.core.text import count
 from evalmark.core.values.label import parse_thumb
-from evalmark.core.values.words import count
 from evalmark.storage.store.store import open_store
 from evalmark.tracing.annotations import labels
 from evalmark.tracing.annotations.label_file import read_labels

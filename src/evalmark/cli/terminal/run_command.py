@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evalmark.core import text as core_text
 from evalmark.core.errors import ConfigError, EvalmarkError, RunAbortedError
 from evalmark.core.lazy import LazyModule, need
-from evalmark.core.values import words
 from evalmark.core.values.run import Run, Shard
 from evalmark.inputs.datasets.case_filter import parse_filter
 from evalmark.reports.files.options import ReportOptions
@@ -275,7 +275,7 @@ def _mention_unfinished(plan: "Plan", ledger: "Store", show: RunDisplay) -> None
         return
     found = ledger.unfinished(plan.fingerprint, plan.suite, show.shard)
     if found is not None and found.status != "running" and found.id == newest[0].id:
-        there = words.count(len(found.results), "result")
+        there = core_text.count(len(found.results), "result")
         print_error(
             f"The run {found.id} before this one was interrupted with {there}. To go on with it: {show.again} --resume {found.id}\n"
         )

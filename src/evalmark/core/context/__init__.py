@@ -1,1 +1,1 @@
-"""What a trial carries with it while it runs: its calls, its tools and its clock."""
+"""The state of the running trial, which model calls and tools deep inside users' code can reach."""

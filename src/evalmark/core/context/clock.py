@@ -1,12 +1,12 @@
-"""How long foreign code takes, measured where it runs."""
+"""Measure the time that users' code takes."""
 
 from time import perf_counter
 
 
 class Stopwatch:
-    """Measures a call from entering to leaving it; a call that goes on elsewhere (thread, then loop) is entered again.
+    """Measures the wall time of a call. A call that continues elsewhere (thread, then loop) may enter it again.
 
-    Enter it in the thread or task that runs the call, and around nothing else: time in queues is then no part of it.
+    Enter it in the thread or task that runs the call, around the call only, so that time in queues does not count.
     """
 
     __slots__ = ("_since", "_spent")
@@ -17,7 +17,7 @@ class Stopwatch:
 
     @property
     def seconds(self) -> float | None:
-        """Wall time inside the call up to now; None when it was never entered."""
+        """Wall time inside the call so far; None if it was never entered."""
         if (since := self._since) is None:
             return self._spent
         return (self._spent or 0.0) + perf_counter() - since

@@ -1,4 +1,4 @@
-"""What the tools of an agent meet while it is under test: whether to call, what is recorded, and how often that was."""
+"""Replay and recording of tool calls during a run."""
 
 import threading
 from collections.abc import Callable
@@ -6,34 +6,34 @@ from typing import Any, Literal
 
 from evalmark.core.errors import DamagedRecordingError, EvalmarkError, RunStoppedError, ToolError
 from evalmark.core.protocols import ToolLog
+from evalmark.core.text import count
 from evalmark.core.values.tool import ToolRecording
-from evalmark.core.values.words import count
 
 ToolMode = Literal["auto", "off", "record", "strict"]
-"""As for model calls. `auto`: what is recorded is not called again. `record`: everything is called once more, and takes
-the place of what is recorded. `strict`: nothing is called. `off`: everything is called, and nothing is recorded."""
+"""As for model calls. `auto`: recorded calls are replayed, others are made. `record`: every call is made again and
+replaces its recording. `strict`: no call is made. `off`: every call is made, and none is recorded."""
 
 
 class ToolReplay:
-    """The tools of one run. May be used by any number of threads at once; `journal` is opened with the first call."""
+    """The tool replay of one run. It is thread-safe, and opens the call log with the first call."""
 
-    def __init__(self, journal: Callable[[], ToolLog], mode: ToolMode = "auto") -> None:
+    def __init__(self, open_log: Callable[[], ToolLog], mode: ToolMode = "auto") -> None:
         self.mode = mode
-        self._open = journal
+        self._open = open_log
         self._opened: ToolLog | None = None
         self._lock = threading.Lock()
         self._recording = threading.Lock()
         self._recorded: set[str] = set()
-        """Keys that this run has recorded; `record` calls for each once."""
+        """Keys that this run has recorded; in mode `record`, each is called once."""
         self._homes: dict[tuple[str, str], str] = {}
         self._replayed = self._failed = 0
         self._damages: dict[str, None] = {}
 
     def claim(self, tool: str, version: str, home: str) -> None:
-        """Say which function goes by a name; two under one name would get each other's results.
+        """Register a function under a tool's name. Two functions with one name would get each other's results.
 
         Raises:
-            ToolError: another function goes by it.
+            ToolError: another function has this name.
         """
         with self._lock:
             other = self._homes.setdefault((tool, version), home)
@@ -44,16 +44,16 @@ class ToolReplay:
             )
 
     def find(self, key: str) -> ToolRecording | None:
-        """What is recorded, and may be used; a damaged recording is none, and is noted.
+        """Return the recording to replay, or None. A damaged recording is noted and counts as missing.
 
         Raises:
-            DamagedRecordingError: strict replay finds one that is damaged.
-            StoreError: nothing can be read.
+            DamagedRecordingError: the recording is damaged, and the mode is `strict`.
+            StoreError: the store cannot be read.
         """
         if self.mode == "record" and key not in self._recorded:
             return None
         try:
-            found = self._journal().find(key)
+            found = self._log().find(key)
         except DamagedRecordingError as damage:
             if self.mode == "strict":
                 raise
@@ -66,35 +66,35 @@ class ToolReplay:
         return found
 
     def keep(self, recording: ToolRecording) -> ToolRecording:
-        """Make a call durable, and give what all who make it go on with.
+        """Save a call durably, and return the recording with which all concurrent callers continue.
 
         Raises:
-            StoreError: it cannot be kept.
+            StoreError: the recording cannot be saved.
         """
         if self.mode == "record":
-            with self._recording:  # else one who comes second could still be given what is about to be replaced
-                kept = self._journal().keep(recording, anew=recording.key not in self._recorded)
+            with self._recording:  # else a second caller could still get the recording that is being replaced
+                kept = self._log().keep(recording, anew=recording.key not in self._recorded)
                 self._recorded.add(recording.key)
                 return kept
-        kept = self._journal().keep(recording)
-        if kept.created == recording.created:  # else another was faster
+        kept = self._log().keep(recording)
+        if kept.created == recording.created:  # else another caller was faster
             with self._lock:
                 self._recorded.add(recording.key)
         return kept
 
-    def _journal(self) -> ToolLog:
+    def _log(self) -> ToolLog:
         with self._lock:
             if self._opened is None:
                 self._opened = self._open()
             return self._opened
 
     def failed(self) -> None:
-        """A tool was called and raised, so nothing is recorded."""
+        """Count a call that raised and is therefore not recorded."""
         with self._lock:
             self._failed += 1
 
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the run should know."""
+        """Return the notes on tool calls for the run."""
         with self._lock:
             counts = {
                 "replayed": self._replayed,
@@ -102,28 +102,28 @@ class ToolReplay:
                 "failed and not recorded": self._failed,
             }
             damages = tuple(self._damages)
-        told = [(number, what) for what, number in counts.items() if number]
-        said = [
+        shown = [(number, what) for what, number in counts.items() if number]
+        parts = [
             f"{f'{number:,}' if place else count(number, 'tool call')} {what}"
-            for place, (number, what) in enumerate(told)
+            for place, (number, what) in enumerate(shown)
         ]
-        return (*([f"{', '.join(said)}."] if said else ()), *damages)
+        return (*([f"{', '.join(parts)}."] if parts else ()), *damages)
 
 
 class TrialTools:
-    """The tools of one trial, and the models that its target asks."""
+    """The tool calls of one trial."""
 
     def __init__(self, replay: ToolReplay, given: Any) -> None:
         self.replay = replay
         self.input = given
-        """That of the case."""
+        """The input of the case."""
         self.used: list[str] = []
-        """The keys of the calls that the trial has made or used, in order."""
+        """The keys of the calls that the trial has made or replayed, in order."""
         self.fault: EvalmarkError | None = None
-        """Why a call could be neither replayed nor recorded. Agents hand what a tool raises to their model as if the
-        tool had said it, so whoever runs the trial looks here too."""
+        """Why a call could be neither replayed nor recorded. Agents pass a tool's exception to their model like a
+        result, so the engine checks this field too."""
 
     def note(self, fault: EvalmarkError) -> None:
-        """Keep why a call was refused: the first reason, unless one is that the whole run has to stop."""
+        """Remember why a call was refused: the first reason, or the one that stops the whole run."""
         if self.fault is None or isinstance(fault, RunStoppedError):
             self.fault = fault

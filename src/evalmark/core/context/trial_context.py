@@ -1,4 +1,4 @@
-"""What a trial knows of its calls: which one a request is, how long they had to wait, what its tools may do, who is asked."""
+"""The context of the running trial: its request counts, waiting times, tools and models."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
@@ -11,19 +11,19 @@ from .clock import Stopwatch
 from .tool_replay import TrialTools
 
 GetModel = Callable[[str], Awaitable[ChatModel]]
-"""Gives a chat model by its name, as the run asks it."""
+"""Returns the chat model of a name, wrapped as the run's calls are."""
 
 
 class TrialContext:
-    """Counts, within one trial, how often each request has been made and how long calls waited before they went out."""
+    """The context of one trial. It counts repeated requests, and the time that calls waited before they were sent."""
 
     def __init__(self, repeat: int = 0, tools: TrialTools | None = None, get_model: GetModel | None = None) -> None:
         self.repeat = repeat
-        """Which repeat of its case the trial is, from 0."""
+        """The number of the repeat of the case, from 0."""
         self.tools = tools
-        """What the tools of the agent under test may do; None where they are just called."""
+        """Replay of the tools of the agent under test; None: tools are called directly."""
         self.get_model = get_model
-        """Where the agent under test gets its models; None outside of runs."""
+        """Provides models to the agent under test; None outside of runs."""
         self._clock: Stopwatch | None = None
         self._made: dict[str, int] = {}
         self._waited = 0.0
@@ -31,27 +31,28 @@ class TrialContext:
         self._since = 0.0
 
     def active_seconds(self, elapsed: float | None = None) -> float | None:
-        """Seconds that the target itself took, without those in which its model calls waited for their turn.
+        """Return the seconds the target took, without the time its model calls waited; None if it was not entered.
 
-        None where it was not entered; `elapsed` counts where it has no clock.
+        Args:
+            elapsed: the total seconds, used if the target has no stopwatch.
         """
         spent = elapsed if self._clock is None else self._clock.seconds
         return None if spent is None else max(0.0, spent - self.waited())
 
     def clock(self) -> Stopwatch:
-        """A new clock for the call of the target, which `own_time` reads should the call break off."""
+        """Make the stopwatch for the call of the target; `active_seconds` reads it even if the call is interrupted."""
         self._clock = Stopwatch()
         return self._clock
 
     def next(self, request: str) -> int:
-        """How often the same request was made to the same model before, from 0."""
+        """Return how often the trial has made the same request before, from 0."""
         before = self._made.get(request, 0)
         self._made[request] = before + 1
         return before
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """A call waits for its turn: at the gate of its endpoint, for its budget, or before it is sent again."""
+        """Count the time inside as waiting: for the endpoint's limits, for the budget, or before a retry."""
         clock = asyncio.get_running_loop().time
         if not self._waiting:
             self._since = clock()
@@ -64,27 +65,27 @@ class TrialContext:
                 self._waited += clock() - self._since
 
     def waited(self) -> float:
-        """Seconds in which at least one call of the trial waited for its turn, up to now."""
+        """Return the seconds during which at least one call of the trial was waiting, so far."""
         return self._waited + (asyncio.get_running_loop().time() - self._since if self._waiting else 0.0)
 
 
-# Calls are made deep inside targets and scorers that know nothing of trials, each in a task of its own.
+# Model calls are made deep inside targets and scorers, which do not know the trial, each in its own task.
 _CURRENT: ContextVar[TrialContext | None] = ContextVar("evalmark_uses", default=None)
 
 
 def current_trial_context() -> TrialContext:
-    """The count of the trial that is under way here; a fresh one outside of trials."""
+    """Return the context of the running trial; a new one outside of trials."""
     return _CURRENT.get() or TrialContext()
 
 
 def current_tools() -> TrialTools | None:
-    """What tools have to heed here; None outside of trials, and where they are just called."""
+    """Return the tool replay of the running trial; None outside of trials, and if tools are called directly."""
     uses = _CURRENT.get()
     return None if uses is None else uses.tools
 
 
-class trial_context:  # noqa: N801  used as a verb; entered for each trial, where a generator would take longer
-    """Let the calls made inside, and in tasks and threads started there, count as this trial's."""
+class trial_context:  # noqa: N801  used like a function; a generator would be slower, and this is entered for each trial
+    """Make `uses` the context of all calls made inside, also in tasks and threads started there."""
 
     __slots__ = ("_before", "_uses")
 

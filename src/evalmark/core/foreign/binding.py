@@ -1,4 +1,4 @@
-"""How a foreign function is called: its parameters are filled by their names."""
+"""Fill the parameters of users' functions by name."""
 
 import inspect
 from collections.abc import Callable, Collection, Mapping
@@ -10,37 +10,40 @@ from evalmark.core.errors import ConfigError
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """Which offered names a function takes, decided once before the run."""
+    """The offered arguments that a function takes, decided once before the run."""
 
     names: tuple[str, ...]
     first: str | None = None
-    """The offered name that fills the first positional parameter, where that has a name of its own."""
+    """The offered name for the first positional parameter, if that parameter has another name."""
 
     def arguments(self, offers: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Positional and keyword arguments for one call, taken from the offers."""
+        """Select the positional and keyword arguments of one call."""
         args = () if self.first is None else (offers[self.first],)
         return args, {name: offers[name] for name in self.names}
 
 
 def bind(function: Callable[..., Any], offered: Collection[str], *, what: str, first: str | None = None) -> Binding:
-    """Fit a function's parameters to the offered names.
+    """Match a function's parameters with the offered names. Other parameters keep their defaults.
 
-    `first` is the offer that fills the first positional parameter whatever it is called
-    (a task's input). Parameters with defaults that are not offered keep their defaults.
+    Args:
+        function: the user's function.
+        offered: the names of the values that a call can pass.
+        what: names the function in messages.
+        first: the offered name that fills the first positional parameter, whatever that is called (a target's input).
 
     Raises:
-        ConfigError: a required parameter is none of the offered names.
+        ConfigError: a required parameter has none of the offered names.
     """
     try:
         parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):  # some C functions show no signature
+    except (TypeError, ValueError):  # some C functions have no signature
         return Binding((), first)
     unnamed = first is not None and bool(parameters) and _takes_first(parameters[0], offered)
-    wanted = parameters[1:] if unnamed and parameters[0].kind is not parameters[0].VAR_POSITIONAL else parameters
-    by_name = [p for p in wanted if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    remaining = parameters[1:] if unnamed and parameters[0].kind is not parameters[0].VAR_POSITIONAL else parameters
+    by_name = [p for p in remaining if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     missing = [
         p.name
-        for p in wanted
+        for p in remaining
         if p.default is p.empty and p.name not in offered and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
     ]
     if missing:

@@ -1,7 +1,7 @@
-"""Code that a file may name: what is defined in the folders of the file, in a project, or in a package that was allowed.
+"""Which code a file may name: code in the file's folders, in their projects, or in an allowed package.
 
-A protection against a lone data file, such as a suite from somebody else that says `os:system`. A folder with Python
-in it is code, and running it means trusting it.
+This protects against a data file from somebody else, such as a suite that names `os:system`. It does not protect
+against a folder with Python files: running those means trusting them.
 """
 
 import functools
@@ -26,29 +26,34 @@ if TYPE_CHECKING:
 IMPORTED_SUITE_SCORERS = frozenset(
     ("evalmark.scorers:Assertions", "evalmark.scorers:JudgedAssertions", "evalmark.scorers:PythonAssertion")
 )
-"""What `evalmark import` writes into suites."""
+"""The scorers that `evalmark import` writes into suites."""
 _SCORER_PACKAGES = ("evalmark.scoring", "evalmark.prompts.metrics")
-"""Where classes are defined that a module of the user's may hand on."""
+"""The packages of evalmark whose classes a user's module may re-export."""
 _FRAMEWORKS = frozenset(
     ("agents", "dspy", "evalmark", "langchain_core", "langgraph", "pydantic_ai", "sentence_transformers")
 )
-"""Packages whose objects are made by putting them together: a chain, a program or an agent belongs to whoever made it."""
+"""Frameworks whose objects are composed by the user: a chain, a program or an agent counts as the user's own."""
 
 
 def check_module_allowed(called: str, module: str, folders: AllowedFolders) -> None:
-    """Refuse a module that a file may not name; nothing is imported, its parents neither. `called` begins the message.
+    """Refuse a module that a file may not name. Neither the module nor its parents are imported.
+
+    Args:
+        called: begins the message, such as `target 'app:run'`.
+        module: the dotted name.
+        folders: the folders of the file.
 
     Raises:
-        ConfigError: it lies elsewhere.
+        ConfigError: the module lies elsewhere.
     """
     for part, spec in _specs(module):
-        is_namespace = spec.origin is None and spec.submodule_search_locations is not None  # and so has no code
+        is_namespace = spec.origin is None and spec.submodule_search_locations is not None  # it has no code
         if not is_namespace and not _is_allowed(part, file := _spec_file(spec), folders):
             raise ConfigError(_refusal(called, part, file, folders))
 
 
 def is_installed_scorer(name: str) -> bool:
-    """Whether an object is one that an installed package hands to evalmark, or one that imports write into suites."""
+    """Tell whether an object is an entry point of an installed package, or a scorer that `evalmark import` writes."""
     if name in IMPORTED_SUITE_SCORERS:
         return True
     entries = need("importlib.metadata").entry_points()
@@ -59,22 +64,22 @@ def is_installed_scorer(name: str) -> bool:
 
 
 def entry_point_object(entry: "EntryPoint") -> str:
-    """What an entry point stands for, as `package.module:attribute`."""
+    """Return the object of an entry point, as `package.module:attribute`."""
     return entry.value.partition("[")[0].strip()
 
 
 def check_object_allowed(called: str, steps: list[Any], folders: AllowedFolders) -> None:
-    """Refuse what is only reached through an allowed module; `steps` leads from that module to the object itself.
+    """Refuse an object that an allowed module only imports; `steps` are the module and its attributes up to the object.
 
     Raises:
-        ConfigError: it is defined elsewhere.
+        ConfigError: the object is defined elsewhere.
     """
     for step in steps:
         if inspect.ismodule(step) and not _is_allowed_module(step, folders):
             raise ConfigError(_refusal(called, step.__name__, _file_of(step), folders))
     thing = steps[-1]
     if inspect.ismodule(thing) or not (callable(thing) or type(thing).__module__ != "builtins"):
-        return  # a module or plain data, which nobody calls; what is wrong with it is said elsewhere
+        return  # a module or plain data is never called; other checks report what is wrong with it
     home, is_own = _defining_module(thing, folders)
     if not is_own:
         raise ConfigError(_refusal(called, home, _file_of(sys.modules.get(home)), folders))
@@ -87,7 +92,7 @@ def _is_allowed_module(module: ModuleType, folders: AllowedFolders) -> bool:
 
 
 def _defining_module(thing: Any, folders: AllowedFolders) -> tuple[str, bool]:
-    """The module that an object is defined in, and whether a file may name it."""
+    """Return the module that defines an object, and whether a file may name that object."""
     thing = _unwrapped(thing)
     owner = getattr(thing, "__self__", None)
     if owner is None or inspect.ismodule(owner):
@@ -119,7 +124,7 @@ def _is_framework_object(kind: type) -> bool:
 
 
 def _unwrapped(thing: Any) -> Any:
-    """The function inside decorators and partials."""
+    """Return the function inside decorators and partials."""
     seen: set[int] = set()
     while id(thing) not in seen:
         seen.add(id(thing))
@@ -157,7 +162,7 @@ def _is_allowed_package(module: str, packages: tuple[str, ...]) -> bool:
 
 
 def _is_in_project_distribution(module: str, file: Path, folders: AllowedFolders) -> bool:
-    """Whether a module was installed by the distribution of the project that the command is run in."""
+    """Tell whether a module was installed by the distribution of the current project."""
     distribution = _distribution_at(folders.project) if folders.project is not None else None
     if distribution is None or not file.is_relative_to(str(distribution.locate_file(""))):
         return False
@@ -166,18 +171,18 @@ def _is_in_project_distribution(module: str, file: Path, folders: AllowedFolders
 
 @functools.lru_cache(maxsize=8)
 def _distribution_at(root: Path) -> Any:
-    """The installed distribution whose source a project is; None where there is none."""
+    """Return the installed distribution of a project; None if there is none."""
     try:
-        said = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+        data = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError):
         return None
-    project = said.get("project")
+    project = data.get("project")
     name = project.get("name") if isinstance(project, dict) else None
     return installed_distribution(normalized_name(name)) if isinstance(name, str) and name else None
 
 
 def _specs(module: str) -> Iterator[tuple[str, ModuleSpec]]:
-    """The module with the packages above it, as an import would find them; it ends where one cannot be told beforehand."""
+    """Yield the specs of the parent packages and the module, as an import would find them, as far as they are known."""
     path: Any = None
     parts = module.split(".")
     for end in range(1, len(parts) + 1):
@@ -199,9 +204,7 @@ def _spec(name: str, path: Any) -> ModuleSpec | None:
         find = getattr(finder, "find_spec", None)
         try:
             spec: ModuleSpec | None = None if find is None else find(name, path, None)
-        except (
-            KeyError
-        ):  # a namespace within one that is not imported: its path would be worked out anew from that one's
+        except KeyError:  # a namespace inside a namespace that is not imported
             spec = _spec_in_folders(name, path)
         if spec is not None:
             return spec
@@ -209,7 +212,7 @@ def _spec(name: str, path: Any) -> ModuleSpec | None:
 
 
 def _spec_in_folders(name: str, folders: Iterable[str] | None) -> ModuleSpec | None:
-    """A module or a namespace in folders, found without the packages above it."""
+    """Find a module or namespace in folders without importing its parents."""
     portions: list[str] = []
     for folder in folders or ():
         finder = need("pkgutil").get_importer(folder)
@@ -225,7 +228,7 @@ def _spec_in_folders(name: str, folders: Iterable[str] | None) -> ModuleSpec | N
 
 
 def _spec_file(spec: ModuleSpec) -> str | None:
-    """The file of a module; None where it is built in, frozen or made by a program."""
+    """Return the file of a module; None if it is built in, frozen or generated."""
     return spec.origin if spec.has_location else None
 
 

@@ -1,4 +1,4 @@
-"""Copies for foreign code, so that what it does to its arguments stays with it."""
+"""Copy arguments for users' code, so that it cannot change the originals."""
 
 import copy
 from typing import Any
@@ -9,7 +9,7 @@ _IMMUTABLE = (str, int, float, bool, bytes, type(None))
 
 
 def copy_value(value: Any) -> Any:
-    """A copy of what could be changed; the value itself where its type cannot be copied.
+    """Copy a value deeply; return immutable values, and values that cannot be copied, unchanged.
 
     >>> rows = [{"a": 1}]
     >>> copy_value(rows) == rows, copy_value(rows)[0] is rows[0]
@@ -19,7 +19,7 @@ def copy_value(value: Any) -> Any:
         return value
     try:
         return copy.deepcopy(value)
-    except Exception:  # noqa: BLE001  foreign code: objects that a user put into a case copy themselves
+    except Exception:  # noqa: BLE001  foreign code: users' objects implement their own copying
         return value
 
 

@@ -1,4 +1,4 @@
-"""What tells one foreign object from another: its class or name, its code and its settings."""
+"""Describe users' objects for fingerprints: by class or name, code and settings."""
 
 import dataclasses
 import functools
@@ -16,17 +16,16 @@ from .source import parsed_source
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 MAX_OBJECT_DEPTH = 4
-"""Objects held by objects held by a foreign object are followed so far; data among them to its end."""
+"""How deep the attributes of objects are described; plain data is described completely."""
 
 
 def describe_object(thing: Any, depth: int = 0, *, docstrings: bool = True) -> Any:
-    """A foreign object as plain data that is the same in every process, and another after every edit of its code.
+    """Describe an object as plain data that is equal in every process and changes with every edit of its code.
 
-    Functions count by name, parsed source code and what they close over; objects by their own
-    `fingerprint`, chat models by their `identity`, others by class, source code and what they hold.
-    Of its module, the constants that the code names count too, and the functions and classes it names;
-    what it calls in other modules is not looked at. Comments and formatting never count; docstrings do
-    unless `docstrings` is False, since agents and programs send them to a model.
+    Functions are described by name, parsed source code and closure; objects with a `fingerprint` by that, chat models
+    by their `identity`, others by class, source code and attributes. Constants, functions and classes that the code
+    uses from its own module are included; other modules are not followed. Comments and formatting never count.
+    Docstrings count unless `docstrings` is False, since agents and programs send them to a model.
 
     >>> describe_object(len)
     ['function', 'builtins:len', None, [[], [None, None]]]
@@ -60,7 +59,7 @@ def describe_object(thing: Any, depth: int = 0, *, docstrings: bool = True) -> A
 
 
 def _data(thing: Any, above: tuple[Any, ...] = ()) -> Any:
-    """Mappings and lists of scalars as they are, however deep (a schema, say); of an object that they hold, its class."""
+    """Describe nested mappings and lists completely (a schema, say), and other objects by their class."""
     if thing is None or isinstance(thing, (str, bool, int, float)):
         return thing
     if not isinstance(thing, (Mapping, list, tuple)) or len(above) >= MAX_DEPTH or any(thing is it for it in above):
@@ -91,7 +90,7 @@ def _object(thing: Any, depth: int, docstrings: bool) -> Any:
         held: Any = {field.name: getattr(thing, field.name) for field in dataclasses.fields(thing) if field.init}
     elif kind.__repr__ is object.__repr__:
         held = getattr(thing, "__dict__", {})
-    else:  # its own text says what matters: a logger or a model would lead to half the program
+    else:  # its repr is enough: the attributes of a logger or a model would lead to half the program
         held = _repr_without_addresses(thing)
     found = ["object", _name(kind), _source(kind, docstrings), describe_object(held, depth, docstrings=docstrings)]
     named = module_context(kind, docstrings=docstrings)
@@ -99,10 +98,10 @@ def _object(thing: Any, depth: int, docstrings: bool) -> Any:
 
 
 def _repr_without_addresses(thing: Any) -> str:
-    """The text of an object, without addresses in memory; empty where it has none."""
+    """Return the repr of an object without memory addresses; empty if it fails."""
     try:
         return _ADDRESS.sub("", repr(thing))
-    except Exception:  # noqa: BLE001  foreign code: objects write their own text
+    except Exception:  # noqa: BLE001  foreign code: users' classes define their repr
         return ""
 
 
@@ -112,14 +111,14 @@ def _name(thing: Any) -> str:
 
 
 def _source(thing: Callable[..., Any], docstrings: bool) -> str | None:
-    """A hash of the source code, or of the compiled code where there is no file, or None."""
+    """Hash the source code, or the compiled code if there is no file; None if there is neither."""
     kind: Any = thing
     return _class_source(kind, docstrings) if inspect.isclass(thing) else _read_source(thing, docstrings)
 
 
 @functools.lru_cache(maxsize=256)
 def _class_source(kind: Callable[..., Any], docstrings: bool) -> str | None:
-    # To find a class in its file, Python parses the whole file; what a class was made of does not change afterwards.
+    # Cached, since Python parses the whole file to find a class.
     return _read_source(kind, docstrings)
 
 
@@ -132,7 +131,7 @@ def _read_source(thing: Callable[..., Any], docstrings: bool) -> str | None:
 
 
 def _compiled(code: CodeType) -> Any:
-    """What a function does, wherever its lines stand."""
+    """Describe compiled code without line numbers."""
     return [code.co_code.hex(), code.co_names, [_constant(value) for value in code.co_consts]]
 
 

@@ -1,8 +1,8 @@
-"""What evalmark itself is built on stays what is installed with it, whatever lies beside a suite.
+"""Keep files beside a suite from shadowing the libraries that evalmark needs.
 
-To find a user's module, folders are put in front of the import path, and a `jinja2.py` in one of them would take the
-place of the library. A finder in front of all others prevents that: a module of Python, or of what evalmark requires,
-comes from where that is installed. Every other name is left to the finders behind it, and nothing is imported early.
+Folders with users' modules are put at the front of the import path, where a `jinja2.py` would replace the library. An
+import finder before all others prevents that: modules of Python, and of evalmark's requirements, are always imported
+from where they are installed. It ignores every other name and imports nothing early.
 """
 
 import os
@@ -23,26 +23,26 @@ if TYPE_CHECKING:
 _PACKAGE = __name__.partition(".")[0]
 _INSTALLED = ("site-packages", "dist-packages")
 _SHADOWABLE = frozenset(("antigravity", "idlelib", "lib2to3", "test", "this", "tkinter", "turtle", "turtledemo"))
-"""Modules of Python on which no library is built; many projects have a package `test`."""
+"""Modules of Python that no library uses, so that a user's may replace them; many projects have a package `test`."""
 _REQUIREMENT = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[([^\]]*)\])?")
 _EXTRA = re.compile(r"extra\s*==\s*['\"]([\w.-]+)['\"]")
 _DEVELOPMENT_EXTRA = "dev"
 
 
 def guard_imports(folders: Iterable[Path] = ()) -> None:
-    """From now on, what evalmark is built on is not looked for in `folders`, nor wherever else a user's modules lie."""
+    """Install the import finder, and mark folders as those of users' modules."""
     _GUARD.users.update(map(os.fspath, folders))
     if _GUARD not in sys.meta_path:
         sys.meta_path.insert(0, _GUARD)
 
 
 def user_import_paths() -> tuple[str, ...]:
-    """The places of the import path in which users' modules may lie, and evalmark's own libraries do not."""
+    """Return the entries of the import path that may hold users' modules."""
     return tuple(place for place in sys.path if _GUARD.is_users(place))
 
 
 def unused_module_note(name: str, folders: Iterable[Path]) -> str:
-    """What to say of a module in these folders that is not used, since evalmark needs another of its name; else nothing."""
+    """Return the note on a module in these folders that is ignored, because evalmark needs another one; else empty."""
     offered = PathFinder.find_spec(name, [*map(os.fspath, folders)])
     home = _GUARD.home_of(name) if offered is not None and offered.origin is not None else None
     if offered is None or home is None or PathFinder.find_spec(name, home) is None:
@@ -51,17 +51,17 @@ def unused_module_note(name: str, folders: Iterable[Path]) -> str:
 
 
 def unused_module_notes(folders: Iterable[Path]) -> tuple[str, ...]:
-    """What to say of the modules in these folders that are not used."""
+    """Return the notes on all ignored modules in these folders."""
     folders = list(dict.fromkeys(folders))
-    named = {module for folder in folders for module in _shadowing_names(folder)}
-    said = [unused_module_note(name, folders) for name in sorted(named)]
-    return tuple(dict.fromkeys(sentence for sentence in (*said, *_GUARD.said) if sentence))
+    names = {module for folder in folders for module in _shadowing_names(folder)}
+    notes = [unused_module_note(name, folders) for name in sorted(names)]
+    return tuple(dict.fromkeys(note for note in (*notes, *_GUARD.notes) if note))
 
 
 def provides_module(distribution: "Distribution", name: str) -> bool:
-    """Whether a distribution installs the module of this name at the top.
+    """Tell whether a distribution installs the top-level module of this name.
 
-    Asked of the texts that came with it, since the list of its files as objects takes far longer.
+    This reads the metadata as text, which is far faster than listing the files as objects.
     """
     record = distribution.read_text("RECORD")
     if record is not None and re.search(rf"^{re.escape(name)}(?:/|\.py,|\.[^/,]*(?:so|pyd),)", record, re.MULTILINE):
@@ -73,7 +73,7 @@ def provides_module(distribution: "Distribution", name: str) -> bool:
 
 
 def normalized_name(name: str) -> str:
-    """The name of a distribution in the one spelling that all of them have.
+    """Normalize the name of a distribution.
 
     >>> normalized_name("Ruamel.YAML-clib")
     'ruamel_yaml_clib'
@@ -82,18 +82,18 @@ def normalized_name(name: str) -> str:
 
 
 class _ImportGuard:
-    """A finder of modules that answers for names that both evalmark and a user's folder have."""
+    """An import finder for modules that both evalmark and a user's folder provide."""
 
     def __init__(self) -> None:
         self.users: set[str] = set()
-        self.said: list[str] = []
-        """Of modules that a user's own code asked for and did not get."""
+        self.notes: list[str] = []
+        """Notes on modules that users' code imported and that were ignored."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: "ModuleType | None" = None
     ) -> ModuleSpec | None:
-        """Where the module lies that evalmark needs; None where nobody else offers one of its name."""
-        if path is not None:  # what is in a package comes from where the package does
+        """Find the module that evalmark needs; None if only one place provides the name."""
+        if path is not None:  # submodules come from the same place as their package
             return None
         offers = {place: spec for place in sys.path if (spec := PathFinder.find_spec(name, [place]))}
         is_claimed = len({spec.origin for spec in offers.values()}) > 1 and any(map(self.is_users, offers))
@@ -103,20 +103,20 @@ class _ImportGuard:
             return None
         taking = {place: spec for place, spec in offers.items() if spec.origin is not None and self.is_users(place)}
         if taking and _import_comes_from(taking):
-            self.said.append(_not_used_note(name, next(iter(taking.values()))))
+            self.notes.append(_not_used_note(name, next(iter(taking.values()))))
         if found.origin is not None:
             return found
-        # Of a namespace package everybody may have a part, and nobody the whole.
+        # Several places may provide parts of a namespace package.
         return PathFinder.find_spec(name, [*home, *(place for place in sys.path if place not in taking)])
 
     def is_users(self, place: str) -> bool:
-        """Whether a place of the import path is not where Python or what evalmark requires is installed."""
+        """Tell whether an entry of the import path is neither Python's nor one of installed packages."""
         if place in self.users or not place:
             return True
         return place not in _python_folders() and Path(place).name not in _INSTALLED and place != _package_folder()
 
     def home_of(self, name: str) -> list[str] | None:
-        """Where the module of a name is installed that evalmark needs; None where it needs none of that name."""
+        """Return the import path of the module that evalmark needs; None if it needs none of this name."""
         if name in sys.stdlib_module_names:
             return None if name in _SHADOWABLE else [*_python_folders()]
         if name == _PACKAGE:
@@ -134,7 +134,7 @@ def _not_used_note(name: str, spec: ModuleSpec) -> str:
 
 
 def _import_comes_from(places: Iterable[str]) -> bool:
-    """Whether the import that is under way stands in a file of one of these places."""
+    """Tell whether the current import statement is in a file of one of these places."""
     frame = sys._getframe(2)
     while frame.f_back is not None and frame.f_code.co_filename.startswith("<frozen importlib"):
         frame = frame.f_back
@@ -143,7 +143,7 @@ def _import_comes_from(places: Iterable[str]) -> bool:
 
 @lru_cache(maxsize=1)
 def _python_folders() -> tuple[str, ...]:
-    """Where the modules of Python itself lie."""
+    """Return the folders of Python's own modules."""
     home = Path(os.__file__).parent
     zipped = f"python{sys.version_info.major}{sys.version_info.minor}.zip"
     own = (str(home), str(home / "lib-dynload"), str(Path(sys.base_prefix) / "DLLs"))
@@ -152,21 +152,21 @@ def _python_folders() -> tuple[str, ...]:
 
 @lru_cache(maxsize=1)
 def _package_folder() -> str:
-    """The folder that this package lies in."""
+    """Return the folder that contains this package."""
     return str(Path(__file__).parents[3])
 
 
 @lru_cache(maxsize=256)
 def _provider(name: str) -> "Distribution | None":
-    """The distribution that installs a module which evalmark requires; None where it requires none of that name."""
+    """Return the required distribution that installs a module; None if there is none."""
     return next((distribution for distribution in _requirements() if provides_module(distribution, name)), None)
 
 
 @lru_cache(maxsize=1)
 def _requirements() -> "tuple[Distribution, ...]":
-    """What evalmark requires, with its extras and with what all that requires, as far as it is installed.
+    """Return all installed requirements of evalmark and its extras, transitively.
 
-    Looked up only once a user's folder offers a module that no part of Python is called.
+    Computed only when a user's folder has a module that is not one of Python's names.
     """
     found: dict[str, Distribution | None] = {}
     waiting = [(_PACKAGE, _own_extras())]
@@ -183,15 +183,15 @@ def _requirements() -> "tuple[Distribution, ...]":
 
 
 def _own_extras() -> frozenset[str]:
-    """What may be installed beside evalmark and is asked by it; its makers' tools are not."""
+    """Return the extras of evalmark, without that of its developers' tools."""
     own = installed_distribution(_PACKAGE)
     extras = () if own is None else own.metadata.get_all("Provides-Extra") or ()
     return frozenset(map(normalized_name, extras)) - {_DEVELOPMENT_EXTRA}
 
 
 def installed_distribution(name: str) -> "Distribution | None":
-    """The distribution of a name; one in a user's folder only where there is no other."""
-    library = need("importlib.metadata")  # it takes longer to load than all the rest of this
+    """Find an installed distribution by name; one in a user's folder only if there is no other."""
+    library = need("importlib.metadata")  # slow to load
     places = [
         _package_folder(),
         *sorted((place for place in sys.path if place not in _GUARD.users), key=_GUARD.is_users),
@@ -201,7 +201,7 @@ def installed_distribution(name: str) -> "Distribution | None":
 
 
 def is_installed_entry_point(entry: "EntryPoint") -> bool:
-    """Whether an entry point belongs to an installed package, and was not only found among the files beside a suite."""
+    """Tell whether an entry point belongs to an installed package, not to files beside a suite."""
     if entry.dist is None:
         return False
     place = str(entry.dist.locate_file(""))
@@ -209,20 +209,20 @@ def is_installed_entry_point(entry: "EntryPoint") -> bool:
 
 
 def _requirements_of(distribution: "Distribution", extras: frozenset[str]) -> Iterator[tuple[str, frozenset[str]]]:
-    """The distributions that one requires with some of its extras, each with those that are wanted of it."""
+    """Yield the requirements of a distribution with some of its extras, each with the extras it is required with."""
     for line in distribution.requires or ():
-        wanted, extra = _REQUIREMENT.match(line), _EXTRA.search(line)
-        if wanted and (extra is None or normalized_name(extra[1]) in extras):
+        found, extra = _REQUIREMENT.match(line), _EXTRA.search(line)
+        if found and (extra is None or normalized_name(extra[1]) in extras):
             yield (
-                normalized_name(wanted[1]),
-                frozenset(normalized_name(name.strip()) for name in (wanted[2] or "").split(",") if name),
+                normalized_name(found[1]),
+                frozenset(normalized_name(name.strip()) for name in (found[2] or "").split(",") if name),
             )
 
 
 def _shadowing_names(folder: Path) -> Iterator[str]:
-    """The names of modules in a folder that are installed too."""
+    """Yield the names of modules in a folder that are also installed."""
     try:
-        names = {entry.removesuffix(".py") for entry in os.listdir(folder)}  # noqa: PTH208  names are all that is wanted
+        names = {entry.removesuffix(".py") for entry in os.listdir(folder)}  # noqa: PTH208  only names are needed
     except OSError:
         return
     elsewhere = [place for place in sys.path if not _GUARD.is_users(place)]

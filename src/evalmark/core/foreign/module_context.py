@@ -1,4 +1,4 @@
-"""What code names in its own module: the prompt in a constant, the function that does the work."""
+"""Find what code uses from its own module: constants such as prompts, and helper functions."""
 
 import inspect
 import sys
@@ -13,13 +13,13 @@ from .source import parsed_source
 OWN_PREFIX = "evalmark."
 PLAIN = (str, bytes, bool, int, float, type(None))
 MAX_PARTS = 10_000
-"""Of a constant; a larger one is data, and counts by its size alone."""
+"""The most parts of a constant; a larger one is data and is not compared in detail."""
 
 
 def module_context(thing: Any, *, docstrings: bool = True) -> dict[str, Any]:
-    """The constants, functions and classes of its own module that a function or class names, and those that these name.
+    """Describe the constants, functions and classes of its module that a function or class uses, transitively.
 
-    A constant is plain data, or lists, tuples, sets and mappings of plain data; everything else is left out.
+    Constants are plain data, or lists, tuples, sets and mappings of plain data; everything else is left out.
 
     >>> module_context(len)
     {}
@@ -44,7 +44,7 @@ def module_context(thing: Any, *, docstrings: bool = True) -> dict[str, Any]:
 
 
 def _referenced_names(thing: Any) -> Iterator[str]:
-    """The names that code may take from its module."""
+    """Yield the names that code may use from its module."""
     if inspect.isclass(thing):
         yield from (parent.__name__ for parent in thing.__bases__)
         for member in vars(thing).values():
@@ -70,7 +70,7 @@ def _source_fingerprint(thing: Any, docstrings: bool) -> str | None:
 
 
 def _data(value: Any, left: list[int]) -> Any:
-    """A constant as data; None for what is no constant."""
+    """Convert a constant to data; None for anything else."""
     left[0] -= 1
     if left[0] < 0:
         return f"more than {MAX_PARTS} parts"

@@ -1,4 +1,4 @@
-"""Objects that a user names as `package.module:attribute`."""
+"""Load objects that a user names as `package.module:attribute`."""
 
 import importlib
 import sys
@@ -15,7 +15,7 @@ from .import_guard import guard_imports, unused_module_note
 
 
 def is_named_object(text: str) -> bool:
-    r"""Whether a text has the form `package.module:attribute`.
+    r"""Tell whether a text has the form `package.module:attribute`.
 
     >>> is_named_object("my_app.bot:answer"), is_named_object("equals"), is_named_object("C:\\\\x.json")
     (True, False, False)
@@ -25,13 +25,16 @@ def is_named_object(text: str) -> bool:
 
 
 def load_object(name: str, folders: Sequence[Path] = (), *, what: str = "object") -> Any:
-    """Import what `package.module:attribute` names; the module may lie in one of `folders`, the first of which counts first.
+    """Import the object that `package.module:attribute` names.
 
-    The folders stay on the import path, since the module may import its neighbours later. What evalmark requires is
-    not looked for there. Where a file names the object, it has to be one that a file may name.
+    Args:
+        name: the module and the attribute.
+        folders: searched for the module, in order. They stay on the import path, since the module may import its
+            neighbours later. `AllowedFolders` (of a file) also restrict which objects may be named.
+        what: names the object in messages.
 
     Raises:
-        ConfigError: the name has another form, the module or the attribute is missing or broken, or a file may not name it.
+        ConfigError: the name has another form, the module or attribute is missing or broken, or the file may not name it.
     """
     if not is_named_object(name):
         raise ConfigError(f"{what} {name!r} is not of the form 'package.module:attribute'.")
@@ -50,10 +53,10 @@ def load_object(name: str, folders: Sequence[Path] = (), *, what: str = "object"
 
 
 def check_object_module(name: str, folders: Sequence[Path], *, what: str = "object") -> None:
-    """Refuse an object whose module a file may not name; nothing is imported, and `folders` are on the import path then.
+    """Refuse an object whose module a file may not name, and put `folders` on the import path. Nothing is imported.
 
     Raises:
-        ConfigError: a file names it, and it lies elsewhere.
+        ConfigError: a file names the object, and it lies elsewhere.
     """
     add_import_folders(folders)
     if isinstance(folders, AllowedFolders) and not is_installed_scorer(name):
@@ -61,7 +64,7 @@ def check_object_module(name: str, folders: Sequence[Path], *, what: str = "obje
 
 
 def add_import_folders(folders: Sequence[Path]) -> None:
-    """Put folders in front of the import path, but not in front of what evalmark requires."""
+    """Put folders at the front of the import path; evalmark's own requirements still take precedence."""
     guard_imports(folders)
     for folder in reversed([*map(str, folders)]):
         if folder not in sys.path:
@@ -70,7 +73,7 @@ def add_import_folders(folders: Sequence[Path]) -> None:
 
 
 def _import_steps(name: str, module: str, attribute: str, what: str, folders: Sequence[Path]) -> list[Any]:
-    """The module and what its attributes lead to, one after the other."""
+    """Import the module, and follow its attributes one by one."""
     try:
         steps = [importlib.import_module(module)]
         for step in attribute.split("."):
@@ -83,13 +86,13 @@ def _import_steps(name: str, module: str, attribute: str, what: str, folders: Se
         ) from missing
     except _MissingError as missing:
         raise ConfigError(f"{what} {name!r}: {missing}") from missing
-    except (Exception, SystemExit) as broken:  # the user's module runs here, or ends here as a script does
+    except (Exception, SystemExit) as broken:  # the user's module runs here; a script may end with SystemExit
         raise ConfigError(f"{what} {name!r}: importing it raised {type(broken).__name__}: {broken}.") from broken
     return steps
 
 
 class _MissingError(LookupError):
-    """There is no such attribute."""
+    """The attribute does not exist."""
 
 
 def _attribute(thing: Any, name: str) -> Any:

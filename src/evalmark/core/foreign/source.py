@@ -1,4 +1,4 @@
-"""The source code of a function or a class as it counts for a fingerprint: parsed, without comments and formatting."""
+"""Normalize the source code of a function or class for a fingerprint: parsed, without comments and formatting."""
 
 import ast
 import inspect
@@ -14,14 +14,14 @@ _FORMATTING = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT,
 
 
 def parsed_source(thing: Callable[..., Any], *, docstrings: bool = True) -> str:
-    """The code of a function or a class in one spelling: comments and formatting are gone, and docstrings if asked.
+    """Return the code of a function or class without comments and formatting, and without docstrings if requested.
 
-    The docstring of a class stays where its metaclass comes from outside the standard library: frameworks such as pydantic
-    and DSPy send it to a model. Docstrings also stay where the code itself reads `__doc__`.
+    The docstring of a class is kept if its metaclass is not from the standard library: frameworks such as pydantic and
+    DSPy send it to a model. Docstrings are also kept if the code reads `__doc__`.
 
     Raises:
         OSError: there is no source file.
-        TypeError: it is a built-in.
+        TypeError: the object is built in.
     """
     if getattr(thing, "__name__", "") == "<lambda>":
         return _lambda(thing)
@@ -40,7 +40,7 @@ def _has_own_metaclass(thing: object) -> bool:
 
 
 def _drop_docstrings(tree: ast.AST, *, keep: bool) -> None:
-    """Remove the docstrings of all definitions; `keep` spares that of the outermost class."""
+    """Remove the docstrings of all definitions; with `keep`, except that of the outermost class."""
     for node in ast.walk(tree):
         if not isinstance(node, Definition) or ast.get_docstring(node, clean=False) is None:
             continue
@@ -51,7 +51,7 @@ def _drop_docstrings(tree: ast.AST, *, keep: bool) -> None:
 
 
 def _lambda(thing: Any) -> str:
-    """All lambdas on the line on which one begins: what `inspect` finds there is often no code that can be parsed."""
+    """Return all lambdas that begin on the same line, since `inspect` often returns an unparsable fragment there."""
     inner = inspect.unwrap(thing)
     lines, _ = inspect.findsource(inner)
     found = _lambdas("".join(lines)).get(inner.__code__.co_firstlineno)
@@ -60,7 +60,7 @@ def _lambda(thing: Any) -> str:
 
 @lru_cache(maxsize=8)
 def _lambdas(source: str) -> dict[int, list[str]]:
-    """The lambdas of a file by the line on which each begins."""
+    """Return the lambdas of a file by start line."""
     found: dict[int, list[str]] = {}
     try:
         tree = ast.parse(source)
@@ -73,7 +73,7 @@ def _lambdas(source: str) -> dict[int, list[str]]:
 
 
 def _tokens(source: str) -> str:
-    """The tokens of a fragment without comments and line breaks; the text itself where it has no tokens."""
+    """Return the tokens of a fragment without comments and line breaks; the text itself if it cannot be tokenized."""
     try:
         tokens = [t.string for t in tokenize.generate_tokens(io.StringIO(source).readline) if t.type not in _FORMATTING]
     except (tokenize.TokenError, SyntaxError):

@@ -1,7 +1,7 @@
-"""Threads for foreign code that may never come back, and that must not keep the process alive.
+"""Daemon threads for users' code that may hang and must not keep the process alive.
 
-The threads of asyncio, `concurrent.futures` and anyio are joined when the loop or the
-interpreter ends, so one call that hangs would hang the whole command. These are daemons.
+The threads of asyncio, `concurrent.futures` and anyio are joined when the loop or the interpreter ends, so one hanging
+call would hang the whole command.
 """
 
 import asyncio
@@ -16,17 +16,17 @@ from functools import partial
 from typing import Any
 
 MAX_HANGING = 32
-"""Calls given up on that may still be running; with this many, the function is asked no more."""
+"""The most abandoned calls that may still be running; at this number, further calls are refused."""
 Work = Callable[[Callable[[], bool]], Any]
-"""What is run: gets a question that says whether anybody still waits for the answer."""
+"""A call to run. Its argument tells whether a caller still waits for the result."""
 IDLE_SECONDS = 10.0
 """Seconds after which a thread without work ends."""
 
 
 class DaemonThreads:
-    """Runs sync calls in daemon threads and lets go of a call when whoever waits for it is cancelled.
+    """Runs synchronous calls in daemon threads, and abandons a call when the waiting task is cancelled.
 
-    There are as many threads as calls at the same time: limit those, not these.
+    There are as many threads as parallel calls; the caller limits those.
     """
 
     def __init__(self, most_hanging: int = MAX_HANGING, idle: float = IDLE_SECONDS) -> None:
@@ -36,66 +36,66 @@ class DaemonThreads:
         self._hanging: set[_Job] = set()
 
     async def run(self, call: Work) -> Any:
-        """What `call` returns or raises, computed in a thread that sees the caller's context variables.
+        """Run `call` in a thread with the caller's context variables, and return or raise what it does.
 
         Raises:
-            RuntimeError: too many earlier calls were given up on and still run.
+            RuntimeError: too many abandoned calls are still running.
         """
         if len(self._hanging) >= self._most_hanging:
             raise RuntimeError(f"not asked, because {len(self._hanging)} earlier calls still hang")
         context = copy_context()
         job = _Job(lambda is_wanted: context.run(call, is_wanted), self._hanging)
         try:
-            hand = self._idle.pop()
+            worker = self._idle.pop()
         except IndexError:
-            hand = _Worker(self._idle, self._seconds)
-            hand.start()
-        hand.jobs.put(job)
+            worker = _Worker(self._idle, self._seconds)
+            worker.start()
+        worker.jobs.put(job)
         try:
-            return await job.answer
+            return await job.result
         except asyncio.CancelledError:
             job.abandon()
             raise
 
 
 class _Job:
-    """One call, on its way from a task to a thread and back."""
+    """One call, passed from a task to a thread and back."""
 
     def __init__(self, call: Work, hanging: "set[_Job]") -> None:
-        self.answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self.result: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._call = call
         self._hanging = hanging
         self._is_finished = False
         self._is_wanted = True
 
     def do(self) -> Callable[[], None]:
-        """Make the call, in the thread; gives what tells the waiting task about it."""
+        """Make the call, in the thread, and return a function that passes the result to the waiting task."""
         try:
-            tell = partial(self._tell, self.answer.set_result, self._call(lambda: self._is_wanted))
+            deliver = partial(self._deliver, self.result.set_result, self._call(lambda: self._is_wanted))
         except BaseException as error:  # noqa: BLE001  foreign code: what it raises belongs to the waiting task
-            tell = partial(self._tell, self.answer.set_exception, task_error(error))
+            deliver = partial(self._deliver, self.result.set_exception, task_error(error))
         self._is_finished = True
         self._hanging.discard(self)
-        return tell
+        return deliver
 
     def abandon(self) -> None:
-        """Nobody waits any more; until the call comes back by itself, it counts as hanging."""
+        """Stop waiting for the call; it counts as hanging until it returns."""
         self._is_wanted = False
         self._hanging.add(self)
         if self._is_finished:
             self._hanging.discard(self)
 
-    def _tell(self, settle: Callable[[Any], None], found: Any) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop has been closed
-            self.answer.get_loop().call_soon_threadsafe(self._settle, settle, found)
+    def _deliver(self, settle: Callable[[Any], None], found: Any) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            self.result.get_loop().call_soon_threadsafe(self._settle, settle, found)
 
     def _settle(self, settle: Callable[[Any], None], found: Any) -> None:
-        if not self.answer.done():
+        if not self.result.done():
             settle(found)
 
 
 class _Worker(threading.Thread):
-    """One thread: waits on the idle list, works, goes back; ends after a while without work."""
+    """A thread that runs jobs, and ends after some seconds without one."""
 
     def __init__(self, idle: "deque[_Worker]", seconds: float) -> None:
         super().__init__(name="evalmark foreign code", daemon=True)
@@ -104,27 +104,27 @@ class _Worker(threading.Thread):
 
     def run(self) -> None:
         while (job := self._next()) is not None:
-            tell = job.do()
-            self._idle.append(self)  # before the answer is known, so that the next call finds this thread
-            tell()
-            del job, tell
+            deliver = job.do()
+            self._idle.append(self)  # before the result is delivered, so that the next call finds this thread
+            deliver()
+            del job, deliver
 
     def _next(self) -> _Job | None:
-        """The next job, or None when none came for a while."""
+        """Return the next job, or None after the idle time."""
         while True:
             try:
                 return self.jobs.get(timeout=self._seconds)
             except queue.Empty:
-                with contextlib.suppress(ValueError):  # somebody has just taken it from the list: a job is on its way
+                with contextlib.suppress(ValueError):  # already taken from the list: a job is about to arrive
                     self._idle.remove(self)
                     return None
 
 
 def task_error(error: BaseException) -> BaseException:
-    """The error as a task can carry it.
+    """Return the error in a form that a task can raise.
 
-    A KeyboardInterrupt that no keyboard made, or a StopIteration, would end the event loop
-    instead of the case; these become a RuntimeError that names them.
+    A StopIteration, or a KeyboardInterrupt raised by code, would end the event loop instead of the case. They become a
+    RuntimeError that names them.
     """
     if isinstance(error, (Exception, SystemExit)) and not isinstance(error, StopIteration):
         return error

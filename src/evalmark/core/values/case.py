@@ -1,4 +1,4 @@
-"""What goes in: a case, its examples, and what a target gave for it."""
+"""Cases, conversations and outputs."""
 
 import re
 from collections.abc import Mapping
@@ -7,14 +7,27 @@ from typing import Any
 from unicodedata import category
 
 from .plain_data import fingerprint
-from .usage import Usage
 
 _MADE_ID = re.compile(r"[0-9a-f]{12}(-[0-9]+)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens as the provider reports them; None if it reports none or an impossible number."""
+
+    input_tokens: int | None = None
+    """All input tokens, those read from the provider's cache included."""
+    output_tokens: int | None = None
+    """All output tokens, those of reasoning included."""
+    cached_tokens: int | None = None
+    """Input tokens read from the provider's cache."""
+    cache_write_tokens: int | None = None
+    reasoning_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """An answer that somebody liked or disliked."""
+    """A good (liked) or bad (disliked) answer to a case."""
 
     value: Any
     liked: bool = True
@@ -31,44 +44,44 @@ class Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """One tool a target called, and what came back."""
+    """A call of a tool by a target, with its result."""
 
     name: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
     result: Any = None
     error: str | None = None
-    """What the tool said went wrong, in one line; None when it did not fail, or never ran."""
+    """The tool's error in one line; None if it did not fail, or never ran."""
     id: str = ""
-    """By which the model tells its calls apart; empty where nobody gave one."""
+    """The model's id of the call; empty if it has none."""
     started: str | None = None
-    """ISO 8601 in UTC; None when nobody noted it."""
+    """ISO 8601 in UTC; None if unknown."""
     seconds: float | None = None
-    """Until the result was there; None when nobody took the time."""
+    """How long the call took; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """What the target gave for a case, or why it gave nothing."""
+    """The output of a target for a case, or its error."""
 
     value: Any = None
     error: str | None = None
-    """One line: the type and the text of what the target raised; None when it answered."""
+    """One line: the type and text of the target's exception; None if it raised none."""
     seconds: float | None = None
-    """Wall time inside the target, in no queue; of a model, that of the attempt that succeeded. None when nothing was
-    called (a given answer)."""
+    """Wall time inside the target, without queues; for a model, the time of the attempt that succeeded. None if nothing
+    was called (the row has the output)."""
     waited: float | None = None
-    """Seconds beside `seconds` until the answer was there: queues, rate limits and retries; None where not measured."""
+    """Seconds spent waiting in addition to `seconds`: queues, rate limits and retries; None if not measured."""
     contexts: tuple[str, ...] | None = None
-    """What the target retrieved; None when it said nothing about it."""
+    """The passages the target retrieved; None if it did not report any."""
     tool_calls: tuple[ToolCall, ...] = ()
-    """In the order they were made; those of the transcript where only that is given."""
+    """In call order; taken from the transcript if only that is given."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     transcript: tuple[Turn | ToolCall, ...] = ()
-    """What was said and which tools were called, in order; empty when the target keeps none."""
+    """Messages and tool calls in order; empty if the target does not report them."""
     usage: Usage | None = None
-    """Tokens that the target says it took; None when it said nothing of them."""
+    """The tokens the target reports; None if it reports none."""
     masked: bool = False
-    """Whether a secret was taken out of what is kept of it, or of its case; no scorer can judge it anew."""
+    """Whether a secret was masked in the stored output or case; such an output cannot be scored again."""
 
     def __post_init__(self) -> None:
         if self.transcript and not self.tool_calls:
@@ -77,7 +90,7 @@ class Output:
 
 
 def is_blank(value: Any) -> bool:
-    r"""Whether a value is None or a text without a visible character: blanks, marks of no width and controls are none.
+    r"""Tell whether a value is None or a text without a visible character.
 
     >>> is_blank(" \n"), is_blank("\u200b\ufeff"), is_blank(0)
     (True, True, False)
@@ -92,40 +105,40 @@ def is_blank(value: Any) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One row: an input, and what is known about good and bad answers to it."""
+    """One row of a dataset: an input, and what is known about good and bad answers to it."""
 
     id: str
     input: Any = None
     expected: Any = None
-    """The reference answer; None when there is none."""
+    """The reference answer; None if there is none."""
     examples: tuple[Example, ...] = ()
     """Further answers, liked and disliked."""
     contexts: tuple[str, ...] | None = None
-    """The passages an answer should rest on; None when the row says nothing about them."""
+    """The passages on which an output should be based; None if the row has none."""
     history: tuple[Turn, ...] = ()
     given: Output | None = None
-    """An answer that the row brings along; scored as it is when there is no target."""
+    """An output that the row already has; it is scored if there is no target."""
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
     place: str = ""
     """`file:line` of the row; not part of the fingerprint."""
     original: str = ""
-    """The fingerprint of the row as it was, where a secret was taken out of what is kept of it; else empty."""
+    """The fingerprint of the original row, if a secret was masked in the stored one; else empty."""
 
     @property
     def has_generated_id(self) -> bool:
-        """Whether the id looks like one that was made of a row without: 12 hex digits, and a count for twins."""
+        """Whether the id looks generated: 12 hex digits, and a number for duplicates."""
         return _MADE_ID.fullmatch(self.id) is not None
 
     @property
     def liked(self) -> tuple[Any, ...]:
-        """The expected answer, if there is one, and all liked examples."""
+        """The expected answer, if any, and all liked examples."""
         first = () if self.expected is None else (self.expected,)
         return first + tuple(e.value for e in self.examples if e.liked)
 
     @property
     def references(self) -> tuple[Any, ...]:
-        """The liked answers that an output can be judged against: a blank text is none.
+        """The liked answers that are not blank, against which an output can be scored.
 
         >>> Case(id="1", expected="  ", examples=(Example(value="Oslo"),)).references
         ('Oslo',)
@@ -138,12 +151,12 @@ class Case:
         return tuple(e.value for e in self.examples if not e.liked)
 
     def contexts_of(self, output: Output) -> tuple[str, ...] | None:
-        """The passages an output should rest on: those it brings along, else those of the row."""
+        """Return the passages for an output: its own if it has any, else those of the row."""
         return self.contexts if output.contexts is None else output.contexts
 
     @property
     def fingerprint(self) -> str:
-        """Changes whenever anything a target or a scorer can see changes."""
+        """A hash of everything that a target or a scorer can see of the case."""
         if self.original:
             return self.original
         given = None if self.given is None else (self.given.value, self.given.contexts, self.given.tool_calls)

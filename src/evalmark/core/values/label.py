@@ -1,4 +1,4 @@
-"""What people say of outputs."""
+"""Human labels of outputs and scores."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,32 +9,32 @@ from .plain_data import fingerprint
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Label:
-    """One person's word on one output, or on one score of it; never edited, only followed by a later one."""
+    """One person's label of an output or a score. Labels are never edited; a later one replaces an earlier one."""
 
     about: str
     """`span:ID`, `output:RUN/TRIAL` or `score:RUN/TRIAL/METRIC`, as `about_span`, `about_output` and `about_score` write it."""
     liked: bool | None = None
-    """Thumb up or down; None when only a score or a comment was given."""
+    """Thumb up or down; None if only a score or a comment was given."""
     score: float | None = None
-    """From 0 to 1; None when none was given."""
+    """From 0 to 1; None if none was given."""
     comment: str = ""
     by: str
-    """Who says so."""
+    """The person who gave the label."""
     created: str
     """ISO 8601 in UTC, to the microsecond."""
     content: str
-    """Fingerprint of the input and the output it was given for; the same output elsewhere has the same."""
+    """Fingerprint of the input and output; an identical output in another run has the same one."""
     id: str = ""
-    """By which a label of a file is known when the file is read again; empty for one that was given by itself."""
+    """Identifies a label from a file when the file is imported again; empty for a label given interactively."""
 
     @property
     def withdrawn(self) -> bool:
-        """Whether it takes back what the same person said before."""
+        """Whether it withdraws the person's earlier label."""
         return self.liked is None and self.score is None and not self.comment
 
 
 def about_span(span: str = "") -> str:
-    """What a label on a recorded span is about; without an id, how all of these begin.
+    """Make the `about` of a label on a recorded span; without an id, the prefix of all of these.
 
     >>> about_span("3f9a")
     'span:3f9a'
@@ -43,7 +43,7 @@ def about_span(span: str = "") -> str:
 
 
 def about_output(run: str, trial: str = "") -> str:
-    """What a label on an output of a run is about; without a trial, how those of the whole run begin.
+    """Make the `about` of a label on an output; without a trial, the prefix for the whole run.
 
     >>> about_output("20261121-101500-3f9a", "c4")
     'output:20261121-101500-3f9a/c4'
@@ -52,7 +52,7 @@ def about_output(run: str, trial: str = "") -> str:
 
 
 def about_score(run: str, trial: str, metric: str) -> str:
-    """What a label on a score of an output is about.
+    """Make the `about` of a label on a score.
 
     >>> about_score("20261121-101500-3f9a", "c4", "similarity")
     'score:20261121-101500-3f9a/c4/similarity'
@@ -64,25 +64,25 @@ UP = frozenset({"up", "like", "liked", "good", "yes", "true", "1", "+1", "👍"}
 DOWN = frozenset({"down", "dislike", "disliked", "bad", "no", "false", "0", "-1", "👎"})
 
 
-def parse_thumb(said: str) -> bool | None:
-    """What a word for a thumb means; None where nothing is said.
+def parse_thumb(text: str) -> bool | None:
+    """Read a word for thumb up or down; an empty text is None.
 
     >>> parse_thumb("Up"), parse_thumb("👎"), parse_thumb("")
     (True, False, None)
 
     Raises:
-        ValueError: it is no such word.
+        ValueError: the word is unknown.
     """
-    word = said.strip().lower()
+    word = text.strip().lower()
     if word in UP or word in DOWN:
         return word in UP
     if word:
-        raise ValueError(f"the label is {said!r}; it takes up or down")
+        raise ValueError(f"the label is {text!r}; it takes up or down")
     return None
 
 
 def content_fingerprint(given: Any, output: Any) -> str:
-    """By which a label knows an output again: the fingerprint of the input and the output.
+    """Make the fingerprint of an input and an output, by which a label finds the same output again.
 
     >>> content_fingerprint("2 + 2?", "4") == content_fingerprint("2 + 2?", "5")
     False
@@ -91,9 +91,9 @@ def content_fingerprint(given: Any, output: Any) -> str:
 
 
 def current_labels(labels: Iterable[Label]) -> tuple[Label, ...]:
-    """The last word of each person about each thing, by when it was said; what was withdrawn is left out.
+    """Return each person's latest label of each output or score, by time; withdrawn labels are left out.
 
-    A score or a comment that comes without a thumb stands beside the thumb that the person gave before.
+    A score or comment without a thumb does not replace the person's earlier thumb.
 
     >>> up = Label(about="span:1", liked=True, by="ann", created="2026-01-01", content="c")
     >>> down = Label(about="span:1", liked=False, by="ann", created="2026-01-02", content="c")
@@ -104,14 +104,14 @@ def current_labels(labels: Iterable[Label]) -> tuple[Label, ...]:
     holding: dict[tuple[str, str], list[Label]] = {}
     for label in ordered:
         stays = label.liked is None and not label.withdrawn
-        said = holding.get((label.about, label.by), [])
-        holding[label.about, label.by] = [one for one in said if stays and one.liked is not None] + [label]
-    kept = {id(label) for said in holding.values() for label in said if not label.withdrawn}
-    return tuple(label for label in ordered if id(label) in kept)
+        earlier = holding.get((label.about, label.by), [])
+        holding[label.about, label.by] = [one for one in earlier if stays and one.liked is not None] + [label]
+    current = {id(label) for group in holding.values() for label in group if not label.withdrawn}
+    return tuple(label for label in ordered if id(label) in current)
 
 
 def majority_vote(labels: Iterable[Label]) -> bool | None:
-    """Whether people like an output: what more of them say; None when nobody does, or as many say the contrary.
+    """Return whether most people like an output; None for a tie or without any vote.
 
     >>> up = Label(about="span:1", liked=True, by="ann", created="2026-01-01", content="c")
     >>> majority_vote([up]), majority_vote([])

@@ -1,4 +1,4 @@
-"""Plain data, its one canonical text, and fingerprints made from it."""
+"""Convert values to plain JSON data, to one canonical text, and to fingerprints."""
 
 import dataclasses
 import hashlib
@@ -12,21 +12,20 @@ if TYPE_CHECKING:
     from hashlib import _Hash
 
 MAX_DEPTH = 100
-"""Data nested deeper than this is cut off by `plain` and refused by the readers."""
+"""The deepest nesting of data: `plain` truncates deeper data, the file readers refuse it."""
 MAX_ITEMS = 1_000_000
-"""Items of one value, those of its parts included; `plain` cuts off what comes after."""
+"""The most items of a value, nested ones included; `plain` truncates the rest."""
 TRUNCATED = "..."
-"""What stands where data was cut off."""
+"""The text that replaces truncated data."""
 
 T = TypeVar("T")
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """The value as JSON data: what the store and every report keep of it.
+    """Convert any value to JSON data, as the store and every report save it.
 
-    Objects become their fields or their text, sets become sorted lists, a number that JSON
-    has no word for becomes its name. What is nested deeper than `MAX_DEPTH` (a cycle, most
-    likely) becomes the text "...", and so does what comes after `MAX_ITEMS` items.
+    Objects become their fields or their text, sets become sorted lists, and numbers that JSON cannot express become
+    text. Data nested deeper than `MAX_DEPTH` (most likely a cycle) and items after `MAX_ITEMS` become "...".
 
     >>> plain({"a": (1, float("nan")), 2: {"b"}})
     {'a': [1, 'nan'], '2': ['b']}
@@ -35,7 +34,7 @@ def plain(value: Any, depth: int = 0) -> Any:
         return value
     try:
         return _plain_fast(value, depth, [MAX_ITEMS])
-    except _TooManyError:  # what to keep of it only one who counts item by item can say
+    except _TooManyError:  # the slow version counts item by item and truncates at the right one
         return _plain(value, depth, [MAX_ITEMS])
 
 
@@ -44,10 +43,10 @@ class _TooManyError(Exception):
 
 
 def _plain_fast(value: Any, depth: int, left: list[int]) -> Any:
-    """What `_plain` gives, sooner for what nearly all data is made of.
+    """Do the same as `_plain`, faster for the most common types.
 
     Raises:
-        _TooManyError: there are more items than are left.
+        _TooManyError: the value has more items than `left` allows.
     """
     kind = type(value)
     if depth >= MAX_DEPTH or kind not in _CONTAINERS:
@@ -97,11 +96,11 @@ def _plain(value: Any, depth: int, left: list[int]) -> Any:
 _EXACT = (type(None), str, bool, int)
 _CONTAINERS = (dict, list, tuple)
 _HANDLED_BEFORE_DATACLASSES = (str, int, float, bytes, bytearray, Mapping, type)
-"""What an object is before it is a dataclass."""
+"""Types that are converted as such even if they are dataclasses too."""
 
 
 def _base_value(value: Any) -> Any:
-    """A subclass of str or int (an enum member, say) as the bare value."""
+    """Convert an instance of a subclass of str or int (such as an enum member) to the base type."""
     return str.__str__(value) if isinstance(value, str) else int(value)
 
 
@@ -124,9 +123,9 @@ def _nested(value: Any, depth: int, left: list[int]) -> Any:
 
 
 def _limited(items: Iterable[T], left: list[int]) -> Iterator[T]:
-    """As many of the items as are left to be counted, which all parts of a value share.
+    """Yield items until the limit, which all parts of a value share, is used up.
 
-    A small object can hold one part a billion times over, and an iterable need not end.
+    A small object can contain one part a billion times, and an iterable may be infinite.
     """
     for item in items:
         left[0] -= 1
@@ -136,9 +135,9 @@ def _limited(items: Iterable[T], left: list[int]) -> Iterator[T]:
 
 
 def canonical(value: Any) -> str:
-    r"""The one JSON text of a value: sorted keys, no spaces, pure ASCII.
+    r"""Return the canonical JSON text of a value: sorted keys, no spaces, pure ASCII.
 
-    Lone surrogates come out escaped, so the text can always be encoded and hashed.
+    Lone surrogates are escaped, so the text can always be encoded and hashed.
 
     >>> canonical({"b": 1, "a": "é"})
     '{"a":"\\u00e9","b":1}'
@@ -150,7 +149,7 @@ def canonical(value: Any) -> str:
         return _quoted(value)
     if kind is int:
         return int.__repr__(value)
-    if kind in _CONTAINERS and not value:  # most of what a case may hold it does not
+    if kind in _CONTAINERS and not value:  # most fields of a case are empty
         return "{}" if kind is dict else "[]"
     return _encode(plain(value))
 
@@ -160,7 +159,7 @@ _quoted: Callable[[str], str] = json.encoder.encode_basestring_ascii
 
 
 def fingerprint(*parts: Any) -> str:
-    """32 hex digits that differ whenever any part differs (SHA-256, each part length-prefixed).
+    """Hash values to 32 hex digits (SHA-256 of the canonical texts, each length-prefixed).
 
     >>> fingerprint("ab", "c") == fingerprint("a", "bc")
     False
@@ -169,19 +168,19 @@ def fingerprint(*parts: Any) -> str:
 
 
 def fingerprint_of_texts(texts: Iterable[str]) -> str:
-    """The fingerprint of parts whose canonical texts are known already."""
+    """Make the fingerprint from canonical texts."""
     return short_digest(digest_of(texts))
 
 
 def digest_of(texts: Iterable[str], begun: "_Hash | None" = None) -> "_Hash":
-    """The digest behind a fingerprint, of canonical texts; one that is `begun` goes on."""
+    """Make the digest of a fingerprint from canonical texts, or continue the digest `begun`."""
     digest = begun or hashlib.sha256(b"evalmark-1")
     digest.update(length_prefixed(texts))
     return digest
 
 
 def length_prefixed(texts: Iterable[str]) -> bytes:
-    """What a fingerprint is made of: canonical texts, each behind its length."""
+    """Join canonical texts, each prefixed with its length."""
     return b"".join([_FRAMED_CONSTANTS.get(text) or _length_prefixed(text) for text in texts])
 
 
@@ -190,9 +189,9 @@ def _length_prefixed(text: str) -> bytes:
 
 
 _FRAMED_CONSTANTS = {text: _length_prefixed(text) for text in ("null", "[]", "{}", '""', "0")}
-"""What most parts of a case or a request are."""
+"""The most frequent parts of cases and requests, precomputed."""
 
 
 def short_digest(digest: "_Hash") -> str:
-    """The fingerprint that a digest is the start of."""
+    """Return a digest as a fingerprint of 32 hex digits."""
     return digest.hexdigest()[:32]

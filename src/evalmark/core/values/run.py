@@ -1,4 +1,4 @@
-"""Everything one evaluation found, and the rule that judges it."""
+"""A run with its metrics, datasets and gate."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -12,49 +12,49 @@ RunStatus = Literal["running", "complete", "interrupted", "stopped"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """The rule that turns a run into pass, fail or cannot tell.
+    """The rule that decides whether a run passes, fails or is inconclusive.
 
-    Without any rule set, a run passes when every score that can pass does.
+    Without any limit set, a run passes if every score that has a threshold passes.
     """
 
     min_pass_rate: float | None = None
-    """Share of trials (0 to 1) whose every score passes; None: every one of them must."""
+    """The least share of trials (0 to 1) in which every score passes; None: all of them."""
     max_unscored: int = 0
     max_errors: int = 0
     min_score: float | None = None
-    """From 0 to 1, the mean that every metric has to reach where higher is better; None: none has to."""
+    """The least mean (0 to 1) of every metric where higher is better; None: no limit."""
     thresholds: Mapping[str, float] = field(default_factory=dict)
-    """Per metric, the mean it has to reach: at least this, or at most this where lower is better."""
+    """For each metric, the least mean, or the greatest where lower is better."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """What a report must know of a scorer to print its numbers the right way round."""
+    """A metric of a run: how its scores are read and who judges."""
 
     name: str
     direction: Direction = "higher"
     threshold: float | None = None
-    """Per case, on `Score.value`; None when the scorer decides for itself or cannot pass."""
+    """For each case, on `Score.value`; None if the scorer itself decides, or never passes or fails."""
     unit: str = ""
-    """Of the raw value, e.g. `cosine`, `edits`, `1..5`; empty when raw and value are the same."""
+    """Of the raw value, e.g. `cosine`, `edits`, `1..5`; empty if raw and value are the same."""
     judge: str = ""
-    """The model that judges; empty for metrics that ask none."""
+    """The judge model; empty for metrics without one."""
     mode: Mode = "single"
     """`conversation`: the rows of a dataset are judged as the turns of one."""
     base: str = ""
-    """What the metric is called without its judge, where several judges share one; else empty."""
+    """The metric's name without the judge, if several judges share it; else empty."""
     dataset: str = ""
-    """The only dataset that is held to it, where another one has a metric of this name too; else empty."""
+    """The only dataset it applies to, if another dataset has a metric of the same name; else empty."""
     version: str = ""
-    """Fingerprint of the scorer: its code or its prompt, and its settings; empty where nobody made one."""
+    """Fingerprint of the scorer: its code or prompt, and its settings; empty if unknown."""
     bars: Mapping[str, float] = field(default_factory=dict, hash=False)
-    """By what a scorer with limits of its own decides where there is no threshold, such as `positive` and `negative`."""
+    """The scorer's own limits, such as `positive` and `negative`, which apply if there is no threshold."""
     embeds: bool = False
-    """Whether it asks the embedding model of the run."""
+    """Whether it uses the run's embedding model."""
 
 
 def metrics_for(metrics: Iterable[Metric], dataset: str) -> dict[str, Metric]:
-    """The metrics that a dataset is held to, by name, in their order: its own before those of all datasets.
+    """Return the metrics of a dataset by name, in order; its own replace those of all datasets.
 
     >>> strict = Metric(name="exact", threshold=1.0, dataset="capitals")
     >>> [metrics_for([Metric(name="exact"), strict], name)["exact"].threshold for name in ("capitals", "rivers")]
@@ -67,64 +67,64 @@ def metrics_for(metrics: Iterable[Metric], dataset: str) -> dict[str, Metric]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetInfo:
-    """A dataset as a run met it."""
+    """A dataset of a run."""
 
     name: str
     path: str = ""
-    """As the user wrote it; empty for cases handed over in Python."""
+    """As the user wrote it; empty for cases from Python."""
     rows: int | None = None
-    """How many rows were read; of a run that goes on, how many will be, where a look at it has met them all; else None."""
+    """The number of rows read; for an unfinished run, the expected number if it is known; else None."""
     plan: str = ""
-    """Fingerprint of what was asked of this dataset, where each has its own target and scorers; else empty."""
+    """Fingerprint of this dataset's target and scorers, if each dataset has its own; else empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UntilDecided:
-    """That a run stops as soon as its gate is decided for all cases, and how that went."""
+    """Early stopping: the run stops as soon as its gate is decided for all cases."""
 
     seed: int
-    """Of the random order in which cases are asked, and in which their results count."""
+    """The seed of the random order in which cases run and are counted."""
     level: float
-    """How sure it has to be, from 0 to 1, with a look after every case."""
+    """The confidence level (0 to 1), valid with a look after every case."""
     cases: int | None = None
-    """How many cases count in the whole run; None until its datasets were read."""
+    """The number of cases in the whole run; None until its datasets are read."""
     after: int | None = None
-    """After how many of them it was decided; None where it was not, before all were asked."""
+    """After how many cases the gate was decided; None if all cases were needed."""
     outcome: Literal["pass", "fail"] | None = None
-    """What was decided; None where all cases were asked, or the run broke off."""
+    """The decision; None if all cases were needed, or the run was interrupted."""
     reason: str = ""
-    """What of the whole run is known, in one sentence."""
+    """What is known of the whole run, in one sentence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shard:
-    """Which share of the cases a run asks, where several runs side by side make one evaluation."""
+    """One shard of an evaluation that is split over several runs."""
 
     number: int
     """Counted from 1."""
     of: int
     """How many shards there are."""
     limit: int | None = None
-    """Of each dataset, so many cases were dealt out; None: all."""
+    """The most cases of each dataset that were split; None: all."""
     only: tuple[str, ...] = ()
-    """The conditions on the cases that were dealt out, as they were written."""
+    """The filter conditions on the cases, as the user wrote them."""
     dealt: Mapping[str, str] = field(default_factory=dict)
-    """Fingerprint of all rows of a dataset, also of those that went to others; empty until the run came to its end."""
+    """For each dataset, the fingerprint of all rows, including other shards'; empty until the run is complete."""
 
     def __str__(self) -> str:
         return f"{self.number}/{self.of}"
 
     @property
     def note(self) -> str:
-        """What a reader of the run should know."""
+        """The note of a run that is a shard."""
         return (
-            f"Shard {self.number} of {self.of}: other runs ask the other cases, and `evalmark merge` makes one of all."
+            f"Shard {self.number} of {self.of}: the other shards have the other cases; `evalmark merge` combines them."
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """Everything one evaluation found; the only thing a report reads."""
+    """A run with all results; reports read nothing else."""
 
     id: str
     name: str
@@ -140,27 +140,27 @@ class Run:
     suite: str = ""
     """The suite file as the user wrote it; empty for runs from Python."""
     plan: str = ""
-    """Fingerprint of what was asked (target, scorers and their settings); runs with the same one can be resumed."""
+    """Fingerprint of the target, the scorers and their settings; a run can be resumed only with the same one."""
     embedder: str = ""
-    """Fingerprint of the embedding model, mode included; empty when none was used."""
+    """Fingerprint of the embedding model, mode included; empty if none was used."""
     revision: str = ""
-    """The git commit that was checked out, with a `+` where files differed from it; empty where there is no git."""
+    """The git commit, with a `+` if files differed from it; empty without git."""
     is_part: bool = False
-    """Whether a limit or conditions left out cases of its datasets."""
+    """Whether a limit or a filter left out cases."""
     shard: Shard | None = None
-    """Which share of the cases this one asks; None: it is no share of another evaluation."""
+    """Which shard of an evaluation this run is; None: it is not sharded."""
     until_decided: UntilDecided | None = None
-    """How the run stops early; None: every case is asked."""
+    """How the run stops early; None: every case runs."""
     versions: Mapping[str, str] = field(default_factory=dict)
     spending: tuple[Spending, ...] = ()
-    """What the calls made through the model door came to, one entry a model."""
+    """Calls, tokens and cost, one entry for each model."""
     notes: tuple[str, ...] = ()
-    """Things a reader should know, one sentence each (truncated texts, rows left out, a dataset edited on the way)."""
+    """Remarks for readers, one sentence each (truncated texts, skipped rows, a dataset edited during the run)."""
     results: Collection[Result] = field(default=(), repr=False)
-    """In the order dataset, position, repeat. May be read from disk while iterated: iterate, do not index."""
+    """Ordered by dataset, position and repeat. May be read from disk lazily: iterate, do not index."""
 
     def in_order(self, targets: Iterable[str]) -> list[str]:
-        """Names of targets in the order in which they were put under test; unknown ones behind them, in their own order.
+        """Sort names of targets by the order in which the user gave them; unknown ones come last.
 
         >>> Run(id="1", name="x", created="", target="m/b, m/a").in_order(["m/a", "m/c", "m/b"])
         ['m/b', 'm/a', 'm/c']

@@ -1,4 +1,4 @@
-"""What comes out: a score, and all that was found for one trial."""
+"""Trials, scores and results."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,44 +15,44 @@ Mode = Literal["single", "conversation"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """One scorer's word on one output."""
+    """The score of one output by one scorer."""
 
     name: str
     status: Status = "scored"
-    """`unscored`: nothing to judge or no usable judgement; `error`: the scorer broke; `skipped`: not asked."""
+    """`unscored`: nothing to score or no usable verdict; `error`: the scorer failed; `skipped`: not applicable."""
     raw: Any = None
-    """What the scorer said in its own unit (a cosine, a number of edits, 1 to 5, a truth value)."""
+    """The score in the scorer's own unit (a cosine, a number of edits, 1 to 5, a boolean)."""
     value: float | None = None
-    """The same from 0 to 1, or None where it cannot be said; never NaN."""
+    """The score from 0 to 1; None if unknown; never NaN."""
     direction: Direction = "higher"
     """Which way is better, for `raw` and `value` alike."""
     passed: bool | None = None
-    """None when this score cannot pass or fail: it has no threshold, or it is unscored."""
+    """None if this score cannot pass or fail: it has no threshold, or it is unscored."""
     reason: str = ""
     detail: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """A case, on a target, for the n-th time."""
+    """One repeat of a case on a target."""
 
     case: Case
     dataset: str = ""
     target: str = ""
     position: int = 0
-    """Where the case stands in its dataset, counted from 0; orders every report."""
+    """The position of the case in its dataset, from 0; orders every report."""
     repeat: int = 0
     mode: Mode = "single"
-    """`conversation`: the rows of the dataset are turns, and this one was answered knowing those before it."""
+    """`conversation`: the rows of the dataset are turns, and the target knew the earlier ones."""
 
     @property
     def id(self) -> str:
-        """By which one trial of a run is told from the others: 12 hex digits, the same in a later run of the same."""
+        """The id of the trial within a run: 12 hex digits, the same in every run of the same case and target."""
         return fingerprint("trial-1", self.dataset, self.case.id, self.target, self.repeat, self.mode)[:12]
 
 
 def trial_ids(dataset: str, target: str, repeat: int, mode: Mode) -> Callable[[str], bytes]:
-    """What gives the id of the trial of any case, as bytes that begin with it; sooner than by making trials.
+    """Return a function from a case id to bytes that begin with the trial's id; faster than making `Trial` objects.
 
     >>> of = trial_ids("", "app:answer", 0, "single")
     >>> of("a").hex()[:12] == Trial(case=Case(id="a", input=""), target="app:answer").id
@@ -72,7 +72,7 @@ def trial_ids(dataset: str, target: str, repeat: int, mode: Mode) -> Callable[[s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """All that was found for one trial."""
+    """The output and the scores of one trial."""
 
     trial: Trial
     output: Output
@@ -80,7 +80,7 @@ class Result:
 
     @property
     def verdict(self) -> Verdict:
-        """`error` before `fail` before `unscored` before `pass`; `ungated` when no score can pass."""
+        """The verdict: `error` before `fail` before `unscored` before `pass`; `ungated` if no score can pass."""
         states = {score.status for score in self.scores}
         passed = {score.passed for score in self.scores}
         if self.output.error is not None or "error" in states:
@@ -93,9 +93,9 @@ class Result:
 
     @property
     def calls(self) -> tuple[str, ...]:
-        """The keys of the model calls that the output and the scores name, the output's first."""
+        """The call log keys of the model calls of the output and the scores, the output's first."""
         found = [holder.get("calls") for holder in (self.output.metadata, *(score.detail for score in self.scores))]
         lists = [
             keys for keys in found if isinstance(keys, list | tuple)
-        ]  # a target may mean something else by `calls`
+        ]  # a target may use `calls` for something else
         return tuple(dict.fromkeys(key for keys in lists for key in keys if isinstance(key, str)))

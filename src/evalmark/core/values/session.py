@@ -1,52 +1,53 @@
-"""What an app did for its users, as it was recorded."""
+"""Recorded sessions of an app, with their spans."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from hashlib import sha256
 from typing import Any, Literal
 
-from .usage import Usage
+from .case import Usage
 
 SpanKind = Literal["run", "step", "model", "tool", "retrieval"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """One thing an app did: an answer to a user, or a step on the way to one."""
+    """One recorded operation of an app: an answer to a user, or a step of one."""
 
     id: str
     """16 hex digits."""
     session: str
-    """The id of the session it is part of."""
+    """The id of its session."""
     project: str
     parent: str = ""
-    """The id of the span that it is a step of; empty for an answer to a user, the only kind that becomes a test case."""
+    """The id of the parent span; empty for an answer to a user. Only those become test cases."""
     kind: SpanKind = "run"
     name: str = ""
-    """What was called: a function, a model, a tool."""
+    """The name of the function, model or tool that was called."""
     template: str = ""
-    """The registered name of the prompt that it filled; empty where it filled none."""
+    """The registered name of its prompt template; empty if it has none."""
     started: str
     """ISO 8601 in UTC, to the microsecond."""
     seconds: float | None = None
-    """None when it did not end."""
+    """None if it did not end."""
     input: Any = None
     output: Any = None
     error: str | None = None
-    """One line: the type and the text of what it raised; None when it ended well."""
+    """One line: the type and text of its exception; None if it succeeded."""
     contexts: tuple[str, ...] | None = None
-    """What was retrieved; None when nobody said."""
+    """The retrieved passages; None if unknown."""
     model: str = ""
     usage: Usage | None = None
-    """Tokens; None when nobody counted them."""
+    """Tokens; None if unknown."""
     cost: float | None = None
-    """In US dollars; None when unknown."""
+    """In US dollars; None if unknown."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """What an app did for one user in one go."""
+    """One session of an app with one user."""
 
     id: str
     """16 hex digits."""
@@ -55,20 +56,35 @@ class Session:
     """ISO 8601 in UTC, to the microsecond."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     dropped: int = 0
-    """Spans that were not kept because they came faster than the store could take them."""
+    """How many spans were dropped because they came faster than the store could save them."""
     spans: tuple[Span, ...] = field(default=(), repr=False)
-    """In the order in which they began."""
+    """Ordered by start time."""
 
     @property
     def answers(self) -> tuple[Span, ...]:
-        """The spans that are no steps of others."""
+        """The spans without a parent."""
         return tuple(span for span in self.spans if not span.parent)
 
 
 def session_id_for_key(project: str, key: object) -> str:
-    """The id of the session of a project that the app knows by a key of its own; the same in every process.
+    """Make the id of a session from the app's own key; the same in every process.
 
     >>> session_id_for_key("shop", "user-7") == session_id_for_key("shop", "user-7") != session_id_for_key("bank", "user-7")
     True
     """
     return sha256(f"session-1\0{project}\0{key}".encode(errors="surrogatepass")).hexdigest()[:16]
+
+
+def seconds_between(began: str, ended: str) -> float | None:
+    """Return the seconds between two times; None if one is invalid or lacks a time zone, or the order is wrong.
+
+    >>> seconds_between("2026-11-21T10:15:00Z", "2026-11-21T10:16:30Z")
+    90.0
+    >>> seconds_between("2026-11-21T10:15:00Z", "soon"), seconds_between("2026-11-21T10:15:00Z", "2026-11-21T10:14:00Z")
+    (None, None)
+    """
+    try:
+        seconds = (datetime.fromisoformat(ended) - datetime.fromisoformat(began)).total_seconds()
+    except (TypeError, ValueError):
+        return None
+    return seconds if seconds >= 0 else None

@@ -1,4 +1,4 @@
-"""What calls of models came to, and how that is added up."""
+"""The calls, tokens and cost of models, and their sums."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
@@ -9,28 +9,28 @@ from .call import Reply
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spending:
-    """What a run's model calls came to."""
+    """The calls, tokens and cost of one model in a run."""
 
     model: str
-    """As the user named it."""
+    """The name the user gave."""
     calls: int = 0
-    """Requests that were answered and paid for, in all passes of the run."""
+    """Requests that got a reply and were paid for, in all passes of the run."""
     replayed: int = 0
-    """Requests answered from the journal, in all passes of the run that came to their end."""
+    """Requests with a cached reply, in all completed passes of the run."""
     failed: int = 0
-    """Requests that ended in an error after all attempts."""
+    """Requests that failed after all attempts."""
     repeated: int = 0
-    """Requests that were under way when the run broke off, and were sent again."""
+    """Requests that were in flight when the run was interrupted, and were sent again."""
     attempts: int = 0
-    """Requests that were sent again after one that failed."""
+    """Retries after failed attempts."""
     input_tokens: int = 0
     output_tokens: int = 0
     unknown_usage: int = 0
-    """Calls whose tokens the provider did not report; the sums leave them out."""
+    """Calls without reported tokens; the sums leave them out."""
     cost: float | None = None
-    """US dollars of the calls whose price is known; None when none is."""
+    """US dollars of the calls with a known price; None if there are none."""
     unknown_cost: int = 0
-    """Calls whose price is not known; `cost` leaves them out."""
+    """Calls with an unknown price; `cost` leaves them out."""
 
 
 _NUMBERS = tuple(field.name for field in fields(Spending) if field.name not in ("model", "cost"))
@@ -38,7 +38,7 @@ _numbers = attrgetter(*_NUMBERS)
 
 
 def total_spending(spent: Iterable[Spending], model: str = "") -> Spending:
-    """All of it in one sum; its cost is that of the calls whose price is known.
+    """Add up several spendings; the cost is that of the calls with a known price.
 
     >>> total_spending([Spending(model="a", calls=1, cost=0.5), Spending(model="b", calls=2, unknown_cost=2)])
     Spending(model='', calls=3, replayed=0, failed=0, repeated=0, attempts=0, input_tokens=0, output_tokens=0, \
@@ -47,12 +47,12 @@ unknown_usage=0, cost=0.5, unknown_cost=2)
     each = list(spent)
     known = [one.cost for one in each if one.cost is not None]
     sums = map(sum, zip(*map(_numbers, each), strict=True))
-    # Of nothing there are no sums, and all are 0 then.
+    # Without any spending there are no sums, and every field keeps its default 0.
     return Spending(model=model, cost=sum(known) if known else None, **dict(zip(_NUMBERS, sums, strict=False)))
 
 
 def spending_by_model(spent: Iterable[Spending]) -> tuple[Spending, ...]:
-    """One sum for each model, in the order in which they are met.
+    """Add up the spending of each model, in order of first appearance.
 
     >>> [(one.model, one.calls) for one in spending_by_model(Spending(model=name, calls=1) for name in "abb")]
     [('a', 1), ('b', 2)]
@@ -64,7 +64,7 @@ def spending_by_model(spent: Iterable[Spending]) -> tuple[Spending, ...]:
 
 
 def subtract_spending(spent: Spending, before: Spending) -> Spending:
-    """What came after `before`, which is part of `spent`; its cost is unknown where no call since has a known price.
+    """Subtract an earlier spending; the cost is None if no call since then has a known price.
 
     >>> earlier = Spending(model="a", calls=1, cost=0.5)
     >>> subtract_spending(Spending(model="a", calls=3, cost=0.5, unknown_cost=2), earlier).cost
@@ -78,7 +78,7 @@ def subtract_spending(spent: Spending, before: Spending) -> Spending:
 
 
 def spending_of_reply(model: str, reply: Reply) -> Spending:
-    """What one reply adds that was paid for.
+    """Return the spending of one paid reply.
 
     >>> spending_of_reply("a", Reply(text="4")).unknown_usage
     1

@@ -1,4 +1,4 @@
-"""One call of a tool as it is recorded, so that later runs need not make it again."""
+"""A recorded tool call, which later runs can replay."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,36 +6,36 @@ from typing import Any
 from .plain_data import fingerprint
 
 KEY_VERSION = "tool-1"
-"""Part of every key; a new way to make keys gets a new one, and old recordings are simply not found."""
+"""Part of every key. Change it when the way keys are made changes; old recordings are then no longer found."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolRecording:
-    """What a tool was asked, for which input, and what it gave; all of it plain data."""
+    """The arguments and the result of a tool call, as plain data."""
 
     key: str
     tool: str
-    """The name by which its recordings are found."""
+    """The name under which the tool's calls are recorded."""
     version: str = ""
-    """As the user counts them; another version has recordings of its own."""
+    """The user's version of the tool; each version has its own recordings."""
     arguments: Any
-    """By name, defaults included; without what must not be kept."""
+    """By name, defaults included; without arguments that must not be recorded."""
     input: Any
-    """That of the case for which the tool was called."""
+    """The input of the case for which the tool was called."""
     result: Any
     created: str = ""
     """ISO 8601 in UTC."""
     altered: bool = False
-    """Whether the key was made of more than stands here: of a key of the user's own, or of what was taken out since."""
+    """Whether `key` cannot be recomputed: the user gave a key function, or data was removed after the key was made."""
 
     @property
     def computed_key(self) -> str:
-        """The key that follows from what stands here; another than `key` where the recording was altered."""
+        """The key computed from the stored data; differs from `key` if the recording was altered."""
         return tool_key(self.tool, self.version, self.arguments, self.input)
 
 
 def tool_key(tool: str, version: str, arguments: Any, given: Any) -> str:
-    """The key of a call in the journal: which tool, in which version, asked what, for the case with which input.
+    """Make the call log key of a tool call from the tool, its version, its arguments and the input of the case.
 
     >>> tool_key("search", "1", {"query": "tea"}, "Which tea?") == tool_key("search", "2", {"query": "tea"}, "Which tea?")
     False

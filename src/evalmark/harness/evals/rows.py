@@ -8,9 +8,8 @@ from typing import Any
 
 from evalmark.core.errors import ConfigError, EvalmarkError
 from evalmark.core.sync import run_sync
-from evalmark.core.text import one_line
+from evalmark.core.text import count, one_line
 from evalmark.core.values.case import Case
-from evalmark.core.values.words import count
 from evalmark.inputs.datasets.options import BadRow
 from evalmark.inputs.datasets.reader import iter_cases, read_cases
 from evalmark.runs.engine.trial import describe_error

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from evalmark.core.errors import ConfigError
-from evalmark.core.text import one_line
-from evalmark.core.values.words import count
+from evalmark.core.text import count, one_line
 
 if TYPE_CHECKING:
     from evalmark.harness.evals.definition import Eval

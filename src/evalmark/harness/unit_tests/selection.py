@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from evalmark.core.errors import ConfigError
+from evalmark.core.text import count
 from evalmark.core.values.case import Case
 from evalmark.core.values.run import DatasetInfo
-from evalmark.core.values.words import count
 from evalmark.inputs.documents.files import dataset_name
 from evalmark.storage.sessions.examples import LabelledAnswers
 from evalmark.storage.store.location import display_location, store_exists

@@ -12,9 +12,9 @@ from evalmark.core.context.trial_context import TrialContext, trial_context
 from evalmark.core.errors import ConfigError
 from evalmark.core.foreign.copying import copy_value
 from evalmark.core.foreign.threads import DaemonThreads
+from evalmark.core.text import count
 from evalmark.core.values.case import Output
 from evalmark.core.values.score import Score
-from evalmark.core.values.words import count
 from evalmark.runs.engine.trial import describe_error, error_details, with_tool_calls
 from evalmark.runs.targets.function import run_and_time
 from evalmark.runs.targets.identity import target_name

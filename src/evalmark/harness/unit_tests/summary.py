@@ -6,10 +6,9 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evalmark.core.text import clean, display_text, one_line
+from evalmark.core.text import clean, count, display_text, one_line
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result
-from evalmark.core.values.words import count
 from evalmark.inputs.secrets.known_secrets import mask_known_secrets
 from evalmark.inputs.secrets.masks import mask_secrets
 from evalmark.reports.terminal.console import TerminalStyle

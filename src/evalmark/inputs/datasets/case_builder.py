@@ -1,4 +1,4 @@
-"""Rows into cases."""
+"""Build cases from rows."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -15,15 +15,15 @@ from .similar_names import similar_name_notes
 _MOST_LAYOUTS = 1_000
 _NOTHING: Mapping[str, Any] = {}
 _JUDGING = frozenset(("assert", "asserts", "assertions", "evaluators", "metrics", "scorers", "threshold"))
-"""Fields by which rows of other tools say how they are to be judged."""
+"""Fields with which rows of other tools configure scoring."""
 
 
 class RowError(ValueError):
-    """What is wrong with one row; the text names every fault."""
+    """A row is invalid; the text names every fault."""
 
 
 class CaseBuilder:
-    """Turns the rows of one file into cases and sees to it that no two ids are alike."""
+    """Builds the cases of one file and checks that their ids are unique."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class CaseBuilder:
 
     @classmethod
     def for_file(cls, source: DatasetFile) -> "CaseBuilder":
-        """What makes the cases of a file, once its format has said what it knows of it."""
+        """Make the builder for a file whose format reader has started."""
         return cls(
             source.place,
             source.options,
@@ -58,10 +58,10 @@ class CaseBuilder:
         )
 
     def build(self, row: Any, line: int, column: int = 0) -> Case:
-        """The case of a row: a mapping, a text that is the input, or a case.
+        """Build the case of a row: a mapping, a text (the input), or a case.
 
         Raises:
-            RowError: it cannot be one.
+            RowError: the row is invalid.
         """
         if isinstance(row, Case):
             return self._adopt(row, line, column)
@@ -86,7 +86,7 @@ class CaseBuilder:
 
     def _register(self, name: str, line: int, column: int) -> None:
         if earlier := self._places.put(name, line, column):
-            raise RowError(f"the id {name!r} stands here a second time; it stood first at {self._place(*earlier)}.")
+            raise RowError(f"the id {name!r} occurs a second time; the first one is at {self._place(*earlier)}.")
 
     def _layout(self, row: Mapping[str, Any]) -> RowLayout:
         keys = tuple(row)
@@ -107,12 +107,12 @@ class CaseBuilder:
         return layout
 
     def _explain_answer(self, layout: RowLayout) -> None:
-        """Say how a column was understood that may also mean something else."""
+        """Note how an ambiguous column was read."""
         if layout.may_hold_reference:
             self._notes(f"{JUDGED_ANSWER}; if it is the right one, {column_advice('expected', 'answer', 'say so')}.")
 
     def _explain_judging(self, layout: RowLayout) -> None:
-        """Say of what judges in another tool that it does not here."""
+        """Note that another tool's scoring fields have no effect."""
         for key in layout.rest:
             if key.casefold() in _JUDGING:
                 self._notes(
@@ -120,7 +120,7 @@ class CaseBuilder:
                 )
 
     def _found(self, row: Mapping[str, Any], faults: list[str]) -> dict[str, tuple[str, Any]]:
-        """Per field, the key and the value; empty ones left out."""
+        """Return the key and value of each field that is not empty."""
         layout = self._layout(row)
         found = {field: (key, value) for field, key in layout.single if (value := row[key]) is not None}
         for field, keys in layout.several:
@@ -175,7 +175,7 @@ class CaseBuilder:
         )
 
     def _made_id(self, question: Any, history: Any, expected: Any, row: Mapping[str, Any]) -> str:
-        """An id of the row's own, counted where rows are twins."""
+        """Generate an id from the row; duplicates get a number."""
         turns = [[turn.role, turn.content] for turn in history] if history else None
         name = generated_id(question, turns, expected, row)
         count = self._repeats.get(name, 1 if self._places.seen(name) else 0) + 1
@@ -200,13 +200,13 @@ def _given(values: Mapping[str, Any]) -> Output | None:
 
 
 def _contexts(values: Mapping[str, Any], given: Output | None) -> tuple[str, ...] | None:
-    """What was retrieved for an answer belongs to that answer; without one, to the case."""
+    """Return the case's contexts; retrieved passages belong to the output, if the row has one."""
     contexts: tuple[str, ...] | None = values.get("contexts")
     return values.get("retrieved") if contexts is None and given is None else contexts
 
 
 def _examples(values: Mapping[str, Any], faults: list[str]) -> tuple[Any, tuple[Example, ...]]:
-    """The expected answer, and the further ones."""
+    """Return the expected answer and the further examples."""
     expected, ideal = values.get("expected"), values.get("ideal", ())
     if ideal and expected is not None:
         faults.append("`ideal` and another field both hold the expected answer; leave one out")

@@ -1,4 +1,4 @@
-"""Which cases of a dataset are wanted: the conditions of `--filter`."""
+"""Select cases by the conditions of `--filter`."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,27 +12,27 @@ from evalmark.core.values.case import Case
 KNOWN = "id, tag, dataset, input, metadata.KEY"
 METADATA = "metadata."
 _WORD = "id or input"
-"""What a word alone is looked for in: the id, or, where that was made of the row, the input as well."""
+"""Where a single word is searched: in the id and, if the id was generated, also in the input."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """One thing that has to be true of a case."""
+    """One condition on a case."""
 
     field: str
     """`id`, `tag`, `dataset`, `input`, `id or input`, or `metadata.` and a key; a dot leads into a mapping."""
     pattern: str
-    """With `*`, `?` and `[…]` as in names of files; capital and small letters differ."""
+    """With `*`, `?` and `[…]` as in file names; case-sensitive."""
     negated: bool = False
 
     def holds(self, case: Case, dataset: str) -> bool:
-        """Whether one of the texts that the field holds fits the pattern, or, negated, none does."""
+        """Tell whether one text of the field matches the pattern or, if negated, none does."""
         return any(fnmatchcase(text, self.pattern) for text in self._texts(case, dataset)) != self.negated
 
     def _texts(self, case: Case, dataset: str) -> Iterator[str]:
         if self.field == _WORD:
             yield from _leaves(case.id)
-            if case.has_generated_id:  # nobody knows such an id by heart
+            if case.has_generated_id:  # nobody remembers a generated id
                 yield from _leaves(case.input)
         elif self.field.startswith(METADATA):
             for found in _found(case.metadata, self.field.removeprefix(METADATA)):
@@ -51,28 +51,28 @@ _FIELDS: Mapping[str, Callable[[Case, str], object]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseFilter:
-    """Chooses the cases of which every condition is true; without conditions, all of them."""
+    """Selects the cases that meet every condition; without conditions, all cases."""
 
     conditions: tuple[Condition, ...] = ()
     texts: tuple[str, ...] = ()
-    """The conditions as they were written."""
+    """The conditions as the user wrote them."""
 
     def __call__(self, case: Case, dataset: str) -> bool:
-        """Whether a case of the dataset of this name is wanted."""
+        """Tell whether a case of the dataset is selected."""
         return all(condition.holds(case, dataset) for condition in self.conditions)
 
 
 def parse_filter(texts: Sequence[str]) -> CaseFilter:
-    """The filter that conditions make together: `FIELD=PATTERN`, `FIELD!=PATTERN`, or a part of the id alone.
+    """Parse conditions: `FIELD=PATTERN`, `FIELD!=PATTERN`, or a part of the id.
 
-    Of a case whose id was made of the row, such a part is looked for in its input too.
+    For a case with a generated id, such a part is also searched in the input.
 
     >>> wanted = parse_filter(["tag=geo", "id!=old-*"])
     >>> wanted(Case(id="new-1", tags=("geo",)), "cases"), wanted(Case(id="old-1", tags=("geo",)), "cases")
     (True, False)
 
     Raises:
-        ConfigError: a condition is empty or names no field; all faults are named at once.
+        ConfigError: conditions are empty or name no field; the message names all faults.
     """
     conditions: list[Condition] = []
     faults: list[str] = []
@@ -89,7 +89,7 @@ def parse_filter(texts: Sequence[str]) -> CaseFilter:
 def _condition(text: str) -> Condition:
     field, sign, pattern = text.partition("=")
     if not text.strip():
-        raise ConfigError("there is nothing to choose by; write FIELD=PATTERN, or a part of the id.")
+        raise ConfigError("the condition is empty; write FIELD=PATTERN, or a part of the id.")
     if not sign:
         return Condition(field=_WORD, pattern=f"*{_plain(_composed(text))}*")
     negated = field.endswith("!")
@@ -111,17 +111,17 @@ def _check_field(field: str) -> None:
 
 
 def _plain(text: str) -> str:
-    """A pattern that fits this text and no other."""
+    """Escape a text for use in a pattern."""
     return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in text)
 
 
 def _composed(text: str) -> str:
-    """With one letter for what may also be written as two, `e` and its accent: they look the same."""
+    """Normalize a text, so that composed and decomposed accents are equal."""
     return text if text.isascii() else normalize("NFC", text)
 
 
 def _found(metadata: Mapping[str, object], key: str) -> Iterator[object]:
-    """What stands under a key; where no key has the whole name, its parts between dots lead down."""
+    """Yield the value of a key; if no key has the whole name, follow its parts between dots."""
     if key in metadata:
         yield metadata[key]
         return
@@ -133,7 +133,7 @@ def _found(metadata: Mapping[str, object], key: str) -> Iterator[object]:
 
 
 def _leaves(value: object) -> Iterator[str]:
-    """The texts in a value: of a list or a mapping, those of everything in it; null has none."""
+    """Yield all texts in a value, nested ones included; null has none."""
     if isinstance(value, str):
         yield _composed(value)
     elif isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""One field of a row at a time: from what files hold to what a case wants."""
+"""Convert the fields of rows to those of cases."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ _ROLES = {"human": "user", "ai": "assistant"}
 
 
 def contexts_of(value: Any, cell: bool) -> tuple[str, ...]:
-    """Passages: a list of texts (or of objects with a text), or one text."""
+    """Convert passages: a list of texts (or of objects with a text), or one text."""
     return tuple(_passage(item) for item in _listed(value, cell))
 
 
@@ -27,7 +27,7 @@ def _passage(item: Any) -> str:
 
 
 def tags_of(value: Any, cell: bool) -> tuple[str, ...]:
-    """Tags: a list, or one text; in a CSV cell also several with commas between."""
+    """Convert tags: a list, or one text; in a CSV cell also several separated by commas."""
     if cell and not value.startswith("["):
         return tuple(part.strip() for part in value.split(",") if part.strip())
     tags = _listed(value, cell)
@@ -37,22 +37,22 @@ def tags_of(value: Any, cell: bool) -> tuple[str, ...]:
 
 
 def liked_of(value: Any, cell: bool) -> tuple[Example, ...]:
-    """Further good answers."""
+    """Convert further good answers."""
     return tuple(Example(value=item, liked=True) for item in _listed(value, cell))
 
 
 def disliked_of(value: Any, cell: bool) -> tuple[Example, ...]:
-    """Bad answers."""
+    """Convert bad answers."""
     return tuple(Example(value=item, liked=False) for item in _listed(value, cell))
 
 
 def labelled_of(value: Any, cell: bool) -> tuple[Example, ...]:
-    """Examples of the form `{label: 1, value: …}`: 1 is liked, 0 disliked."""
+    """Convert examples of the form `{label: 1, value: …}`: 1 is liked, 0 disliked."""
     items = _listed(value, cell)
     if not all(isinstance(item, Mapping) and "label" in item and "value" in item for item in items):
         raise FieldError(
-            "these are no examples of the form {label: 0 or 1, value: …}; "
-            "say expected='outputs' or answer='outputs' if they are that"
+            "these are not examples of the form {label: 0 or 1, value: …}; "
+            "set expected='outputs' or answer='outputs' if the column holds those"
         )
     for item in items:
         if item["label"] not in (0, 1):
@@ -61,7 +61,7 @@ def labelled_of(value: Any, cell: bool) -> tuple[Example, ...]:
 
 
 def history_of(value: Any, cell: bool) -> tuple[Turn, ...]:
-    """Earlier turns: `{role, content}` each, or pairs of question and answer."""
+    """Convert earlier turns: `{role, content}` each, or pairs of question and answer."""
     turns: list[Turn] = []
     for item in _listed(value, cell):
         if isinstance(item, Mapping) and "role" in item and ("content" in item or "text" in item):
@@ -75,7 +75,7 @@ def history_of(value: Any, cell: bool) -> tuple[Turn, ...]:
 
 
 def tool_calls_of(value: Any, cell: bool) -> tuple[ToolCall, ...]:
-    """Tool calls: a name, arguments as a mapping or its JSON text, and what came back, with an id or without."""
+    """Convert tool calls: a name, arguments as a mapping or JSON text, the result, and an optional id."""
     return tuple(_tool_call(item) for item in _listed(value, cell))
 
 
@@ -90,7 +90,7 @@ def _tool_call(item: Any) -> ToolCall:
         arguments = _parsed(arguments, "the arguments of a tool call")
     if arguments is not None and not isinstance(arguments, Mapping):
         raise FieldError("the arguments of a tool call are a mapping")
-    known = {**item, **call}  # what came back may stand beside the `function`
+    known = {**item, **call}  # the result may be beside the `function`
     identity, error = _first(known, "id", "call_id", "tool_call_id"), known.get("error")
     return ToolCall(
         name=call["name"],
@@ -102,7 +102,7 @@ def _tool_call(item: Any) -> ToolCall:
 
 
 def metadata_of(value: Any, cell: bool) -> Mapping[str, Any]:
-    """Whatever else is known of a row."""
+    """Convert metadata: a mapping; in a cell, its JSON text."""
     found = _parsed(value, "metadata") if cell else value
     if not isinstance(found, Mapping):
         raise FieldError(f"metadata are a mapping, not {_kind(found)}")
@@ -110,7 +110,7 @@ def metadata_of(value: Any, cell: bool) -> Mapping[str, Any]:
 
 
 def ideal_of(value: Any, cell: bool) -> tuple[Any, ...]:
-    """Answers of which any is right."""
+    """Convert a list of answers, any of which is correct."""
     found = tuple(_listed(value, cell))
     if not found:
         raise FieldError("the list is empty; leave the field out where no answer is known")
@@ -135,11 +135,11 @@ CONVERTERS: Mapping[str, Callable[[Any, bool], Any]] = {
     "outputs": labelled_of,
     "metadata": metadata_of,
 }
-"""Fields that are more than they look; `input`, `expected` and `answer` stay as they are."""
+"""Fields that are converted; `input`, `expected` and `answer` are unchanged."""
 
 
 def _listed(value: Any, cell: bool) -> Sequence[Any]:
-    """A list as it is, one value as a list of one; in a cell, the JSON list that stands there."""
+    """Return a list unchanged, and one value as a list of one; parse the JSON list of a cell."""
     if cell and value.startswith(("['", "[\\'")):
         raise FieldError('this is a list as Python prints it; write it as JSON: ["…", "…"]')
     if cell and value.startswith(('["', "[{", "[[", "[]")):
@@ -161,7 +161,7 @@ def _first(row: Mapping[str, Any], *keys: str) -> Any:
 
 
 def _kind(value: Any) -> str:
-    """A value's type as people call it.
+    """Name the type of a value for messages.
 
     >>> _kind(None), _kind([1]), _kind(1.5)
     ('null', 'a list', 'a number')

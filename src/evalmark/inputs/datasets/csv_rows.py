@@ -1,4 +1,4 @@
-"""Rows of CSV and TSV files."""
+"""Read rows of CSV and TSV files."""
 
 import csv
 import re
@@ -18,13 +18,13 @@ _DELIMITERS = (",", ";", "\t", "|")
 
 
 def csv_rows(source: DatasetFile) -> Iterator[DatasetRow]:
-    """The rows of a table with a header; every cell is text, an empty one no value, or an empty answer."""
+    """Yield the rows of a CSV file with a header. Cells are texts; an empty one is no value, or an empty answer."""
     source.cells = True
     return _rows(source, None)
 
 
 def tsv_rows(source: DatasetFile) -> Iterator[DatasetRow]:
-    """The same with tabs between the cells."""
+    """Yield the rows of a TSV file with a header."""
     source.cells = True
     return _rows(source, "\t")
 
@@ -37,7 +37,7 @@ def _rows(source: DatasetFile, delimiter: str | None) -> Iterator[DatasetRow]:
     if any(name.startswith("__") for name in header) and not source.any_columns:
         translate = PromptfooColumns(header, source.notes)
     answers = {name for name in header if field_of(name, source.options) == "answer"}
-    if source.answer_is_reference:  # where nothing stands, no answer is known
+    if source.answer_is_reference:  # an empty cell means that no answer is known
         answers = set()
     for cells in table:
         if not any(cells):
@@ -47,7 +47,7 @@ def _rows(source: DatasetFile, delimiter: str | None) -> Iterator[DatasetRow]:
         if len(cells) != len(header):
             yield DatasetRow(table.line, 0, _ragged(source, table.line, cells, header))
             continue
-        # A cell of the answer column is the answer, also when the system under test said nothing.
+        # An empty cell of the answer column is an empty output of the system under test.
         row = {name: cell if cell or name in answers else None for name, cell in zip(header, cells, strict=True)}
         try:
             yield DatasetRow(table.line, 0, translate(row))
@@ -60,11 +60,11 @@ def _as_it_is(row: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Table:
-    """Rows of cells, the line each starts in, and faults that name the line."""
+    """The rows of a table, the line in which each starts, and faults that name the line."""
 
     def __init__(self, source: DatasetFile, delimiter: str, spaced: bool) -> None:
         if csv.field_size_limit() < MAX_ROW:
-            csv.field_size_limit(MAX_ROW)  # the limit is the process's; it is only ever raised
+            csv.field_size_limit(MAX_ROW)  # the limit is process-wide; it is only ever raised
         self._source = source
         self._quirks = (delimiter, spaced)
         self._cells = csv.reader(
@@ -100,7 +100,7 @@ class _Table:
 
 
 def _last_quote(lines: Iterable[str], line: int, delimiter: str, spaced: bool) -> tuple[int, int | None]:
-    """Of the row that starts here: the line of the quote at fault, and the line of the one that closes it wrongly."""
+    """Find the faulty quote of the row that starts here: the line where it opens, and the line where it closes wrongly."""
     opened, quoted, at_start = line, False, True
     for number, text in enumerate(lines, start=line):
         at = 0
@@ -123,7 +123,7 @@ def _last_quote(lines: Iterable[str], line: int, delimiter: str, spaced: bool) -
 
 
 def _lines(source: DatasetFile) -> Iterator[str]:
-    r"""The lines with their ends, whether these are \n, \r\n or \r."""
+    r"""Yield the lines with their ends, which may be \n, \r\n or \r."""
     held, number = list[str](), 1
     for chunk in text_chunks(source.path, source.options.encoding):
         if held and held[-1].endswith("\r") and chunk.startswith("\n"):
@@ -151,7 +151,7 @@ def _header_line(source: DatasetFile) -> str:
 
 
 def _sniffed(source: DatasetFile) -> str:
-    """The delimiter under which most names of the header are known, or that splits it at all."""
+    """Choose the delimiter with which most column names are known, or which splits the header at all."""
     line = _header_line(source)
 
     def worth(delimiter: str) -> tuple[int, bool, int]:
@@ -168,7 +168,7 @@ def _sniffed(source: DatasetFile) -> str:
 
 
 def _spaced(source: DatasetFile, delimiter: str) -> bool:
-    """Whether the header has a space after each delimiter, which then belongs to no cell."""
+    """Tell whether the header has a space after each delimiter; such spaces belong to no cell."""
     line = _header_line(source)
     count = line.count(delimiter)
     if not count or line.count(delimiter + " ") < count:
@@ -189,16 +189,16 @@ def _checked_header(source: DatasetFile, cells: Sequence[str] | None) -> list[st
             )
     twice = sorted({name for name in header if header.count(name) > 1})
     if twice:
-        raise PlacedError(source.place(1), f"the column {twice[0]!r} stands twice in the header; rename one of them.")
+        raise PlacedError(source.place(1), f"the column {twice[0]!r} occurs twice in the header; rename one of them.")
     check_columns(source, header)
     return header
 
 
 def check_columns(source: DatasetFile, header: Sequence[str]) -> None:
-    """Every column that the user named is there, and one that a case can be made of.
+    """Check that every column the user named exists, and that the columns can make a case.
 
     Raises:
-        DataError: one is missing.
+        DataError: a column is missing.
     """
     missing = [column for column in source.options.columns.values() if column not in header]
     if missing:

@@ -1,26 +1,24 @@
-"""What is wrong with a dataset, when it is much."""
+"""Collect the faults of a dataset for one message."""
 
 import re
 from collections.abc import Sequence
 
 MOST_FAULTS = 50
-"""Faults of one dataset that are named; the rest is counted."""
+"""The most faults of one dataset that are named; the rest are counted."""
 MOST_PLACES = 5
-"""Places that are named behind the first where many rows have the same fault."""
+"""The most further places that are named if many rows have the same fault."""
 _LINE = re.compile(r"(.*?):([0-9]+(?::[0-9]+)?)")
 
 
 class FaultList:
-    """The first faults of a dataset as they are, and how many came after them.
-
-    What is wrong with many rows in the same way is said once, in the place of the first.
+    """The first faults of a dataset, and the number of further ones. A fault of many rows is listed once.
 
     >>> found = FaultList("x.csv", most=1)
     >>> for line in (2, 3, 4):
     ...     found.add("no input.", f"x.csv:{line}")
     >>> found.add("x.csv:5: the row is empty.")
-    >>> found.told()
-    ['x.csv:2: no input. The same is wrong in 2 more rows: lines 3, 4.', '… and 1 more fault in x.csv.']
+    >>> found.lines()
+    ['x.csv:2: no input. The same fault is in 2 more rows: lines 3, 4.', '… and 1 more fault in x.csv.']
     """
 
     def __init__(self, name: str = "", most: int = MOST_FAULTS) -> None:
@@ -31,7 +29,7 @@ class FaultList:
         self._more = 0
 
     def add(self, fault: str, place: str = "") -> None:
-        """One more fault, a sentence; `place` is where it is, such as `file:line`, unless the sentence says so."""
+        """Add a fault, as a sentence, with its place (`file:line`) unless the sentence already names it."""
         if fault in self._rows:
             self._rows[fault] += 1
         elif len(self._rows) < self._most:
@@ -44,7 +42,7 @@ class FaultList:
             places.append(place)
 
     def lines(self) -> list[str]:
-        """The faults to show, none where there were none."""
+        """Return the lines of the message; empty if there are no faults."""
         named = [_fault_line(fault, self._places[fault], rows) for fault, rows in self._rows.items()]
         where = f" in {self._name}" if self._name else ""
         noun = "fault" if self._more == 1 else "faults"
@@ -59,11 +57,11 @@ def _fault_line(fault: str, places: Sequence[str], rows: int) -> str:
         return f"{first}: {fault}"
     more = f"{rows - 1:,} more row{'' if rows == 2 else 's'}"
     and_on = ", …" if rows > len(places) else ""
-    return f"{first}: {fault} The same is wrong in {more}: {_listed(first, others)}{and_on}."
+    return f"{first}: {fault} The same fault is in {more}: {_listed(first, others)}{and_on}."
 
 
 def _listed(first: str, others: Sequence[str]) -> str:
-    """Places, without the name of the file where all of them lie in the same one."""
+    """Join places; if all are in the same file, only their lines."""
     found = [_LINE.fullmatch(place) for place in (first, *others)]
     if len({match and match[1] for match in found}) > 1 or found[0] is None:
         return ", ".join(others)

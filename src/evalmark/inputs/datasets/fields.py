@@ -1,4 +1,4 @@
-"""The names under which files keep the fields of a case."""
+"""The column names that files use for the fields of a case."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,22 +28,22 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "outputs": ("outputs",),
     "metadata": ("metadata",),
 }  # fmt: skip
-"""Case, spaces, `-` and `_` do not count: `Ground Truth`, `ground-truth` and `groundTruth` are one name."""
+"""Case, spaces, `-` and `_` are ignored: `Ground Truth`, `ground-truth` and `groundTruth` are the same name."""
 
 _WEAK = frozenset(("name",))
-"""Names that count only where a row has no other of the same field."""
+"""Names that count only if a row has no other name of the same field."""
 _ASKING = frozenset(("input", "answer", "history", "tool_calls"))
-"""A row without any of these is no case."""
+"""A row needs at least one of these to be a case."""
 _TYPED_AS_TEXT = frozenset(SYNONYMS) - {"metadata", "tool_calls"}
 
 
 JUDGED_ANSWER = "`answer` is read as an answer to be judged"
-"""How a note begins that tells of a column which may as well hold the right answers."""
+"""The beginning of the note on a column that may hold the correct answers instead."""
 _REFERENCES = frozenset(("expected", "ideal", "liked", "disliked", "outputs"))
 
 
 def normalized_name(name: str) -> str:
-    """A name without what does not count in it.
+    """Normalize a column name for comparison.
 
     >>> normalized_name("Ground Truth")
     'groundtruth'
@@ -56,28 +56,28 @@ _FIELD_OF = {normalized_name(name): field for field, names in SYNONYMS.items() f
 
 @dataclass(frozen=True, slots=True)
 class RowLayout:
-    """Which key of a row holds which field; the same for all rows with the same keys."""
+    """The keys of the fields in rows with the same keys."""
 
     single: tuple[tuple[str, str], ...]
-    """(field, key), where one key holds the field."""
+    """(field, key) for fields with one key."""
     several: tuple[tuple[str, tuple[str, ...]], ...]
-    """(field, keys), where more than one could."""
+    """(field, keys) for fields with several possible keys."""
     rest: tuple[str, ...]
     """Keys that go to the metadata."""
 
     def field(self, name: str) -> str | None:
-        """The key that holds a field alone."""
+        """Return the only key of a field."""
         return next((key for field, key in self.single if field == name), None)
 
     @property
     def may_hold_reference(self) -> bool:
-        """Whether a key `answer` is all that could be the right answer."""
+        """Whether a key `answer` is the only one that could hold the correct answer."""
         known = {field for field, _ in (*self.single, *self.several)}
         return normalized_name(self.field("answer") or "") == "answer" and not known & _REFERENCES
 
 
 def field_of(name: str, options: ReadOptions, *, wrapped: bool = False) -> str | None:
-    """The field that a column holds, or None for metadata.
+    """Return the field of a column, or None for metadata.
 
     >>> field_of("Ground Truth", ReadOptions()), field_of("colour", ReadOptions())
     ('expected', None)
@@ -93,7 +93,7 @@ def field_of(name: str, options: ReadOptions, *, wrapped: bool = False) -> str |
 
 
 def typed_as_text(options: ReadOptions) -> Callable[[str], bool]:
-    """Tells the columns whose words stay words."""
+    """Return a function that tells whether the words of a column stay text."""
 
     def is_text(name: str) -> bool:
         return field_of(name, options) in _TYPED_AS_TEXT
@@ -102,13 +102,13 @@ def typed_as_text(options: ReadOptions) -> Callable[[str], bool]:
 
 
 def parse_columns(said: Iterable[str]) -> ReadOptions:
-    """Options out of `FIELD=NAME`, as a command line says them; a field goes by any of its names.
+    """Make options from `FIELD=NAME` arguments of the command line; a field may have any of its names.
 
     >>> parse_columns(["question=Frage", "reference=Antwort"]).columns
     {'input': 'Frage', 'expected': 'Antwort'}
 
     Raises:
-        ConfigError: it has another form, or there is no such field.
+        ConfigError: an argument has another form, or there is no such field.
     """
     known = [f.name for f in fields(ReadOptions)[3:]]
     found: dict[str, str] = {}
@@ -123,7 +123,7 @@ def parse_columns(said: Iterable[str]) -> ReadOptions:
 
 
 def with_answer_as_reference(layout: RowLayout) -> RowLayout:
-    """The layout with `answer` as the key of the expected answer, where no other key holds one."""
+    """Return the layout with `answer` as the key of the expected answer, if no other key holds one."""
     if not layout.may_hold_reference:
         return layout
     return replace(
@@ -132,23 +132,23 @@ def with_answer_as_reference(layout: RowLayout) -> RowLayout:
 
 
 def can_be_case(names: Iterable[str], options: ReadOptions) -> bool:
-    """Whether a row with these columns may be a case."""
+    """Tell whether a row with these columns may be a case."""
     return any(field_of(name, options) in _ASKING for name in names)
 
 
 def no_input_message(names: Sequence[str]) -> str:
-    """What to say of fields among which there is neither an input nor an answer."""
+    """Make the message for fields without an input or an answer."""
     some = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
     return f"no input among {some or 'no fields at all'}; rename a field, or {column_advice('input', 'NAME')}"
 
 
 def column_advice(field: str, column: str, opening: str = "say which one") -> str:
-    """How a user says which column holds a field."""
+    """Explain how to name the column of a field."""
     return f"{opening}: `{field}: {column}` beside the `path` in a suite, `--column {field}={column}` in `evalmark rag`"
 
 
 def layout_of(keys: Sequence[str], options: ReadOptions, *, wrapped: bool = False) -> RowLayout:
-    """Sort the keys of a row into fields and metadata."""
+    """Assign the keys of a row to fields and metadata."""
     found: dict[str, list[str]] = {}
     rest: list[str] = []
     for key in keys:

@@ -1,4 +1,4 @@
-"""What the file of a dataset says of itself, beside its rows."""
+"""Read the header of a dataset file: its name and configuration."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,29 +15,29 @@ from .wrapper import open_wrapper
 from .yaml_rows import yaml_header
 
 MAX_NAME = 200
-"""Characters that a dataset's name may have."""
+"""The most characters of a dataset's name."""
 DEFAULT_OPTIONS = ReadOptions()
 _HEADERS: Mapping[str, Callable[[DatasetFile], None]] = {"json": json_header, "yaml": yaml_header}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetHeader:
-    """What a dataset says of itself; None where it does not say."""
+    """The header of a dataset; None for what it does not state."""
 
     name: str | None = None
     """One line of at most 200 characters."""
     example_outputs: bool | None = None
-    """Whether every row has an expected answer, or none has."""
+    """Whether every row has an expected answer (True), or none has (False)."""
 
 
 EMPTY_HEADER = DatasetHeader()
 
 
 def read_header(path: Path, options: ReadOptions = DEFAULT_OPTIONS) -> DatasetHeader:
-    """The header of a dataset: `{name, config: {example_outputs}}` around the rows of a JSON or YAML file.
+    """Read the header of a JSON or YAML file: `{name, config: {example_outputs}}` around the rows.
 
-    Its rows are not read, but passed over where a JSON file has its `config` behind them. A file that
-    cannot be read says nothing: what is wrong with it is for `read_cases` to say.
+    Rows are skipped if `config` comes after them in a JSON file. A file that cannot be read has an empty header, since
+    `read_cases` reports its faults.
     """
     source = DatasetFile(path=Path(path), options=options, notes=_ignore_note)
     try:
@@ -53,13 +53,13 @@ def read_header(path: Path, options: ReadOptions = DEFAULT_OPTIONS) -> DatasetHe
     return DatasetHeader(name=_name(source.header.get("name")), example_outputs=promised)
 
 
-def _name(said: object) -> str | None:
-    """A name that a report can print on one line."""
-    if not isinstance(said, str) or not said.isprintable():
+def _name(value: object) -> str | None:
+    """Return a name that reports can print on one line, else None."""
+    if not isinstance(value, str) or not value.isprintable():
         return None
-    name = said.strip()
+    name = value.strip()
     return name if 0 < len(name) <= MAX_NAME else None
 
 
 def _ignore_note(note: str) -> None:
-    """Notes are heard when the rows are read."""
+    """Ignore a note, which is repeated when the rows are read."""

@@ -1,4 +1,4 @@
-"""Ids: no two alike, and made from the row itself where a file has none."""
+"""Unique case ids, generated from the row if a file has none."""
 
 import hashlib
 import json
@@ -9,24 +9,24 @@ from typing import Any
 from evalmark.core.values.plain_data import canonical
 
 MAX_ID = 200
-"""Characters an id may have."""
+"""The most characters of an id."""
 
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 _WORD = (1 << 64) - 1
 
 
 class FieldError(ValueError):
-    """What is wrong with one field of a row."""
+    """A field of a row is invalid."""
 
 
 def parse_id(value: Any) -> str | None:
-    """The id as text; None where a row leaves it empty.
+    """Convert an id to text; None if it is blank.
 
     >>> parse_id(7), parse_id(7.0), parse_id(" ")
     ('7', '7', None)
 
     Raises:
-        FieldError: it is neither text nor a whole number, or too long.
+        FieldError: the id is neither text nor a whole number, or it is too long.
     """
     if isinstance(value, float) and value.is_integer():
         value = int(value)
@@ -39,7 +39,7 @@ def parse_id(value: Any) -> str | None:
 
 
 def generated_id(input: Any, history: Any, expected: Any, row: Any) -> str:  # noqa: A002  the field's name
-    """12 hex digits that follow the question and its reference: not the row's place, not the answer under test."""
+    """Generate an id of 12 hex digits from the input and its reference, independent of place and output."""
     known = input is not None or history or expected is not None
     content = [input, history, expected] if known else row
     try:
@@ -50,10 +50,9 @@ def generated_id(input: Any, history: Any, expected: Any, row: Any) -> str:  # n
 
 
 class SeenIds:
-    """Where each id was first seen, in 16 bytes a slot: a million ids need 32 MB, or 64 a few ids later.
+    """The place where each id was first seen, in a compact hash table: a million ids need 32 to 64 MB.
 
-    Ids are known by a 64-bit hash; that two of a million different ids share one happens once in
-    40 million files.
+    Ids are compared by a 64-bit hash; a collision among a million ids happens once in 40 million files.
     """
 
     def __init__(self) -> None:
@@ -63,12 +62,12 @@ class SeenIds:
         self._used = 0
 
     def seen(self, text: str) -> bool:
-        """Whether the id, or one that looks the same, was put before."""
+        """Tell whether the id, or one that looks the same, was added before."""
         key = _key(text)
         return self._keys[self._slot(key)] == key
 
     def put(self, text: str, line: int, column: int) -> tuple[int, int] | None:
-        """Remember an id; the line and column of the earlier one if there was one that looks the same."""
+        """Add an id, and return line and column of an earlier one that looks the same, if any."""
         key = _key(text)
         slot = self._slot(key)
         if self._keys[slot] == key:
@@ -96,6 +95,6 @@ class SeenIds:
 
 
 def _key(text: str) -> int:
-    """The same number for ids that a reader could not tell apart; never 0."""
+    """Hash an id so that ids that look the same are equal; never 0."""
     same = text.strip() if text.isascii() else unicodedata.normalize("NFC", text).strip()
     return hash(same) & _WORD or 1

@@ -1,4 +1,4 @@
-"""Rows of JSON files: a list, an object with a list, or one object a line."""
+"""Read rows of JSON files: a list, an object with a list, or one object a line."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +13,7 @@ from .wrapper import LIST_KEYS, check_row, looks_wrapped, no_rows_error, open_wr
 
 
 def json_rows(source: DatasetFile) -> Iterator[DatasetRow]:
-    """The rows of a `.json` file; one that really holds JSON lines is read as such, with a note."""
+    """Yield the rows of a `.json` file; a file with JSON lines is read as such, with a note."""
     start = first_character(source.path, source.options.encoding)
     if start == "":
         raise PlacedError(source.name, "is empty; a list of cases was expected.")
@@ -28,13 +28,13 @@ def json_rows(source: DatasetFile) -> Iterator[DatasetRow]:
 
 
 def json_header(source: DatasetFile) -> None:
-    """What a `.json` file says beside its rows, into `reading.header`; its rows are passed over only to find `config`."""
+    """Read the header of a `.json` file into `source.header`; rows are skipped only to find `config`."""
     if first_character(source.path, source.options.encoding) == "{" and not _is_lines(source):
         _read_header(source)
 
 
 def jsonl_rows(source: DatasetFile) -> Iterator[DatasetRow]:
-    """The rows of a `.jsonl` file; one that really holds a JSON list is read as such, with a note."""
+    """Yield the rows of a `.jsonl` file; a file with a JSON list is read as such, with a note."""
     if first_character(source.path, source.options.encoding) != "[":
         return _line_rows(source)
     source.notes(f"{source.name} holds one JSON list, not an object a line; it is read as a list.")
@@ -69,7 +69,7 @@ def _parsed(line: str, name: str, number: int) -> Any:
 
 
 def _is_lines(source: DatasetFile) -> bool:
-    """Whether the first line is a whole object, and not one that holds a list of rows."""
+    """Tell whether the first line is a whole object, and not one with a list of rows."""
     for number, line in numbered_lines(text_chunks(source.path, source.options.encoding)):
         if line.strip():
             first = _parsed(line, source.name, number) if len(line) <= MAX_ROW else None
@@ -78,7 +78,7 @@ def _is_lines(source: DatasetFile) -> bool:
 
 
 def _wrapped_rows(source: DatasetFile) -> Iterator[DatasetRow]:
-    """The rows of the list in an object. Two passes where the object's other fields come after the list."""
+    """Yield the rows of the list in an object, in two passes if other fields come after the list."""
     _read_header(source)
     open_wrapper(source)
     stream = _stream(source)

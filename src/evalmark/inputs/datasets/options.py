@@ -1,18 +1,18 @@
-"""How a file is to be read, and what is said of a row that cannot be."""
+"""Options for reading a file, and rows that cannot be read."""
 
 from dataclasses import dataclass, fields
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOptions:
-    """What a user may say about a file whose columns or encoding do not speak for themselves."""
+    """How to read a file whose format, encoding or columns are not the usual ones."""
 
     format: str | None = None
-    """`json`, `jsonl`, `csv`, `tsv`, `yaml` or `parquet`; None: by the end of the file's name."""
+    """`json`, `jsonl`, `csv`, `tsv`, `yaml` or `parquet`; None: by the file's ending."""
     encoding: str | None = None
     """None: UTF-8, with or without a byte order mark."""
     delimiter: str | None = None
-    """Between the cells of a CSV file; None: the one the header suggests."""
+    """The delimiter of a CSV file; None: detected from the header."""
     id: str | None = None
     """The column (or key) that holds the id; the same for every field below. None: any usual name."""
     input: str | None = None
@@ -26,14 +26,14 @@ class ReadOptions:
 
     @property
     def columns(self) -> dict[str, str]:
-        """The column that was named for each field."""
+        """The column set for each field."""
         named = {f.name: getattr(self, f.name) for f in fields(self)[3:]}
         return {field: column for field, column in named.items() if column is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BadRow:
-    """A row that cannot be a case; the rows after it still can."""
+    """A row that is no valid case; later rows are still read."""
 
     place: str
     """`file:line`."""

@@ -1,4 +1,4 @@
-"""Rows of Parquet files."""
+"""Read rows of Parquet files."""
 
 import math
 from collections.abc import Iterator
@@ -13,11 +13,11 @@ from .csv_rows import check_columns
 from .rows import DatasetFile, DatasetRow
 
 _BATCH = 256
-"""Rows turned into Python values at a time."""
+"""The number of rows converted at once."""
 
 
 def parquet_rows(source: DatasetFile) -> Iterator[DatasetRow]:
-    """The rows of a Parquet file, a few hundred at a time; NaN is no value, as pandas writes it."""
+    """Yield the rows of a Parquet file, read in batches; NaN is no value, as pandas writes it."""
     source.unit = "row "
     parquet = need("pyarrow.parquet", "parquet")
     arrow = need("pyarrow", "parquet")
@@ -42,7 +42,7 @@ def _row(row: dict[str, Any], source: DatasetFile, number: int) -> Any:
 
 
 def _plain(value: Any, depth: int) -> Any:
-    """A value as JSON data; what JSON has no word for (dates, decimals) becomes its text."""
+    """Convert a value to JSON data; dates, decimals and the like become text."""
     if value is None or isinstance(value, (str, bool, int)):
         return value
     if isinstance(value, float):
@@ -60,5 +60,5 @@ def _plain(value: Any, depth: int) -> Any:
 
 def _number(value: float) -> float | None:
     if math.isinf(value):
-        raise ValueError("an infinite number cannot be kept")
+        raise ValueError("an infinite number cannot be stored")
     return None if math.isnan(value) else value

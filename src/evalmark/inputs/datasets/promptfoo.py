@@ -1,4 +1,4 @@
-"""The columns `__expected`, `__metadata:key` and their kind, as promptfoo writes them."""
+"""Translate promptfoo's columns, such as `__expected` and `__metadata:key`."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -6,7 +6,7 @@ from typing import Any
 
 _ASSERTION = re.compile(r"(not-)?([a-z][a-z\-]*)(?:\((-?[0-9.]+)\))?:\s*(.*)", re.DOTALL)
 _TEXT_OF = {"equals": "equals", "similar": "similarity", "contains": "contains", "icontains": "contains"}
-"""Assertions whose text can be the expected answer, and the scorer that judges by it."""
+"""Assertions whose text can be the expected answer, and the scorer that compares with it."""
 _KNOWN = frozenset((
     *_TEXT_OF, "regex", "starts-with", "contains-any", "contains-all", "icontains-any", "icontains-all", "is-json",
     "contains-json", "javascript", "fn", "eval", "python", "file", "webhook", "llm-rubric", "grade", "factuality",
@@ -17,7 +17,7 @@ _INPUTS = ("input", "inputs")
 
 
 class PromptfooColumns:
-    """Turns rows with promptfoo's columns into rows with the usual fields."""
+    """Converts rows with promptfoo's columns to rows with the usual fields."""
 
     def __init__(self, header: Sequence[str], notes: Callable[[str], None]) -> None:
         self._notes = notes
@@ -29,46 +29,46 @@ class PromptfooColumns:
             self._note("variables", f"the columns {', '.join(self._variables)} are the variables of each input.")
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
-        """The row in our words.
+        """Convert a row.
 
         Raises:
-            ValueError: it asks for something that a row cannot ask for here.
+            ValueError: the row uses a feature that is not supported for single rows.
         """
-        told: dict[str, Any] = {"metadata": {}}
+        result: dict[str, Any] = {"metadata": {}}
         for name, cell in row.items():
             if name.startswith("__"):
                 if cell is not None:
-                    self._special(told, name, cell)
+                    self._special(result, name, cell)
             elif name not in self._variables:
-                told[name] = cell
+                result[name] = cell
         if self._variables:
-            told["input"] = self._input(row)
-        return told
+            result["input"] = self._input(row)
+        return result
 
     def _input(self, row: dict[str, Any]) -> Any:
         if len(self._variables) == 1:
             return row[self._variables[0]]
         return {name: row[name] or "" for name in self._variables}
 
-    def _special(self, told: dict[str, Any], name: str, cell: str) -> None:
+    def _special(self, result: dict[str, Any], name: str, cell: str) -> None:
         kind, _, key = name.partition(":")
         if kind in ("__expected", "__expected1"):
-            told["expected"] = self._expected(cell)
+            result["expected"] = self._expected(cell)
         elif kind == "__metadata" and key:
             many = key.endswith("[]")
-            told["metadata"][key.removesuffix("[]")] = [part.strip() for part in cell.split(",")] if many else cell
+            result["metadata"][key.removesuffix("[]")] = [part.strip() for part in cell.split(",")] if many else cell
         elif kind == "__providerOutput":
-            told["answer"] = cell
+            result["answer"] = cell
         elif kind == "__threshold":
             raise ValueError("`__threshold` is set for this row; thresholds stand in the suite, one per metric")
         elif re.fullmatch(r"__expected[0-9]+", kind):
             raise ValueError(f"`{kind}` is a second assertion for this row; name further scorers in the suite instead")
         else:
             self._note(kind, f"the column {name} is kept in the metadata; nothing else is done with it.")
-            told["metadata"][name] = cell
+            result["metadata"][name] = cell
 
     def _expected(self, cell: str) -> str:
-        """The expected answer in a cell: a plain text, or the text of an assertion that compares with one."""
+        """Return the expected answer of a cell: a plain text, or the text of an assertion that compares with one."""
         found = _ASSERTION.fullmatch(cell)
         if found is None or found[2] not in _KNOWN:
             return cell

@@ -1,4 +1,4 @@
-"""Files and Python values into cases."""
+"""Read cases from files and Python values."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -44,15 +44,20 @@ def read_cases(
     notes: Callable[[str], None] | None = None,
     answer_is_reference: bool = False,
 ) -> Iterator[Case | BadRow]:
-    """The cases of a file, one by one, in memory for one row at a time.
+    """Read the cases of a file one by one. A row that is no valid case is yielded as a `BadRow`.
 
-    A row that cannot be a case comes as a `BadRow` in its place. `notes` is told, in one sentence
-    each, what a reader should know: how a column or a word was understood. With `answer_is_reference`
-    a column `answer` holds the expected answer, where a row brings no other.
+    Args:
+        path: the file.
+        options: format, encoding and columns.
+        notes: called with remarks for the user, one sentence each, such as how a column was read.
+        answer_is_reference: whether a column `answer` holds the expected answer of rows without another one.
+
+    Returns:
+        An iterator that holds one row in memory at a time.
 
     Raises:
-        DataError: nothing of the file can be read: it is missing, no regular file, of an unknown
-            format, not in its encoding, or broken in its header or before its first row.
+        DataError: the file is missing, is no regular file, has an unknown format or a wrong encoding, or is broken
+            before its first row.
     """
     path = Path(path)
     regular_file(path)
@@ -68,10 +73,10 @@ def read_cases(
 
 
 def format_of(path: Path, options: ReadOptions) -> str:
-    """How a file is read: as its options say, or as its name ends.
+    """Return the format of a file, from its options or its ending.
 
     Raises:
-        DataError: that is no format evalmark reads.
+        DataError: the format is unknown.
     """
     if options.format is not None:
         if options.format not in READERS:
@@ -103,7 +108,7 @@ def _without_repeats(notes: Callable[[str], None]) -> Callable[[str], None]:
 
 
 def _cases(source: DatasetFile, reader: RowReader) -> Iterator[Case | BadRow]:
-    """Before the first row a fault is raised; after it, it is the last thing that comes."""
+    """Yield cases and bad rows. A fault before the first row is raised; a later one is yielded as the last row."""
     started = False
     maker: CaseBuilder | None = None
     try:
@@ -132,7 +137,7 @@ def check_cases(
     limit: int | None = None,
     notes: Callable[[str], None] | None = None,
 ) -> list[str]:
-    """Every fault of a file, or of its first `limit` rows, each with its place; at most 50 and a count."""
+    """Return the faults of a file, or of its first `limit` rows, each with its place: at most 50, and a count."""
     faults = FaultList(str(path))
     try:
         for row in islice(read_cases(path, options=options, notes=notes), limit):
@@ -149,13 +154,18 @@ def as_cases(
     notes: Callable[[str], None] | None = None,
     answer_is_reference: bool = False,
 ) -> list[Case]:
-    """Cases out of Python values: cases as they are, mappings with any usual field names, texts as inputs.
+    """Make cases from Python values: cases, mappings with any usual field names, and texts (inputs).
+
+    Args:
+        items: the values.
+        notes: called with remarks for the user, one sentence each.
+        answer_is_reference: whether `answer` holds the expected answer of mappings without another one.
 
     >>> as_cases(["ping", {"question": "2 + 2?", "reference": "4"}])[1].expected
     '4'
 
     Raises:
-        DataError: some of them cannot be cases; the message names all of these.
+        DataError: some items are no valid cases; the message names all of them.
     """
     cases: list[Case] = []
     faults = FaultList()
@@ -176,12 +186,16 @@ def iter_cases(
     notes: Callable[[str], None] | None = None,
     answer_is_reference: bool = False,
 ) -> Iterator[Case | BadRow]:
-    """Cases out of Python values, one by one; what cannot be a case comes as a `BadRow`.
+    """Make cases from Python values one by one; an invalid item is yielded as a `BadRow`.
 
-    With a `place`, each case has this one, and what is said of a bad row begins with it.
+    Args:
+        items: cases, mappings or texts.
+        place: the place of each case and the beginning of each fault; empty: the number of the item.
+        notes: called with remarks for the user, one sentence each.
+        answer_is_reference: whether `answer` holds the expected answer of mappings without another one.
 
     Raises:
-        DataError: the items are one text, mapping or case.
+        DataError: `items` is a single text, mapping or case.
     """
     if isinstance(items, (str, Mapping, Case)):
         raise DataError(f"cases come as a list of cases, mappings or texts, not as one {type(items).__name__}.")

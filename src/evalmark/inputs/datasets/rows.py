@@ -1,4 +1,4 @@
-"""What every format gives: rows with their places."""
+"""Rows with their places, as every format yields them."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from .options import ReadOptions
 
 
 class DatasetRow(NamedTuple):
-    """One row of a file, not yet a case."""
+    """One row of a file, before it becomes a case."""
 
     line: int
     column: int
@@ -20,23 +20,22 @@ class DatasetRow(NamedTuple):
 
 @dataclass(slots=True)
 class DatasetFile:
-    """One file on its way to rows; a format may learn something about it before the first row."""
+    """A file that is being read. A format may fill in more about it before its first row."""
 
     path: Path
     options: ReadOptions
     notes: Callable[[str], None]
     cells: bool = False
-    """Rows come from a table of texts, where lists are JSON in a cell."""
+    """Whether rows come from a table of texts, where lists are JSON in a cell."""
     wrapped: bool = False
-    """The rows lie in an object with a `config`: there, `output` is the expected answer."""
+    """Whether the rows are in an object with a `config`, where `output` is the expected answer."""
     unit: str = ""
-    """What the number after the colon counts, where it is not lines: `row `."""
+    """What the number in a place counts, if not lines: `row `."""
     header: dict[str, Any] = field(default_factory=dict)
     answer_is_reference: bool = False
-    """`answer` holds the expected answer of rows that bring no other."""
+    """Whether `answer` holds the expected answer of rows without another one."""
     any_columns: bool = False
-    """The rows are not those of a dataset: none of the columns has to be one that a case can be made of, and empty cells
-    beyond the header say nothing."""
+    """Whether the file is no dataset: any columns are allowed, and empty cells beyond the header are ignored."""
 
     @property
     def name(self) -> str:
@@ -44,7 +43,7 @@ class DatasetFile:
         return str(self.path)
 
     def place(self, line: int, column: int = 0) -> str:
-        """`file:line`, with the column where rows share the line."""
+        """Return `file:line`, with the column if rows share the line."""
         return f"{self.name}:{self.unit}{line}" + (f":{column}" if column else "")
 
 

@@ -1,4 +1,4 @@
-"""Shards: cases dealt out to several runs, as cards are, so that each run asks its share and no other."""
+"""Split the cases of an evaluation into shards, one for each of several runs."""
 
 import re
 from collections.abc import Sequence
@@ -12,53 +12,53 @@ from evalmark.core.values.run import Shard
 from .options import BadRow
 
 MAX_SHARDS = 10_000
-"""Shards of one evaluation."""
+"""The most shards of one evaluation."""
 _SHARD = re.compile(r"([0-9]{1,9})/([0-9]{1,9})")
 
 
 def parse_shard(text: str) -> Shard:
-    """The share that a text means: `2/4` is the second of four.
+    """Parse a shard: `2/4` is the second of four.
 
     >>> str(parse_shard("2/4"))
     '2/4'
 
     Raises:
-        ConfigError: it has another form, or there is no such shard.
+        ConfigError: the text has another form, or there is no such shard.
     """
     found = _SHARD.fullmatch(text)
     if found is None:
-        raise ConfigError(f"{text!r} is no shard; the second of four is 2/4.")
+        raise ConfigError(f"{text!r} is not a shard; write the second of four as 2/4.")
     number, of = int(found[1]), int(found[2])
     if not 1 <= of <= MAX_SHARDS:
-        raise ConfigError(f"{text!r} is no shard; there can be 1 to {MAX_SHARDS:,} of them.")
+        raise ConfigError(f"{text!r} is not a shard; there can be 1 to {MAX_SHARDS:,} of them.")
     if not 1 <= number <= of:
-        raise ConfigError(f"{text!r} is no shard; they are counted from 1/{of} to {of}/{of}.")
+        raise ConfigError(f"{text!r} is not a shard; they are numbered from 1/{of} to {of}/{of}.")
     return Shard(number=number, of=of)
 
 
 @dataclass(slots=True)
 class ShardAssignment:
-    """Which rows fall to one shard: every so many-th, counted on from one dataset to the next."""
+    """Assigns rows to one shard: every n-th row, counted across datasets."""
 
     shard: Shard
     whole: Sequence[str] | None = None
-    """Datasets that are dealt as a whole, in their order, since their rows build on each other; None: rows are dealt."""
+    """Datasets that are assigned as a whole, in order, since their rows depend on each other; None: assign rows."""
     met: int = 0
-    """Rows that were dealt so far."""
+    """The number of rows assigned so far."""
     seen: dict[str, str] = field(default_factory=dict)
-    """By dataset: the fingerprint of the rows that were read so far."""
+    """For each dataset, the fingerprint of the rows read so far."""
 
     def has(self, dataset: str) -> bool:
-        """Whether any row of a dataset can fall to the shard."""
+        """Tell whether the shard can contain rows of a dataset."""
         return self.whole is None or self._is_mine(self.whole.index(dataset))
 
     def note(self, dataset: str, row: Case | BadRow) -> None:
-        """Take a row into the fingerprint of its dataset, whoever asks it."""
+        """Add a row, of any shard, to the fingerprint of its dataset."""
         content = row.fingerprint if isinstance(row, Case) else row.message
         self.seen[dataset] = fingerprint(self.seen.get(dataset, ""), content)
 
     def takes_next(self) -> bool:
-        """Whether the next row that is wanted falls to the shard."""
+        """Count one more row, and tell whether it belongs to the shard."""
         if self.whole is not None:
             return True
         self.met += 1
@@ -69,7 +69,7 @@ class ShardAssignment:
 
 
 def shard_sizes(rows: Sequence[int | None], shard: Shard, *, whole: bool) -> list[int | None]:
-    """How many rows of each dataset fall to a shard; None where that rests on a number nobody knows.
+    """Return the number of rows of each dataset in a shard; None if it depends on an unknown number.
 
     >>> shard_sizes([5, 1, 2], Shard(number=2, of=2), whole=False), shard_sizes([5, None, 2], Shard(number=1, of=2), whole=True)
     ([2, 1, 1], [5, 0, 2])
@@ -89,5 +89,5 @@ def shard_sizes(rows: Sequence[int | None], shard: Shard, *, whole: bool) -> lis
 
 
 def _up_to(rows: int, shard: Shard) -> int:
-    """Of the first so many rows that are dealt, how many fall to a shard."""
+    """Return how many of the first `rows` rows belong to a shard."""
     return (rows - shard.number) // shard.of + 1

@@ -1,4 +1,4 @@
-"""Columns that nobody knows and that look like ones that are known: misspelled, in the plural, or worded differently."""
+"""Find unknown columns with names similar to known ones: misspelled, in the plural, or worded differently."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -7,18 +7,18 @@ from functools import lru_cache
 from .fields import SYNONYMS, column_advice, normalized_name
 
 LOOKS_KNOWN = "is kept in the metadata; if it holds the"
-"""How a note goes on that tells of such a column."""
-_SAID = {"expected": "expected answer"}
+"""The middle of the note on such a column."""
+_LABELS = {"expected": "expected answer"}
 _NAMED = ("input", "expected", "answer", "contexts", "history", "tags", "liked", "disliked")
-"""Fields whose column a user can name."""
+"""Fields whose column can be set in the options."""
 _SHORTEST = 5
-"""Letters of a name that may be misspelled; shorter ones are too close to each other."""
+"""The least length of a name that is checked for misspellings; shorter ones are too similar to each other."""
 _RIGHT = frozenset(("expected", "reference", "gold", "golden", "ideal", "correct", "right", "truth", "target"))
 _ANSWER = frozenset(("answer", "answers", "output", "outputs", "response", "responses", "result", "results"))
 
 
 def similar_name_notes(names: Iterable[str]) -> Iterator[str]:
-    """A sentence for each name that looks like a known one, with the rename to make.
+    """Yield a note for each name that is similar to a known one, with the suggested rename.
 
     >>> next(similar_name_notes(["expected_ouput"])).partition(";")[0]
     '`expected_ouput` is kept in the metadata'
@@ -29,12 +29,12 @@ def similar_name_notes(names: Iterable[str]) -> Iterator[str]:
         if (found := _nearest(name)) is not None:
             field, known = found
             advice = column_advice(field, name, "or say so") if field in _NAMED else "else nothing reads it"
-            yield f"`{name}` {LOOKS_KNOWN} {_SAID.get(field, field)}, rename it to `{known}`, {advice}."
+            yield f"`{name}` {LOOKS_KNOWN} {_LABELS.get(field, field)}, rename it to `{known}`, {advice}."
 
 
 @lru_cache(maxsize=1_000)
 def _nearest(name: str) -> tuple[str, str] | None:
-    """The field and the known name that a name looks like."""
+    """Return the field and the known name to which a name is similar."""
     plain = normalized_name(name)
     for field, synonyms in SYNONYMS.items():
         for known in synonyms:
@@ -47,15 +47,15 @@ def _nearest(name: str) -> tuple[str, str] | None:
 
 
 def _is_near(name: str, known: str) -> bool:
-    """Whether one letter more, less, other or swapped makes the known name; of long names, two such changes."""
-    if name[-1:].isdigit():  # `answer2` is a second column, and no misspelled one
+    """Tell whether one inserted, deleted, changed or swapped letter makes the known name; for long names, two."""
+    if name[-1:].isdigit():  # `answer2` is a second column, not a misspelling
         return False
     most = 2 if min(len(name), len(known)) >= 10 and name[:-2] != known else 1
     return abs(len(name) - len(known)) <= most and _distance(name, known) <= most
 
 
 def _distance(one: str, other: str) -> int:
-    """How many letters have to be put in, taken out, changed or swapped with their neighbour."""
+    """Return the edit distance, where swapping neighbours is one edit."""
     before: list[int] = []
     last = list(range(len(other) + 1))
     for row, letter in enumerate(one, start=1):

@@ -1,4 +1,4 @@
-"""Files whose rows lie in an object: `{name, config: {example_outputs}, data: [{input, output}]}`."""
+"""Files whose rows are in an object: `{name, config: {example_outputs}, data: [{input, output}]}`."""
 
 from collections.abc import Mapping
 from difflib import get_close_matches
@@ -11,7 +11,7 @@ from .options import ReadOptions
 from .rows import DatasetFile
 
 LIST_KEYS = ("data", "cases")
-"""Where the rows of an object may lie."""
+"""The keys that may hold the rows."""
 
 _PROMISE = "example_outputs"
 _SPELLED = {"true": True, "false": False}
@@ -27,10 +27,10 @@ class _Placed(Protocol):
 
 
 def open_wrapper(source: DatasetFile) -> None:
-    """Take in what the object says beside its rows.
+    """Check the `config` of the object.
 
     Raises:
-        DataError: `config` is no mapping, `example_outputs` no truth value or misspelled.
+        DataError: `config` is no mapping, or `example_outputs` is no boolean or is misspelled.
     """
     if "config" not in source.header:
         return
@@ -49,7 +49,7 @@ def open_wrapper(source: DatasetFile) -> None:
 
 
 def looks_wrapped(data: object, options: ReadOptions) -> bool:
-    """Whether an object holds a list of rows, be it under a name that is not known, and is no row itself."""
+    """Tell whether an object holds a list of rows, under any key, and is no row itself."""
     if not isinstance(data, Mapping):
         return False
     if any(isinstance(data.get(key), list) for key in LIST_KEYS):
@@ -58,12 +58,12 @@ def looks_wrapped(data: object, options: ReadOptions) -> bool:
 
 
 def no_rows_error(source: DatasetFile, data: Mapping[str, Any]) -> PlacedError:
-    """What to say of an object in which the rows lie under no known name."""
+    """Make the error for an object without rows under a known key."""
     keys = ", ".join(map(str, data)) or "no keys at all"
     lists = [str(key) for key, value in data.items() if _is_rows(value)]
-    told = f"an object with {keys}; a list of cases was expected, or an object with `data`"
+    finding = f"an object with {keys}; a list of cases was expected, or an object with `data`"
     advice = f"; if the rows are those of `{lists[0]}`, call it `data`" if lists else ""
-    return PlacedError(f"{source.name}:1", f"{told}{advice}.")
+    return PlacedError(f"{source.name}:1", f"{finding}{advice}.")
 
 
 def _is_rows(value: object) -> bool:
@@ -71,10 +71,10 @@ def _is_rows(value: object) -> bool:
 
 
 def _note_other_keys(source: DatasetFile, config: Mapping[Any, Any]) -> None:
-    """Say of other keys that nothing comes of them; one that was surely meant as a promise is refused.
+    """Note that other keys of `config` are ignored.
 
     Raises:
-        DataError: a key is almost `example_outputs`.
+        DataError: a key is a misspelled `example_outputs`.
     """
     for key in (str(key) for key in config if key != _PROMISE):
         if get_close_matches(key.lower(), [_PROMISE], n=1, cutoff=0.7):
@@ -83,7 +83,7 @@ def _note_other_keys(source: DatasetFile, config: Mapping[Any, Any]) -> None:
 
 
 def check_row(source: DatasetFile, item: _Placed) -> Any:
-    """The row, or what is wrong with it when it breaks the promise that `config` made."""
+    """Return the row, or a fault if it contradicts `config.example_outputs`."""
     promised = source.header.get("example_outputs") if source.wrapped else None
     if promised is None or not isinstance(item.value, dict):
         return item.value

@@ -1,4 +1,4 @@
-"""Rows of YAML files: a list, or an object with a list."""
+"""Read rows of YAML files: a list, or an object with a list."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ else:
 
 
 def yaml_rows(source: DatasetFile) -> Iterator[DatasetRow]:
-    """The rows of a YAML list, one by one; an object with a list is read whole."""
+    """Yield the rows of a YAML list one by one; an object with a list is read whole."""
     is_text = typed_as_text(source.options)
     chunks = text_chunks(source.path, source.options.encoding)
     for item in strict_yaml.yaml_items(chunks, source.name, is_text=is_text, notes=source.notes):
@@ -34,7 +34,7 @@ def yaml_rows(source: DatasetFile) -> Iterator[DatasetRow]:
 
 
 def yaml_header(source: DatasetFile) -> None:
-    """What a YAML file says beside its rows, into `reading.header`."""
+    """Read the header of a YAML file into `source.header`."""
     chunks = text_chunks(source.path, source.options.encoding)
     first = next(strict_yaml.yaml_items(chunks, source.name, is_text=typed_as_text(source.options)), None)
     if first is not None and not first.in_list and isinstance(first.value, dict):

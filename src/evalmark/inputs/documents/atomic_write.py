@@ -1,4 +1,4 @@
-"""Text files that are written whole or not at all."""
+"""Write text files atomically."""
 
 import os
 import secrets
@@ -10,22 +10,27 @@ from evalmark.inputs.secrets.known_secrets import mask_known_secrets
 
 
 def write_atomically(path: Path, chunks: Iterable[str], what: str = "file") -> None:
-    """Write text to a file by way of a temporary neighbour, synced and then renamed; missing folders are made.
+    """Write text to a temporary file, sync it and rename it; missing folders are made.
 
-    Secrets that this process knows are masked, where none of them goes over the end of a chunk. Half a surrogate pair is written as an escape. `what` names the file for the error.
+    Known secrets are masked, unless one crosses the end of a chunk. Lone surrogates are written as escapes.
+
+    Args:
+        path: the file to replace.
+        chunks: pieces of its text.
+        what: names the file in the error.
 
     Raises:
-        EvalmarkError: it cannot be written; what was there is untouched.
+        EvalmarkError: the file cannot be written; an existing file is unchanged.
     """
     try:
-        if path.exists() and not path.is_file():  # a device or a pipe has no neighbour to rename
+        if path.exists() and not path.is_file():  # a device or a pipe cannot be replaced by renaming
             with path.open("w", encoding="utf-8", newline="") as stream:
                 stream.writelines(map(mask_known_secrets, chunks))
             return
         path.parent.mkdir(parents=True, exist_ok=True)
         draft = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}")
         try:
-            # Who may read it is what the system says of new files: it is made to be handed on.
+            # The file has the system's default permissions, since it is made to be shared.
             with draft.open("x", encoding="utf-8", errors="backslashreplace", newline="") as stream:
                 stream.writelines(map(mask_known_secrets, chunks))
                 stream.flush()

@@ -1,4 +1,4 @@
-"""A small file of settings, read whole, that can name the line of everything in it."""
+"""Small JSON and YAML files, read whole, with the line of every value."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,37 +18,41 @@ else:
     strict_yaml = LazyModule("evalmark.inputs.documents.strict_yaml")
 
 DataPath = tuple[str | int, ...]
-"""Keys and positions that lead to a value, from the top."""
+"""The keys and positions that lead to a value, from the top."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """The data of a JSON or YAML file."""
+    """The data of a JSON or YAML file, with the line of every value."""
 
     path: Path
     data: Any
     lines: Mapping[DataPath, int] = field(default_factory=dict, repr=False)
     notes: tuple[str, ...] = ()
-    """What a reader should know, one sentence each: words that were kept as text."""
+    """Remarks for the user, one sentence each: words that were read as text."""
 
     def place_of(self, where: DataPath = ()) -> str:
-        """`file:line` of the value at a path, or of what stands nearest above it."""
+        """Return `file:line` of the value at a path, or of its nearest parent with a known line."""
         while where and where not in self.lines:
             where = where[:-1]
         return f"{self.path}:{self.lines.get(where, 1)}"
 
 
 def load_document(path: Path, is_text: Callable[[str], bool] = lambda key: False) -> Document:
-    """The data of a `.json` file, or of any other as YAML; below a key for which `is_text` holds, words stay text.
+    """Read a `.json` file as JSON, and any other as YAML.
+
+    Args:
+        path: the file.
+        is_text: tells for a key whether the words in its value stay text, whatever they look like.
 
     Raises:
-        DataError: it cannot be opened, decoded or parsed, or is larger than 32 MiB.
+        DataError: the file cannot be opened, decoded or parsed, or is larger than 32 MiB.
     """
     return document_of(read_text(path), path, is_text)
 
 
 def document_of(text: str, path: Path, is_text: Callable[[str], bool] = lambda key: False) -> Document:
-    """The document in a text that stands in `path`.
+    """Parse the text of the file `path`.
 
     Raises:
         DataError: the text cannot be parsed.

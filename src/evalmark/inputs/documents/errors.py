@@ -1,10 +1,10 @@
-"""What is wrong with a piece of a file, place and finding kept apart."""
+"""Errors with a place in a file."""
 
 from evalmark.core.errors import DataError
 
 
 class PlacedError(DataError):
-    """A `DataError` that remembers its two halves: `place` (`file:line`) and `message`."""
+    """A `DataError` that keeps its `place` (`file:line`) and its `message` apart."""
 
     def __init__(self, place: str, message: str) -> None:
         super().__init__(f"{place}: {message}")
@@ -16,7 +16,7 @@ class PlacedError(DataError):
 
 
 def excerpt(text: str, most: int = 40) -> str:
-    """A value as a message shows it: quoted, escaped, on one line, not longer than `most` characters.
+    """Format a value for a message: quoted, escaped, on one line, at most `most` characters.
 
     >>> excerpt("x" * 50, most=5)
     "'xxxxx…'"

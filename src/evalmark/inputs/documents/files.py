@@ -1,4 +1,4 @@
-"""Which files may be opened at all, and what the data in them is called."""
+"""Which files may be opened, and how datasets in files are named."""
 
 import errno
 import os
@@ -28,29 +28,35 @@ _KINDS = (
 
 
 def regular_file(path: Path, *, is_code: bool = False) -> Path:
-    """The path itself if a regular file stands there; it is looked at, never opened.
+    """Check that a path is a regular file, without opening it, and return the path.
+
+    Args:
+        path: the file.
+        is_code: whether a Python file is allowed.
 
     Raises:
-        DataError: there is no such file, or it is a folder, a pipe, a socket, a device or a Python file that is not wanted.
+        DataError: there is no such file, or it is a folder, a pipe, a socket, a device or an unexpected Python file.
     """
     with _placed_errors(path):
         _refuse_kinds(path, path.stat().st_mode)
     if path.suffix == ".py" and not is_code:
-        raise PlacedError(str(path), f"is code, and data is wanted; evals in Python run with: pytest --evalmark {path}")
+        raise PlacedError(
+            str(path), f"is code, but data is expected; evals in Python run with: pytest --evalmark {path}"
+        )
     return path
 
 
 def open_file(path: Path) -> BufferedReader:
-    """A regular file, open to be read; every file that data or a user names is opened here.
+    """Open a regular file for reading. Every file that data or a user names is opened by this function.
 
-    A pipe is not waited for and a device is not read: what was opened is looked at too, since something else may
-    have taken the place of the file that was looked at before.
+    It does not wait for pipes and does not read devices. The file is checked before and after it is opened, since it
+    may be replaced in between.
 
     Raises:
-        DataError: there is no such file, it may not be opened, or it is something else.
+        DataError: there is no such file, it may not be opened, or it is no regular file.
     """
     with _placed_errors(path):
-        _refuse_kinds(path, path.stat().st_mode)  # opening some devices does something
+        _refuse_kinds(path, path.stat().st_mode)  # opening some devices has side effects
         handle = os.open(path, _OPEN_FLAGS)
     try:
         _refuse_kinds(path, os.fstat(handle).st_mode)
@@ -62,7 +68,7 @@ def open_file(path: Path) -> BufferedReader:
 
 @contextmanager
 def _placed_errors(path: Path) -> Iterator[None]:
-    """Raises what the system says of a path as a DataError."""
+    """Convert the system's errors about a path to DataErrors."""
     try:
         yield
     except (FileNotFoundError, NotADirectoryError):
@@ -78,10 +84,10 @@ def _refuse_kinds(path: Path, mode: int) -> None:
 
 
 def local_file(path: Path) -> Path:
-    """A file that was only found in a folder, such as the rules beside a prompt; a link may not lead out of its project.
+    """Check a file that was found in a folder, such as the rules beside a prompt, and return its path.
 
     Raises:
-        DataError: it is a link that leads out of the folder, of its project and of the working directory, or no regular file.
+        DataError: it is a link that leads out of the folder, its project and the working directory, or no regular file.
     """
     roots = project_roots((path.parent, Path.cwd()))
     real = real_path(path)
@@ -91,10 +97,10 @@ def local_file(path: Path) -> Path:
 
 
 def path_kind(path: Path) -> Literal["file", "folder", "other", "nothing"]:
-    """What stands at a path, links followed; a link that leads nowhere is something other.
+    """Return the kind of a path, with links resolved; a broken link is `other`.
 
     Raises:
-        DataError: nobody can tell, since a folder on the way may not be entered, or the name is none.
+        DataError: the kind is unknown, since a parent folder may not be entered or the name is invalid.
     """
     try:
         mode = path.stat().st_mode
@@ -103,7 +109,7 @@ def path_kind(path: Path) -> Literal["file", "folder", "other", "nothing"]:
     except (OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno == errno.ELOOP:
             return "other"
-        raise PlacedError(str(path), f"cannot be looked at: {_reason(error)}.") from None
+        raise PlacedError(str(path), f"cannot be read: {_reason(error)}.") from None
     return "file" if stat.S_ISREG(mode) else "folder" if stat.S_ISDIR(mode) else "other"
 
 
@@ -112,7 +118,7 @@ def _reason(error: Exception) -> str:
 
 
 def _similar_files(path: Path) -> str:
-    """What the user may have meant: files beside it with a similar name."""
+    """Suggest files in the same folder with a similar name."""
     try:
         names = [entry.name for entry in os.scandir(path.parent)]
     except (OSError, ValueError):
@@ -122,7 +128,7 @@ def _similar_files(path: Path) -> str:
 
 
 def dataset_name(path: Path) -> str:
-    """What a dataset in a file is called: the file's name without its endings.
+    """Return the default name of a dataset: the file's name without its endings.
 
     >>> dataset_name(Path("data/questions.v2.jsonl.gz"))
     'questions.v2'
@@ -132,14 +138,19 @@ def dataset_name(path: Path) -> str:
 
 
 def allowed_path(text: str, *folders: Path, is_code: bool = False) -> Path:
-    """The file that a suite names: relative to the first of the folders that has it. The suite's own is the first.
+    """Resolve a file that a suite names, relative to the first of the folders that has it.
 
-    A suite may come from somebody else, so what it names must be a regular file whose real place, links followed, is
-    under one of these folders or in their projects: below the nearest `pyproject.toml` or `.git`.
+    A suite may come from somebody else, so the file must lie, with links resolved, under one of these folders or their
+    projects (below the nearest `pyproject.toml` or `.git`).
+
+    Args:
+        text: the path as the suite has it.
+        folders: the suite's own folder first.
+        is_code: whether a Python file is allowed.
 
     Raises:
-        DataError: the text is an address, a drive or hides an escape; the file is missing, is no
-            regular file or lies elsewhere.
+        DataError: the text is a URL, a drive or has escaped characters; or the file is missing, is no regular file or
+            lies elsewhere.
     """
     if _NOT_RELATIVE.match(text):
         raise PlacedError(excerpt(text, 200), "is not a relative path; name a file beside the suite.")
@@ -159,5 +170,5 @@ def allowed_path(text: str, *folders: Path, is_code: bool = False) -> Path:
 def _is_there(path: Path) -> bool:
     try:
         return path.exists()
-    except OSError:  # a name too long, a folder that may not be entered
+    except OSError:  # the name is too long, or a folder may not be entered
         return False

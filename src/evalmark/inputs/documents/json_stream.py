@@ -1,4 +1,4 @@
-"""JSON read piece by piece: a list of any length needs memory for its longest item only."""
+"""Parse JSON piece by piece, with memory for the longest item only."""
 
 import json
 import re
@@ -10,13 +10,13 @@ from .strict_json import RefusedJsonError, decode_at, location, refused_fault, s
 from .text import CHUNK, MAX_ROW, excerpt_at
 
 _SPACE = re.compile(r"[ \t\r\n]*")
-_LENIENT = json.JSONDecoder(parse_int=len)  # finds the end of a refused value; long numbers do not stop it
+_LENIENT = json.JSONDecoder(parse_int=len)  # finds the end of a refused value, even with very long numbers
 _TAIL = 16
-"""An error closer to the end of what was read than this may only mean that more must be read."""
+"""An error this close to the end of the window may only mean that more text must be read."""
 
 
 class StreamItem(NamedTuple):
-    """One item of a list, or what is wrong with it."""
+    """One item of a list, or its fault."""
 
     line: int
     column: int
@@ -26,7 +26,7 @@ class StreamItem(NamedTuple):
 
 
 class JsonStream:
-    """A window that moves over the text of one JSON file."""
+    """Parses the text of one JSON file through a moving window."""
 
     def __init__(self, chunks: Iterator[str], place: str) -> None:
         self._chunks = chunks
@@ -39,7 +39,7 @@ class JsonStream:
         self._marked = 0
 
     def peek(self) -> str:
-        """The next character that is not white space; empty at the end of the file."""
+        """Return the next character that is not white space; empty at the end of the file."""
         while True:
             self._at = _SPACE.match(self._text, self._at).end()  # type: ignore[union-attr]
             if self._at < len(self._text):
@@ -48,10 +48,10 @@ class JsonStream:
                 return ""
 
     def items(self) -> Iterator[StreamItem]:
-        """The items of the list that starts here, one by one; a refused item comes as a `PlacedError`.
+        """Yield the items of the list that starts here; a refused item is yielded as a `PlacedError`.
 
         Raises:
-            DataError: the text is no JSON, so that nothing after it can be read.
+            DataError: the text is not valid JSON, so the rest cannot be read.
         """
         self._expect("[", "a list")
         if self.peek() == "]":
@@ -65,10 +65,10 @@ class JsonStream:
                 return
 
     def members(self) -> Iterator[str]:
-        """The keys of the object that starts here; the caller reads each value before the next key.
+        """Yield the keys of the object that starts here; the caller reads each value before the next key.
 
         Raises:
-            DataError: the text is no JSON, or a key stands twice.
+            DataError: the text is not valid JSON, or a key occurs twice.
         """
         self._expect("{", "an object")
         seen: set[str] = set()
@@ -81,7 +81,7 @@ class JsonStream:
             start = self._spot()
             key = str(self.value())
             if key in seen:
-                raise PlacedError(start, f"the key {key!r} stands here a second time.")
+                raise PlacedError(start, f"the key {key!r} occurs a second time.")
             seen.add(key)
             self._expect(":", "a colon")
             self.peek()
@@ -90,19 +90,19 @@ class JsonStream:
                 return
 
     def finish(self) -> None:
-        """Make sure that nothing follows.
+        """Check that nothing follows.
 
         Raises:
-            DataError: something does.
+            DataError: more text follows.
         """
         if self.peek():
             raise self._fault("more text after the end of the JSON value")
 
     def value(self) -> Any:
-        """The value that starts here, or a `PlacedError` where it is JSON but refused.
+        """Return the value that starts here, or a `PlacedError` if it is valid JSON but refused.
 
         Raises:
-            DataError: no JSON stands here.
+            DataError: the text here is not valid JSON.
         """
         more = False
         while True:
@@ -118,7 +118,7 @@ class JsonStream:
                     continue
                 return self._refused()
             if end == len(self._text) and self._fill():
-                continue  # the digits of a number may go on
+                continue  # the number may have more digits
             self._at = end
             return value
 
@@ -133,7 +133,7 @@ class JsonStream:
         )
 
     def _refused(self) -> PlacedError:
-        """The fault of the value here; moves behind it, or ends the stream where its end cannot be found."""
+        """Return the fault of the value here and move behind it; raise the fault if the value's end cannot be found."""
         while True:
             try:
                 _, end = _LENIENT.raw_decode(self._text, self._at)
@@ -151,7 +151,7 @@ class JsonStream:
         return fault
 
     def _fill(self) -> bool:
-        """Read on until the window has doubled; False, and nothing moved, at the end of the file."""
+        """Read more until the window has doubled; at the end of the file, change nothing and return False."""
         size = len(self._text) - self._at
         if size > MAX_ROW:
             raise PlacedError(self._spot(), f"one value is larger than {MAX_ROW >> 20} MiB; split it.")
@@ -167,7 +167,7 @@ class JsonStream:
         return True
 
     def _count(self) -> None:
-        """Bring line and column up to where the window starts reading."""
+        """Update line and column to the current position."""
         above = self._text.count("\n", self._counted, self._at)
         if above:
             self._line += above
@@ -181,7 +181,7 @@ class JsonStream:
         return self._line, self._column
 
     def _mark(self) -> tuple[int, int]:
-        """Where an item starts: its line, and its column if it is not the first item there."""
+        """Return the line of an item, and its column if it is not the first item on the line."""
         line, column = self._here()
         again = line == self._marked
         self._marked = line
@@ -201,7 +201,7 @@ class JsonStream:
         self._at += 1
 
     def _next(self, closing: str) -> bool:
-        """Step over the comma (False) or the closing bracket (True)."""
+        """Move over a comma (return False) or the closing bracket (return True)."""
         found = self.peek()
         if found not in (",", closing) or not found:
             raise self._fault(f"a comma or {closing!r} was expected")

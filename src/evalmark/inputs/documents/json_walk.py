@@ -1,4 +1,4 @@
-"""A slow, exact walk over JSON text: used to say where something stands, never to read it."""
+"""Walk over JSON text to find the places of values and faults. It is slow, so it is not used to read data."""
 
 import json
 import math
@@ -11,7 +11,7 @@ from evalmark.core.values.plain_data import MAX_DEPTH
 
 Path = tuple[str | int, ...]
 MAX_DIGITS = 4300
-"""Digits a whole number may have: Python's own default limit."""
+"""The most digits of a whole number: Python's default limit."""
 
 _TOKEN = re.compile(
     r"[ \t\r\n]*(?:"
@@ -31,22 +31,22 @@ class _JsonFrame:
     key: str | int
     wants_key: bool
     seen: dict[str, int] = field(default_factory=dict)
-    """Where each key stood first."""
+    """The first offset of each key."""
 
 
 class JsonStep(NamedTuple):
-    """One thing in the text: a key, the start of a container, or a plain value."""
+    """One token of the text: a key, the start of a container, or a plain value."""
 
     kind: Literal["key", "open", "text", "word", "number"]
     path: Path
     offset: int
     sign: str
     earlier: int | None
-    """Of a key that stood in this object before: where."""
+    """For a duplicate key, the offset of the first one."""
 
 
 class JsonFault(NamedTuple):
-    """Something JSON allows in a text and a dataset must not hold."""
+    """Something that is valid JSON but not allowed in data."""
 
     offset: int
     message: str
@@ -54,7 +54,7 @@ class JsonFault(NamedTuple):
 
 
 def walk_json(text: str, at: int = 0) -> Iterator[JsonStep]:
-    """Every step of the JSON value that starts at `at`, without recursion; stops where the text is no JSON."""
+    """Yield every step of the JSON value that starts at `at`; stop where the text is not valid JSON."""
     stack: list[_JsonFrame] = []
     while match := _TOKEN.match(text, at):
         at, kind = match.end(), str(match.lastgroup)
@@ -100,7 +100,7 @@ def _key(stack: list[_JsonFrame], sign: str, offset: int) -> JsonStep:
 
 
 def first_json_fault(text: str, at: int = 0) -> JsonFault | None:
-    """The first thing in a JSON text that evalmark refuses although the grammar allows it."""
+    """Return the first thing in a JSON text that is valid but refused."""
     for step in walk_json(text, at):
         if found := _fault_of(step):
             return found
@@ -110,11 +110,11 @@ def first_json_fault(text: str, at: int = 0) -> JsonFault | None:
 def _fault_of(step: JsonStep) -> JsonFault | None:
     where = json_path(step.path)
     if step.kind == "key" and step.earlier is not None:
-        return JsonFault(step.offset, f"the key {where} stands here a second time", step.earlier)
+        return JsonFault(step.offset, f"the key {where} occurs a second time", step.earlier)
     if step.kind == "open" and len(step.path) >= MAX_DEPTH:
         return JsonFault(step.offset, f"nested deeper than {MAX_DEPTH} levels")
     if step.kind == "word" and step.sign.lstrip("-") in ("NaN", "Infinity"):
-        return JsonFault(step.offset, f"{step.sign} at {where} is no JSON; write null for an unknown number")
+        return JsonFault(step.offset, f"{step.sign} at {where} is not valid JSON; write null for an unknown number")
     if step.kind == "number":
         return _number(step, where)
     return None
@@ -135,7 +135,7 @@ def _number(step: JsonStep, where: str) -> JsonFault | None:
 
 
 def json_path(path: Path) -> str:
-    """A path as people write it.
+    """Format a path in the usual notation.
 
     >>> json_path(("data", 3, "input"))
     '$.data[3].input'

@@ -1,4 +1,4 @@
-"""Plain data as the text of a file, and names for files out of names that others chose."""
+"""Format plain data as JSON or YAML text, and make safe file names."""
 
 import json
 import re
@@ -7,19 +7,21 @@ from typing import Any
 
 import yaml
 
-_ESCAPED = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")  # legal in JSON, trouble in terminals
+_ESCAPED = re.compile(
+    "[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
+)  # valid in JSON, but harmful in terminals
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 LONGEST_NAME = 80
 
 
 def json_text(data: Any) -> str:
-    """The data as JSON that people read."""
+    """Format data as indented JSON."""
     return _escaped(json.dumps(data, ensure_ascii=False, allow_nan=False, indent=2)) + "\n"
 
 
 def json_line(data: Any) -> str:
-    """The data as one line of JSONL."""
+    """Format data as one line of JSONL."""
     return _escaped(json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(", ", ": "))) + "\n"
 
 
@@ -31,7 +33,7 @@ _QUICK: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
 class _Dumper(_QUICK):  # type: ignore[misc]  # whichever is installed
-    """Writes texts of several lines as blocks, and everything out where it stands: no aliases."""
+    """Writes multi-line texts as blocks, and no aliases."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
@@ -49,13 +51,13 @@ _Dumper.add_representer(str, _text)
 
 
 def yaml_text(data: Any) -> str:
-    """The data as YAML that people read; half a surrogate pair, which YAML has no form for, becomes U+FFFD."""
+    """Format data as YAML; lone surrogates, which YAML cannot express, become U+FFFD."""
     text: str = yaml.dump(data, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=110)
     return text
 
 
 def file_name(name: str, taken: Sequence[str] | Mapping[str, Any] = ()) -> str:
-    """A file's name out of any text: no folder, no leading dot, not one of those that are taken, whatever their case.
+    """Make a file name from any text: no folder, no leading dot, and different from the taken names in any case.
 
     >>> file_name("openai/gpt 4"), file_name("../../etc/passwd"), file_name("a", ["A"]), file_name("…")
     ('openai-gpt-4', 'etc-passwd', 'a-2', 'unnamed')

@@ -1,4 +1,4 @@
-"""Strict JSON: what cannot be kept or compared is refused with its place, never changed."""
+"""Strict JSON: data that cannot be stored or compared exactly is refused with its place."""
 
 import json
 import math
@@ -12,7 +12,7 @@ from .text import excerpt_at
 
 
 class RefusedJsonError(ValueError):
-    """The text is JSON in form, but holds a double key, NaN, too large a number or too deep a nest."""
+    """The text is valid JSON but has a duplicate key, NaN, a number that is too large, or too deep nesting."""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -37,11 +37,11 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_float=_float, parse
 
 
 def decode_at(text: str, at: int) -> tuple[Any, int]:
-    """The JSON value that starts at `at`, and where it ends.
+    """Decode the JSON value that starts at `at`, and return it with the offset of its end.
 
     Raises:
-        JSONDecodeError: no JSON stands there.
-        RefusedError: it does, but may not be used.
+        JSONDecodeError: the text is not valid JSON.
+        RefusedJsonError: the value is valid but refused.
     """
     try:
         value, end = _DECODER.raw_decode(text, at)
@@ -55,7 +55,7 @@ def decode_at(text: str, at: int) -> tuple[Any, int]:
 
 
 def deeper_than(value: Any, levels: int) -> bool:
-    """Whether lists and objects are nested more than so many levels.
+    """Tell whether lists and objects are nested deeper than `levels`.
 
     >>> deeper_than([[1]], 2), deeper_than([[[]]], 2)
     (False, True)
@@ -70,10 +70,10 @@ def deeper_than(value: Any, levels: int) -> bool:
 
 
 def parse_json(text: str, place: str, line: int = 1) -> Any:
-    """The data of a JSON text whose first line is `line` of `place`.
+    """Parse a JSON text whose first line is `line` of `place`.
 
-    RefusedError are, besides what is no JSON: a key that stands twice in an object, NaN and Infinity,
-    numbers too large to be kept, and more than 100 levels of nesting. Lone surrogates are kept.
+    Beside invalid JSON, these are refused: duplicate keys in an object, NaN and Infinity, numbers that are too large,
+    and more than 100 levels of nesting. Lone surrogates are kept.
 
     >>> parse_json('{"a": 1e2}', "x.json")
     {'a': 100.0}
@@ -102,29 +102,29 @@ def _after_space(text: str, at: int) -> int:
 
 
 def location(text: str, at: int, place: str, line: int = 1, column: int = 0) -> str:
-    """`file:line:column` of an offset in a text that starts at `line`, after `column` characters."""
+    """Return `file:line:column` of an offset in a text that starts at `line`, after `column` characters."""
     above = text.count("\n", 0, at)
     before = text.rfind("\n", 0, at)
     return f"{place}:{line + above}:{at - before if above else column + at + 1}"
 
 
 def syntax_fault(text: str, error: json.JSONDecodeError, place: str, line: int = 1, column: int = 0) -> PlacedError:
-    """What `json` says about a text, with its place in the file."""
+    """Convert an error of `json` to a fault with its place in the file."""
     where = location(text, error.pos, place, line, column)
     if not text[error.pos :].strip():
         return PlacedError(where, "not valid JSON: the text ends too early.")
-    said = (error.msg[0].lower() + error.msg[1:]).removesuffix(" starting at")
-    return PlacedError(where, f"not valid JSON: {said}{excerpt_at(text, error.pos)}.")
+    reason = (error.msg[0].lower() + error.msg[1:]).removesuffix(" starting at")
+    return PlacedError(where, f"not valid JSON: {reason}{excerpt_at(text, error.pos)}.")
 
 
 def refused_fault(text: str, at: int, place: str, line: int = 1, column: int = 0) -> PlacedError:
-    """What is refused in the value at `at`, with its place in the file."""
+    """Return the fault of the refused value at `at`, with its place in the file."""
     found = first_json_fault(text, at)
     if found is None:
         return PlacedError(
             location(text, at, place, line, column), "nested too deep, or with a number too large, to be read."
         )
     earlier = (
-        "" if found.earlier is None else f"; it stood first in line {line + text.count(chr(10), 0, found.earlier)}"
+        "" if found.earlier is None else f"; the first one is in line {line + text.count(chr(10), 0, found.earlier)}"
     )
     return PlacedError(location(text, found.offset, place, line, column), f"{found.message}{earlier}.")

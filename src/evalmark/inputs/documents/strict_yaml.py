@@ -1,4 +1,4 @@
-"""Strict YAML: one document of plain data, in which words stay words."""
+"""Strict YAML: one document of plain data, in which ambiguous words stay text."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ from .yaml_builder import YamlBuilder, document_events, line_of
 
 
 class YamlItem(NamedTuple):
-    """One item of a YAML list, or the whole of a document that is no list."""
+    """One item of a YAML list, or the whole document if it is no list."""
 
     line: int
     value: Any
@@ -28,11 +28,11 @@ def _silent(note: str) -> None:
 
 
 _FORBIDDEN = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What YAML does not allow in a text, not even in quotes."""
+"""Characters that YAML does not allow, not even in quotes."""
 
 
 class TextStream:
-    """Pieces of text as the stream that PyYAML reads from."""
+    """A text stream for PyYAML, made from pieces of text."""
 
     def __init__(self, chunks: Iterator[str], place: str) -> None:
         self._chunks = chunks
@@ -40,7 +40,7 @@ class TextStream:
         self._line = 1
 
     def read(self, size: int) -> str:
-        """The next piece, whatever its size; empty at the end."""
+        """Return the next piece, of any size; empty at the end."""
         piece = next((chunk for chunk in self._chunks if chunk), "")
         if bad := _FORBIDDEN.search(piece):
             line = self._line + piece.count("\n", 0, bad.start())
@@ -60,17 +60,23 @@ def parse_yaml(
     notes: Callable[[str], None] = _silent,
     lines: dict[Path, int] | None = None,
 ) -> Any:
-    """The data of a YAML text.
+    """Parse a YAML text.
 
-    A word is typed where YAML 1.1 and 1.2 agree (`true`, `null`, `12`, `0.5`); `no`, `1:30`, `010`, dates
-    and `1e3` stay text, which is said once in `notes`. Below a key for which `is_text` holds, a word
-    is typed only if no letter of it gets lost. `lines`, if given, is filled with the line of every value.
+    Plain words get a type if YAML 1.1 and 1.2 agree on it (`true`, `null`, `12`, `0.5`). `no`, `1:30`, `010`, dates and
+    `1e3` stay text.
+
+    Args:
+        text: the whole document.
+        place: the name of the file, for messages.
+        is_text: tells for a key whether words in its value get a type only if no character is lost.
+        notes: called once for each kind of word that stays text.
+        lines: filled with the line of every value, if given.
 
     >>> parse_yaml("a: no", "x.yaml")
     {'a': 'no'}
 
     Raises:
-        DataError: no YAML, several documents, a key twice, a circle, too many aliases, too deep a nest, a tag.
+        DataError: invalid YAML, several documents, a duplicate key, a cycle, too many aliases, too deep nesting, a tag.
     """
     builder = YamlBuilder(document_events(TextStream(iter((text,)), place), place), place, is_text=is_text, notes=notes)
     builder.lines = lines
@@ -78,7 +84,7 @@ def parse_yaml(
     if first is None:
         return None
     value = builder.build(first)
-    for _ in builder.events:  # a second document is refused on the way to the end
+    for _ in builder.events:  # reading to the end refuses a second document
         pass
     return value
 
@@ -90,10 +96,10 @@ def yaml_items(
     is_text: Callable[[str], bool] = _no_text,
     notes: Callable[[str], None] = _silent,
 ) -> Iterator[YamlItem]:
-    """The items of a YAML list one by one, in memory for the longest; a document that is no list comes whole.
+    """Yield the items of a YAML list one by one; a document that is no list is yielded whole.
 
     Raises:
-        DataError: as `parse_yaml`; nothing after the faulty place can be read.
+        DataError: as `parse_yaml`; the rest of the file cannot be read.
     """
     builder = YamlBuilder(document_events(TextStream(chunks, place), place), place, is_text=is_text, notes=notes)
     first = next(builder.events, None)

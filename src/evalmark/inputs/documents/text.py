@@ -1,4 +1,4 @@
-"""Text out of files: streamed, decoded strictly, never guessed."""
+"""Read text files as a stream, with strict decoding."""
 
 import codecs
 import gzip
@@ -12,9 +12,9 @@ from .errors import PlacedError, excerpt
 from .files import open_file, regular_file
 
 CHUNK = 1 << 20
-"""Bytes read at a time."""
+"""The number of bytes read at once."""
 MAX_ROW = 32 << 20
-"""Characters that one row, or one whole document, may have."""
+"""The most characters of one row or one whole document."""
 
 _NOT_TEXT = (
     (b"\x1f\x8b", "is compressed with gzip; add .gz to its name"),
@@ -25,12 +25,16 @@ _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def text_chunks(path: Path, encoding: str | None = None) -> Iterator[str]:
-    """The text of a file (unpacked if its name ends in .gz), about a megabyte at a time.
+    """Yield the text of a file in pieces of about a megabyte.
 
-    A byte order mark is dropped. Without `encoding` the file has to be UTF-8.
+    A byte order mark is dropped, and a file whose name ends in .gz is unpacked.
+
+    Args:
+        path: the file.
+        encoding: a name that Python knows; None: UTF-8.
 
     Raises:
-        DataError: it cannot be opened, unpacked or decoded; the message names line and byte.
+        DataError: the file cannot be opened, unpacked or decoded; the message names line and byte.
     """
     regular_file(path)
     place = str(path)
@@ -48,7 +52,7 @@ def text_chunks(path: Path, encoding: str | None = None) -> Iterator[str]:
 
 
 def read_text(path: Path, encoding: str | None = None) -> str:
-    """The whole text of a small file.
+    """Read the whole text of a small file.
 
     Raises:
         DataError: as `text_chunks`, and for more than 32 MiB.
@@ -64,7 +68,7 @@ def read_text(path: Path, encoding: str | None = None) -> str:
 
 
 def known_encoding(encoding: str | None, place: str) -> str | None:
-    """The encoding under its proper name; None stays None.
+    """Return the normalized name of an encoding; None stays None.
 
     Raises:
         DataError: Python knows no text encoding of that name.
@@ -108,14 +112,14 @@ def _check_start(raw: bytes, place: str, encoding: str | None) -> None:
 
 
 def _utf16_without_mark(head: bytes) -> str | None:
-    """UTF-16 without its mark: every other byte of mostly Latin text is zero."""
+    """Detect UTF-16 without a byte order mark: in mostly Latin text, every other byte is zero."""
     if len(head) < 4 or head.count(0) * 4 < len(head):
         return None
     return "utf-16-le" if head[1::2].count(0) >= head[::2].count(0) else "utf-16-be"
 
 
 class _Decoder:
-    """Bytes to text, remembering the line and column it has come to."""
+    """Decodes bytes and keeps track of line and column for messages."""
 
     def __init__(self, place: str, encoding: str | None) -> None:
         self._place = place
@@ -166,9 +170,9 @@ def _decodes(raw: bytes, encoding: str) -> bool:
 
 
 def first_character(path: Path, encoding: str | None = None) -> str:
-    """The first character of a file that is not white space; empty when there is none.
+    """Return the first character of a file that is not white space; empty if there is none.
 
-    `[` or `{` tells a list from an object without reading the rest.
+    `[` or `{` distinguishes a list from an object without reading the rest.
 
     Raises:
         DataError: as `text_chunks`.
@@ -180,7 +184,7 @@ def first_character(path: Path, encoding: str | None = None) -> str:
 
 
 def numbered_lines(chunks: Iterable[str]) -> Iterator[tuple[int, str]]:
-    r"""The lines of a text with their numbers; of one longer than `MAX_ROW`, a bit more than that.
+    r"""Yield the lines of a text with their numbers; lines longer than `MAX_ROW` are truncated soon after it.
 
     >>> list(numbered_lines(["a\nb", "c\n"]))
     [(1, 'a'), (2, 'bc')]
@@ -194,7 +198,7 @@ def numbered_lines(chunks: Iterable[str]) -> Iterator[tuple[int, str]]:
         if not more:
             continue
         yield number, "".join(rest)
-        for number, line in enumerate(more[:-1], start=number + 1):  # noqa: B020  counts on
+        for number, line in enumerate(more[:-1], start=number + 1):  # noqa: B020  continues the count
             yield number, line
         number, rest, size = number + 1, [more[-1]], len(more[-1])
     if size:
@@ -202,7 +206,7 @@ def numbered_lines(chunks: Iterable[str]) -> Iterator[tuple[int, str]]:
 
 
 def excerpt_at(text: str, at: int) -> str:
-    """What stands at a place in a text, for a message.
+    """Return the text at an offset, for a message.
 
     >>> excerpt_at("[1, 2,, 3]", 6)
     " near ', 3]'"

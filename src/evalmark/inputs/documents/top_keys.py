@@ -1,4 +1,4 @@
-"""A look at the top of a file, without reading its rows."""
+"""Read the top-level keys of a file without its rows."""
 
 import contextlib
 from collections.abc import Iterator
@@ -14,10 +14,10 @@ from .yaml_builder import document_events
 
 
 def top_keys(path: Path) -> Iterator[str]:
-    """The keys at the top of a JSON or YAML file that is a mapping, in their order, as far as it can be read.
+    """Yield the top-level keys of a JSON or YAML mapping, in order, as far as the file can be read.
 
-    There are none in a list, and of several JSON objects, one a line, it gives those of the first: what is
-    wrong with a file is for its reader to say.
+    A list has none; for JSON lines, the keys of the first object are yielded. Faults are ignored, since the reader of
+    the file reports them.
     """
     with contextlib.suppress(PlacedError):
         yield from _json_keys(path) if path.suffix.lower() == ".json" else _yaml_keys(path)

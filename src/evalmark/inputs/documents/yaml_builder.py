@@ -1,4 +1,4 @@
-"""Plain data out of YAML events: without recursion, within budgets, with the line of everything."""
+"""Build plain data from YAML events, without recursion, within size limits, and with the line of every value."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -25,9 +25,9 @@ from .text import MAX_ROW
 from .yaml_scalar import AmbiguousWord, ScalarError, scalar_value
 
 MAX_ALIASES = 100
-"""How often one row, or one document that is no list, may say `*name`."""
+"""The most aliases (`*name`) in one row, or in one document that is no list."""
 MAX_NODES = 1_000_000
-"""How many values one row may have once every `*name` is written out."""
+"""The most values in one row with all aliases expanded."""
 
 _TAGS = {
     ScalarEvent: ("tag:yaml.org,2002:str", "!"),
@@ -38,7 +38,7 @@ _TAGS = {
 
 @dataclass(slots=True)
 class ExpandedSize:
-    """How large a value is once every alias is written out."""
+    """The size of a value with all aliases expanded."""
 
     nodes: int = 0
     letters: int = 0
@@ -52,7 +52,7 @@ class _YamlFrame:
     line: int
     anchor: str | None
     before: ExpandedSize
-    """What had been counted when it opened."""
+    """The size counted when it opened."""
     as_text: bool
     key: str | int | None = None
     keys: dict[str, int] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class _YamlFrame:
 
 
 class YamlBuilder:
-    """Builds one value after the other from the events of a document."""
+    """Builds values from the events of a document."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class YamlBuilder:
     ) -> None:
         self.events = events
         self.lines: dict[Path, int] | None = None
-        """Filled with the line of every value when it is a dictionary."""
+        """If it is a dictionary, it is filled with the line of every value."""
         self._place = place
         self._is_text = is_text
         self._notes = notes
@@ -83,10 +83,10 @@ class YamlBuilder:
         self._stack: list[_YamlFrame] = []
 
     def build(self, event: Event) -> Any:
-        """The whole value that starts with this event.
+        """Build the whole value that starts with this event.
 
         Raises:
-            DataError: something in it may not be used.
+            DataError: something in it is refused.
         """
         self._weight, self._aliases = ExpandedSize(), 0
         self._stack = []
@@ -101,7 +101,7 @@ class YamlBuilder:
             event = next(self.events)
 
     def fault(self, event: Event, message: str) -> PlacedError:
-        """A fault at the place of an event."""
+        """Make a fault at the place of an event."""
         column = event.start_mark.column + 1 if event.start_mark else 1
         return PlacedError(f"{self._place}:{line_of(event)}:{column}", message)
 
@@ -149,7 +149,7 @@ class YamlBuilder:
         name = event.anchor
         if any(frame.anchor == name for frame in self._stack):
             where = json_path(self._path())
-            raise self.fault(event, f"*{name} at {where} stands inside the value that it names: a circle.")
+            raise self.fault(event, f"*{name} at {where} refers to a value that contains it: a cycle.")
         if name not in self._anchors:
             raise self.fault(event, f"*{name} names nothing; there is no &{name} above.")
         self._aliases += 1
@@ -163,7 +163,7 @@ class YamlBuilder:
         return value
 
     def _check_depth(self, event: Event, value: Any) -> None:
-        """An alias may hang a deep value below a deep place."""
+        """Check the depth of an alias's value at its place."""
         levels, layer = len(self._stack), [value]
         while layer := [x for x in layer if isinstance(x, (dict, list))]:
             levels += 1
@@ -188,7 +188,7 @@ class YamlBuilder:
             raise self.fault(event, "merge keys (<<) are not read; write the fields out.")
         if key in frame.keys:
             raise self.fault(
-                event, f"the key {excerpt(key)} stands here a second time; it stood first in line {frame.keys[key]}."
+                event, f"the key {excerpt(key)} occurs a second time; the first one is in line {frame.keys[key]}."
             )
         frame.keys[key] = line
         return key
@@ -207,7 +207,7 @@ class YamlBuilder:
         return value
 
     def _note(self, event: Event, doubt: AmbiguousWord) -> None:
-        """Say once per kind that a word was kept as text."""
+        """Note, once for each kind of word, that it stays text."""
         kind = (type(doubt.older).__name__, type(doubt.newer).__name__)
         if kind in self._noted:
             return
@@ -239,7 +239,7 @@ class YamlBuilder:
         return bool(self._stack) and isinstance(self._stack[-1].value, dict) and self._stack[-1].key is None
 
     def _in_text(self) -> bool:
-        """Whether the value that comes next belongs to a field typed as text."""
+        """Tell whether the next value belongs to a field typed as text."""
         if not self._stack:
             return False
         frame = self._stack[-1]
@@ -254,15 +254,15 @@ class YamlBuilder:
 
 
 def line_of(event: Event) -> int:
-    """The line an event starts in, counted from 1."""
+    """Return the line in which an event starts, from 1."""
     return int(event.start_mark.line) + 1 if event.start_mark else 1
 
 
 def document_events(source: Any, place: str) -> Iterator[Event]:
-    """The events of the one document in a text or a stream, from its first value to its end.
+    """Yield the events of the only document in a text or stream.
 
     Raises:
-        DataError: the text is no YAML, or holds several documents.
+        DataError: the text is not valid YAML, or has several documents.
     """
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     parsed = yaml.parse(source, Loader=loader)
@@ -282,10 +282,10 @@ def document_events(source: Any, place: str) -> Iterator[Event]:
 
 
 def yaml_fault(error: yaml.YAMLError, place: str) -> PlacedError:
-    """What PyYAML says, with its place in the file."""
+    """Convert an error of PyYAML to a fault with its place in the file."""
     if not isinstance(error, yaml.MarkedYAMLError):
         return PlacedError(place, f"not valid YAML: {getattr(error, 'reason', None) or error}.")
     mark = error.problem_mark or error.context_mark
     where = place if mark is None else f"{place}:{mark.line + 1}:{mark.column + 1}"
-    said = " ".join(part for part in (error.problem, error.context) if part)
-    return PlacedError(where, f"not valid YAML: {said}.")
+    reason = " ".join(part for part in (error.problem, error.context) if part)
+    return PlacedError(where, f"not valid YAML: {reason}.")

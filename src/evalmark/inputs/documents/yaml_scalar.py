@@ -1,4 +1,4 @@
-"""What a plain YAML word means: typed where all readers agree, else the text as it stands."""
+"""Convert a plain YAML word: typed if all YAML versions agree on it, else text."""
 
 import json
 import math
@@ -17,11 +17,11 @@ _NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 _DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
 _MAY_BE_MORE = frozenset("0123456789-+.~tTfFnNyYoO")
 _MAX_WORD = 400
-"""No number or date is longer; a longer word is text without a look."""
+"""No number or date is longer; a longer word is text."""
 
 
 class ScalarError(ValueError):
-    """A word that stands for something evalmark refuses."""
+    """A word whose value is refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,9 @@ class AmbiguousWord:
 
 
 def scalar_value(text: str, as_text: bool) -> Any:
-    """The value of a plain word, or a `AmbiguousWord` when its text should be kept and the user told.
+    """Return the value of a plain word, or an `AmbiguousWord` if it stays text and the user should know.
 
-    With `as_text` a word is typed only if nothing of it gets lost: `42` is a number, `042` and `1.10` are texts.
+    With `as_text`, a word is typed only if nothing is lost: `42` is a number, `042` and `1.10` are texts.
 
     >>> scalar_value("12", False), scalar_value("no", True), scalar_value("1.10", True), scalar_value("1.10", False)
     (12, 'no', '1.10', 1.1)
@@ -58,7 +58,7 @@ _UNSURE = object()
 
 
 def _lossless(text: str) -> Any:
-    """A number or truth value whose JSON text is this very text, else the text."""
+    """Return the number or boolean whose JSON text is exactly this text, else the text."""
     if text not in ("true", "false") and not (len(text) <= _MAX_WORD and _DECIMAL.fullmatch(text)):
         return text
     value = json.loads(text)
@@ -66,7 +66,7 @@ def _lossless(text: str) -> Any:
 
 
 def _agreed(text: str) -> Any:
-    """The value that YAML 1.1, YAML 1.2 and common sense all give, else `_UNSURE`."""
+    """Return the value if YAML 1.1 and YAML 1.2 agree on it, else `_UNSURE`."""
     if text in _TRUTH:
         return _TRUTH[text]
     if _WHOLE.fullmatch(text):
@@ -77,7 +77,7 @@ def _agreed(text: str) -> Any:
             raise ScalarError(f"{text} is too large for a number; put it in quotes")
         return number
     if _NOT_FINITE.fullmatch(text):
-        raise ScalarError(f"{text} is no number that can be kept; write null for an unknown one, or put it in quotes")
+        raise ScalarError(f"{text} is not a finite number; write null for an unknown one, or put it in quotes")
     return _UNSURE
 
 
@@ -94,7 +94,7 @@ def _ambiguous(text: str) -> Any:
 
 
 def _yaml_1_1(text: str) -> Any:
-    """What YAML 1.1 makes of a word, as PyYAML knows it."""
+    """Return the value of a word in YAML 1.1, according to PyYAML."""
     rules = yaml.resolver.Resolver.yaml_implicit_resolvers.get(text[:1], [])
     if not any(rule.match(text) for _, rule in rules):
         return text
@@ -105,7 +105,7 @@ def _yaml_1_1(text: str) -> Any:
 
 
 def _yaml_1_2(text: str) -> Any:
-    """What YAML 1.2 makes of a word."""
+    """Return the value of a word in YAML 1.2."""
     if len(text) > _MAX_WORD or not _NEWER.fullmatch(text):
         return text
     if text.startswith("0o"):

@@ -1,4 +1,4 @@
-"""Where settings or arguments name a secret, which would stand in every recording of a request."""
+"""Find secrets in settings and arguments by the names of their fields."""
 
 from collections.abc import Iterator
 from copy import deepcopy
@@ -12,13 +12,13 @@ _ENDS = (
     *("privatekey", "refreshtoken", "secret", "secretkey", "sessiontoken", "subscriptionkey"),
 )
 _TOKENS = frozenset(("token", "accesstoken", "apitoken", "authtoken", "bearertoken", "idtoken"))
-"""Other tokens, such as `stop_token`, are words of a model."""
+"""Other tokens, such as `stop_token`, are model settings."""
 MASK = "(not kept)"
-"""What stands in the place of a secret."""
+"""The text that replaces a secret."""
 
 
 def secret_paths(settings: Any, at: Path = ()) -> Iterator[Path]:
-    """The path of each value that goes by the name of a secret, however deep it stands; never the value.
+    """Yield the path of each value whose field has the name of a secret, at any depth.
 
     >>> list(secret_paths({"extra_headers": {"X-Api-Key": "…"}, "max_tokens": 5}, ("settings",)))
     [('settings', 'extra_headers', 'X-Api-Key')]
@@ -36,16 +36,16 @@ def secret_paths(settings: Any, at: Path = ()) -> Iterator[Path]:
 
 
 def mask_secret_fields(data: Any) -> Any:
-    """JSON data with a mark in the place of each value that goes by the name of a secret; itself where there is none.
+    """Replace each value whose field has the name of a secret; data without secrets is returned unchanged.
 
     >>> mask_secret_fields({"url": "/", "headers": {"Authorization": "…"}})
     {'url': '/', 'headers': {'Authorization': '(not kept)'}}
     """
     paths = list(secret_paths(data))
-    own = deepcopy(data) if paths else data
+    result = deepcopy(data) if paths else data
     for *above, last in paths:
-        holder = own
+        holder = result
         for part in above:
             holder = holder[part]
         holder[last] = MASK
-    return own
+    return result

@@ -1,4 +1,4 @@
-"""Secrets that this process knows, such as the values of environment variables, found however they are spelled."""
+"""Find the secrets this process knows, such as the values of environment variables, in any spelling or encoding."""
 
 import base64
 import json
@@ -16,16 +16,16 @@ from .fields import MASK, secret_paths
 from .patterns import mask_patterns
 
 MIN_LEAK = 12
-"""So many consecutive characters of a secret are a leak; a shorter text is no secret, since any text may hold it."""
+"""This many consecutive characters of a secret are a leak; a shorter text may occur anywhere."""
 _LETTERS_ALONE = 16
-"""Characters of a key of nothing but letters; a shorter one may be a word."""
+"""The least length of a key of letters only; a shorter one may be a word."""
 _GRAM = 4
 _STEP = 8
-"""Of a text, every eighth piece of four is looked up: wherever eleven characters in a row stand, one of these is within."""
+"""Every eighth piece of four characters is looked up: any eleven consecutive characters contain one of these."""
 _MIN_DISTINCT = 4
-"""Different characters of a run; one with fewer is a line or a placeholder, and stands in any text."""
+"""The least number of different characters; a piece with fewer is a line or a placeholder."""
 _ROUNDS = 3
-"""How often a text may be encoded over and over."""
+"""How many nested encodings are decoded."""
 _FOLD = bytes.maketrans(b"-_ABCDEFGHIJKLMNOPQRSTUVWXYZ", b"+/abcdefghijklmnopqrstuvwxyz")
 _DROPPED = bytes(code for code in range(256) if code <= 0x20 or code >= 0x7F or code in b"\"'`\\")
 _ESCAPE = re.compile(
@@ -33,9 +33,9 @@ _ESCAPE = re.compile(
     r"|%([0-9a-fA-F]{2})|&(?:#[xX]([0-9a-fA-F]{1,6});?|#([0-9]{1,7});?|[A-Za-z]{2,10};)"
 )
 _VARIANT = re.compile("[\u2010-\u2015\u2212\uff01-\uff5e\U0001d400-\U0001d7ff]")
-"""Other forms of ASCII characters: dashes, full width, and the letters and digits of mathematics."""
+"""Variants of ASCII characters: dashes, full width, and mathematical letters and digits."""
 _BASES = (16, 16, 16, 16, 8, 16, 16, 10)
-"""In which base each group of the pattern writes the number of a character."""
+"""The number base of each group of `_ESCAPE`."""
 _LAST = 0x10FFFF
 _WORDS = frozenset(
     (
@@ -63,7 +63,7 @@ _ABOUT = frozenset(
         *("prefix", "header", "enabled", "sock", "socket", "ttl", "expiry", "region", "format", "provider", "method"),
     )
 )
-"""Last words of variables that say something about a secret and hold none."""
+"""Last words of variables that describe a secret but do not contain one."""
 _PLAIN_NAMES = frozenset(("PWD", "OLDPWD", "GPG_KEY", "EVALMARK_TOKEN"))
 _PATH = re.compile(r"(?:~|\.{1,2})?/|[A-Za-z]:[\\/]")
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S+")
@@ -71,23 +71,23 @@ _PUBLIC = re.compile(
     r"-----(?:BEGIN|END) [A-Z0-9 ]+-----|hooks\.slack\.com/[a-z]+/|\bsk-ant-[a-z]+\d\d-|\bgithub_pat_"
     r"|\beyJ[A-Za-z0-9_-]+(?=\.)"
 )
-"""Parts of secrets that anybody knows."""
+"""Public parts of secrets."""
 
 
 class SecretIndex(NamedTuple):
-    """What a text is searched for."""
+    """An index of secrets for searching texts."""
 
     grams: frozenset[int]
     """Every piece of four characters of every secret, as a number."""
     runs: frozenset[bytes]
     """Every piece that is long enough to be a leak."""
     lengths: tuple[int, ...]
-    """How long those are."""
+    """The lengths of those."""
     literals: tuple[str, ...]
-    """Secrets with too few letters and digits to be cut in pieces."""
+    """Secrets with too few letters and digits to be split into pieces."""
 
     def masked(self, text: str) -> str:
-        """The text with a mark in the place of each piece of a secret; itself where there is none."""
+        """Mask each piece of a secret in a text; a text without any is returned unchanged."""
         for literal in self.literals:
             text = text.replace(literal, MASK)
         if not self.grams:
@@ -99,7 +99,7 @@ class SecretIndex(NamedTuple):
         return _with_masks(text, found) if found else text
 
     def _leaks(self, plain: bytes) -> list[tuple[int, int]]:
-        """Where pieces of secrets stand in a plain text, those that touch as one."""
+        """Return the spans of leaks in a normalized text; adjacent ones are merged."""
         found: list[tuple[int, int]] = []
         for place, number in enumerate(_numbers(plain)):
             if number in self.grams:
@@ -120,7 +120,7 @@ class SecretIndex(NamedTuple):
 
 
 def build_index(secrets: Iterable[str]) -> SecretIndex:
-    """What texts are searched for that may hold one of these secrets, or a part of it, in whatever spelling."""
+    """Build the index of these secrets."""
     grams: set[int] = set()
     runs: set[bytes] = set()
     literals: list[str] = []
@@ -136,7 +136,7 @@ def build_index(secrets: Iterable[str]) -> SecretIndex:
 
 
 def _forms(secret: str) -> Iterator[tuple[bytes, int]]:
-    """The plain spellings of a secret, each with how much of it is a leak."""
+    """Yield the normalized spellings of a secret, each with the length from which a part of it is a leak."""
     for part in _PUBLIC.split(secret):
         plain = _normalized(part)
         if len(plain) >= MIN_LEAK - 1:
@@ -150,7 +150,7 @@ def _forms(secret: str) -> Iterator[tuple[bytes, int]]:
 
 
 def _normalized(text: str) -> bytes:
-    """A text as it is compared: decoded, in small letters, without blanks, quotes and what is not ASCII."""
+    """Normalize a text for comparison: decoded, lower case, without blanks, quotes and non-ASCII characters."""
     if "\\" in text or "%" in text or "&" in text:
         for _ in range(_ROUNDS):
             decoded = _ESCAPE.sub(_decoded, text)
@@ -171,18 +171,18 @@ def _decoded(found: re.Match[str]) -> str:
 
 
 def _ascii(found: re.Match[str]) -> str:
-    """One character for one, so that places stay what they are."""
+    """Replace a variant by its ASCII character, one for one, so that offsets do not change."""
     return "-" if found[0] < "\uff00" else need("unicodedata").normalize("NFKC", found[0])
 
 
 def _numbers(plain: bytes) -> list[int]:
-    """Every eighth piece of four characters, as a number."""
+    """Return every eighth piece of four characters, as a number."""
     numbers: list[int] = memoryview(plain + b" " * (-len(plain) % _STEP)).cast("I")[::2].tolist()
     return numbers
 
 
 def _with_masks(text: str, leaks: Iterable[tuple[int, int]]) -> str:
-    """A text with marks where its plain form has leaks."""
+    """Mask a text where its normalized form has leaks."""
     places = _places(text)
     parts: list[str] = []
     done = 0
@@ -195,7 +195,7 @@ def _with_masks(text: str, leaks: Iterable[tuple[int, int]]) -> str:
 
 
 def _places(text: str) -> list[tuple[int, int]]:
-    """For each character of the plain form of a text, from where to where it stands in the text."""
+    """Return, for each character of the normalized text, its span in the original text."""
     spelled = [(char, at, at + 1) for at, char in enumerate(text)]
     for _ in range(_ROUNDS):
         written = "".join(char for char, _, _ in spelled)
@@ -216,9 +216,6 @@ def _places(text: str) -> list[tuple[int, int]]:
     ]
 
 
-# What is known.
-
-
 class _CachedIndex(NamedTuple):
     environment: Mapping[Any, Any]
     sent: frozenset[str]
@@ -230,35 +227,35 @@ _cached: _CachedIndex | None = None
 
 
 def is_long_enough(value: str) -> bool:
-    """Whether a value that stands in the place of a secret can be told from words that any text may hold."""
+    """Tell whether a secret is long enough to be distinguished from ordinary words."""
     return len(value) >= MIN_LEAK and not value.isalpha()
 
 
 def _is_key(value: str) -> bool:
-    """Whether a key that is sent can be told from the dummies that local servers get."""
+    """Tell whether a key can be distinguished from the dummy keys of local servers."""
     return len(value) >= _LETTERS_ALONE or is_long_enough(value)
 
 
 def register_secret(secret: str) -> None:
-    """Have a key that is sent to a server found in every text from now on, unless it is too short to be told from words."""
+    """Mask a key from now on, unless it is too short to be distinguished from words."""
     global _sent
     if _is_key(secret) and secret not in _sent:
         _sent |= {secret}
 
 
 def forget_registered_secrets() -> None:
-    """Know no more keys than those of the environment; for tests."""
+    """Forget all registered keys; for tests."""
     global _sent
     _sent = frozenset()
 
 
 def mask_known_secrets(text: str) -> str:
-    """The text with a mark in the place of whatever this process knows to be a secret, and of every longer part of it."""
+    """Mask all known secrets in a text, and every longer part of one."""
     return _index().masked(text)
 
 
 def mask_key(text: str, key: str) -> str:
-    """The text with a mark in the place of one key, and of every longer part of it."""
+    """Mask one key in a text, and every longer part of it."""
     return _index_of_key(key).masked(text) if _is_key(key) else text
 
 
@@ -269,7 +266,7 @@ def _index_of_key(key: str) -> SecretIndex:
 
 def _index() -> SecretIndex:
     global _cached
-    # The mapping behind `os.environ`: comparing it costs a microsecond, and reading every variable fifty.
+    # Comparing the mapping behind `os.environ` takes a microsecond; reading every variable takes fifty.
     environment: Mapping[Any, Any] = getattr(os.environ, "_data", os.environ)
     if _cached is None or _cached.sent is not _sent or _cached.environment != environment:
         _cached = _CachedIndex(dict(environment), _sent, build_index((*_sent, *environment_secrets(os.environ))))
@@ -277,7 +274,7 @@ def _index() -> SecretIndex:
 
 
 def environment_secrets(environ: Mapping[str, str]) -> list[str]:
-    """The values of variables that are secrets: by the name of the variable, or by their shape.
+    """Return the values of variables that are secrets, by the variable's name or by the value's format.
 
     >>> environment_secrets({"DB_PASSWORD": "correct-horse-7", "KEY_FILE": "/run/secrets/key", "API_TOKEN": "true"})
     ['correct-horse-7']
@@ -303,7 +300,7 @@ def _names_secret(name: str) -> bool:
 
 
 def _parts(value: str) -> list[str]:
-    """What of a value is secret: all of it, the fields of JSON that say so, nothing of a path or of an address."""
+    """Return the secret parts of a value: all of it, or the secret fields of JSON, or nothing of a path or a URL."""
     if value.startswith("{"):
         try:
             data = json.loads(value)
@@ -311,7 +308,7 @@ def _parts(value: str) -> list[str]:
             return [value]
         return [str(_at(data, path)) for path in secret_paths(data)]
     if _ADDRESS.fullmatch(value) or (_PATH.match(value) and _is_path(value)):
-        return []  # what of an address is secret is known by its shape
+        return []  # the secret part of a URL is found by its format
     return [value]
 
 

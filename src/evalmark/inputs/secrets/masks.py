@@ -1,4 +1,4 @@
-"""Secrets in texts: those that this process knows, and those that are known by their shape."""
+"""Mask secrets in texts and data: those this process knows, and those with a known format."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,10 +11,14 @@ _SHORTEST = 8
 
 
 def mask_secrets(text: str, *, careful: bool = False) -> str:
-    """The text with a mark in the place of each key, token and password.
+    """Mask each key, token and password in a text.
 
-    Known are the values of environment variables that are secrets, keys that were sent to a server, and what has the shape
-    of a secret. With `careful`, what stands behind a name such as `password:` stays where it looks like a word or code.
+    Masked are secrets from environment variables, keys that were sent to a server, and texts with the format of a
+    secret.
+
+    Args:
+        text: any text.
+        careful: whether a value after a name such as `password:` stays if it looks like a word or code.
 
     >>> mask_secrets("use sk-proj-abcdefghijklmnopqrstuvwx for it, or https://ann:pa55@db/x")
     'use (not kept) for it, or https://ann:(not kept)@db/x'
@@ -25,7 +29,7 @@ def mask_secrets(text: str, *, careful: bool = False) -> str:
 
 
 def mask_secrets_in_data(data: Any) -> Any:
-    """Plain data with a mark in the place of each secret, careful with what an app may mean; itself where there is none.
+    """Mask each secret in plain data, carefully; data without secrets is returned unchanged.
 
     >>> data = {"url": "https://ann:pa55@db/x"}
     >>> mask_secrets_in_data(data), mask_secrets_in_data({"n": 1})
@@ -46,7 +50,7 @@ def _careful(text: str) -> str:
 
 
 def _gather(data: Any, texts: list[str]) -> None:
-    """All texts of plain data, those that are keys of mappings too."""
+    """Collect all texts of plain data, including the keys of mappings."""
     if isinstance(data, str):
         texts.append(data)
     elif isinstance(data, dict):
@@ -59,7 +63,7 @@ def _gather(data: Any, texts: list[str]) -> None:
 
 
 def map_texts(data: Any, change: Callable[[str], str]) -> Any:
-    """Plain data with each of its texts changed, those that are keys of mappings too.
+    """Apply a function to every text of plain data, including the keys of mappings.
 
     >>> map_texts({"a": ["b", 1]}, str.upper)
     {'A': ['B', 1]}

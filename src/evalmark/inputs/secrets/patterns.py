@@ -1,13 +1,13 @@
-"""Secrets known by their shape, wherever in a text they stand."""
+"""Find secrets in texts by their format."""
 
 import re
 from collections.abc import Callable, Mapping
 
 Hide = Callable[[str], str]
-"""Gives what stands in the place of a secret."""
+"""Returns the replacement of a secret."""
 
 _KEY_PATTERNS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
-    # What has to stand in a word before it is searched for the shapes.
+    # Each pattern comes with the texts, one of which must occur before the pattern is tried.
     (("sk-", "sk_", "rk_"), re.compile(r"\b[sr]k[-_](?:[A-Za-z]{2,12}[-_]){0,3}[A-Za-z0-9_-]{16,200}")),
     (("AKIA", "ASIA", "AROA", "AIDA"), re.compile(r"\bA(?:KIA|SIA|ROA|IDA)[A-Z0-9]{16}\b")),
     (("gh",), re.compile(r"\bgh[pousr]_[A-Za-z0-9]{30,255}")),
@@ -26,13 +26,13 @@ _KEY_PATTERNS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
     (("eyJ",), re.compile(r"\beyJ[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]{8,8000}\.[A-Za-z0-9_-]{0,1000}")),
 )
 _NAME = re.compile(r"[a-z]{2,15}(?:[-_]{1,2}[a-z]{1,15})+[-_]*")
-"""Short words in small letters, as of a package or a class of a style sheet: `sk-learn-contrib-examples`; no key is one."""
+"""Short lower-case words, as in a package or CSS class: `sk-learn-contrib-examples`; no key looks like this."""
 _BEGIN = re.compile("|".join(re.escape(word) for words, _ in _KEY_PATTERNS for word in words))
 _SLACK_HOST = "hooks.slack.com"
 _SLACK = re.compile(r"hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9/_-]{20,120}")
 _PRIVATE = "PRIVATE KEY"
 _PRIVATE_KEY = re.compile(
-    # Up to its end, or that of the text: the headers of an encrypted key hold dashes of their own.
+    # Up to the key's end or the end of the text, since the headers of an encrypted key contain dashes too.
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END[A-Z0-9 ]{0,60}-----|\Z)",
     re.DOTALL,
 )
@@ -42,27 +42,27 @@ _BEARER = re.compile(
 _DIGIT_OR_END = re.compile(r"[0-9]|=\Z")
 _CLASSES = bytes(ord("x") if chr(c).isalnum() or chr(c) in "_.-" else 32 for c in range(128)).ljust(256)
 _RUN = b"x" * 15
-"""Every key that one of `_KEY_PATTERNS` fits holds so many letters, digits, dots, dashes and underscores in a row."""
+"""Every key that matches one of `_KEY_PATTERNS` has this many consecutive letters, digits, dots, dashes and underscores."""
 _IN_ADDRESS = re.compile(r"(://[^\s/:@'\"<>]{0,200}:)([^\s/'\"<>]{1,200})(?=@)")
 _IN_ADDRESS_ALONE = re.compile(r"(://)([^\s/:@'\"<>]{12,200})(?=@)")
-"""An address with one word before the host; user names are shorter, or letters alone."""
+"""A URL with one word before the host; user names are shorter, or letters only."""
 _BEFORE_HOST = re.compile(
     r"(?<![\w.:/@+-])(?!(?:mailto|e?-?mail|sips?|xmpp|acct|to|from|b?cc|contact):)([\w.+-]{1,64}:)([^\s/:@'\"<>,;]{3,200})(?=@(?:[\w-]+(?:\.[\w-]+)*(?::\d|/)|[\w-]+(?![\w.-]|\.\w)))",
     re.IGNORECASE,
 )
-"""`user:password@host` without a scheme: a host with a port, a path, or no dot; else it is a label before a mail address."""
+"""`user:password@host` without a scheme, for a host with a port, a path, or no dot; else it is a mail address."""
 _VALUE = re.compile(
     r"(?:\\{0,3}[\"'])?\s{0,3}[=:]\s{0,3}"
     r"(?:(\\{0,3}[\"'])((?:(?!\1)[^\n]){6,500}?)(?=\1)|(?:\\{0,3}[\"'])?((?:[^\s\"',;&\\]|\\(?![\"'])){6,500}))"
 )
-"""What stands behind a name: all within quotes, or up to what ends a word."""
+"""The value after a name: everything in quotes, or one word."""
 _BEFORE: Mapping[str, re.Pattern[str]] = {
     "key": re.compile(r"(?:api|secret|access|private|account)[_-]?\Z", re.IGNORECASE),
     "token": re.compile(r"(?:access|auth|refresh|session|id|bot|api)[_-]?\Z", re.IGNORECASE),
 }
-"""What a name ends with that is one of a secret; the other words are in any name."""
+"""Required before `key` and `token`, which also occur in other names."""
 _ALONE = re.compile(r"\\{0,3}[\"']|=")
-"""What has to follow a `token` that stands alone: in a sentence, a colon may follow it."""
+"""Required after a single `token`, since a colon may follow it in a sentence."""
 _WORDS = ("key", "secret", "passw", "passphrase", "token")
 _PASSWORD = re.compile(r"passw(?:or)?d", re.IGNORECASE)
 _BETWEEN, _SEPARATORS = " \t\n\r\"'\\", ("=", ":", "")
@@ -75,9 +75,9 @@ _IN_QUERY = re.compile(
 
 
 def mask_patterns(text: str, hide: Hide, *, careful: bool = False) -> str:
-    """The text with what `hide` gives in the place of each key, token and password that is known by its shape.
+    """Replace each key, token and password with a known format by the result of `hide`.
 
-    With `careful`, what stands behind a name such as `api_key=` is left where it looks like a word or like code.
+    With `careful`, a value after a name such as `api_key=` stays if it looks like a word or like code.
     """
     if _RUN in (classes := text.encode("ascii", "replace").translate(_CLASSES)):  # a byte for each character
         text = _mask_keys(text, classes, hide)
@@ -95,7 +95,7 @@ def mask_patterns(text: str, hide: Hide, *, careful: bool = False) -> str:
 
 
 def _mask_keys(text: str, classes: bytes, hide: Hide) -> str:
-    """The text without keys of known providers: each stands in one word of letters, digits, dots, dashes and underscores."""
+    """Replace keys of known providers, each of which is one word of letters, digits, dots, dashes and underscores."""
     parts: list[str] = []
     done, at = 0, classes.find(_RUN)
     while at >= 0:
@@ -124,7 +124,7 @@ def _mask_addresses(text: str, hide: Hide, *, careful: bool) -> str:
 
 
 def _mask_named_values(text: str, low: str, hide: Hide, *, careful: bool) -> str:
-    """Without what stands behind a name; `low` is the text in small letters, of the same length in nearly all texts."""
+    """Replace values after a secret's name. `low` is the text in lower case, nearly always of the same length."""
     if "bearer" in low or "basic" in low:
         text = _BEARER.sub(lambda found: _mask_bearer(found, hide), text)
         low = text.lower()
@@ -142,7 +142,7 @@ def _mask_named_values(text: str, low: str, hide: Hide, *, careful: bool) -> str
 
 
 def _mask_bearer(found: re.Match[str], hide: Hide) -> str:
-    """Words may follow elsewhere than in a header: "basic functionality"."""
+    """Replace a bearer token, but not ordinary words outside of a header ("basic functionality")."""
     value = found["value"]
     if found["header"] is None and not (_DIGIT_OR_END.search(value)):
         return found[0]
@@ -150,7 +150,7 @@ def _mask_bearer(found: re.Match[str], hide: Hide) -> str:
 
 
 def _values(text: str, low: str) -> list[tuple[int, int]]:
-    """Where values stand behind the name of a secret, in their order."""
+    """Return the spans of values after the name of a secret, in order."""
     found = []
     for word in _WORDS:
         at = low.find(word)
@@ -162,7 +162,7 @@ def _values(text: str, low: str) -> list[tuple[int, int]]:
 
 
 def _end_of_name(text: str, word: str, at: int) -> int:
-    """Where a name ends that a word is the end of; 0 where it is none of a secret."""
+    """Return the end of the name that ends with this word; 0 if it is not the name of a secret."""
     end = at + len(word)
     if word != "passw" and text[end : end + 6].lstrip(_BETWEEN)[:1] not in _SEPARATORS:  # nearly always
         return 0
@@ -176,7 +176,7 @@ def _end_of_name(text: str, word: str, at: int) -> int:
 
 
 def _is_plain(value: str) -> bool:
-    """Whether a value is a word, or code that fetches one: neither digits nor signs in it, or brackets; or nothing but signs."""
+    """Tell whether a value is a word, or code: only letters, or with brackets, or without letters and digits."""
     word = value.rstrip(_PUNCTUATION)
     is_word = all(c.isalpha() or c in "._-: " for c in word)
     return is_word or bool(_CODE & set(word)) or not any(c.isalnum() for c in word)

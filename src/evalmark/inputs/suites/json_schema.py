@@ -1,6 +1,6 @@
-"""Where data does not fit a JSON Schema: the part of draft 2020-12 that the schema of suites is written in.
+"""Check data against a JSON Schema, for the part of draft 2020-12 that the suite schema uses.
 
-A library for all of JSON Schema takes longer to load than a small suite takes to run.
+The `jsonschema` library is not used here because loading it takes longer than running a small suite.
 """
 
 import re
@@ -13,18 +13,18 @@ Schema = Mapping[str, Any]
 
 
 class Mismatch(NamedTuple):
-    """A value that a rule of the schema does not allow."""
+    """A value that violates a rule of the schema."""
 
     at: DataPath
     rule: str
     """The keyword of the schema."""
     found: Any
     schema: Schema
-    """The one that holds the rule."""
+    """The (sub)schema with the rule."""
 
 
 def mismatches(data: Any, schema: Schema) -> Iterator[Mismatch]:
-    """Every value that the schema does not allow, in the order of its rules.
+    """Yield every violation of the schema, in the order of its rules.
 
     >>> [found.at for found in mismatches({"a": "x"}, {"properties": {"a": {"type": "integer"}}})]
     [('a',)]
@@ -56,11 +56,11 @@ _PLAIN: Mapping[str, tuple[str, Callable[[Any, Any], bool]]] = {
     "pattern": ("string", lambda value, pattern: re.search(pattern, value) is not None),
     "required": ("object", lambda value, names: all(name in value for name in names)),
 }
-"""Rules about one value, each with the type that it speaks of."""
+"""Rules about one value, each with the type to which it applies."""
 
 
 class _SchemaChecker:
-    """Data held against one schema, whose parts may refer to each other."""
+    """Checks data against one schema, whose parts may refer to each other."""
 
     def __init__(self, whole: Schema) -> None:
         self._whole = whole
@@ -74,7 +74,7 @@ class _SchemaChecker:
         }
 
     def under(self, schema: Schema, data: Any, at: DataPath) -> Iterator[Mismatch]:
-        """What is wrong with the data at a path."""
+        """Yield the violations of the data at a path."""
         for rule, wanted in schema.items():
             if rule in self._parts:
                 yield from self._parts[rule](schema, data, at)
@@ -108,7 +108,7 @@ class _SchemaChecker:
                 yield from self.under(inner, data[name], (*at, name))
 
     def _others(self, schema: Schema, data: Any, at: DataPath) -> Iterator[Mismatch]:
-        """Keys that `properties` does not name: not allowed, or held against a schema of their own."""
+        """Check keys that `properties` does not name: they are not allowed, or have their own schema."""
         others = [key for key in data if key not in schema.get("properties", {})] if isinstance(data, Mapping) else []
         allowed = schema["additionalProperties"]
         if allowed is False:

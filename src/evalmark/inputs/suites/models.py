@@ -1,4 +1,4 @@
-"""The models that a suite names: one under test, and those that judge."""
+"""Read the models that a suite names: those under test, and the judges."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,15 +15,15 @@ from .suite import JudgeSpec, TargetSpec
 
 PlaceOf = Callable[[DataPath], str]
 Folders = tuple[Path, Path]
-"""The suite's own, and the working directory: no other may be reached."""
+"""The suite's folder and the working directory; files elsewhere are refused."""
 AddFault = Callable[[DataPath, str], None]
-"""Takes what is wrong with the value at a path."""
+"""Adds the fault of the value at a path."""
 
 
 def target_of(
     said: Mapping[str, Any], folders: Folders, place_of: PlaceOf, find: AddFault, *, is_faulty: bool
 ) -> TargetSpec | None:
-    """The models under test, and the prompt they are asked with; None where something is wrong with how they are named."""
+    """Read the models under test and their prompt; None if there are faults."""
     at: DataPath = ("target",)
     settings = said.get("settings") or {}
     _check_settings(at, settings, find)
@@ -38,14 +38,14 @@ def target_of(
         if said.get("system") is not None:
             find((*at, "system"), "stands beside a prompt, which says everything itself; leave it out.")
     if not models and prompt is None:
-        if not is_faulty:  # else it was named wrong, and that is said already
+        if not is_faulty:  # else the schema has already reported the fault
             find(at, "names no model; it takes {model: openai/NAME}, {models: [...]} or {prompt: FILE, models: [...]}.")
         return None
     return TargetSpec(models=models, prompt=prompt, system=said.get("system"), settings=settings, place=place_of(at))
 
 
 def _models_of(at: DataPath, said: Mapping[str, Any], find: AddFault) -> tuple[str, ...]:
-    """The models, each once."""
+    """Read the models, without duplicates."""
     if "model" in said and "models" in said:
         find((*at, "model"), "stands beside `models`; put all of them there.")
     models = tuple(said.get("models") or ([said["model"]] if "model" in said else ()))
@@ -56,7 +56,7 @@ def _models_of(at: DataPath, said: Mapping[str, Any], find: AddFault) -> tuple[s
 
 
 def judges_of(at: DataPath, said: Any, place_of: PlaceOf, find: AddFault) -> tuple[JudgeSpec, ...]:
-    """The judges that stand at a path, one or a list, each named once."""
+    """Read the judges at a path, one or a list, without duplicates."""
     alone = isinstance(said, (str, Mapping))
     judges: list[JudgeSpec] = []
     for number, item in enumerate([said] if alone else said or ()):
@@ -77,7 +77,7 @@ def judges_of(at: DataPath, said: Any, place_of: PlaceOf, find: AddFault) -> tup
 
 
 def _check_settings(at: DataPath, settings: Mapping[str, Any], find: AddFault) -> None:
-    """No secret among them, and nothing that the request says itself; what one holds is not shown."""
+    """Refuse secrets, whose values are not shown, and settings that the request sets itself."""
     for name in RESERVED_SETTINGS & set(settings):
         find((*at, "settings", name), "would take the place of what is asked; leave it out.")
     for where in secret_paths(settings, (*at, "settings")):

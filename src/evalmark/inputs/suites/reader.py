@@ -1,4 +1,4 @@
-"""Suite files: read strictly, checked as a whole, every fault named at once."""
+"""Read suite files strictly and report all faults at once."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,21 +18,23 @@ from .schema import SuiteFault, dotted_path, json_excerpt, schema_faults, text_k
 from .suite import SESSIONS_PREFIX, DatasetSpec, JudgeSpec, MetricKind, MetricSpec, Suite, TargetSpec
 
 METRIC_ENDINGS = (".json", ".yaml", ".yml", ".prompty")
-"""What the name of a metric file ends in."""
+"""The endings of metric files."""
 
 
 _DATASET = "this is a dataset; name it in a suite, under `datasets`."
 _ROWS = frozenset((".jsonl", ".ndjson", ".csv", ".tsv"))
-"""Endings of files that hold rows and never a suite."""
+"""Endings of files that hold rows, never a suite."""
 
 
 def read_suite(path: Path, cwd: Path | None = None) -> Suite:
-    """The suite in a YAML or JSON file; a Tiamat test file is one too.
+    """Read the suite in a YAML or JSON file, which may be a Tiamat test file.
 
-    Files that it names are looked up beside it, then in the working directory.
+    Args:
+        path: the suite file. Files that it names are searched beside it, then in the working directory.
+        cwd: the working directory; None: the current one.
 
     Raises:
-        ConfigError: the file cannot be read or something in it is wrong; all faults are named, one a line.
+        ConfigError: the file cannot be read or is invalid; the message names all faults, one a line.
     """
     if path.suffix.lower() in _ROWS and path.is_file():
         raise DataError(f"{path}: {_DATASET}")
@@ -48,7 +50,7 @@ def read_suite(path: Path, cwd: Path | None = None) -> Suite:
 
 
 def _in_order(findings: list[SuiteFault], document: Document) -> list[SuiteFault]:
-    """By the line they are about."""
+    """Sort faults by line."""
 
     def place(finding: SuiteFault) -> tuple[int, list[str]]:
         at = finding.at
@@ -59,7 +61,7 @@ def _in_order(findings: list[SuiteFault], document: Document) -> list[SuiteFault
 
 
 def _normalized(data: Any) -> Any:
-    """Without keys that have no value, at the top and in the gate, and with lists around what stands alone."""
+    """Remove keys without a value at the top and in the gate, and make lists of single items."""
     if not isinstance(data, Mapping):
         return data
     said = {key: value for key, value in data.items() if value is not None}
@@ -72,7 +74,7 @@ def _normalized(data: Any) -> Any:
 
 
 def _other_file_hint(data: Any) -> str | None:
-    """What to say of a file that is something else than a suite."""
+    """Return a hint if the file is something else than a suite."""
     if isinstance(data, list):
         return "this is a list, perhaps a dataset; a suite is a mapping that names it under `datasets`."
     if not isinstance(data, Mapping):
@@ -93,7 +95,7 @@ def _other_file_hint(data: Any) -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _SuiteReader:
-    """One suite on its way from checked data to a value."""
+    """Builds one suite from data that was checked against the schema."""
 
     document: Document
     cwd: Path
@@ -101,11 +103,11 @@ class _SuiteReader:
     findings: list[SuiteFault]
 
     def suite(self, data: Mapping[str, Any]) -> Suite:
-        """The suite; worth something only if nothing has been found wrong."""
+        """Build the suite; it is valid only if there are no faults."""
         asked = list(data.get("metrics") or ())
         metrics = tuple(self._metrics(asked))
         if asked and all(asked) and all(metric.kind == "name" for metric in metrics):
-            # Objects and files may give scores of other names; who resolves those checks the gate.
+            # Objects and files may have scores with other names; the gate is then checked when they are loaded.
             self._check_thresholds(data, [metric.label for metric in metrics])
         gate = data.get("gate")
         return Suite(
@@ -131,19 +133,19 @@ class _SuiteReader:
         self.findings.append(SuiteFault(at, f"`{dotted_path(at)}` {finding}"))
 
     def _lock(self, text: str) -> Path | None:
-        """The lock file; one that is not there yet is refused by who reads it, and not by who writes it from this suite."""
+        """Return the lock file, which need not exist yet: `evalmark calibrate` writes it."""
         beside = self.document.path.parent / text
         try:
             allowed_path(text, self.document.path.parent, self.cwd)
         except PlacedError as fault:
             if fault.message.startswith("there is no such file"):
                 return beside
-        except OSError:  # said with its place below
+        except OSError:  # reported with its place below
             pass
         return self._file(("lock",), text)
 
     def _file(self, at: DataPath, text: str) -> Path | None:
-        """The file that the suite names, or None and a finding."""
+        """Return a file that the suite names; on failure, add a fault and return None."""
         folder = self.document.path.parent
         try:
             path = allowed_path(text, folder, self.cwd)
@@ -151,7 +153,7 @@ class _SuiteReader:
             joint = ":" if fault.message.startswith("there") else ", which"
             self._find(at, f"names {json_excerpt(text)}{joint} {fault.message}")
             return None
-        except OSError as error:  # a name that is too long for the file system, say
+        except OSError as error:  # such as a name that is too long for the file system
             self._find(at, f"names {json_excerpt(text)}, which cannot be opened: {error.strerror}.")
             return None
         if path == self.cwd / text and path.absolute() != (folder / text).absolute():
@@ -208,7 +210,7 @@ class _SuiteReader:
             yield metric
 
     def _check_name(self, at: DataPath, name: str, called: dict[str, str]) -> None:
-        """Names are told apart in every report, so each stands once."""
+        """Refuse duplicate names, since reports identify items by name."""
         if name in called:
             self._find(
                 at, f"is called {json_excerpt(name)}, and so is {called[name]}; give one of them another `name`."
@@ -246,7 +248,7 @@ class _SuiteReader:
 
 
 def _default_dataset_name(text: str) -> str:
-    """What a dataset is called whose name nobody says: as its file, or as the project."""
+    """Return the default name of a dataset: that of its file or project."""
     return text.removeprefix(SESSIONS_PREFIX).strip() if text.startswith(SESSIONS_PREFIX) else dataset_name(Path(text))
 
 
@@ -262,7 +264,7 @@ def _gate(said: Mapping[str, Any]) -> Gate:
 
 
 def _default_suite_name(path: Path) -> str:
-    """What a suite is called that does not say: its file's name up to the first point."""
+    """Return the default name of a suite: the file's name up to the first dot."""
     return path.name.split(".")[0] or path.name
 
 

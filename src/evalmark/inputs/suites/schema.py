@@ -1,4 +1,4 @@
-"""The published schema of suite files, and what it finds wrong, said in sentences."""
+"""The published JSON Schema of suite files, and its faults as sentences."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -28,22 +28,22 @@ KEY_SYNONYMS = {
     "thresholds": "gate",
     "trials": "repeat",
 }
-"""What other tools call a key of ours."""
+"""Other tools' names for keys of suites."""
 LONGEST = 60
-"""Characters that a message shows of a value."""
+"""The most characters of a value in a message."""
 UNSUPPORTED_TARGETS = ("http",)
-"""Targets that are mappings of these; this version knows of them and cannot ask them."""
+"""Kinds of targets that this version recognizes but does not support."""
 
 
 def suite_schema() -> dict[str, Any]:
-    """The JSON Schema of suite files (draft 2020-12), as editors use it."""
+    """Return the JSON Schema of suite files (draft 2020-12), which editors use too."""
     text = files("evalmark.inputs.suites").joinpath("suite.schema.json").read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema
 
 
 def text_keys() -> frozenset[str]:
-    """Keys whose values are texts, whatever a YAML word may look like (`name: no`)."""
+    """Return the keys whose values are always texts, whatever a YAML word looks like (`name: no`)."""
     top = suite_schema()["properties"]
     inner = (top["datasets"]["items"], top["target"], top["judge"]["items"])
     return frozenset(
@@ -55,23 +55,23 @@ def text_keys() -> frozenset[str]:
 
 
 class SuiteFault(NamedTuple):
-    """Something wrong with a suite: where, and what to do about it."""
+    """A fault of a suite: its path, and a sentence with the next step."""
 
     at: DataPath
     sentence: str
 
 
 def schema_faults(data: Any) -> tuple[list[SuiteFault], Any]:
-    """What the schema finds wrong, and the data without the values that are.
+    """Return the faults that the schema finds, and the data without the invalid values.
 
-    An item of a list becomes None, so that the others keep their places.
+    An invalid item of a list becomes None, so that the other items keep their positions.
     """
     wrong = list(mismatches(data, suite_schema()))
     several = {one.at for one in wrong if one.rule == "maxProperties"}
     later = _unsupported_target(data)
     found = [SuiteFault(("target",), later)] if later else []
     for one in wrong:
-        # Below a metric that should have been one name, nothing else is worth saying; nor of a target of another kind.
+        # Further faults below a metric with several names, or below an unsupported target, would only confuse.
         if not any(one.at[:n] in several for n in range(len(one.at))) and not (later and one.at[:1] == ("target",)):
             found += _faults_of(one)
     return found, _pruned(data, (), {one.at for one in wrong if one.rule != "additionalProperties"})
@@ -112,7 +112,7 @@ def _unknown(key: str, at: DataPath, known: Mapping[str, Any]) -> str:
 
 
 def _unsupported_target(data: Any) -> str | None:
-    """What to say of a target that is known of and cannot be asked yet."""
+    """Return the message for a target of an unsupported kind."""
     target = data.get("target") if isinstance(data, Mapping) else None
     kind = next((key for key in UNSUPPORTED_TARGETS if key in target), None) if isinstance(target, Mapping) else None
     return kind and (
@@ -126,7 +126,7 @@ def _named(at: DataPath) -> str:
 
 
 def dotted_path(at: DataPath) -> str:
-    """A path as people write it.
+    """Format a path in the usual notation.
 
     >>> dotted_path(("metrics", 2, "similarity", "threshold"))
     'metrics[2].similarity.threshold'
@@ -140,7 +140,7 @@ def _word(key: str) -> str:
 
 
 def json_excerpt(value: Any) -> str:
-    r"""A value as a message shows it: as JSON, on one line, cut where it is long.
+    r"""Format a value for a message: as JSON, on one line, truncated.
 
     >>> print(json_excerpt({"größe": "\x9b1m"}))
     {"größe": "\x9b1m"}

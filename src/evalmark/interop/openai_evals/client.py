@@ -8,7 +8,7 @@ from urllib.parse import quote, urlsplit
 import aiohttp
 
 from evalmark.core.errors import ConfigError, EvalmarkError, ModelCallError
-from evalmark.core.values.words import count
+from evalmark.core.text import count
 from evalmark.models.providers.addresses import validate_address
 from evalmark.models.providers.endpoint import Endpoint, find_endpoint, missing_key
 from evalmark.models.providers.http import HttpClient, require_key

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from evalmark.core.text import count
 from evalmark.core.values.plain_data import canonical
-from evalmark.core.values.words import count
 from evalmark.inputs.documents.errors import PlacedError
 from evalmark.inputs.documents.files import regular_file
 from evalmark.inputs.documents.json_stream import JsonStream

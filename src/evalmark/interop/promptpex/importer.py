@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from evalmark.core.text import count
 from evalmark.core.values.run import DatasetInfo, Run
-from evalmark.core.values.words import count
 from evalmark.inputs.documents.errors import PlacedError
 from evalmark.inputs.documents.files import path_kind
 from evalmark.inputs.documents.text import read_text

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from evalmark.core.errors import DataError
+from evalmark.core.text import count
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Result, Score, Trial
-from evalmark.core.values.words import count
 from evalmark.inputs.documents.strict_json import parse_json
 from evalmark.interop.shared.tables import RawRow
 

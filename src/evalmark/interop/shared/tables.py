@@ -7,7 +7,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from evalmark.core.values.words import count
+from evalmark.core.text import count
 from evalmark.inputs.documents.document import load_document
 from evalmark.inputs.documents.errors import PlacedError
 from evalmark.inputs.documents.text import MAX_ROW, read_text
@@ -100,7 +100,7 @@ def _checked(header: list[str], place: str, needed: Sequence[str]) -> list[str]:
     twice = [name for name in header if header.count(name) > 1]
     missing = [name for name in needed if name not in header]
     if twice:
-        raise PlacedError(place, f"the column {twice[0]!r} stands twice in the header; rename one of them.")
+        raise PlacedError(place, f"the column {twice[0]!r} occurs twice in the header; rename one of them.")
     if missing:
         raise PlacedError(place, f"there is no column {missing[0]!r} among {', '.join(header)}.")
     return header

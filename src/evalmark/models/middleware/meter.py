@@ -8,9 +8,9 @@ from evalmark.core.context.trial_context import current_trial_context
 from evalmark.core.errors import ModelCallError, RunStoppedError
 from evalmark.core.fair_queue import FairQueue
 from evalmark.core.protocols import ChatModel
+from evalmark.core.text import count
 from evalmark.core.values.call import Attempt, Reply, Request
 from evalmark.core.values.spending import Spending, spending_of_reply, total_spending
-from evalmark.core.values.words import count
 
 from .prices import Prices
 from .token_estimate import ASSUMED_OUTPUT, estimate_input_tokens, output_limit

@@ -10,7 +10,7 @@ from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import need
 from evalmark.core.protocols import ChatModel
 from evalmark.core.values.call import Reply, Request
-from evalmark.core.values.usage import Usage
+from evalmark.core.values.case import Usage
 
 MILLION = 1_000_000
 _AGE = 60.0

@@ -7,8 +7,8 @@ from random import Random
 from evalmark.core.context.trial_context import current_trial_context
 from evalmark.core.errors import ModelCallError, RunStoppedError
 from evalmark.core.protocols import ChatModel
+from evalmark.core.text import count
 from evalmark.core.values.call import Attempt, Reply, Request
-from evalmark.core.values.words import count
 
 from .rate_limits import DEFAULT_RETRY_POLICY, RetryPolicy
 from .throttle import too_long

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evalmark.core.values.call import Reply, ReplyForm, ReplyStatus, Request
+from evalmark.core.values.case import Usage
 from evalmark.core.values.plain_data import plain
-from evalmark.core.values.usage import Usage
 
 from .endpoint import Endpoint
 from .http import HttpClient, require_key

@@ -5,8 +5,8 @@ from typing import Any
 from urllib.parse import quote
 
 from evalmark.core.values.call import Reply, ReplyForm, ReplyStatus, Request, Token
+from evalmark.core.values.case import Usage
 from evalmark.core.values.plain_data import plain
-from evalmark.core.values.usage import Usage
 
 from .endpoint import Endpoint
 from .http import HttpClient, require_key

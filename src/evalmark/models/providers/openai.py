@@ -6,8 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 from evalmark.core.values.call import Reply, ReplyForm, ReplyStatus, Request, Token
-from evalmark.core.values.case import ToolCall
-from evalmark.core.values.usage import Usage
+from evalmark.core.values.case import ToolCall, Usage
 
 from .endpoint import Endpoint
 from .http import HttpClient, require_key

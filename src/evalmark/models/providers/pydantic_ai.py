@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from evalmark.core.errors import ModelCallError
 from evalmark.core.lazy import need
 from evalmark.core.values.call import Attempt, Reply, ReplyForm, ReplyStatus, Request
+from evalmark.core.values.case import Usage
 from evalmark.core.values.plain_data import canonical, plain
-from evalmark.core.values.usage import Usage
 from evalmark.inputs.secrets.known_secrets import build_index, environment_secrets
 
 from .endpoint import Endpoint

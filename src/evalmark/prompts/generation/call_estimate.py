@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from evalmark.core.values.words import count
+from evalmark.core.text import count
 from evalmark.prompts.specs.prompt_tests import file_of_tests
 from evalmark.prompts.specs.spec import PromptRule
 

@@ -6,8 +6,8 @@ from collections.abc import Coroutine, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
+from evalmark.core.text import count
 from evalmark.core.values.plain_data import canonical
-from evalmark.core.values.words import count
 from evalmark.prompts.specs.spec import PromptRule, PromptSpec
 from evalmark.prompts.templates.prompt import Input, Scenario
 from evalmark.scoring.judges.measure import object_schema

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from evalmark.core.protocols import ChatModel
-from evalmark.core.values.words import count
+from evalmark.core.text import count
 from evalmark.inputs.documents.atomic_write import write_atomically
 from evalmark.prompts.specs.prompt_tests import file_of_tests
 from evalmark.prompts.specs.spec import PromptSpec, folder_of, read_spec

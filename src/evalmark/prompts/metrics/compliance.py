@@ -7,11 +7,11 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from evalmark.core.errors import ConfigError
 from evalmark.core.protocols import ChatModel
+from evalmark.core.text import count
 from evalmark.core.values.call import Reply
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.plain_data import fingerprint
 from evalmark.core.values.score import Score
-from evalmark.core.values.words import count
 from evalmark.prompts.specs.spec import PromptSpec
 from evalmark.prompts.texts import load_texts
 from evalmark.scoring.binding.scores import unscored

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from evalmark.core.lazy import need
-from evalmark.core.values.words import count
+from evalmark.core.text import count
 from evalmark.scoring.builtin.sentences import split_sentences
 
 from .checks import CheckResult, Requirement, RuleCheck, describe_bounds, within_bounds

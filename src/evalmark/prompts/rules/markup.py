@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from evalmark.core.values.words import count
+from evalmark.core.text import count
 
 from .checks import CheckResult, Requirement, describe_bounds, within_bounds
 from .phrases import NUMBER, OUTPUT, number_of

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from evalmark.core.text import count
 from evalmark.core.values.case import Case
 from evalmark.core.values.plain_data import fingerprint
-from evalmark.core.values.words import count
 from evalmark.scoring.binding.text import preview
 
 from .row_values import InvalidRowError, backticked, input_values
@@ -120,7 +120,7 @@ class CaseBuilder:
     def _id(self, given: str, content: list[Any], place: str) -> str:
         if given:
             if (earlier := self.seen.setdefault(given, place)) != place:
-                raise InvalidRowError(f"the id {preview(given)} stands here a second time; it stood first at {earlier}")
+                raise InvalidRowError(f"the id {preview(given)} occurs a second time; the first one is at {earlier}")
             return given
         made = name = fingerprint("test-1", *content)[:12]
         number = 1

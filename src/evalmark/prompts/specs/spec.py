@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from evalmark.core.errors import ConfigError
+from evalmark.core.text import count
 from evalmark.core.values.plain_data import fingerprint
-from evalmark.core.values.words import count
 from evalmark.inputs.documents.errors import PlacedError
 from evalmark.inputs.documents.files import local_file, path_kind
 from evalmark.inputs.documents.text import read_text

@@ -61,7 +61,7 @@ def _listed(rows: list[Any], at: DataPath, findings: Findings) -> dict[str, Inpu
         if not isinstance(name, str) or not isinstance(row, Mapping):
             findings.find(here, f"is {json_preview(row)}; an input in a list is a mapping with a `name`.")
         elif name in found:
-            findings.find(here, f"names {name!r} a second time; it stood first in line {found[name].line}.")
+            findings.find(here, f"names {name!r} a second time; the first one is in line {found[name].line}.")
         elif _is_name(name, here, findings):
             found[name] = _input(name, row, here, findings)
     return found

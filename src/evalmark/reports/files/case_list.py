@@ -6,7 +6,7 @@ from itertools import islice
 
 from markupsafe import Markup
 
-from evalmark.core.values.words import count
+from evalmark.core.text import count
 from evalmark.reports.html.escaping import LONGEST
 from evalmark.stats.summary.summary import Summary
 

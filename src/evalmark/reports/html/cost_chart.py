@@ -7,8 +7,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from evalmark.core.money import money
-from evalmark.core.text import one_line
-from evalmark.core.values.words import count
+from evalmark.core.text import count, one_line
 from evalmark.reports.text.numbers import DASH, GAP
 from evalmark.stats.inference.intervals import Interval
 from evalmark.stats.summary.pareto import TargetCost, pareto_optimal

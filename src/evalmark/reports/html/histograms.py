@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
-from evalmark.core.text import one_line
-from evalmark.core.values.words import count
+from evalmark.core.text import count, one_line
 from evalmark.reports.text.calibration import BIN_WIDTH, bin_counts
 from evalmark.reports.text.numbers import DASH
 from evalmark.stats.agreement.roc import Direction

@@ -9,8 +9,7 @@ import jinja2
 from markupsafe import Markup
 
 from evalmark.core.money import money, spent_lines
-from evalmark.core.text import one_line, unwrap_single_input
-from evalmark.core.values.words import count
+from evalmark.core.text import count, one_line, unwrap_single_input
 from evalmark.reports.text import comparison
 from evalmark.reports.text.audit import agreement_text
 from evalmark.reports.text.calibration import calibration_title, promise_lines, threshold_text, unused_labels

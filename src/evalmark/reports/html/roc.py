@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from evalmark.core.text import one_line
-from evalmark.core.values.words import count
+from evalmark.core.text import count, one_line
 from evalmark.reports.text import calibration
 from evalmark.reports.text.numbers import percent
 from evalmark.stats.agreement.roc import Direction, RocPoint, auc, auc_interval, roc_points

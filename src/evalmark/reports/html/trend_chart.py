@@ -7,8 +7,7 @@ from typing import Literal, NamedTuple
 
 from markupsafe import Markup
 
-from evalmark.core.text import one_line
-from evalmark.core.values.words import count
+from evalmark.core.text import count, one_line
 from evalmark.reports.text import titles
 from evalmark.reports.text.numbers import (
     interval_text as wording_interval,

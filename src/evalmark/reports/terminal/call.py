@@ -10,11 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from evalmark.core.money import money
-from evalmark.core.text import clean, one_line
+from evalmark.core.text import clean, count, one_line
 from evalmark.core.values.call import Call, Reply
 from evalmark.core.values.plain_data import plain
 from evalmark.core.values.tool import ToolRecording
-from evalmark.core.values.words import count
 from evalmark.reports.text.numbers import duration
 from evalmark.reports.text.transcripts import tokens_used
 

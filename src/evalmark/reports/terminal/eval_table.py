@@ -9,11 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from evalmark.core.money import cost
-from evalmark.core.text import clean, one_line
+from evalmark.core.text import clean, count, one_line
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result
 from evalmark.core.values.spending import Spending, total_spending
-from evalmark.core.values.words import count
 from evalmark.reports.text import comparison, judges, numbers, titles
 from evalmark.reports.text.numbers import mean_text
 from evalmark.reports.text.titles import exclusion_text

@@ -7,8 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from evalmark.core.money import money
-from evalmark.core.text import clean, one_line
-from evalmark.core.values.words import count
+from evalmark.core.text import clean, count, one_line
 from evalmark.reports.text.numbers import GAP
 from evalmark.reports.text.titles import without_repeats
 from evalmark.runs.dry_run.forecast import Forecast, MetricForecast, ModelForecast

@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from evalmark.core.money import calls, cost, tokens
-from evalmark.core.text import one_line
+from evalmark.core.text import count, one_line
 from evalmark.core.values.spending import Spending, total_spending
-from evalmark.core.values.words import count
 from evalmark.prompts.generation.call_estimate import CallCount, format_total
 from evalmark.prompts.generation.coverage import BrokenRules, Coverage, RuleCoverage
 from evalmark.prompts.generation.pipeline import GenerationResult, StageResult

@@ -8,8 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from evalmark.core.money import money
-from evalmark.core.text import one_line
-from evalmark.core.values.words import count
+from evalmark.core.text import count, one_line
 from evalmark.reports.text.numbers import DASH
 from evalmark.storage.call_log.recordings import ModelCallSummary, Recording
 from evalmark.storage.call_log.tool_recordings import ToolCallSummary

@@ -9,10 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from evalmark.core.money import money
-from evalmark.core.text import clean, cut, display_text, one_line, unwrap_single_input
+from evalmark.core.text import clean, count, cut, display_text, one_line, unwrap_single_input
 from evalmark.core.values.label import Label, about_span, current_labels
 from evalmark.core.values.session import Session, Span
-from evalmark.core.values.words import count
 from evalmark.reports.text.numbers import duration
 from evalmark.reports.text.transcripts import tokens_used
 from evalmark.storage.sessions.store import RecordedSession

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from evalmark.core.text import one_line
-from evalmark.core.values.words import count
+from evalmark.core.text import count, one_line
 from evalmark.stats.agreement.corrected_rates import CorrectedRate
 from evalmark.stats.calibration.audit_results import CorrectedPassRate, JudgeAudit
 from evalmark.stats.calibration.canaries import PassedCanaries

@@ -4,8 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from evalmark.core.text import one_line
-from evalmark.core.values.words import count
+from evalmark.core.text import count, one_line
 from evalmark.stats.agreement.roc import Direction
 from evalmark.stats.agreement.threshold_learning import ErrorRates
 from evalmark.stats.calibration.evidence import LabelEvidence

@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from evalmark.core.text import one_line
+from evalmark.core.text import count, one_line
 from evalmark.core.values.score import Result
-from evalmark.core.values.words import count
 from evalmark.stats.comparison.change import Comparison, Flip, MetricChange, Outcome, Slice, TargetChange, Unjudged
 from evalmark.stats.comparison.compared_cases import CaseOutcome, ComparedCases
 from evalmark.stats.comparison.flip_examples import FlipExample

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from evalmark.core.text import clean, one_line
-from evalmark.core.values.words import count
+from evalmark.core.text import clean, count, one_line
 from evalmark.stats.inference.intervals import Interval
 from evalmark.stats.inference.repeats import PassAtK
 from evalmark.stats.summary.summary import JudgeAgreement, JudgePair, MetricSummary, SummaryGroup, WorstScore

@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 
-from evalmark.core.text import one_line
-from evalmark.core.values import words
-from evalmark.core.values.words import count
+from evalmark.core import text as core_text
+from evalmark.core.text import count, one_line
 from evalmark.stats.inference.intervals import Interval, Share
 from evalmark.stats.summary.metric_scores import scale_ends
 from evalmark.stats.summary.summary import MetricSummary
@@ -36,7 +35,7 @@ def percent(share: float | None) -> str:
     >>> percent(0.9), percent(None) == GAP
     ('90 %', True)
     """
-    return GAP if share is None else words.percent(share)
+    return GAP if share is None else core_text.percent(share)
 
 
 def scale_value(number: float, unit: str) -> str:

@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from evalmark.core.text import one_line
+from evalmark.core.text import count, one_line
 from evalmark.core.values.run import Run
-from evalmark.core.values.words import count
 from evalmark.prompts.metrics.disagreement import Disagreement, disagreements
 from evalmark.stats.inference.differences import Difference
 from evalmark.stats.inference.intervals import Interval

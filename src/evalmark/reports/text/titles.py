@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable
 
-from evalmark.core.text import clean, one_line, unwrap_single_input
+from evalmark.core.text import clean, count, one_line, unwrap_single_input
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result
-from evalmark.core.values.words import count
 from evalmark.stats.summary.headline import REASONS, describe_left_out
 from evalmark.stats.summary.summary import MetricSummary, Summary, SummaryGroup
 

@@ -4,11 +4,9 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, Literal, NamedTuple
 
-from evalmark.core.text import display_text, one_line, unwrap_single_input
-from evalmark.core.values.case import ToolCall, Turn
+from evalmark.core.text import count, display_text, one_line, unwrap_single_input
+from evalmark.core.values.case import ToolCall, Turn, Usage
 from evalmark.core.values.score import Result
-from evalmark.core.values.usage import Usage
-from evalmark.core.values.words import count
 
 from .numbers import duration
 

@@ -3,11 +3,10 @@
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from evalmark.core.text import clean, one_line
+from evalmark.core.text import clean, count, one_line
 from evalmark.core.values.case import Output
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Result, Score, Verdict
-from evalmark.core.values.words import count
 from evalmark.stats.summary.gate import GateVerdict
 from evalmark.stats.summary.metric_scores import scale_ends
 from evalmark.stats.summary.summary import TrialCounts

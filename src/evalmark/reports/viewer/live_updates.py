@@ -11,9 +11,9 @@ from datetime import datetime
 from starlette.requests import Request
 from starlette.responses import Response
 
-from evalmark.core.values.moments import seconds_between
+from evalmark.core.text import count
 from evalmark.core.values.run import Run
-from evalmark.core.values.words import count
+from evalmark.core.values.session import seconds_between
 from evalmark.stats.summary.summarise import planned_trials
 from evalmark.storage.queries.progress import RunProgress
 

@@ -9,11 +9,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from evalmark.core.money import money
-from evalmark.core.text import one_line
-from evalmark.core.values.moments import seconds_between
+from evalmark.core.text import count, one_line
 from evalmark.core.values.run import Run, RunStatus
+from evalmark.core.values.session import seconds_between
 from evalmark.core.values.spending import total_spending
-from evalmark.core.values.words import count
 from evalmark.reports.viewer.urls.paging import Paging
 from evalmark.reports.viewer.urls.queries import RunQuery, parse_run_query
 

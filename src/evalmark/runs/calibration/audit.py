@@ -7,9 +7,9 @@ from pathlib import Path
 
 from evalmark.core.errors import ConfigError
 from evalmark.core.settings import Settings
+from evalmark.core.text import count
 from evalmark.core.values.run import DatasetInfo, Metric, Run
 from evalmark.core.values.score import Result, Score
-from evalmark.core.values.words import count
 from evalmark.inputs.documents.files import path_kind
 from evalmark.prompts.metrics.disagreement import follows_rules
 from evalmark.prompts.metrics.rule_checks import RuleChecks

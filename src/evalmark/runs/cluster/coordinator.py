@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from evalmark.core.text import count
 from evalmark.core.values.score import Result
-from evalmark.core.values.words import count
 from evalmark.runs.engine.pipeline import EngineItem, EngineOutcome, Limits, Work
 from evalmark.runs.engine.result_writer import ResultCallback, ResultWriter
 from evalmark.runs.engine.trial import run_scorers

@@ -10,12 +10,12 @@ from evalmark.core.context.trial_context import TrialContext, current_trial_cont
 from evalmark.core.errors import ModelCallError
 from evalmark.core.protocols import CallLog, ChatModel, Target
 from evalmark.core.settings import Replay
+from evalmark.core.text import count
 from evalmark.core.values.call import Reply, Request
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.plain_data import canonical
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Mode, Result
-from evalmark.core.values.words import count
 from evalmark.models.middleware.prices import Prices, read_prices
 from evalmark.models.middleware.token_estimate import output_limit
 from evalmark.runs.dry_run.forecast import Forecast, MetricForecast, ModelForecast

@@ -8,8 +8,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 
+from evalmark.core.text import count
 from evalmark.core.values.run import DatasetInfo, Run
-from evalmark.core.values.words import count
 from evalmark.runs.engine.pipeline import Engine, EngineOutcome, Limits, Work
 from evalmark.runs.planning.check import PlanCheck, raise_faults
 from evalmark.runs.planning.plan import BoundPlan, Plan

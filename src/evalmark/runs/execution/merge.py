@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from random import Random
 
+from evalmark.core.text import count
 from evalmark.core.values.plain_data import fingerprint
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result
-from evalmark.core.values.words import count
 from evalmark.storage.merging.shards import merged_header
 from evalmark.storage.results.run_ids import new_run_id
 from evalmark.storage.store.store import Store

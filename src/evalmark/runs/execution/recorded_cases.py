@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from evalmark.core.errors import DataError, StoreError
 from evalmark.core.settings import Settings
+from evalmark.core.text import count
 from evalmark.core.values.case import Case
 from evalmark.core.values.plain_data import plain
-from evalmark.core.values.words import count
 from evalmark.inputs.suites.suite import SESSIONS_PREFIX
 from evalmark.storage.store.store import open_store
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from evalmark.core.errors import ConfigError
 from evalmark.core.money import money
+from evalmark.core.text import count
 from evalmark.core.values.case import Case
 from evalmark.core.values.plain_data import fingerprint
 from evalmark.core.values.run import Run, UntilDecided
 from evalmark.core.values.score import Result, Trial
 from evalmark.core.values.spending import Spending, total_spending
-from evalmark.core.values.words import count
 from evalmark.runs.engine.result_writer import ResultCallback
 from evalmark.runs.planning.plan import Plan
 from evalmark.stats.comparison.scoring_rules import ScoringRules, rules_from_headers

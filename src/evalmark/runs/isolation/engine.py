@@ -13,8 +13,8 @@ from evalmark.core.context.tool_replay import ToolMode, TrialTools
 from evalmark.core.context.trial_context import TrialContext, current_trial_context, trial_context
 from evalmark.core.foreign.import_guard import user_import_paths
 from evalmark.core.protocols import Target
+from evalmark.core.text import count as counted
 from evalmark.core.values.case import Case, Output
-from evalmark.core.values.words import count as counted
 from evalmark.runs.engine.pipeline import EngineOutcome, Limits, Work, run_trials
 from evalmark.runs.engine.result_writer import ResultCallback
 from evalmark.runs.targets.class_target import ClassTarget

@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from evalmark.core.values.case import Output, ToolCall, Turn
-from evalmark.core.values.usage import Usage
+from evalmark.core.values.case import Output, ToolCall, Turn, Usage
 
 from .contents import call_arguments
 

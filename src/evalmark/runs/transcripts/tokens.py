@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any
 
-from evalmark.core.values.usage import Usage
+from evalmark.core.values.case import Usage
 
 from .contents import first_field, get_field
 

@@ -9,9 +9,9 @@ from statistics import mean
 from typing import Any, ClassVar
 
 from evalmark.core.errors import ConfigError
+from evalmark.core.text import count
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.score import Score
-from evalmark.core.values.words import count
 from evalmark.scoring.binding.scores import check_score, unscored
 from evalmark.scoring.binding.text import preview, text_of
 

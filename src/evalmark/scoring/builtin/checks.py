@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import need
+from evalmark.core.text import count
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.plain_data import canonical, plain
 from evalmark.core.values.score import Score
-from evalmark.core.values.words import count
 from evalmark.scoring.binding.scores import check_score, missing_reference, unscored
 from evalmark.scoring.binding.text import NO_EXPECTED, preview, preview_pair, text_of
 

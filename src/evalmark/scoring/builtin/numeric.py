@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from evalmark.core.errors import ConfigError
+from evalmark.core.text import count
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.score import Score
-from evalmark.core.values.words import count
 from evalmark.scoring.binding.scores import check_score, missing_reference, unscored
 from evalmark.scoring.binding.text import NO_EXPECTED, preview
 from evalmark.scoring.matching.numbers import number_of, numbers_in

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 
 from evalmark.core.errors import ConfigError
 from evalmark.core.protocols import Embedder
+from evalmark.core.text import count
 from evalmark.core.values.case import Case, Output, is_blank
 from evalmark.core.values.score import Score
-from evalmark.core.values.words import count
 from evalmark.scoring.binding.scores import missing_reference, unscored
 from evalmark.scoring.binding.text import preview
 

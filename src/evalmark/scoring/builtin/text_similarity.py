@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 from rapidfuzz.distance import Levenshtein
 
 from evalmark.core.lazy import need
+from evalmark.core.text import count
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.score import Score
-from evalmark.core.values.words import count
 from evalmark.scoring.binding.scores import missing_reference, unscored
 from evalmark.scoring.binding.text import NO_EXPECTED, preview_pair, text_of
 

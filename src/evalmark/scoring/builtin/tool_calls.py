@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from evalmark.core.errors import ConfigError
+from evalmark.core.text import count
 from evalmark.core.values.case import Case, Output, ToolCall
 from evalmark.core.values.score import Score
-from evalmark.core.values.words import count
 from evalmark.scoring.binding.scores import unscored
 from evalmark.scoring.matching.differences import describe_data, describe_difference
 from evalmark.scoring.matching.equality import (

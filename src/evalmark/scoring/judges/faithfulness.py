@@ -6,11 +6,11 @@ from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 from evalmark.core.protocols import ChatModel
+from evalmark.core.text import count
 from evalmark.core.values.call import Reply
 from evalmark.core.values.case import Case, Output, is_blank
 from evalmark.core.values.plain_data import fingerprint
 from evalmark.core.values.score import Score
-from evalmark.core.values.words import count
 from evalmark.scoring.binding.scores import unscored
 from evalmark.scoring.binding.text import preview, text_of
 

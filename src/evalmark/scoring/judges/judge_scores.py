@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalmark.core.protocols import ChatModel
+from evalmark.core.text import count
 from evalmark.core.values.call import Reply
 from evalmark.core.values.score import Direction, Score
-from evalmark.core.values.words import count
 
 from .judge_calls import JudgeReply, ask_repeatedly
 from .measure import Measure

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from evalmark.core.values.words import count
+from evalmark.core.text import count
 from evalmark.stats.agreement.corrected_rates import (
     CorrectedRate,
     corrected_by_betting,

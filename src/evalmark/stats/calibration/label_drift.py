@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from evalmark.core.embedding_modes import model_and_mode
+from evalmark.core.text import count
 from evalmark.core.values.run import Metric
-from evalmark.core.values.words import count
 from evalmark.stats.inference.argument_checks import check_arguments
 
 from .evidence import LabelEvidence

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from evalmark.core.embedding_modes import model_and_mode
+from evalmark.core.text import count
 from evalmark.core.values.run import Run
-from evalmark.core.values.words import count
 
 from .change import Matching, TargetChange
 from .rule_caveats import gate_caveats, rule_caveats

@@ -5,8 +5,8 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from evalmark.core.text import count
 from evalmark.core.values.run import Gate, Run
-from evalmark.core.values.words import count
 from evalmark.scoring.binding.registry import scorer_names
 from evalmark.stats.inference.argument_checks import check_arguments
 from evalmark.stats.summary.gate import apply_gate

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Literal
 
+from evalmark.core.text import count, percent, percent_beside
 from evalmark.core.values.run import Gate, Run
-from evalmark.core.values.words import count, percent, percent_beside
 from evalmark.stats.inference.argument_checks import check_arguments
 
 from .headline import describe_left_out

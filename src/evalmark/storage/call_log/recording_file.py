@@ -140,7 +140,7 @@ def read_calls(path: Path, addresses: Mapping[str, str] = NO_ADDRESSES) -> list[
         place = f"{path}:{number}"
         key, row = _call(line, path, number, _Moved(addresses, met))
         if key in seen:
-            raise PlacedError(place, f"the key {key!r} stands here a second time; it stood first in line {seen[key]}.")
+            raise PlacedError(place, f"the key {key!r} occurs a second time; the first one is in line {seen[key]}.")
         seen[key] = number
         rows.append(row)
     if unmet := [address for address in addresses if address not in met]:

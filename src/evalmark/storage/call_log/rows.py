@@ -57,7 +57,7 @@ def encode_call(call: Call) -> CallRow:
     """Encode a call.
 
     Raises:
-        ValueError: its repeat or use is no number that can be kept.
+        ValueError: its repeat or use is not a finite number.
     """
     if not (0 <= call.repeat < _LARGEST and 0 <= call.use < _LARGEST):
         raise ValueError(f"repeat {call.repeat} and use {call.use} of a call have to be counts")

@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from evalmark.core.values.call import Call
+from evalmark.core.values.case import Usage
 from evalmark.core.values.spending import Spending, spending_of_reply, total_spending
-from evalmark.core.values.usage import Usage
 from evalmark.storage.database.connection import Connection
 from evalmark.storage.database.fields import from_sql, sql_real
 

@@ -3,12 +3,11 @@
 from typing import Any, get_args
 
 from evalmark.core.values.call import Attempt, Reply, ReplyForm, ReplyStatus, Request
-from evalmark.core.values.case import Example, Output, ToolCall, Turn
+from evalmark.core.values.case import Example, Output, ToolCall, Turn, Usage
 from evalmark.core.values.run import DatasetInfo, Gate, Metric, RunStatus, Shard, UntilDecided
 from evalmark.core.values.score import Direction, Mode, Status
 from evalmark.core.values.session import SpanKind
 from evalmark.core.values.spending import Spending
-from evalmark.core.values.usage import Usage
 
 from .fields import (
     REQUIRED,

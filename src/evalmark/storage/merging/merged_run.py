@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain, groupby, pairwise
 
+from evalmark.core.text import count
 from evalmark.core.values.run import DatasetInfo, Metric, Run, RunStatus, metrics_for
 from evalmark.core.values.score import Result, Trial
 from evalmark.core.values.spending import spending_by_model
-from evalmark.core.values.words import count
 
 from .missing import missing_shards, own_notes
 

@@ -3,10 +3,10 @@
 from dataclasses import replace
 from typing import Any
 
+from evalmark.core.text import count
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.plain_data import fingerprint
 from evalmark.core.values.score import Result, Score
-from evalmark.core.values.words import count
 from evalmark.inputs.secrets.fields import MASK
 from evalmark.inputs.secrets.masks import map_texts, mask_secrets, mask_secrets_in_data
 from evalmark.storage.database.field_specs import CASE, OUTPUT, SCORE, output_fields

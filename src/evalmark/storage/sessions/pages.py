@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, takewhile
 from typing import Any, NamedTuple
 
+from evalmark.core.values.case import Usage
 from evalmark.core.values.session import Session, Span, SpanKind
-from evalmark.core.values.usage import Usage
 from evalmark.storage.database.connection import Connection
 from evalmark.storage.database.fields import from_sql, read_optional_number, sql_text
 

@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Protocol, TypeVar
 
-from evalmark.core.values.moments import seconds_between
+from evalmark.core.values.case import Usage
 from evalmark.core.values.plain_data import plain
-from evalmark.core.values.session import Session, Span, SpanKind
-from evalmark.core.values.usage import Usage
+from evalmark.core.values.session import Session, Span, SpanKind, seconds_between
 
 
 class CountedSpan(Protocol):

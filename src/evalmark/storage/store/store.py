@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from evalmark.core.errors import StoreError
 from evalmark.core.lazy import LazyModule
 from evalmark.core.protocols import CallLog, CompletedTrials, Sink, ToolLog
+from evalmark.core.text import count
 from evalmark.core.values.run import Run, Shard
 from evalmark.core.values.spending import Spending
-from evalmark.core.values.words import count
 from evalmark.storage.call_log import requests_in_flight, spending
 from evalmark.storage.call_log.group_commit import GroupCommit
 from evalmark.storage.call_log.requests_in_flight import RunPass

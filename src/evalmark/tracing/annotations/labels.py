@@ -10,11 +10,11 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from evalmark.core.errors import ConfigError, NotFoundError
+from evalmark.core.text import count
 from evalmark.core.values.label import Label, about_output, about_score, about_span, content_fingerprint, current_labels
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result
 from evalmark.core.values.session import Session, Span, session_id_for_key
-from evalmark.core.values.words import count
 from evalmark.inputs.secrets.masks import mask_secrets
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalmark.core.lazy import need
+from evalmark.core.values.case import Usage
 from evalmark.core.values.session import SpanKind
-from evalmark.core.values.usage import Usage
 from evalmark.runs.transcripts.contents import as_plain, get_field
 
 from .record import record

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from evalmark.core.values.case import Output
+from evalmark.core.values.case import Output, Usage
 from evalmark.core.values.session import Session, Span
-from evalmark.core.values.usage import Usage
 from evalmark.inputs.secrets.fields import MASK, mask_secret_fields
 from evalmark.inputs.secrets.masks import map_texts, mask_secrets
 from evalmark.runs.targets.output import join_chunks

@@ -7,8 +7,8 @@ from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, Union
 
+from evalmark.core.values.case import Usage
 from evalmark.core.values.session import SpanKind, session_id_for_key
-from evalmark.core.values.usage import Usage
 from evalmark.runs.engine.trial import describe_error
 
 from .copies import copy_value
