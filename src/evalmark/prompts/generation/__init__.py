@@ -1,1 +1,1 @@
-"""Tests made of a prompt, stage by stage: what it is for, what may be put in, what has to come out, and what tempts it."""
+"""Generates intent, rules and tests of a prompt with a chat model, stage by stage."""

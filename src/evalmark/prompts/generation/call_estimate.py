@@ -1,4 +1,4 @@
-"""How many calls a job would make, before it makes any."""
+"""Estimates the number of calls of a job before any call."""
 
 from dataclasses import dataclass
 
@@ -15,25 +15,25 @@ from .statements import with_statements
 from .validity import MAX_RULES_PER_CALL, MAX_TESTS_PER_CALL, rows_without_validity
 
 ASSUMED_RULES = 10
-"""How many rules a prompt is taken to have before they are written."""
+"""The assumed number of rules before they are generated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallCount:
-    """What a stage would ask."""
+    """The calls of one stage."""
 
     stage: str
     calls: int
     exact: bool = True
-    """Whether the number is known, and not worked out from numbers that nobody knows yet."""
+    """Whether the number is known and not estimated."""
     model: str = ""
 
 
 def estimate_calls(job: GenerationJob) -> tuple[CallCount, ...]:
-    """What each stage would ask where every reply can be used; nothing is sent and nothing is written.
+    """Return the calls of each stage if every reply can be used; nothing is sent or written.
 
     Raises:
-        ConfigError: the prompt or a file cannot be used.
+        ConfigError: The prompt or a file cannot be used.
     """
     chain = start_pipeline(job)
     if job.redo is not None:
@@ -43,7 +43,7 @@ def estimate_calls(job: GenerationJob) -> tuple[CallCount, ...]:
 
 
 class _CallEstimator:
-    """A job that is counted stage by stage."""
+    """Estimates a job stage by stage."""
 
     def __init__(self, chain: GenerationPipeline) -> None:
         self.chain, self.job, self.spec = chain, chain.job, chain.spec
@@ -55,7 +55,7 @@ class _CallEstimator:
         self.has_own_tests = True
 
     def of(self, stage: Stage) -> CallCount:
-        """The calls of the next stage."""
+        """Return the calls of the next stage."""
         if stage in STATEMENTS:
             calls, exact = self._statements(stage), True
         elif stage is GROUNDEDNESS:
@@ -130,6 +130,6 @@ class _CallEstimator:
 
 
 def format_total(counts: tuple[CallCount, ...]) -> str:
-    """All calls together, in words."""
+    """Return the total number of calls as text."""
     exact = all(one.exact for one in counts)
     return f"{'' if exact else 'about '}{count(sum(one.calls for one in counts), 'call')}"

@@ -1,4 +1,4 @@
-"""Which rules have tests, and which tests tempt a prompt to break which rule."""
+"""Reports which rules have tests, and which tests tempt a prompt to break which rule."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,20 +24,20 @@ class RuleCoverage:
 
     rule: PromptRule
     grounded: bool | None
-    """Whether the prompt bears the rule out; None where nobody looked, and for inverse rules."""
+    """Whether the prompt supports the rule; None if not checked, and for inverse rules."""
     tests: tuple[str, ...] = ()
-    """Ids of the tests that are about it."""
+    """Ids of the tests of this rule."""
     tempting: tuple[str, ...] = ()
     """Ids of the tests of its inverse, which tempt the prompt to break it."""
     invalid: int = 0
-    """How many of `tests` do not keep to the input specification."""
+    """How many of `tests` violate the input specification."""
     opposite: int | None = None
-    """The number of the rule that an inverse rule is the opposite of, or that is the opposite of a rule; None: unknown."""
+    """The number of the rule's inverse, or of an inverse rule's rule; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    """What the tests of a prompt are about."""
+    """The coverage of a prompt's rules by its tests."""
 
     path: Path | None
     """The file of tests; None where there is none."""
@@ -46,14 +46,14 @@ class Coverage:
     invalid: int = 0
     unjudged: int = 0
     ungrounded: int = 0
-    """Tests of rules that the prompt does not bear out."""
+    """Tests of rules that the prompt does not support."""
     counted: int = 0
-    """Tests in the headline figure: without those that are invalid or of a rule that is not borne out."""
+    """Tests in the headline number: valid ones of supported rules."""
     loose: tuple[str, ...] = ()
     """Ids of tests that belong to no rule."""
     baseline: int = 0
     bad: tuple[str, ...] = ()
-    """Rows that cannot be asked, with their places."""
+    """Invalid rows with their places."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -63,7 +63,7 @@ class Coverage:
 
 
 class BrokenRules(NamedTuple):
-    """Which tests have broken which rule in a run, whoever said so: a judge or a machine."""
+    """Which tests broke which rule in a run, by a judge or a rule check."""
 
     run: str
     """Its id."""
@@ -72,7 +72,7 @@ class BrokenRules(NamedTuple):
 
 
 def rules_broken_in(run: Run) -> BrokenRules:
-    """Which tests have broken which rule on any of the models of a run."""
+    """Return which tests broke which rule on any model of a run."""
     found: dict[str, dict[str, None]] = {}
     for result in run.results:
         for row in (row for score in result.scores for row in _rules_of(score)):
@@ -82,7 +82,7 @@ def rules_broken_in(run: Run) -> BrokenRules:
 
 
 def _rules_of(score: Score) -> list[Mapping[str, Any]]:
-    """What a score says rule by rule: a judge of all of them, a check by machine of its own one."""
+    """Return a score's verdicts per rule."""
     rows = score.detail.get("rules")
     if isinstance(rows, list):
         return [row for row in rows if isinstance(row, Mapping)]
@@ -91,10 +91,10 @@ def _rules_of(score: Score) -> list[Mapping[str, Any]]:
 
 
 def read_coverage(prompt: Path) -> Coverage:
-    """What the tests in a prompt's folder are about; nothing is asked.
+    """Return the coverage of the tests in a prompt's folder; no model is called.
 
     Raises:
-        ConfigError: the prompt or a file cannot be read.
+        ConfigError: The prompt or a file cannot be read.
     """
     spec = read_spec(prompt)
     path = file_of_tests(spec)
@@ -120,7 +120,7 @@ def read_coverage(prompt: Path) -> Coverage:
 
 
 def _by_rule(spec: PromptSpec, cases: Sequence[Case]) -> dict[int | None, list[Case]]:
-    """Tests by the number that their rule has now; under None those of no rule of the prompt."""
+    """Return tests by the current number of their rule; under None those of no known rule."""
     numbers = {rule.text: rule.number for rule in reversed(spec.numbered)}
     found: dict[int | None, list[Case]] = {}
     for case in cases:

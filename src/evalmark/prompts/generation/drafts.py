@@ -1,4 +1,4 @@
-"""Tests out of a model: for groups of rules, and for the prompt alone."""
+"""Generates tests with a model: for groups of rules, and for the prompt alone."""
 
 import asyncio
 from collections import Counter
@@ -23,26 +23,26 @@ from .variables import describe_inputs, inputs_schema, open_inputs, scenarios_of
 
 T = TypeVar("T")
 MAX_BASELINE_BATCH = 20
-"""Baseline tests of one call."""
+"""Baseline tests per call."""
 
 
 class RuleGroup(NamedTuple):
-    """Rules that are shown together, for one way in which the prompt is used."""
+    """Rules that are shown together, for one scenario."""
 
     scenario: Scenario
     rules: tuple[PromptRule, ...]
 
 
 class DraftedTests(NamedTuple):
-    """What came of a stage."""
+    """The generated tests of a stage."""
 
     drafts: list[GeneratedTest]
     dropped: Counter[str]
-    """Why tests were left out, with how many."""
+    """Why tests were left out, with counts."""
 
 
 def rule_groups(spec: PromptSpec, effort: Effort) -> list[RuleGroup]:
-    """What is asked for in calls of their own, in order."""
+    """Return the groups that get calls of their own, in order."""
     chosen = [rule for number in first_numbers(spec, effort.max_rules) if (rule := spec.rule(number)) is not None]
     kinds = [[r for r in chosen if not r.inverse], [r for r in chosen if r.inverse]] if effort.split else [chosen]
     size = effort.max_rules_per_call
@@ -51,7 +51,7 @@ def rule_groups(spec: PromptSpec, effort: Effort) -> list[RuleGroup]:
 
 
 async def draft_tests(asking: StageModels, spec: PromptSpec, effort: Effort) -> DraftedTests:
-    """Tests for each rule; groups are asked about side by side, generations one after the other."""
+    """Generate tests for each rule; groups run concurrently, generations one after the other."""
     parts = await gather_all([_of_group(asking, spec, effort, group) for group in rule_groups(spec, effort)])
     drafts = [draft for part in parts for draft in part.drafts]
     return _without_duplicates(drafts, sum((part.dropped for part in parts), Counter()))
@@ -120,9 +120,9 @@ def _listed(drafts: Sequence[GeneratedTest]) -> str:
 def parse_tests(
     said: Any, spec: PromptSpec, group: RuleGroup, each: int, generation: int
 ) -> DraftedTests | ReplyProblem:
-    """The tests in a reply; those that cannot be asked are left out and counted.
+    """Return the tests in a reply; invalid ones are left out and counted.
 
-    A reply that holds no test that can be asked is no reply.
+    A reply without a valid test is unusable.
     """
     if not isinstance(said, list):
         return ReplyProblem(f"`tests` is {describe_reply_value(said)}, not a list")
@@ -170,7 +170,7 @@ def _line(said: Any) -> str:
 
 
 def parse_inputs(said: Any, spec: PromptSpec, scenario: Scenario) -> dict[str, Any] | ReplyProblem:
-    """The values of a test: each by its own name, and such as the prompt takes."""
+    """Return the input values of a test, if the prompt accepts them."""
     if not isinstance(said, Mapping):
         return ReplyProblem(f"`inputs` is {describe_reply_value(said)}, not an object")
     wanted: Sequence[Input] = open_inputs(spec.prompt, scenario)
@@ -187,7 +187,7 @@ def parse_inputs(said: Any, spec: PromptSpec, scenario: Scenario) -> dict[str, A
 
 
 def batches(total: int, size: int) -> list[int]:
-    """A number in parts of at most `size`.
+    """Split a number into parts of at most `size`.
 
     >>> batches(45, 20)
     [20, 20, 5]
@@ -196,7 +196,7 @@ def batches(total: int, size: int) -> list[int]:
 
 
 async def draft_baseline(asking: StageModels, spec: PromptSpec, total: int) -> DraftedTests:
-    """So many tests that a model writes for the prompt alone, without a look at its rules."""
+    """Generate `total` tests from the prompt alone, without its rules."""
     scenario = scenarios_of(spec.prompt)[0]
     inputs = open_inputs(spec.prompt, scenario)
     drafts: list[GeneratedTest] = []
@@ -226,7 +226,7 @@ def _read_part(
 
 
 def parse_baseline(said: Any, spec: PromptSpec, scenario: Scenario, most: int) -> DraftedTests | ReplyProblem:
-    """The tests in a reply that knows of no rules."""
+    """Return the tests in a reply to a question without rules."""
     if not isinstance(said, list):
         return ReplyProblem(f"`tests` is {describe_reply_value(said)}, not a list")
     found = [
@@ -239,7 +239,7 @@ def parse_baseline(said: Any, spec: PromptSpec, scenario: Scenario, most: int) -
 
 
 async def gather_all(work: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
-    """What each of them gives, in order; when one fails, the others are called off and it is raised."""
+    """Run coroutines concurrently and return their results in order; if one fails, cancel the others and raise."""
     tasks = [asyncio.ensure_future(one) for one in work]
     try:
         return list(await asyncio.gather(*tasks))

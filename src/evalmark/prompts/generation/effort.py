@@ -1,4 +1,4 @@
-"""How many tests are made, and in how many calls."""
+"""The effort presets: how many tests are made, and in how many calls."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -11,20 +11,20 @@ from evalmark.core.errors import ConfigError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
-    """How much is asked for."""
+    """The amount of tests and calls."""
 
     tests_per_rule: int = 3
-    """In each generation, for each rule."""
+    """Tests per rule in each generation."""
     generations: int = 1
-    """How often tests are asked for, each time with those before in view."""
+    """How often tests are requested, each time with the earlier ones in view."""
     expansions: int = 0
     """How often each test is made longer."""
     max_rules: int = 20
-    """For so many rules, the first ones, and as many inverse rules tests are made; numbers stay what they are."""
+    """Tests are made for this many rules, and as many inverse rules."""
     max_rules_per_call: int = 5
-    """So many rules are shown at a time."""
+    """Rules shown in one call."""
     split: bool = True
-    """Whether rules and inverse rules are asked about in calls of their own."""
+    """Whether rules and inverse rules get separate calls."""
 
 
 EFFORTS: Mapping[str, Effort] = MappingProxyType(
@@ -45,17 +45,17 @@ RANGES: Mapping[str, tuple[int, int]] = MappingProxyType(
         "max_rules_per_call": (1, 1_000),
     }
 )
-"""What each number may be."""
+"""The allowed range of each number."""
 
 
 def effort_named(name: str, **louder: int | None) -> Effort:
-    """The preset of a name, with the numbers that were given beside it; None leaves the preset's word.
+    """Return the preset of a name, with given numbers replaced; None keeps the preset's number.
 
     >>> effort_named("low", tests_per_rule=5).tests_per_rule, effort_named("low", max_rules=None).max_rules
     (5, 3)
 
     Raises:
-        ConfigError: there is no such preset, or a number is out of its range; all faults are named.
+        ConfigError: There is no such preset, or a number is out of range; the message names all faults.
     """
     faults = [] if name in EFFORTS else [_unknown(name)]
     said: dict[str, Any] = {key: value for key, value in louder.items() if value is not None}

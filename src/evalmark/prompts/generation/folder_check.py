@@ -1,4 +1,4 @@
-"""What is wrong with the files of a prompt's folder, found before anything is asked."""
+"""Checks the files of a prompt's folder before any call."""
 
 from collections.abc import Callable, Collection
 from functools import partial
@@ -17,10 +17,10 @@ STATEMENTS = (INTENT, INPUT_SPEC, RULES, INVERSE_RULES)
 
 
 def check_files(spec: PromptSpec, anew: Collection[str]) -> None:
-    """Refuse a folder with a file that a stage could not use; files of the stages `anew` are not looked into.
+    """Raise an error for files that a stage could not use; files of the stages `anew` are ignored.
 
     Raises:
-        ConfigError: there are such files; all of them are named.
+        ConfigError: There are such files; the message names all of them.
     """
     if path_kind(spec.folder) not in ("folder", "nothing"):
         raise ConfigError(

@@ -1,4 +1,4 @@
-"""Files of a prompt's folder: written whole or not at all, and read as they are."""
+"""Reads and writes the files of a prompt's folder atomically."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,15 +16,15 @@ RowData = dict[str, Any]
 
 
 def write_json(path: Path, data: Any) -> None:
-    """Put data into a JSON file. Raises as `write_whole` does."""
+    """Write data to a JSON file. Raises as `write_atomically` does."""
     write_atomically(path, [json_text(data)])
 
 
 def has_content(path: Path) -> bool:
-    """Whether something stands in a file that a person could have meant to be used; an empty list of tests is nothing.
+    """Return whether a file has content that a user may want to keep; an empty list of tests has none.
 
     Raises:
-        DataError: there is something else than a regular file, or it cannot be read.
+        DataError: It is not a regular file, or cannot be read.
     """
     if path_kind(path) == "nothing":
         return False
@@ -33,10 +33,10 @@ def has_content(path: Path) -> bool:
 
 
 def read_statements(path: Path) -> tuple[str, ...]:
-    """The statements in a text file; nothing where there is no file.
+    """Return the statements in a text file; empty without a file.
 
     Raises:
-        DataError: it cannot be read, or holds nothing but a refusal.
+        DataError: It cannot be read, or holds only a refusal.
     """
     if not has_content(path):
         return ()
@@ -50,10 +50,10 @@ def read_statements(path: Path) -> tuple[str, ...]:
 
 
 def read_rows(path: Path) -> list[RowData] | None:
-    """The rows of a file of tests, field by field as they are; None where it is no list of objects.
+    """Return the rows of a file of tests unchanged; None if it is not a list of objects.
 
     Raises:
-        DataError: it is no JSON.
+        DataError: It is not JSON.
     """
     found = parse_json(read_text(path), str(path))
     return found if isinstance(found, list) and all(isinstance(row, Mapping) for row in found) else None

@@ -1,4 +1,4 @@
-"""All stages in a row: each file is used as it is where somebody has put something into it, and made where not."""
+"""Runs all generation stages in order; a file that already has content is reused."""
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
@@ -47,18 +47,18 @@ STATEMENTS: Mapping[Stage, tuple[str, Callable[[StageModels, PromptSpec], Awaita
     RULES: ("rules", rules_of),
     INVERSE_RULES: ("inverse_rules", inverse_rules_of),
 }
-"""The stages whose file holds statements, with the field of the spec and who makes it."""
+"""The stages whose file holds statements, with the field of the spec and the function that generates it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageResult:
-    """What became of one stage."""
+    """The result of one stage."""
 
     stage: str
     fate: StageOutcome
     path: Path
     amount: str
-    """What there is now, or why nothing was made."""
+    """How much there is now, or why nothing was made."""
 
 
 def _ignore_step(step: StageResult) -> None:
@@ -67,37 +67,37 @@ def _ignore_step(step: StageResult) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationJob:
-    """What is to be made, and who is asked."""
+    """What to generate, and with which models."""
 
     prompt: Path
     effort: Effort
     models: Mapping[str, ChatModel]
     """By stage; without one for `groundtruth`, no ground truth is made."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """`seed` and the like, for all questions."""
+    """Request settings such as `seed`."""
     redo: Stage | None = None
-    """This stage, and all after it, are made whether their files are there or not."""
+    """Remake this stage and all later ones, even if their files exist."""
     told: Callable[[StageResult], None] = _ignore_step
-    """Told of each stage as soon as it is on the disk."""
+    """Called with each stage result as soon as it is stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationResult:
-    """What came of a job."""
+    """The result of a generation job."""
 
     spec: PromptSpec
     steps: tuple[StageResult, ...]
     notes: tuple[str, ...]
-    """What a reader should know, one sentence each."""
+    """Remarks for the user, one sentence each."""
 
 
 async def generate_tests(job: GenerationJob) -> GenerationResult:
-    """Make every file of a prompt's folder that is not there yet, in order.
+    """Make every missing file of a prompt's folder, in order.
 
     Raises:
-        ConfigError: the prompt or a file cannot be used, or no tests can be made for the prompt.
-        ModelError: a stage got no reply that can be used; what was made before it stays.
-        RunStoppedError: a budget is used up; what was made before stays.
+        ConfigError: The prompt or a file cannot be used, or no tests can be made for the prompt.
+        ModelError: A stage got no usable reply; earlier results are kept.
+        RunStoppedError: A budget is used up; earlier results are kept.
     """
     chain = start_pipeline(job)
     if job.redo is not None:
@@ -117,10 +117,10 @@ async def generate_tests(job: GenerationJob) -> GenerationResult:
 
 
 def start_pipeline(job: GenerationJob) -> "GenerationPipeline":
-    """A job before anything of it is done.
+    """Return the pipeline of a job before its first stage.
 
     Raises:
-        ConfigError: no tests can be made for the prompt, or a file in its folder cannot be used.
+        ConfigError: No tests can be made for the prompt, or a file in its folder cannot be used.
     """
     spec = PromptSpec(prompt=read_prompt(job.prompt), folder=folder_of(job.prompt))
     check_inputs(spec)
@@ -131,7 +131,7 @@ def start_pipeline(job: GenerationJob) -> "GenerationPipeline":
 
 
 class GenerationPipeline:
-    """A job on its way; what is found stands in the files before the next stage begins."""
+    """A job in progress; each stage writes its files before the next one starts."""
 
     def __init__(self, job: GenerationJob, spec: PromptSpec, side: GenerationRecord, asking: StageModels) -> None:
         self.job, self.spec, self.side = job, spec, side
@@ -142,28 +142,28 @@ class GenerationPipeline:
 
     @property
     def asking(self) -> StageModels:
-        """Who is asked, with the number of times that each stage was wanted anew."""
+        """The models, with the number of times that each stage was redone."""
         return replace(self._asking, times={name: origin.times for name, origin in self.side.origins.items()})
 
     @property
     def has_own_tests(self) -> bool:
-        """Whether the tests stand in a file that later stages may add to."""
+        """Whether the tests stand in a file that later stages may extend."""
         return bool(self.rows)
 
     def keep(self, side: GenerationRecord) -> None:
-        """Put what is known of the files beside them."""
+        """Store the generation record."""
         self.side = side
         write_record(self.spec.folder, side)
 
     def account(self) -> GenerationResult:
-        """What came of it all, as the files say it now."""
+        """Return the result, as read from the files."""
         spec = read_spec(self.job.prompt)
         return GenerationResult(
             spec=spec, steps=tuple(self.steps), notes=(*spec.prompt.notes, *spec.notes, *dict.fromkeys(self.notes))
         )
 
     async def statements(self, stage: Stage) -> None:
-        """A stage whose file holds one statement a line."""
+        """Run a stage whose file holds one statement per line."""
         name, make = STATEMENTS[stage]
         path = self.spec.folder / stage.file
         lines = () if stage.name in self.side.redo else read_statements(path)
@@ -175,7 +175,7 @@ class GenerationPipeline:
         self.spec = with_statements(self.spec, name, lines)
 
     async def groundedness(self) -> None:
-        """Whether the prompt bears out each rule; only rules that are new, or were edited, are looked at."""
+        """Check whether the prompt supports each rule; only new and edited rules are checked."""
         known = {} if GROUNDEDNESS.name in self.side.redo else self.side.marks
         wanted = [rule for rule in self.spec.rules if rule not in known]
         found = {**known, **(await check_groundedness(self.asking, self.spec, wanted) if wanted else {})}
@@ -187,7 +187,7 @@ class GenerationPipeline:
         self._ended(GROUNDEDNESS, self.spec.folder / GROUNDEDNESS.file, not wanted, amount)
 
     async def tests(self) -> None:
-        """Tests for each rule, unless a file with some is there."""
+        """Generate tests for each rule, unless a file with tests exists."""
         path = self.spec.folder / TESTS.file
         there = None if TESTS.name in self.side.redo else file_of_tests(self.spec)
         if there is not None and there != path:
@@ -211,7 +211,7 @@ class GenerationPipeline:
         wanted: "Callable[[GenerationPipeline], int]",
         make: "Callable[[GenerationPipeline], Awaitable[list[RowData]]]",
     ) -> None:
-        """A stage that adds to the tests that are there; those that have it already are left alone."""
+        """Run a stage that adds to existing tests; complete tests are left unchanged."""
         path = self.spec.folder / stage.file
         if reason := self._left_out(stage):
             if stage.name in self.side.redo:
@@ -227,7 +227,7 @@ class GenerationPipeline:
         self._ended(stage, path, not left, count(left or len(self.rows), noun))
 
     def _left_out(self, stage: Stage) -> str:
-        """Why a stage has nothing to do; empty where it has."""
+        """Return why a stage has nothing to do; empty if it has."""
         if stage is EXPANSION and not self.job.effort.expansions:
             return "no expansions are asked for"
         if stage is GROUNDTRUTH and stage.name not in self.job.models:
@@ -237,7 +237,7 @@ class GenerationPipeline:
         return ""
 
     async def baseline(self) -> None:
-        """As many tests as there are for rules, written for the prompt alone."""
+        """Generate as many baseline tests from the prompt alone as there are tests for rules."""
         path = self.spec.folder / BASELINE_TESTS.file
         is_there = BASELINE_TESTS.name not in self.side.redo and has_content(path)
         if is_there:
@@ -250,7 +250,7 @@ class GenerationPipeline:
         self._ended(BASELINE_TESTS, path, is_there, count(len(rows), "test"))
 
     def _marks(self) -> dict[str, bool]:
-        """Whether the prompt bears out what a test is about; an inverse rule is as good as its rule, where it has one."""
+        """Return whether the prompt supports each rule and inverse rule; an inverse rule has the mark of its rule."""
         marks = {rule: mark.grounded for rule, mark in self.side.marks.items()}
         if len(self.spec.rules) == len(self.spec.inverse_rules):
             pairs = zip(self.spec.inverse_rules, self.spec.rules, strict=True)
@@ -258,7 +258,7 @@ class GenerationPipeline:
         return marks
 
     def _told(self, stage: Stage, found: DraftedTests) -> None:
-        """Say what was left out of a reply."""
+        """Add a note about tests that were left out of a reply."""
         total: Counter[str] = found.dropped
         reasons = "; ".join(f"{number} {reason}" for reason, number in total.most_common(5))
         if total:

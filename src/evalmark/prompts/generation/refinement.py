@@ -1,4 +1,4 @@
-"""What may be done with tests that are there: longer inputs, and answers that others can be held against."""
+"""Refines existing tests: makes inputs longer and adds ground truths."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,17 +21,17 @@ from .statements import TEXT
 from .variables import inputs_schema, open_inputs
 
 MAX_ANSWERS = 2
-"""How often an answer is asked for before a test goes without."""
+"""How often a ground truth is requested before a test goes without."""
 
 
 def rows_to_expand(spec: PromptSpec, rows: Sequence[RowData], times: int) -> list[RowData]:
-    """The rows that were generated and have been made longer less often than is wanted."""
+    """Return the generated rows that were made longer fewer times than requested."""
     names = field_names(spec)
     return [row for row in rows if names.get(row, "generation") and (names.get(row, "expanded") or 0) < times]
 
 
 async def expand_rows(asking: StageModels, spec: PromptSpec, rows: Sequence[RowData], times: int) -> list[RowData]:
-    """The rows with longer inputs; what was said of the shorter ones is not said of these."""
+    """Return the rows with longer inputs; marks of the shorter inputs are removed."""
     wanted = rows_to_expand(spec, rows, times)
     longer = await gather_all([_longer(asking, spec, row, times) for row in wanted])
     by_row = {id(row): one for row, one in zip(wanted, longer, strict=True)}
@@ -77,12 +77,12 @@ async def _once_longer(asking: StageModels, spec: PromptSpec, row: RowData, name
 
 
 def rows_without_ground_truth(spec: PromptSpec, rows: Sequence[RowData]) -> list[RowData]:
-    """The rows for which no ground truth was looked for yet."""
+    """Return the rows for which no ground truth was requested yet."""
     return [row for row in rows if not is_answered(spec, row) and inputs_in(spec, row) is not None]
 
 
 async def add_ground_truths(asking: StageModels, spec: PromptSpec, rows: Sequence[RowData]) -> list[RowData]:
-    """The rows with the answer of a model as ground truth, where another one finds it good enough for that."""
+    """Return the rows with a model's output as ground truth, if another model accepts it."""
     wanted = rows_without_ground_truth(spec, rows)
     answered = await gather_all([_with_truth(asking, spec, row) for row in wanted])
     by_row = {id(row): one for row, one in zip(wanted, answered, strict=True)}
@@ -104,10 +104,10 @@ async def _with_truth(asking: StageModels, spec: PromptSpec, row: RowData) -> Ro
 
 
 def _request(spec: PromptSpec, row: RowData) -> Request:
-    """What a model under test would be asked.
+    """Return the request that a model under test would get.
 
     Raises:
-        UnfitRowError: the prompt cannot be filled with what the row says.
+        InvalidRowError: The prompt cannot be filled with the row's values.
     """
     values = input_values(spec.prompt, inputs_in(spec, row), {}, scenario_of(spec, row).parameters)
     return Request(
@@ -140,7 +140,7 @@ async def _is_good(asking: StageModels, spec: PromptSpec, request: Request, answ
 
 
 def undo_stage(spec: PromptSpec, stage: Stage, rows: Sequence[RowData]) -> list[RowData]:
-    """The tests without what a stage added to them; an input that was made longer goes back to what it was."""
+    """Return the tests without what a stage added; an expanded input is restored."""
     return [_undone(field_names(spec), stage, row) for row in rows]
 
 

@@ -1,4 +1,4 @@
-"""One row of `tests.json`: what it is called in the file, whatever the inputs of the prompt are called."""
+"""Builds the rows of `tests.json`, with field names that no input of the prompt uses."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ INPUTS = "inputs"
 
 @dataclass(frozen=True, slots=True)
 class FieldNames:
-    """Names of fields that no input of the prompt has."""
+    """Names of fields that do not collide with the prompt's inputs."""
 
     taken: frozenset[str]
 
     def __call__(self, name: str) -> str:
-        """The name in the file: with `_` after it where an input is called so, which reads as the same field.
+        """Return the name in the file: with a trailing `_` if an input has this name, which reads as the same field.
 
         >>> FieldNames(frozenset({"rule"}))("rule"), FieldNames(frozenset({"rule"}))("valid")
         ('rule_', 'valid')
@@ -35,12 +35,12 @@ class FieldNames:
         return name
 
     def get(self, row: Mapping[str, Any], name: str) -> Any:
-        """The value of a field; None where the row has none."""
+        """Return the value of a field; None if the row lacks it."""
         return row.get(self(name))
 
 
 def field_names(spec: PromptSpec) -> FieldNames:
-    """The names of fields beside the inputs of a prompt."""
+    """Return the field names for a prompt."""
     return FieldNames(frozenset(known.name for known in spec.prompt.inputs))
 
 
@@ -57,13 +57,13 @@ class GeneratedTest(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The same for the same input of the same rule."""
+        """A hash of the rule, the scenario and the inputs."""
         number = self.rule.number if self.rule else 0
         return fingerprint("generated-1", number, self.scenario, self.inputs)[:12]
 
 
 def input_problem(spec: PromptSpec, inputs: Mapping[str, Any], scenario: Scenario) -> str | None:
-    """Why the prompt cannot take these inputs; None where it can."""
+    """Return why the prompt cannot take these inputs; None if it can."""
     try:
         input_values(spec.prompt, None, inputs, scenario.parameters)
     except (InvalidRowError, ConfigError) as fault:
@@ -73,12 +73,12 @@ def input_problem(spec: PromptSpec, inputs: Mapping[str, Any], scenario: Scenari
 
 
 def unique_drafts(drafts: Sequence[GeneratedTest]) -> list[GeneratedTest]:
-    """Each test once."""
+    """Return the tests without duplicates."""
     return list({draft.key: draft for draft in reversed(drafts)}.values())[::-1]
 
 
 def draft_rows(spec: PromptSpec, drafts: Sequence[GeneratedTest], grounded: Mapping[str, bool]) -> list[RowData]:
-    """Drafts as rows; tests of a rule have running numbers."""
+    """Return drafts as rows; the tests of a rule are numbered."""
     names = field_names(spec)
     numbers: dict[int, int] = {}
     found = []
@@ -101,7 +101,7 @@ def draft_rows(spec: PromptSpec, drafts: Sequence[GeneratedTest], grounded: Mapp
 
 
 def inputs_in(spec: PromptSpec, row: Mapping[str, Any]) -> Any:
-    """What a row puts into the prompt, whoever wrote it: all together, or a field for each input; None for nothing."""
+    """Return a row's input: all values together, or a field per input; None without any."""
     names = field_names(spec)
     whole = next((found for name in INPUT_FIELDS if (found := names.get(row, name)) not in (None, "")), None)
     apart = {name: row[name] for name in names.taken if row.get(name) is not None}
@@ -109,26 +109,26 @@ def inputs_in(spec: PromptSpec, row: Mapping[str, Any]) -> Any:
 
 
 def is_answered(spec: PromptSpec, row: Mapping[str, Any]) -> bool:
-    """Whether a row has its ground truth, or was looked for one in vain."""
+    """Return whether a row has a ground truth, or one was requested in vain."""
     names = field_names(spec)
     return any(names.get(row, name) is not None for name in (*REFERENCE_FIELDS, "groundtruthmodel"))
 
 
 def inputs_text(inputs: Any) -> str:
-    """The inputs of a test as a model is shown them."""
+    """Return the inputs of a test as text for a model."""
     return text_of(dict(inputs) if isinstance(inputs, Mapping) else inputs)
 
 
 def scenario_of(spec: PromptSpec, row: Mapping[str, Any]) -> Scenario:
-    """The scenario that a row names."""
+    """Return the scenario that a row names."""
     name = field_names(spec).get(row, "scenario")
     return next((known for known in spec.prompt.scenarios if known.name == name), NO_SCENARIO)
 
 
 def whole_text(spec: PromptSpec, row: Mapping[str, Any]) -> str:
-    """The inputs of a test with what the prompt puts beside them: values that its scenario sets, and defaults.
+    """Return the inputs of a test with the scenario's values and the defaults.
 
-    An input specification may speak of all variables, whoever fills them.
+    An input specification may mention all variables, wherever their values come from.
     """
     given, parameters = inputs_in(spec, row), scenario_of(spec, row).parameters
     defaults = {known.name: known.default for known in spec.prompt.inputs if known.default is not None}

@@ -1,4 +1,4 @@
-"""What is known of the files besides what stands in them: from what they were made, and which rules the prompt bears out."""
+"""The generation record beside the files: what they were made from, and which rules the prompt supports."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -19,7 +19,7 @@ ABOUT = (
 
 
 class RuleGroundedness(NamedTuple):
-    """Whether the prompt bears a rule out."""
+    """Whether the prompt supports a rule."""
 
     grounded: bool
     reason: str = ""
@@ -29,46 +29,46 @@ class StageOrigin(NamedTuple):
     """How a stage was made last."""
 
     basis: str = ""
-    """From what; empty where nobody made it yet."""
+    """The hash of what it was made from; empty if it was not generated."""
     times: int = 0
-    """How often it was asked to be made anew."""
+    """How often it was redone."""
     model: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationRecord:
-    """All of it, as a value."""
+    """The whole generation record."""
 
     origins: Mapping[str, StageOrigin] = field(default_factory=dict)
     """By stage."""
     redo: tuple[str, ...] = ()
-    """Stages that were asked to be made anew and are not yet."""
+    """Stages that are to be redone."""
     marks: Mapping[str, RuleGroundedness] = field(default_factory=dict)
-    """By the text of the rule, so that a rule that is edited has none."""
+    """By the text of the rule, so that an edited rule has none."""
 
     def origin(self, stage: str) -> StageOrigin:
-        """How a stage was made last."""
+        """Return how a stage was made last."""
         return self.origins.get(stage, StageOrigin())
 
     def asked_anew(self, stages: Iterable[str]) -> "GenerationRecord":
-        """With these stages to be made anew."""
+        """Return the record with these stages marked for redoing."""
         names = tuple(stages)
         origins = {name: self.origin(name)._replace(times=self.origin(name).times + 1) for name in names}
         redo = tuple(dict.fromkeys((*self.redo, *names)))
         return replace(self, origins={**self.origins, **origins}, redo=redo)
 
     def made(self, stage: str, basis: str, model: str) -> "GenerationRecord":
-        """With a stage that has been made."""
+        """Return the record with a finished stage."""
         origin = StageOrigin(basis, self.origin(stage).times, model)
         redo = tuple(name for name in self.redo if name != stage)
         return replace(self, origins={**self.origins, stage: origin}, redo=redo)
 
 
 def read_record(folder: Path) -> GenerationRecord:
-    """What is kept in a prompt's folder.
+    """Read the record in a prompt's folder.
 
     Raises:
-        DataError: the file there is not one of ours.
+        DataError: The file was not written by `evalmark generate`.
     """
     path = folder / NAME
     if not has_content(path):
@@ -93,7 +93,7 @@ def read_record(folder: Path) -> GenerationRecord:
 
 
 def write_record(folder: Path, side: GenerationRecord) -> None:
-    """Keep it. Raises EvalmarkError where it cannot be written."""
+    """Write the record. Raises EvalmarkError if it cannot be written."""
     data: dict[str, Any] = {
         "about": ABOUT,
         "redo": list(side.redo),

@@ -1,4 +1,4 @@
-"""Asking a model for one object: one question, at most one more where the reply cannot be used."""
+"""Asks a model for one JSON object: one question, and at most one more if the reply cannot be used."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,48 +19,48 @@ from .stages import Stage
 
 T = TypeVar("T")
 MAX_REPLY_CHARS = 4_096
-"""Characters of a bad reply that are shown again."""
+"""Characters of an unusable reply that are shown again."""
 
 
 class ReplyProblem(NamedTuple):
-    """What is wrong with a reply, the rest of a sentence."""
+    """What is wrong with a reply: the end of a sentence."""
 
     sentence: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageQuestion:
-    """One question before it is asked."""
+    """One question before it is sent."""
 
     words: str
-    """The file with our words."""
+    """The name of the text file of the question."""
     key: str
-    """What the object in the reply holds the answer under."""
+    """The key of the result in the reply's object."""
     schema: Mapping[str, Any]
     ours: Mapping[str, str] = field(default_factory=dict)
-    """Numbers and words of ours, by slot."""
+    """Trusted texts and numbers, by slot."""
     material: Mapping[str, Sequence[UntrustedText]] = field(default_factory=dict)
-    """What others wrote, by slot; sections with a slot that nothing fills are left out."""
+    """Untrusted texts, by slot; a section with a slot without a value is left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageModels:
-    """Who is asked in which stage, and how."""
+    """The models of the stages, and how they are called."""
 
     models: Mapping[str, ChatModel]
-    """By the name of the stage."""
+    """By stage name."""
     times: Mapping[str, int] = field(default_factory=dict)
-    """How often a stage was asked to be made anew: each time the same question has another reply."""
+    """How often a stage was redone: each time the same question gets another reply."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     place: str = ""
-    """The prompt, for errors."""
+    """The prompt, for error messages."""
 
     async def ask(self, stage: Stage, sheet: StageQuestion, read: Callable[[Mapping[str, Any]], T | ReplyProblem]) -> T:
-        """What was read out of the reply.
+        """Return what was parsed from the reply.
 
         Raises:
-            ModelError: the model gave no reply, or twice one that cannot be used.
-            RunStoppedError: no further call may be made.
+            ModelError: The model gave no reply, or twice one that cannot be used.
+            RunStoppedError: No further call is allowed.
         """
         first = Request(messages=messages_of(sheet), schema=sheet.schema, settings=self.settings)
         reply = await self.send(stage, first)
@@ -87,11 +87,11 @@ class StageModels:
         return better
 
     async def send(self, stage: Stage, request: Request, more: int = 0) -> Reply:
-        """The reply of the stage's model; `more` is for the which time the same is asked.
+        """Return the reply of the stage's model; `more` numbers repeated calls of the same request.
 
         Raises:
-            ModelError: there is none.
-            RunStoppedError: no further call may be made.
+            ModelError: There is no reply.
+            RunStoppedError: No further call is allowed.
         """
         try:
             with trial_context(TrialContext(repeat=self.times.get(stage.name, 0) * 10 + more)):
@@ -108,7 +108,7 @@ def _read(reply: Reply, key: str, read: Callable[[Mapping[str, Any]], T | ReplyP
 
 
 def messages_of(sheet: StageQuestion) -> tuple[Turn, Turn]:
-    """The question in two turns; all that others wrote stands in a fence whose mark nobody of them can have known."""
+    """Return the question in two turns; untrusted texts stand between delimiters that their authors cannot know."""
     words = load_texts("generation", sheet.words)
     known = sheet.ours.keys() | {slot for slot, parts in sheet.material.items() if parts}
     sections = [section for section in words["sections"] if slots_in(section) <= known]
@@ -121,11 +121,11 @@ def messages_of(sheet: StageQuestion) -> tuple[Turn, Turn]:
 
 
 def untrusted_slots(**said: str) -> dict[str, Sequence[UntrustedText]]:
-    """Material by slot, each under a label of the same words; what is empty is left out."""
+    """Return untrusted texts by slot, each labelled with its slot name; empty ones are left out."""
     return {slot: (untrusted_text(slot.replace("_", " "), text),) for slot, text in said.items() if text.strip()}
 
 
 def prompt_slots(spec: PromptSpec, wishes: str = "") -> dict[str, Sequence[UntrustedText]]:
-    """The prompt, and what its author wants of a stage, as material; `wishes` is their name in the prompt's file."""
+    """Return the prompt and its author's instructions for a stage; `wishes` is their key in the prompt's file."""
     body = "\n\n".join(f"{message.role}:\n{message.text}" for message in spec.prompt.messages)
     return untrusted_slots(prompt=body, wishes=spec.prompt.instructions.get(wishes, ""))

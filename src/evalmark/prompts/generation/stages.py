@@ -1,4 +1,4 @@
-"""The stages in their order, and the file of each."""
+"""The generation stages in order, and the file of each."""
 
 from difflib import get_close_matches
 from typing import NamedTuple
@@ -13,9 +13,9 @@ class Stage(NamedTuple):
 
     name: str
     file: str
-    """What it is kept in, in the folder of the prompt; several stages may work on one file."""
+    """The file in the prompt's folder; several stages may write the same file."""
     shown: tuple[str, ...] = ()
-    """The fields of the spec that the model is shown besides the prompt; where they change, the file is out of date."""
+    """The fields of the spec that the model is shown besides the prompt; if they change, the file is out of date."""
 
 
 INTENT = Stage("intent", "intent.txt")
@@ -40,14 +40,14 @@ STAGES = (
     GROUNDTRUTH,
     BASELINE_TESTS,
 )
-"""All of them, in the order in which they are made."""
+"""All stages, in order."""
 
 
 def stage_named(name: str, flag: str = "--redo") -> Stage:
-    """The stage of a name, with `_` as good as `-`.
+    """Return the stage of a name; `_` equals `-`.
 
     Raises:
-        ConfigError: there is none.
+        ConfigError: There is no such stage.
     """
     plain = name.strip().lower().replace("_", "-")
     known = {stage.name: stage for stage in STAGES}
@@ -59,10 +59,10 @@ def stage_named(name: str, flag: str = "--redo") -> Stage:
 
 
 def from_here(stage: Stage) -> tuple[str, ...]:
-    """The names of a stage and of all after it."""
+    """Return the names of a stage and all later ones."""
     return tuple(other.name for other in STAGES[STAGES.index(stage) :])
 
 
 def basis(stage: Stage, spec: PromptSpec) -> str:
-    """Changes with whatever the stage is made from."""
+    """Return a hash of what the stage is made from."""
     return fingerprint("stage-1", spec.prompt.fingerprint, [getattr(spec, name) for name in stage.shown])

@@ -17,12 +17,12 @@ from .stages import INPUT_SPEC, INTENT, INVERSE_RULES, RULES
 from .variables import describe_inputs
 
 MOST = 200
-"""Statements of one file; more is no list of rules any more."""
+"""The largest number of statements in one file."""
 TEXT = {"type": "string"}
 
 
 async def intent_of(asking: StageModels, spec: PromptSpec) -> tuple[str, ...]:
-    """What a prompt is for, in a sentence."""
+    """Ask for the purpose of a prompt, in a sentence."""
     sheet = StageQuestion(
         words="intent", key="intent", schema=object_schema({"intent": TEXT}), material=prompt_slots(spec, "intent")
     )
@@ -30,7 +30,7 @@ async def intent_of(asking: StageModels, spec: PromptSpec) -> tuple[str, ...]:
 
 
 async def input_spec_of(asking: StageModels, spec: PromptSpec) -> tuple[str, ...]:
-    """What may be put into a prompt."""
+    """Ask for the allowed inputs of a prompt."""
     material = {**prompt_slots(spec, "inputSpec"), **untrusted_slots(variables=describe_inputs(spec.prompt.inputs))}
     return await asking.ask(
         INPUT_SPEC, _list_sheet("input_spec", "statements", material), partial(_listed, "statements")
@@ -38,13 +38,13 @@ async def input_spec_of(asking: StageModels, spec: PromptSpec) -> tuple[str, ...
 
 
 async def rules_of(asking: StageModels, spec: PromptSpec) -> tuple[str, ...]:
-    """What every output of a prompt has to keep to."""
+    """Ask for the rules of a prompt's outputs."""
     material = {**prompt_slots(spec, "outputRules"), **untrusted_slots(input_spec="\n".join(spec.input_spec))}
     return await asking.ask(RULES, _list_sheet("rules", "rules", material), partial(_listed, "rules"))
 
 
 async def inverse_rules_of(asking: StageModels, spec: PromptSpec) -> tuple[str, ...]:
-    """The opposite of each rule, in the order of the rules; without those of rules that have none."""
+    """Ask for the opposite of each rule, in order, without rules that have none."""
     rules = "\n".join(f"{number}. {rule}" for number, rule in enumerate(spec.rules, 1))
     row = object_schema({"rule": {"type": "integer"}, "inverse": TEXT})
     sheet = StageQuestion(
@@ -57,7 +57,7 @@ async def inverse_rules_of(asking: StageModels, spec: PromptSpec) -> tuple[str, 
 
 
 def with_statements(spec: PromptSpec, name: str, lines: tuple[str, ...]) -> PromptSpec:
-    """The spec with what stands in the file of one of its fields."""
+    """Return the spec with the content of one field's file."""
     fields: dict[str, Any] = {name: " ".join(lines) if name == "intent" else lines}
     return replace(spec, **fields)
 
@@ -72,7 +72,7 @@ def _listed(key: str, found: Mapping[str, Any]) -> tuple[str, ...] | ReplyProble
 
 
 def _statements(said: Any, key: str) -> tuple[str, ...] | ReplyProblem:
-    """The statements as a file holds them, one a line, each once."""
+    """Return the statements without duplicates, or what is wrong."""
     if not isinstance(said, list):
         return ReplyProblem(f"`{key}` is {describe_reply_value(said)}, not a list")
     if not said or len(said) > MOST:
@@ -85,9 +85,9 @@ def _statements(said: Any, key: str) -> tuple[str, ...] | ReplyProblem:
 
 
 def statement(said: Any, what: str) -> str | ReplyProblem:
-    r"""A text as it will be read again from its line: a list mark, a second line or a heading would move all numbers.
+    r"""Return a text as it will be read from its line; list marks, line breaks and headings would change rule numbers.
 
-    What a terminal would act on is taken out, since such files are there to be looked at.
+    Terminal control characters are removed, since people view these files in a terminal.
 
     >>> statement("1. Be\n  short.", "statement 1")
     'Be short.'
@@ -99,7 +99,7 @@ def statement(said: Any, what: str) -> str | ReplyProblem:
 
 
 def parse_inverses(said: Any, rules: int) -> tuple[str, ...] | ReplyProblem:
-    """The inverse rules in a reply: each rule has to be there exactly once, so that none is taken for that of another.
+    """Return the inverse rules in a reply; each rule must occur exactly once.
 
     >>> parse_inverses([{"rule": 2, "inverse": "Be long."}, {"rule": 1, "inverse": "Be rude."}], 2)
     ('Be rude.', 'Be long.')
@@ -139,7 +139,7 @@ def _add_inverse(found: dict[int, str], row: Any, place: int, rules: int) -> Rep
 
 
 def first_numbers(spec: PromptSpec, most: int) -> Sequence[int]:
-    """The numbers of the first rules and of as many inverse rules; they are those of the whole files."""
+    """Return the numbers of the first rules and of as many inverse rules."""
     rules = range(1, min(most, len(spec.rules)) + 1)
     inverse = range(len(spec.rules) + 1, len(spec.rules) + min(most, len(spec.inverse_rules)) + 1)
     return (*rules, *inverse)

@@ -1,4 +1,4 @@
-"""What a model says of rules and tests: whether the prompt bears a rule out, and whether an input keeps to its specification."""
+"""Asks a model whether the prompt supports a rule, and whether a test's input is valid."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -18,21 +18,21 @@ from .stages import GROUNDEDNESS, VALIDITY, Stage
 from .statements import TEXT
 
 MAX_TESTS_PER_CALL = 10
-"""Tests that are judged in one call."""
+"""Tests judged in one call."""
 MAX_RULES_PER_CALL = 25
 ROW = object_schema({"number": {"type": "integer"}, "reason": TEXT, "holds": {"type": "boolean"}})
 SCHEMA = object_schema({"verdicts": {"type": "array", "items": ROW}})
 
 
 class ValidityVerdict(NamedTuple):
-    """What was said of one of several."""
+    """The verdict on one of several items."""
 
     holds: bool
     reason: str
 
 
 def parse_verdicts(said: Any, amount: int) -> list[ValidityVerdict] | ReplyProblem:
-    """One verdict for each of so many numbers, in their order.
+    """Return one verdict for each number from 1 to `amount`, in order.
 
     >>> parse_verdicts([{"number": 1, "reason": "It says so.", "holds": True}], 1)
     [ValidityVerdict(holds=True, reason='It says so.')]
@@ -72,7 +72,7 @@ async def _ask_verdicts(
 async def check_groundedness(
     asking: StageModels, spec: PromptSpec, rules: Sequence[str]
 ) -> dict[str, RuleGroundedness]:
-    """Whether the prompt bears out each of these rules."""
+    """Return whether the prompt supports each of these rules."""
     parts = [rules[at : at + MAX_RULES_PER_CALL] for at in range(0, len(rules), MAX_RULES_PER_CALL)]
     verdicts = await gather_all([_grounded(asking, spec, part) for part in parts])
     said = [verdict for part in verdicts for verdict in part]
@@ -87,13 +87,13 @@ async def _grounded(asking: StageModels, spec: PromptSpec, rules: Sequence[str])
 
 
 def rows_without_validity(spec: PromptSpec, rows: Sequence[RowData]) -> list[RowData]:
-    """Those of which nobody has said yet whether they are valid; none where there is no input specification."""
+    """Return the rows that were not checked for validity; empty without an input specification."""
     names = field_names(spec)
     return [r for r in rows if spec.input_spec and names.get(r, "valid") is None and inputs_in(spec, r) is not None]
 
 
 async def check_validity(asking: StageModels, spec: PromptSpec, rows: Sequence[RowData]) -> list[RowData]:
-    """The rows, with `valid` where it was not known; as they are where there is no input specification."""
+    """Return the rows with `valid` filled in; unchanged without an input specification."""
     names = field_names(spec)
     wanted = rows_without_validity(spec, rows)
     parts = [wanted[at : at + MAX_TESTS_PER_CALL] for at in range(0, len(wanted), MAX_TESTS_PER_CALL)]

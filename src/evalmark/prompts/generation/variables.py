@@ -1,4 +1,4 @@
-"""The inputs of a prompt for which tests have values, and how a model is asked for these."""
+"""The inputs of a prompt that tests give values to, and their JSON Schema."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,29 +11,29 @@ from evalmark.scoring.judges.measure import object_schema
 from evalmark.scoring.judges.template import one_line
 
 NO_SCENARIO = Scenario(name="")
-"""Stands for a prompt that names no ways in which it is used."""
+"""Stands for a prompt without scenarios."""
 NOT_WRITTEN = ("image", "audio", "file")
-"""Types of which no model writes a value."""
+"""Types of inputs that a model cannot write."""
 PLAIN = {"integer": "integer", "number": "number", "boolean": "boolean"}
 
 
 def scenarios_of(prompt: Prompt) -> Sequence[Scenario]:
-    """The ways in which a prompt is used that leave something open for tests."""
+    """Return the scenarios that leave an input open for tests."""
     return [scenario for scenario in prompt.scenarios or (NO_SCENARIO,) if open_inputs(prompt, scenario)]
 
 
 def open_inputs(prompt: Prompt, scenario: Scenario = NO_SCENARIO) -> tuple[Input, ...]:
-    """The inputs that a test gives: those that need a value, else all that the scenario does not set."""
+    """Return the inputs that a test gives: those that need a value, else all that the scenario does not set."""
     free = [known for known in prompt.inputs if known.name not in scenario.parameters]
     needed = [known for known in free if known.required]
     return tuple(needed or (known for known in free if known.type not in NOT_WRITTEN))
 
 
 def check_inputs(spec: PromptSpec) -> None:
-    """Refuse a prompt for which no tests can be written.
+    """Raise an error for a prompt without inputs that a model can write.
 
     Raises:
-        ConfigError: it has no input, or needs one of a type that no model can write.
+        ConfigError: It has no input, or requires one of a type that no model can write.
     """
     prompt = spec.prompt
     scenarios = scenarios_of(prompt)
@@ -53,7 +53,7 @@ def check_inputs(spec: PromptSpec) -> None:
 
 
 def describe_inputs(inputs: Sequence[Input]) -> str:
-    """Inputs, one a line, with all that the prompt's file says of them."""
+    """Describe inputs, one per line, with all that the prompt's file says about them."""
     return "\n".join(_line(known) for known in inputs)
 
 
@@ -66,7 +66,7 @@ def _line(known: Input) -> str:
 
 
 def inputs_schema(inputs: Sequence[Input]) -> dict[str, Any]:
-    """The schema of an object with a value for each input; lists and mappings are asked for as JSON text."""
+    """Return the schema of an object with a value per input; lists and mappings are requested as JSON text."""
     return object_schema({known.name: _schema(known) for known in inputs})
 
 

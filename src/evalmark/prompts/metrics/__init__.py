@@ -1,1 +1,1 @@
-"""Metrics of a prompt under test: files beside it, its rules as a judge sees them, and as a machine checks them."""
+"""Metrics of a prompt under test: metric prompts, rule compliance by a judge, and rule checks by machine."""

@@ -1,4 +1,4 @@
-"""Whether an output keeps to the rules of its prompt: one question to a judge, one verdict a rule."""
+"""A judge scorer: whether an output follows the rules of its prompt. One question, one verdict per rule."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,30 +31,30 @@ from .variables import input_text
 RuleOutcome = Literal["ok", "err", "unscored"]
 VERDICTS_KEY = "verdicts"
 WORDS: Mapping[str, RuleOutcome] = {"OK": "ok", "ERR": "err", "UNSURE": "unscored"}
-"""What the judge says of a rule, and what it is called in the detail of a score."""
+"""The judge's verdicts on a rule, and their names in a score's detail."""
 ROW = object_schema({"rule": {"type": "integer"}, "verdict": {"type": "string", "enum": list(WORDS)}})
 SCHEMA = object_schema({REASON: {"type": "string"}, VERDICTS_KEY: {"type": "array", "items": ROW}})
 
 
 class RuleVerdict(NamedTuple):
-    """What a judge said of all rules at once."""
+    """The verdicts of a judge on all rules."""
 
     said: tuple[RuleOutcome, ...]
-    """One word a rule, in the order of the rules."""
+    """One verdict per rule, in the order of the rules."""
     reason: str = ""
 
     @property
     def whole(self) -> RuleOutcome:
-        """Broken where one rule is; kept where all are; else nobody can tell."""
+        """`err` if a rule is broken, `ok` if all are followed, else `unscored`."""
         return next((word for word in ("err", "unscored") if word in self.said), "ok")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compliance:
-    """Whether the output keeps to the rules of the prompt under test, as a judge says rule by rule.
+    """Ask the judge, rule by rule, whether the output follows the rules of the prompt under test.
 
-    The judge sees the prompt, what may be put into it, the rules, the input and the output. Without rules the prompt
-    itself is what the output is held against.
+    The judge is shown the prompt, its input specification, the rules, the input and the output. Without rules, the prompt
+    itself is the only rule.
 
     >>> Compliance().name
     'compliance'
@@ -64,30 +64,30 @@ class Compliance:
     needs_spec: ClassVar[bool] = True
 
     spec: PromptSpec | None = None
-    """The prompt under test with its rules; a run of a prompt gives its own."""
+    """The prompt under test with its rules; set by a run of a prompt."""
     repeat: int | None = None
-    """How often the judge is asked about each output."""
+    """How often the judge is asked about each output, from 1 to 100; None asks once."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """`temperature` and the like, for the questions of this scorer."""
+    """Request settings such as `temperature`."""
     judge: Any = field(default=None, repr=False)
-    """A chat model that judges in place of the run's."""
+    """A chat model for this scorer; None uses the run's judge."""
 
     def __post_init__(self) -> None:
         check_repeat(self.name, self.repeat)
 
     @property
     def questions(self) -> int:
-        """How many questions the judge is asked about one output, where each reply can be used."""
+        """How many questions the judge is asked about one output if each reply can be used."""
         return self.repeat or 1
 
     @property
     def rules(self) -> tuple[str, ...]:
-        """What an output is held against, rule by rule."""
+        """The rules to check."""
         return (self.spec.rules if self.spec is not None else ()) or (load_texts("metrics", self.name)["whole"],)
 
     @property
     def fingerprint(self) -> str:
-        """Changes with every word that a judge is told, with the prompt and its rules, and with the settings."""
+        """A hash of the prompt texts, the prompt under test with its rules, and the settings."""
         spec = "" if self.spec is None else self.spec.fingerprint
         return fingerprint(
             "compliance-1",
@@ -99,10 +99,10 @@ class Compliance:
         )
 
     async def __call__(self, case: Case, output: Output, judge: ChatModel) -> Score:
-        """What the judge finds; `unscored` where there is no answer, and where it cannot tell of a rule.
+        """Score one output; `unscored` without an output, or if the judge is unsure about a rule.
 
         Raises:
-            ConfigError: there is no prompt under test.
+            ConfigError: There is no prompt under test.
         """
         if output.value is None and not output.tool_calls:
             return unscored(self.name, NO_ANSWER)
@@ -115,10 +115,10 @@ class Compliance:
         return _combined_score(self.rules, [one.found for one in heard if one.found is not None], detail)
 
     def question(self, case: Case, output: Output) -> Question:
-        """What the judge is asked about an output.
+        """Return the question to the judge about an output.
 
         Raises:
-            ConfigError: there is no prompt under test.
+            ConfigError: There is no prompt under test.
         """
         if self.spec is None:
             raise ConfigError(f"{self.name} needs a prompt under test; name one as the target.")
@@ -138,7 +138,7 @@ class Compliance:
 
 
 def read_rule_verdicts(reply: Reply, rules: int, material: Sequence[str] = ()) -> RuleVerdict | ReplyFault:
-    """The verdicts in a reply about so many rules, or what is wrong with them: each rule has to stand there once.
+    """Return the verdicts in a reply, or what is wrong with them; each rule must occur exactly once.
 
     >>> read_rule_verdicts(Reply(text='{"reason": "long", "verdicts": [{"rule": 1, "verdict": "ERR"}]}'), 1)
     RuleVerdict(said=('err',), reason='long')
@@ -208,7 +208,7 @@ def _combined_score(rules: Sequence[str], verdicts: Sequence[RuleVerdict], detai
 
 
 def _reason(rules: Sequence[str], verdict: RuleVerdict) -> str:
-    """Which rules are broken, in so many words, and what the judge says of it."""
+    """Return which rules are broken, and the judge's reason."""
     told = verdict.reason.strip() or NO_REASON
     for word, opening in (("err", "breaks"), ("unscored", "cannot be held against")):
         numbers = [number for number, said in enumerate(verdict.said, 1) if said == word]

@@ -1,4 +1,4 @@
-"""How often a judge and a machine disagree on the rules that both have looked at."""
+"""Counts how often a judge and the rule checks disagree."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,31 +10,31 @@ from evalmark.core.values.score import Result, Score
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disagreement:
-    """One judge against the checks of one rule, or of all rules together."""
+    """One judge compared with the checks of one rule, or of all rules."""
 
     judge: str
-    """What the judge's scores are called."""
+    """The name of the judge's scores."""
     rule: int | None
-    """The number of the rule; None where outputs are compared as a whole."""
+    """The number of the rule; None for whole outputs."""
     check: str = ""
-    """What the machine looks at; empty for all rules together."""
+    """What the rule check tests; empty for whole outputs."""
     agreed: int = 0
-    """Outputs on which both say the same."""
+    """Outputs on which both agree."""
     missed: int = 0
     """Outputs that the judge passed and that break a check."""
     alone: int = 0
-    """Outputs that the judge failed and that keep to every check; as a whole they may break a rule without a check."""
+    """Outputs that the judge failed and that pass every check; they may break a rule without a check."""
     left_out: int = 0
-    """Outputs on which one of them says nothing, or where the rule asks for more than the check."""
+    """Outputs without a verdict from one of them, or whose rule asks for more than the check tests."""
 
     @property
     def compared(self) -> int:
-        """Outputs on which both had a word."""
+        """Outputs with verdicts from both."""
         return self.agreed + self.missed + self.alone
 
     @property
     def share(self) -> float | None:
-        """The share of those on which they agree; None where there are none."""
+        """The share of compared outputs on which both agree; None without any."""
         return self.agreed / self.compared if self.compared else None
 
 
@@ -51,10 +51,11 @@ class _Counts:
 
 
 def disagreements(run: Run, judge: str = "compliance", checks: str = "rules") -> tuple[Disagreement, ...]:
-    """A judge's verdicts in a run held against the checks of the same outputs, as a whole first and then rule by rule.
+    """Compare a judge's verdicts in a run with the rule checks of the same outputs, as a whole and then per rule.
 
-    `judge` and `checks` are the names of both metrics. Each of several judges has its own. As a whole an output is broken
-    where a check does not hold, and kept where all hold; where one of them could tell nothing, it is left out. A judge without verdicts rule by rule is compared as a whole.
+    `judge` and `checks` are the names of both metrics. Several judges are compared separately. A whole output is broken if a
+    check fails and kept if all pass; it is left out if either gives no verdict. A judge without verdicts per rule is compared
+    as a whole.
     """
     tallies: dict[tuple[str, int | None], _Counts] = {}
     for result in run.results:
@@ -72,13 +73,13 @@ def disagreements(run: Run, judge: str = "compliance", checks: str = "rules") ->
 
 
 def follows_rules(checks: Iterable[Score]) -> bool | None:
-    """Whether an output keeps to all rules that were checked; None where one could not be told and none is broken."""
+    """Return whether an output passes all checked rules; None if a check is undecided and none fails."""
     said = [check.passed for check in checks]
     return False if False in said else None if None in said or not said else True
 
 
 def _checks(result: Result, name: str) -> dict[int, Score]:
-    """The scores of the checks of one output, by the number of the rule."""
+    """Return the scores of one output's rule checks, by rule number."""
     return {
         int(number): score
         for score in result.scores

@@ -1,4 +1,4 @@
-"""A metric in a prompt file as a scorer: it asks a judge in the words of the file."""
+"""A metric prompt as a scorer: it asks a judge in the words of the file."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -35,63 +35,63 @@ OK_SCHEMA = object_schema({REASON: {"type": "string"}, VERDICT: {"type": "string
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptMetric:
-    """Asks a judge what a `NAME.metric.prompty` file says."""
+    """Ask a judge the question of a `NAME.metric.prompty` file."""
 
     metric: MetricFile
-    """Its name, in which unit the judge is to answer, and how it is asked."""
+    """Name, unit and settings of the metric."""
     prompt: Prompt
-    """The words of the file."""
+    """The texts of the file."""
     variables: frozenset[str]
-    """Those that the words name."""
+    """The variables that the texts use."""
     says_ok: bool = False
-    """Whether the judge answers OK or ERR, and not with a score."""
+    """Whether the judge answers OK or ERR instead of a score."""
     needs_expected: bool = False
-    """Whether a test without a ground truth is left out."""
+    """Whether a test without a ground truth is skipped."""
     named: bool = True
-    """Whether somebody named the metric; one that was only found is left out where it is tagged experimental."""
+    """Whether the user named the metric; one that was only found is skipped if it is tagged experimental."""
     spec: PromptSpec | None = None
-    """The prompt under test; None where none is."""
+    """The prompt under test; None without one."""
     repeat: int | None = None
-    """How often the judge is asked about each output; None: as often as the file says."""
+    """How often the judge is asked about each output; None uses the file's number."""
     judge: Any = field(default=None, repr=False)
-    """A chat model that judges in place of the run's."""
+    """A chat model for this scorer; None uses the run's judge."""
 
     def __post_init__(self) -> None:
         check_repeat(self.metric.name, self.repeat)
 
     @property
     def name(self) -> str:
-        """That of the file, without its ending."""
+        """The name of the file without its ending."""
         return self.metric.name
 
     @property
     def unit(self) -> str:
-        """That of the judge's verdicts."""
+        """The unit of the judge's verdicts."""
         return self.metric.measure.unit
 
     @property
     def direction(self) -> Direction:
-        """Which way is better."""
+        """Whether higher or lower values are better."""
         return self.metric.direction
 
     @property
     def default_threshold(self) -> float | None:
-        """The file's own."""
+        """The file's own threshold."""
         return self.metric.threshold
 
     @property
     def needs_spec(self) -> bool:
-        """Whether the words name something that only a prompt under test has."""
+        """Whether the texts use a variable that only a prompt under test has."""
         return not self.variables.isdisjoint(SPEC_VARIABLES)
 
     @property
     def questions(self) -> int:
-        """How many questions the judge is asked about one output, where each reply can be used."""
+        """How many questions the judge is asked about one output if each reply can be used."""
         return self.metric.repeat if self.repeat is None else self.repeat
 
     @property
     def fingerprint(self) -> str:
-        """Changes with the metric, with every word that a judge is told, and with the prompt under test."""
+        """A hash of the metric, the prompt texts and the prompt under test."""
         told = [
             self.prompt.fingerprint,
             common_prompt().fingerprint,
@@ -104,7 +104,7 @@ class PromptMetric:
 
     @property
     def skipped(self) -> str:
-        """Why no output at all is judged by it; empty where outputs are."""
+        """Why all outputs are skipped; empty if they are scored."""
         if "experimental" in self.prompt.tags and not self.named:
             return "the metric is tagged experimental and was only found; name its file to use it"
         if "rules" in self.variables and self.spec is not None and not self.spec.rules:
@@ -112,10 +112,10 @@ class PromptMetric:
         return ""
 
     async def __call__(self, case: Case, output: Output, judge: ChatModel) -> Score:
-        """What the judge says of an output; `skipped` where the metric does not apply to it.
+        """Score one output; `skipped` if the metric does not apply to it.
 
         Raises:
-            ConfigError: the metric needs a prompt under test, and there is none.
+            ConfigError: The metric needs a prompt under test, and there is none.
         """
         metric = self.metric
         if reason := self.skips(case):
@@ -130,10 +130,10 @@ class PromptMetric:
         return await score_output(judge, question, read, score_rule_of(metric, self.questions))
 
     def question(self, case: Case, output: Output) -> Question:
-        """What the judge is asked about an output.
+        """Return the question to the judge about an output.
 
         Raises:
-            ConfigError: the metric needs a prompt under test, and there is none.
+            ConfigError: The metric needs a prompt under test, and there is none.
         """
         if self.spec is None and self.needs_spec:
             raise ConfigError(missing_spec_message(self))
@@ -155,7 +155,7 @@ class PromptMetric:
         )
 
     def skips(self, case: Case) -> str:
-        """Why no output of a case is judged; empty where outputs are."""
+        """Return why outputs of a case are skipped; empty if they are scored."""
         if self.skipped:
             return self.skipped
         if self.needs_expected and is_blank(case.expected):
@@ -163,7 +163,7 @@ class PromptMetric:
         return ""
 
     def _read(self, reply: Reply, material: Sequence[str]) -> Verdict | ReplyFault:
-        """The verdict, with what the judge calls its explanation where it gives no reason: many metrics ask for one."""
+        """Return the verdict; `explanation` serves as its reason if there is none, since many metrics ask for one."""
         measure = self.metric.measure
         found = read_verdict(reply, measure, material, lower=self.metric.direction == "lower")
         if isinstance(found, ReplyFault) or found.reason:
@@ -174,7 +174,7 @@ class PromptMetric:
 
 
 def read_ok(reply: Reply, material: Sequence[str] = ()) -> Verdict | ReplyFault:
-    """The verdict in a reply that has to be `{reason, verdict}` with OK or ERR, in these very letters.
+    """Return the verdict in a reply `{reason, verdict}` with exactly OK or ERR.
 
     >>> read_ok(Reply(text='{"reason": "It is short.", "verdict": "OK"}'))
     Verdict(raw=True, reason='It is short.')
@@ -197,7 +197,7 @@ def read_ok(reply: Reply, material: Sequence[str] = ()) -> Verdict | ReplyFault:
 
 
 def missing_spec_message(metric: PromptMetric) -> str:
-    """What to say of a metric in a run that has no prompt under test."""
+    """Return the message for a metric in a run without a prompt under test."""
     names = " and ".join(f"{{{{{name}}}}}" for name in SPEC_VARIABLES if name in metric.variables)
     return (
         f"{metric.prompt.place}: the metric {metric.name!r} shows {names}, and the run has no prompt under test; "
@@ -206,20 +206,20 @@ def missing_spec_message(metric: PromptMetric) -> str:
 
 
 def with_name(metric: PromptMetric, name: str) -> PromptMetric:
-    """The metric under another name."""
+    """Return the metric with another name."""
     return replace(metric, metric=replace(metric.metric, name=name))
 
 
 def needs_spec(scorer: Callable[..., Any]) -> bool:
-    """Whether a scorer cannot judge without the prompt under test."""
+    """Return whether a scorer needs the prompt under test."""
     return bool(getattr(scorer, "needs_spec", False))
 
 
 def with_spec(scorer: Callable[..., Any], spec: PromptSpec | None, place: str = "") -> Callable[..., Any]:
-    """The scorer with the prompt under test, where it asks for one and has none; any other as it is.
+    """Return the scorer with the prompt under test if it needs one and has none; else unchanged.
 
     Raises:
-        ConfigError: it needs one, and there is none. `place` stands before the message.
+        ConfigError: It needs one, and there is none; `place` starts the message.
     """
     if not needs_spec(scorer) or getattr(scorer, "spec", None) is not None:
         return scorer

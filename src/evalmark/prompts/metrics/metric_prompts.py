@@ -1,4 +1,4 @@
-"""`NAME.metric.prompty` files: found beside a prompt, read strictly, every fault named with its line."""
+"""Finds and reads `NAME.metric.prompty` files strictly, each fault with its line."""
 
 import os
 import re
@@ -26,20 +26,20 @@ from .variables import LABELS
 
 METRIC_ENDING = ".metric.prompty"
 METRIC_KEYS = ("score", "threshold", "direction", "repeat", "judge")
-"""Keys of the head that metric files of the other form have as well."""
+"""Keys of the front matter that metric files also have."""
 _SCORE = re.compile(r"\bscor(?:e|es|ing)\b", re.IGNORECASE)
 _RANGE = re.compile(
     r"\b(?:scor\w*|rat(?:e|ing)\w*)\b[^.\n]{0,60}?(?<![\w.,])(\d+(?:\.\d+)?)\s*(?:to|and|through|-|\u2013)\s*(\d+(?:\.\d+)?)(?![\w%])",
     re.IGNORECASE,
 )
-"""A span of numbers in a sentence on scores."""
+"""A range of numbers in a sentence about scores."""
 
 
 def find_metrics(prompt_path: str | os.PathLike[str]) -> list[Path]:
-    """Every `NAME.metric.prompty` in the folder of a prompt, by name.
+    """Return every `NAME.metric.prompty` in a prompt's folder, by name.
 
     Raises:
-        DataError: the folder may not be looked into.
+        DataError: The folder cannot be read.
     """
     prompt = Path(prompt_path)
     try:
@@ -52,14 +52,14 @@ def find_metrics(prompt_path: str | os.PathLike[str]) -> list[Path]:
 
 
 def read_prompt_metric(path: str | os.PathLike[str], *, named: bool = True) -> PromptMetric:
-    """The metric in a prompt file.
+    """Read the metric in a prompt file.
 
-    A file with the tag `scorer`, or whose words ask for a score, is answered with a number from 0 to 100; any other with
-    OK or ERR. A block `score:` in the head says otherwise, as it does in metric files of the other form.
-    `named` is false for a file that was only found.
+    The judge answers with a number from 0 to 100 if the file has the tag `scorer` or its text asks for a score, else with OK
+    or ERR. A block `score:` in the front matter has priority, as in metric files. `named` is False for a file that was only
+    found.
 
     Raises:
-        ConfigError: the file cannot be read, names a variable that nothing fills, or something in it is wrong.
+        ConfigError: The file cannot be read, uses an unknown variable, or has another fault.
     """
     file = Path(path)
     text = read_text(file)
@@ -85,7 +85,7 @@ def read_prompt_metric(path: str | os.PathLike[str], *, named: bool = True) -> P
 
 
 def _asks_for_score(prompt: Prompt) -> bool:
-    """Whether the judge is to answer with a number: by the tag, else by the words."""
+    """Return whether the judge answers with a number: by the tag, else by the text."""
     if "scorer" in prompt.tags:
         return True
     words = "\n".join(message.text for message in prompt.messages)
@@ -94,7 +94,7 @@ def _asks_for_score(prompt: Prompt) -> bool:
 
 
 def _variable_faults(prompt: Prompt) -> Iterator[str]:
-    """Variables that nothing fills, or that would have to be of another type."""
+    """Yield a fault for variables that are unknown or declared with another type."""
     for known in prompt.inputs:
         place = f"{prompt.file}:{known.line}"
         if known.name not in LABELS and not (known.declared and known.default is not None):
@@ -108,7 +108,7 @@ def _variable_faults(prompt: Prompt) -> Iterator[str]:
 
 
 def _used_variables(prompt: Prompt) -> set[str]:
-    """The variables that stand in a message, declared or not."""
+    """Return the variables that the messages use, declared or not."""
     return {name for message in prompt.messages for name, _ in template_of(message.text).variables}
 
 
@@ -117,7 +117,7 @@ def _type(known: Input) -> str:
 
 
 def _scale_faults(prompt: Prompt) -> Iterator[str]:
-    """Scales in the words of a metric whose numbers would be taken for 0 to 100."""
+    """Yield a fault for a scale in the text that would be read as 0 to 100."""
     for message in prompt.messages:
         for found in _RANGE.finditer(message.text):
             low, high = float(found[1]), float(found[2])
@@ -131,7 +131,7 @@ def _scale_faults(prompt: Prompt) -> Iterator[str]:
 
 
 def _document(prompt: Prompt, head: Document, scores: bool) -> Document:
-    """What the head says, in the form of the other metric files."""
+    """Return the front matter as a document in the form of metric files."""
     kind = "percentage" if scores else "boolean"
     data: dict[str, Any] = {
         "name": name_of(head.path),
@@ -145,7 +145,7 @@ def _document(prompt: Prompt, head: Document, scores: bool) -> Document:
 
 
 def name_of(path: Path) -> str:
-    """What a metric file calls its metric.
+    """Return the metric's name from its file name.
 
     >>> name_of(Path("a/nice.metric.prompty")), name_of(Path("strict.prompty"))
     ('nice', 'strict')
@@ -158,13 +158,13 @@ def name_of(path: Path) -> str:
 
 
 def _without_notes(prompt: Prompt) -> Prompt:
-    """The prompt without the notes that keys of a metric are not read: here they are."""
+    """Return the prompt without notes that the metric's own keys are not read."""
     ours = tuple(f"`{key}` is not read; it is kept as it is" for key in METRIC_KEYS)
     return replace(prompt, notes=tuple(note for note in prompt.notes if not any(said in note for said in ours)))
 
 
 def _notes(prompt: Prompt) -> Iterator[str]:
-    """What a reader should know of words in the file that nothing acts on."""
+    """Yield notes about parts of the file without effect."""
     if prompt.model is not None:
         yield f"{prompt.place}: the metric names the model {prompt.model!r}; the run's judge is asked instead."
     if prompt.schema is not None or "response_format" in prompt.settings:

@@ -1,4 +1,4 @@
-"""A metric's messages as a question: the author's words as they are, everything else inside the fence."""
+"""Builds a metric's question: the author's texts unchanged, all other text between delimiters."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,7 +15,7 @@ from evalmark.scoring.judges.template import common_prompt, fill
 from .variables import LABELS
 
 Part = str | UntrustedText
-"""Words of the metric's author, or material."""
+"""Text of the metric's author, or untrusted text."""
 
 
 def question_of(
@@ -26,9 +26,9 @@ def question_of(
     settings: Mapping[str, Any],
     logprobs: int = 0,
 ) -> Question:
-    """What a judge is asked by a metric, with values for its variables.
+    """Return the question of a metric, with its variables filled.
 
-    The metric's own instructions stand below those that every judge is told; how to reply stands at the end.
+    The metric's own instructions follow those of every judge; the reply format stands at the end.
     """
     messages = [(role, _question_parts(pieces, values, prompt)) for role, pieces in message_parts(prompt, values)]
     material = tuple(part for _, parts in messages for part in parts if isinstance(part, UntrustedText))
@@ -65,13 +65,13 @@ def _question_parts(pieces: Sequence[Any], values: Mapping[str, str], prompt: Pr
 
 
 def _label(text: str, values: Mapping[str, str]) -> str:
-    """Of which variable a text is the value; `material` where a filter has made something else of it."""
+    """Return the label of the variable with this value; `material` if a filter changed it."""
     known = (name for name in LABELS if name in values and values[name].strip() == text.strip())
     return LABELS.get(next(known, ""), "material")
 
 
 def _text(parts: Sequence[Part], mark: str) -> str:
-    """The parts as one text, in which every piece of material has its lines for itself."""
+    """Join the parts to one text; each untrusted text gets its own lines."""
     written, is_closed = "", False
     for part in parts:
         shown = part if isinstance(part, str) else delimit(part, mark)

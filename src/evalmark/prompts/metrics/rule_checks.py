@@ -1,4 +1,4 @@
-"""The rules of a prompt that a machine can check, held against each output: one score a rule, and no judge asked."""
+"""Checks outputs against those rules of a prompt that can be checked by machine: one score per rule, without a judge."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,17 +18,17 @@ from evalmark.scoring.binding.text import text_of
 
 NO_ANSWER = "the target gave None, which is no answer; is a `return` missing?"
 VERSION = "rules-3"
-"""Of what rules are taken for; scores of another version are not those of the same scorer."""
+"""The version of the rule interpretation; scores of another version are not comparable."""
 
 
 def has_checkable_rules(spec: PromptSpec) -> bool:
-    """Whether a machine can check a rule of the prompt at all."""
+    """Return whether any rule of the prompt can be checked by machine."""
     return bool(RuleChecks(spec=spec).checks)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RuleChecks:
-    """Holds outputs against those rules of the prompt that a machine can check: a score `rules.NUMBER` for each.
+    """Check outputs against the machine-checkable rules of the prompt: a score `rules.NUMBER` for each.
 
     >>> RuleChecks().name
     'rules'
@@ -38,16 +38,16 @@ class RuleChecks:
     needs_spec: ClassVar[bool] = True
 
     spec: PromptSpec | None = None
-    """The prompt under test with its rules; a run of a prompt gives its own."""
+    """The prompt under test with its rules; set by a run of a prompt."""
 
     @cached_property
     def checks(self) -> Mapping[int, RuleCheck]:
-        """The checks of the rules, by the number of the rule; rules that only a reader can judge have none.
+        """The checks by rule number; other rules have none.
 
-        A check that is stated for a rule takes the place of what its words say.
+        An explicit check replaces the one that is derived from the rule's text.
 
         Raises:
-            ConfigError: there is no prompt under test.
+            ConfigError: There is no prompt under test.
         """
         spec = self.spec
         if spec is None:
@@ -59,11 +59,11 @@ class RuleChecks:
 
     @property
     def fingerprint(self) -> str:
-        """Changes with the rules, and with the prompt that they speak of."""
+        """A hash of the rules and their prompt."""
         return fingerprint(VERSION, *(() if self.spec is None else (self.spec.fingerprint, *self.spec.checks)))
 
     def __call__(self, case: Case, output: Output) -> list[Score]:
-        """One score for each rule that can be checked; a single one that is `skipped` where none can."""
+        """Return one score per checkable rule, or a single `skipped` one if there is none."""
         checks = self.checks
         if not checks:
             return [Score(name=self.name, status="skipped", reason="the prompt has no rule that a machine can check")]

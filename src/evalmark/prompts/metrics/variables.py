@@ -1,4 +1,4 @@
-"""The variables that a metric in a prompt file may name, and what fills them."""
+"""The variables of metric prompts, and their values."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,13 +16,13 @@ LABELS: Mapping[str, str] = {
     "intent": "intent",
     "inputSpec": "input specification",
 }
-"""What a judge reads a variable's value as."""
+"""What the judge's question calls a variable's value."""
 SPEC_VARIABLES = ("prompt", "rules", "intent", "inputSpec")
-"""Those that only a run of a prompt can fill."""
+"""Variables that need a prompt under test."""
 
 
 def variable_values(case: Case, output: Output, spec: PromptSpec | None) -> dict[str, str]:
-    """The value of every variable; an empty text where there is none."""
+    """Return the value of every variable; empty if there is none."""
     return {
         "output": text_of(output.value),
         "input": input_text(case.input),
@@ -35,7 +35,7 @@ def variable_values(case: Case, output: Output, spec: PromptSpec | None) -> dict
 
 
 def input_text(value: Any) -> str:
-    """The input of a test as a judge reads it: the one value, or all of them as a JSON object."""
+    """Return the input of a test as text: the only value, or all values as a JSON object."""
     if isinstance(value, Mapping) and len(value) == 1:
         return text_of(next(iter(value.values())))
     return text_of(value)

@@ -1,1 +1,1 @@
-"""Rules in plain English that a machine can check: found in their words, conservatively, and held against outputs."""
+"""Derives checks from rules in plain English, and applies them to outputs without a model."""

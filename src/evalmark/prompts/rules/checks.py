@@ -1,19 +1,19 @@
-"""What a check finds out about an output, and what is read out of a rule."""
+"""The result of a rule check, and the combination of several checks."""
 
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 
 class CheckResult(NamedTuple):
-    """Whether a check holds for an output."""
+    """Whether an output passes a check."""
 
     holds: bool | None
-    """None where that cannot be told."""
+    """None if it cannot be decided."""
     reason: str
 
 
 class RuleCheck(Protocol):
-    """A rule, or a part of one, that a machine can check; equal rules give equal checks."""
+    """A rule, or a part of one, that can be checked by machine; equal rules give equal checks."""
 
     @property
     def says(self) -> str:
@@ -22,16 +22,16 @@ class RuleCheck(Protocol):
 
     @property
     def is_whole(self) -> bool:
-        """Whether an output for which the check holds keeps to the rule; otherwise the rule asks for more than that."""
+        """Whether passing the check means following the rule; otherwise the rule asks for more."""
         ...
 
     def __call__(self, text: str) -> CheckResult:
-        """Hold an output against it."""
+        """Check an output."""
         ...
 
 
 class Requirement(NamedTuple):
-    """What is read out of a part of a rule."""
+    """The checks derived from a part of a rule."""
 
     checks: tuple[RuleCheck, ...] = ()
     is_whole: bool = True
@@ -40,18 +40,18 @@ class Requirement(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AllOf:
-    """Several checks of one rule: broken where one is, and kept where all are."""
+    """Several checks of one rule: it is broken if one fails, and followed if all pass."""
 
     checks: tuple[RuleCheck, ...]
     is_whole: bool = True
 
     @property
     def says(self) -> str:
-        """All of them."""
+        """All descriptions."""
         return ", ".join(check.says for check in self.checks)
 
     def __call__(self, text: str) -> CheckResult:
-        """Hold the output against each; what is broken decides, then what cannot be told."""
+        """Apply all checks; a failed one decides, then an undecided one."""
         found = [check(text) for check in self.checks]
         for holds in (False, None):
             if reasons := [finding.reason for finding in found if finding.holds is holds]:
@@ -60,15 +60,17 @@ class AllOf:
 
 
 def within_bounds(number: int, low: int | None, high: int | None) -> bool:
-    """Whether a number is within bounds; None: there is none on that side."""
+    """Return whether a number is within bounds; None: no bound on that side."""
     return (low is None or number >= low) and (high is None or number <= high)
 
 
 def describe_bounds(low: int | None, high: int | None) -> str:
-    """The bounds in words; one of them is given.
+    """Describe bounds; at least one must be given.
 
-    >>> describe_bounds(2, None), describe_bounds(0, 80), describe_bounds(3, 3), describe_bounds(1_000, 2_000), describe_bounds(0, 0)
-    ('at least 2', 'at most 80', 'exactly 3', '1,000 to 2,000', 'no')
+    >>> describe_bounds(2, None), describe_bounds(0, 80), describe_bounds(3, 3), describe_bounds(0, 0)
+    ('at least 2', 'at most 80', 'exactly 3', 'no')
+    >>> describe_bounds(1_000, 2_000)
+    '1,000 to 2,000'
     """
     if high is None:
         return f"at least {low:,}"

@@ -1,4 +1,4 @@
-"""Checks that a person states for a rule: `{words: {max: 80}}`."""
+"""Parses the explicit checks that people write for rules: `{words: {max: 80}}`."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ from .text_form import LetterCase, NumberText
 from .words import ForbiddenWords, OrderedTexts, RequiredTexts, StartsOrEndsWith
 
 NO_CHECK = "none"
-"""In place of a check: the rule is for the judge alone, however plain its words look."""
+"""In place of a check: only the judge decides, even if the rule could be checked."""
 PARTIAL = "partial"
 _UNITS = {
     "words": "word",
@@ -34,7 +34,7 @@ _UNITS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matches:
-    """The output matches a pattern as a whole.
+    """The whole output matches a pattern.
 
     >>> Matches(pattern="[A-Z]{3}-[0-9]+")("ABC-12").holds
     True
@@ -53,19 +53,19 @@ class Matches:
         return f"matches {preview(self.pattern)}"
 
     def __call__(self, text: str) -> CheckResult:
-        """Compare; a pattern that takes too long tells nothing."""
+        """Match the output; a pattern that exceeds its time limit is undecided."""
         score = self.scorer(Case(id="rule"), Output(value=text.strip()))
         return CheckResult(score.passed, score.reason)
 
 
 def explicit_check(said: Any, schema: Mapping[str, Any] | None = None) -> RuleCheck | None:
-    """The check that a person states; None for `none`. `schema` is that of the prompt, for `json: schema`.
+    """Return the check that a person wrote; None for `none`. `schema` is the prompt's, for `json: schema`.
 
     >>> explicit_check({"paragraphs": 1, "words": {"max": 80}}).says
     'exactly 1 paragraph, at most 80 words'
 
     Raises:
-        ConfigError: it is no such check.
+        ConfigError: The check is invalid.
     """
     if said == NO_CHECK:
         return None
@@ -99,7 +99,7 @@ def _kind(kind: str, wanted: Any, schema: Mapping[str, Any] | None, whole: bool)
 
 
 def _bounds(said: Any, kind: str) -> tuple[int | None, int | None]:
-    """`3` for exactly 3, or `min` and `max`, of which one may be left out."""
+    """Return the bounds: `3` for exactly 3, or `min` and `max`, of which one is optional."""
     if _is_count(said):
         return said, said
     if not isinstance(said, Mapping) or not said or set(said) - {"min", "max"}:

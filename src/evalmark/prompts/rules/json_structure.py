@@ -1,4 +1,4 @@
-"""Outputs that have to be JSON, or JSON that fits a schema."""
+"""Rules that the output is JSON, or JSON that fits a schema."""
 
 import re
 from collections import Counter
@@ -32,7 +32,7 @@ _MORE = re.compile(
 )
 _WITH = re.compile(r",?\s+(?:with|containing|having)\s", re.IGNORECASE)
 _FIELDS = re.compile(r"\b(?:keys?|fields?|propert(?:y|ies)|attributes?|structure|schema|format)\b", re.IGNORECASE)
-"""What a JSON object is made of; anything else that it comes with may stand beside it."""
+"""What a JSON object consists of; anything else may stand beside it."""
 _OTHERWISE = re.compile(
     r"\b(?:or|follow\w*\s+by|followed|wrapped|enclosed|inside|within|embedded|fence\w*|block|lines?|before|after|string|comments?|plus|markdown|"
     r"and\s+(?:a|an|the|then)|explanation)\b",
@@ -55,7 +55,7 @@ _FENCED = re.compile(r"\s*```[\w-]*\s*\n(.*?)\n?\s*```\s*", re.DOTALL)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JsonText:
-    """The output is JSON and nothing else, of a shape.
+    """The output is JSON of a certain shape and nothing else.
 
     >>> JsonText(shape="array")('{"a": 1}').reason
     'JSON, and no array'
@@ -65,7 +65,7 @@ class JsonText:
     of_texts: bool = False
     """Whether it is a list of texts."""
     unique: bool = False
-    """Whether no two items of the list are alike."""
+    """Whether all items of the list must differ."""
     is_whole: bool = True
 
     @property
@@ -76,7 +76,7 @@ class JsonText:
         return "JSON" if self.shape == "any" else f"a JSON {self.shape}"
 
     def __call__(self, text: str) -> CheckResult:
-        """Read it."""
+        """Parse the output."""
         try:
             data = as_json(text.strip())
         except NotJsonError as error:
@@ -88,7 +88,7 @@ class JsonText:
         return CheckResult(not wrong, wrong or self.says)
 
     def _not_json(self, text: str, error: NotJsonError) -> CheckResult:
-        """What is said of an output that is no JSON; readers differ on JSON that stands in a block of code."""
+        """Return the result for an output that is not JSON; JSON in a code block is undecided."""
         fenced = _FENCED.fullmatch(text)
         if fenced is not None and self(fenced[1]).holds is not False:
             return CheckResult(None, "the JSON stands in a block of code; the rule does not say whether it may")
@@ -96,7 +96,7 @@ class JsonText:
 
 
 def _no_texts(data: list[Any], unique: bool) -> str:
-    """What is wrong with a list of texts."""
+    """Return what is wrong with a list of texts."""
     strange = next((item for item in data if not isinstance(item, str)), None)
     if strange is not None or None in data:
         return f"{preview(strange)} is no text"
@@ -106,7 +106,7 @@ def _no_texts(data: list[Any], unique: bool) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaText:
-    """The output is JSON that fits the schema that the prompt asks for."""
+    """The output is JSON that fits the prompt's schema."""
 
     schema: Mapping[str, Any]
     is_whole: bool = True
@@ -117,13 +117,13 @@ class SchemaText:
         object.__setattr__(self, "checker", JsonSchema(self.schema))
 
     def __call__(self, text: str) -> CheckResult:
-        """Hold it against the schema."""
+        """Validate the output."""
         score = self.checker(Case(id="rule"), Output(value=text))
         return CheckResult(None, score.reason) if score.passed is None else CheckResult(score.passed, score.reason)
 
 
 def structure_in(clause: Clause, rule: MaskedRule, schema: Mapping[str, Any] | None = None) -> Requirement | None:
-    """What a clause asks of the form of an output; `schema` is that of the prompt."""
+    """Return what a clause requires of the output's form; `schema` is the prompt's."""
     if clause.negated:
         return None
     if _ARRAY.fullmatch(clause.text):
@@ -158,7 +158,7 @@ def _schema(schema: Mapping[str, Any]) -> Requirement | None:
 
 
 def items_in(sentence: str) -> Requirement | None:
-    """What a sentence asks of each item of the list that the output is."""
+    """Return what a sentence requires of each item of the output list."""
     match = _ITEMS.fullmatch(sentence)
     if match is None or re.search(r"\bor\b", sentence, re.IGNORECASE):
         return None

@@ -1,4 +1,4 @@
-"""Outputs that have to be one of several labels and nothing else."""
+"""Rules that the output must be one of several labels."""
 
 import re
 from dataclasses import dataclass
@@ -70,12 +70,12 @@ _LISTED = re.compile(r"(?<![\w$])([A-Z][A-Z0-9_]{0,11}\$?):\s")
 _FALLBACK = re.compile(r"\b(?:return|answer|reply|say|output)\s+[\"'`]?([A-Z]\w*)[\"'`]?\s*(?:[.]|$)", re.MULTILINE)
 _AROUND = " \t\r\n\"'`*_.\u201c\u201d\u2018\u2019"
 MIN_LABELS = 3
-"""Labels that a list in a prompt has to have, to be taken for one."""
+"""The smallest number of labels that counts as a list in a prompt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneOf:
-    """The output is one of these labels and nothing else; blanks around it do not count.
+    """The output is one of these labels and nothing else; white space around it is ignored.
 
     >>> OneOf(labels=("spam", "ham"))("eggs")
     CheckResult(holds=False, reason="'eggs' is none of the 2 labels")
@@ -83,8 +83,9 @@ class OneOf:
 
     labels: tuple[str, ...]
     case: Case = "exact"
-    """Whether upper and lower case count as different; `unsaid` where a rule does not say, and then what differs from
-    a label in case, quotes or a full stop alone is left to a reader."""
+    """Whether case counts. `unsaid`: the rule does not say; an output that differs only in case, quotes or a full stop is
+    undecided.
+    """
     is_whole: bool = True
 
     @property
@@ -94,7 +95,7 @@ class OneOf:
         return f"exactly one of {first}" + (f" and {len(self.labels) - 4} more" if len(self.labels) > 4 else "")
 
     def __call__(self, text: str) -> CheckResult:
-        """Compare."""
+        """Compare the output with the labels."""
         said = text.strip()
         of = f"of the {len(self.labels)} labels"
         if said in self.labels:
@@ -111,7 +112,7 @@ class OneOf:
 
 
 def labels_in_clause(clause: Clause, rule: MaskedRule, prompt: str = "") -> Requirement | None:
-    """The labels that a clause allows; where it speaks of the prompt's list, those that the prompt lists."""
+    """Return the labels that a clause allows; if it refers to the prompt's list, those of the prompt."""
     if clause.negated:
         return None
     text = clause.text.strip()
@@ -125,7 +126,7 @@ def labels_in_clause(clause: Clause, rule: MaskedRule, prompt: str = "") -> Requ
 
 
 def _demand(match: re.Match[str], rule: MaskedRule) -> Requirement | None:
-    """The labels of a list, where it is all there is and can be read in one way only."""
+    """Return the labels of a list, if it is unambiguous."""
     groups = match.groupdict()
     listed = _LIST_TAIL.fullmatch(match["list"].rstrip(" ."))
     if listed is None:
@@ -148,12 +149,12 @@ def _demand(match: re.Match[str], rule: MaskedRule) -> Requirement | None:
 
 
 def _is_order(match: re.Match[str]) -> bool:
-    """Whether the rule is an order to return only one of what it lists, or asks for a match."""
+    """Return whether the rule orders the output to be only one of the listed items, or asks for a match."""
     return re.match(r"be\s+only\s+(?:exactly\s+)?one\s+of:|(?:exactly\s+)?match\s", match[0], re.IGNORECASE) is not None
 
 
 def _items(said: str, rule: MaskedRule, sure: bool) -> tuple[str, ...]:
-    """The items of a list; none where it could be read in several ways."""
+    """Return the items of a list; empty if it is ambiguous."""
     text = said.strip()
     bracket = re.fullmatch(r"\[(.+)\]", text)
     if _QUOTED_LIST.fullmatch(bracket[1] if bracket else text):
@@ -169,7 +170,7 @@ def _items(said: str, rule: MaskedRule, sure: bool) -> tuple[str, ...]:
 
 
 def _bare(text: str) -> list[str]:
-    """Labels without quotes: parted by commas, the last one also by `or`; `and` could be a part of a label."""
+    """Split labels without quotes at commas, the last one also at `or`; `and` may be part of a label."""
     parts = re.split(r"\s*;\s*" if ";" in text else r"\s*,\s*", text)
     last = re.split(r"^or\s+|^and\s+(?=\S+$)|\s+or\s+", parts[-1]) if len(parts) > 1 else re.split(r"\s+or\s+", text)
     found = [*parts[:-1], *(part for part in last if part)]
@@ -195,7 +196,7 @@ def _is_label(item: str) -> bool:
 
 
 def labels_in_prompt(prompt: str) -> tuple[str, ...]:
-    """The labels that a prompt lists as `LABEL: meaning`, after the word `list`, with those that it says to return otherwise.
+    """Return the labels that a prompt lists as `LABEL: meaning` after the word `list`, and its fallback labels.
 
     >>> labels_in_prompt("The list of tags: CC: Conjunction, NN: Noun, VB: Verb. If there is none, return Unknown.")
     ('CC', 'NN', 'VB', 'Unknown')

@@ -1,4 +1,4 @@
-"""In which language an output is: by its script, and by the small words of a language."""
+"""Detects the language of an output by its script and its most frequent words."""
 
 import re
 import unicodedata
@@ -17,7 +17,7 @@ SMALL_WORDS = {
     "Portuguese": "o a os as de e que do da em um uma para com não no na por mais se dos como mas ao são foi também",
     "Dutch": "de het een en van in is dat op te zijn met voor niet aan er om ook als bij maar door uit naar deze wordt",
 }
-"""The words of a language that stand in nearly every sentence; some belong to several languages."""
+"""The most frequent words of a language; some belong to several languages."""
 SCRIPTS = {
     **dict.fromkeys(SMALL_WORDS, ("LATIN",)),
     "Russian": ("CYRILLIC",),
@@ -32,10 +32,10 @@ SCRIPTS = {
     "Japanese": ("HIRAGANA", "KATAKANA", "CJK"),
 }
 MIN_WORDS = 20
-"""A text of fewer words says nothing certain of its language, unless by its script."""
+"""A text with fewer words has no certain language, except by its script."""
 MIN_LETTERS = 12
 MAX_FOREIGN_SHARE = 0.05
-"""A text is surely in another language where a smaller share of its letters is of the script; names and code are often not."""
+"""A text is in another language if a smaller share of its letters is of the script; names and code often are not."""
 _NAMES = "|".join(SCRIPTS)
 _NAMED = re.compile(
     rf"(?:written\s+)?(?:entirely\s+|only\s+|always\s+)?in\s+(?:the\s+)?(?P<name>{_NAMES})(?:\s+language)?\b",
@@ -50,7 +50,7 @@ _LANGUAGE = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Language:
-    """The output is in a language; a short one, or one that several languages could have, cannot be told."""
+    """The output is in a language; short or ambiguous outputs are undecided."""
 
     name: str
     is_whole: bool = True
@@ -61,7 +61,7 @@ class Language:
         return f"in {self.name}"
 
     def __call__(self, text: str) -> CheckResult:
-        """Look at the letters, then at the words."""
+        """Check the script, then the words."""
         letters = [letter for letter in text if letter.isalpha()]
         if len(letters) < MIN_LETTERS:
             return CheckResult(None, "too short to tell its language")
@@ -79,7 +79,7 @@ class Language:
 
 
 def language_of(text: str) -> str | None:
-    """The language of a text in Latin letters; None where it is too short or its small words fit several.
+    """Return the language of a text in Latin letters; None if it is too short or ambiguous.
 
     >>> language_of("The cat sat on the mat and it was not there when we came in from the rain that fell all day.")
     'English'
@@ -96,13 +96,13 @@ def language_of(text: str) -> str | None:
 
 
 def language_in(clause: Clause) -> Requirement | None:
-    """The language that a clause asks for."""
+    """Return the language that a clause asks for."""
     match = None if clause.negated else _LANGUAGE.fullmatch(clause.text)
     return None if match is None else Requirement((Language(name=_known(match["name"])),), is_whole=not match["kind"])
 
 
 def language_named(text: str, start: int) -> tuple[Language, int] | None:
-    """The language that `in …` names at a place of a clause, and where that ends."""
+    """Return the language of `in …` at a position in a clause, and its end."""
     match = _NAMED.match(text, start)
     return None if match is None else (Language(name=_known(match["name"])), match.end())
 

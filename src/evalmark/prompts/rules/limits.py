@@ -1,4 +1,4 @@
-"""Limits on words, sentences, lines, characters, paragraphs and bullet points."""
+"""Rules on the number of words, sentences, lines, characters, paragraphs and bullet points."""
 
 import re
 import unicodedata
@@ -65,7 +65,7 @@ _RELATIVE = re.compile(
     re.IGNORECASE,
 )
 _FEW = 20
-"""A story has fewer characters than that as well."""
+"""Fewer characters probably means people in a story."""
 _WITHOUT = re.compile(
     r",?\s+(?:with\s+no|without(?:\s+any)?)\s+(?:(?:spaces?|punctuation(?:\s+marks)?|quotes|quotation\s+marks|explanations?|formatting|markdown|"
     r"(?:additional|other|extra)\s+text)(?:,\s*(?:or\s+|and\s+)?|\s+or\s+|\s+and\s+)?)+",
@@ -77,7 +77,7 @@ _JOINT = re.compile(
 
 
 _NO_PROSE = re.compile(r"\s*(?:#{1,6}\s|[-*+\u2022]\s|\d+[.)]\s|```|\||>|\*\*[^*\n]+\*\*\s*$|-{3,})")
-"""What begins a block of Markdown that is a heading, a list, code, a table or a quotation."""
+"""The start of a Markdown heading, list, code block, table or quotation."""
 
 
 class Amount(NamedTuple):
@@ -86,12 +86,12 @@ class Amount(NamedTuple):
     limit: "Limit"
     end: int
     is_bare: bool
-    """Whether it is a mere number: `3 sentences`, of which there may be more where the rule says `contain`."""
+    """Whether it is a mere number: `3 sentences`. With the verb `contain`, more are allowed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
-    """How much of something an output may have.
+    """A limit on how much of something the output has.
 
     >>> Limit(unit="word", high=3)("one two three four")
     CheckResult(holds=False, reason='4 words, at most 3')
@@ -109,7 +109,7 @@ class Limit:
         return f"{describe_bounds(self.low, self.high)} {self.unit}{'' if (self.high or self.low) == 1 else 's'}"
 
     def __call__(self, text: str) -> CheckResult:
-        """Count; where careful readers would count differently, and it matters, nothing can be told."""
+        """Count; the result is undecided if common ways of counting differ and it matters."""
         least, most = amounts(text, self.unit)
         holds = within_bounds(least, self.low, self.high)
         if least != most and (holds != within_bounds(most, self.low, self.high) or _between(least, most, self)):
@@ -122,13 +122,13 @@ class Limit:
 
 
 def _between(least: int, most: int, limit: Limit) -> bool:
-    """Whether some amount between two that do not fit would."""
+    """Return whether an amount between two that are out of bounds would be within."""
     low, high = limit.low or 0, limit.high
     return not within_bounds(least, low, high) and least < low and high is not None and most > high
 
 
 def amounts(text: str, unit: str) -> tuple[int, int]:
-    """The least and the most of a unit that a careful reader would count in a text.
+    """Return the smallest and largest number of units that common ways of counting find in a text.
 
     >>> [amounts("A well-known fact. Ask Dr. Smith!", unit) for unit in ("word", "sentence", "line", "paragraph")]
     [(6, 7), (2, 2), (1, 1), (1, 1)]
@@ -211,7 +211,7 @@ _AMOUNTS = tuple(
 
 
 def _amount(text: str, start: int) -> Amount | None:
-    """The limit that begins at a place."""
+    """Return the limit that starts at a position."""
     for pattern in _AMOUNTS:
         if match := pattern.match(text, start):
             limit = _limit(match)
@@ -243,7 +243,7 @@ _EXACTLY = re.compile(r"(?:exactly|precisely|only|just)\s", re.IGNORECASE)
 
 
 def limits_in(clause: Clause) -> Requirement | None:
-    """The limits that a clause sets on the whole output; None where it sets none, or one on parts of the output."""
+    """Return the limits that a clause sets on the whole output; None if there are none, or they apply to parts."""
     text = clause.text
     if match := _SIZE.fullmatch(text):
         text = f"be {match['rest']} {match[1]}s"
@@ -274,7 +274,7 @@ def _exceeding(text: str, start: int) -> Requirement | None:
 
 
 def _prohibited(text: str) -> Requirement | None:
-    """A limit said by what must not be."""
+    """Return a limit that is stated as a prohibition."""
     if match := _EXCEED.match(text):
         found = _amount(text, match.end())
         fit = found is not None and (found.is_bare or found.limit.high == 1) and _ends(text, found.end)
@@ -298,7 +298,7 @@ def _ends(text: str, place: int) -> bool:
 
 
 def _limit_chain(text: str, start: int, kept: bool) -> Requirement | None:
-    """Limits one after the other, each on the whole output: `a single paragraph of at most 80 words, in English`."""
+    """Return a chain of limits on the whole output: `a single paragraph of at most 80 words, in English`."""
     if match := _COMPOUND.fullmatch(text, start):
         number = number_of(match["low"]) if match["low"] else 1
         return Requirement((Limit(unit=match["unit"].lower(), low=number, high=number),), is_whole=False)
@@ -331,20 +331,20 @@ def _linked(text: str, place: int, kept: bool) -> Requirement | None:
 
 
 def _may_share_a_bound(said: str, check: RuleCheck, earlier: list[RuleCheck]) -> bool:
-    """Whether an amount without a bound of its own may stand under that of an earlier one: `at most 3 sentences and 50 words`."""
+    """Return whether an amount without its own bound may share an earlier one: `at most 3 sentences and 50 words`."""
     if not isinstance(check, Limit) or check.low != check.high or _EXACTLY.match(said):
         return False
     return any(isinstance(one, Limit) and one.low != one.high for one in earlier)
 
 
 def _asks_for_more(check: RuleCheck, rest: str) -> bool:
-    """Whether what follows only says more of the one thing that the output is."""
+    """Return whether the rest only describes the one thing that the output is."""
     small = isinstance(check, Limit) and check.unit in ("word", "line", "sentence")
     return _RELATIVE.fullmatch(rest) is not None or (small and _WITHOUT.fullmatch(rest) is not None)
 
 
 def _may_follow(text: str, place: int, checks: list[RuleCheck]) -> bool:
-    """Whether a further limit is one on the whole: after `of` only where it follows the one thing that it can be about."""
+    """Return whether a further limit applies to the whole output."""
     if is_single(checks[-1]) or re.search(r"\sand\s+(?:be\s+)?$", text[:place], re.IGNORECASE):
         return True
     found = _amount(text, place)
@@ -353,7 +353,7 @@ def _may_follow(text: str, place: int, checks: list[RuleCheck]) -> bool:
 
 
 def is_single(check: RuleCheck) -> bool:
-    """Whether the output is one thing by this check, so that what is said of that thing is said of the output."""
+    """Return whether the output is one thing by this check, so that statements about that thing apply to the output."""
     return isinstance(check, Limit) and (check.low, check.high) == (1, 1)
 
 

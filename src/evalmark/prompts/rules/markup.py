@@ -1,4 +1,4 @@
-"""Rules on tags: how many there are, what stands inside of them, and whether all are closed."""
+"""Rules on tags: their number, nesting and closing."""
 
 import re
 from bisect import bisect_left
@@ -12,7 +12,7 @@ from .checks import CheckResult, Requirement, describe_bounds, within_bounds
 from .phrases import NUMBER, OUTPUT, number_of
 
 VOID = frozenset(["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"])
-"""Elements of HTML that have no end."""
+"""HTML elements without an end tag."""
 _ANY_TAG = re.compile(r"<(/?)([A-Za-z][\w-]{0,40})\b([^<>]*)>")
 _TAG = r"<(\w+)>"
 _MUST = r"(?:must|should|shall|has to|have to|needs? to)"
@@ -50,16 +50,16 @@ _MORE = re.compile(r"\s+to\s+[^,;]+", re.IGNORECASE)
 
 
 class MarkupElements(NamedTuple):
-    """The elements of a text, in the order in which they open."""
+    """The elements of a text, in opening order."""
 
     tags: tuple[str, ...]
     ends: tuple[int, ...]
-    """For each element, how many had opened when it closed: those between stand inside of it."""
+    """For each element, how many had opened when it closed: those in between are inside it."""
     fault: str
-    """The first thing that is wrong with how they are closed; empty where nothing is."""
+    """The first fault in their closing; empty without one."""
 
     def inside(self, outer: str, tag: str) -> list[int]:
-        """How many elements of a tag stand in each of another."""
+        """Return how many elements of a tag are in each of another."""
         places = [place for place, name in enumerate(self.tags) if name == tag]
         return [
             bisect_left(places, end) - bisect_left(places, start + 1)
@@ -69,7 +69,7 @@ class MarkupElements(NamedTuple):
 
 
 def parse_markup(text: str) -> MarkupElements:
-    """The elements of a text; one pass, whatever the text is.
+    """Return the elements of a text, in one pass.
 
     >>> parse_markup("<p>a<br>b</p><i>").fault, parse_markup("<p><b>x</b></p>").inside("p", "b")
     ('<i> is never closed', [1])
@@ -111,7 +111,7 @@ def _without_comments(text: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagCount:
-    """How many elements of a tag an output has.
+    """The output has a certain number of elements of a tag.
 
     >>> TagCount(tag="p", low=2)("<p>one</p>").reason
     '1 <p>, at least 2'
@@ -128,7 +128,7 @@ class TagCount:
         return f"{describe_bounds(self.low, self.high)} <{self.tag}>"
 
     def __call__(self, text: str) -> CheckResult:
-        """Count."""
+        """Count the elements."""
         number = parse_markup(text).tags.count(self.tag)
         return CheckResult(
             within_bounds(number, self.low, self.high), f"{number} <{self.tag}>, {describe_bounds(self.low, self.high)}"
@@ -137,7 +137,7 @@ class TagCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagsInside:
-    """How many elements of a tag stand inside of each of another; without any of the other nothing can be said."""
+    """Each element of one tag contains a certain number of another; undecided without any."""
 
     outer: str
     tag: str
@@ -151,7 +151,7 @@ class TagsInside:
         return f"{describe_bounds(self.low, self.high)} <{self.tag}> in each <{self.outer}>"
 
     def __call__(self, text: str) -> CheckResult:
-        """Count in each."""
+        """Count the elements in each."""
         inside = parse_markup(text).inside(self.outer, self.tag)
         if not inside:
             return CheckResult(None, f"there is no <{self.outer}>")
@@ -171,13 +171,13 @@ class TagsInside:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClosedTags:
-    """Every tag is closed, in the right order, and nothing is closed that was not opened."""
+    """Every tag is closed, in the right order."""
 
     is_whole: bool = True
     says: str = "all tags are closed"
 
     def __call__(self, text: str) -> CheckResult:
-        """Look at every tag."""
+        """Check all tags."""
         found = parse_markup(text)
         if not found.tags and not found.fault:
             return CheckResult(None, "there is no tag")
@@ -186,19 +186,19 @@ class ClosedTags:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HasMarkup:
-    """There is some tag of HTML at all: a text without one is not formatted as HTML."""
+    """The output has at least one HTML tag."""
 
     is_whole: bool = False
     says: str = "some HTML tag"
 
     def __call__(self, text: str) -> CheckResult:
-        """Look for one."""
+        """Look for a tag."""
         number = len(parse_markup(text).tags)
         return CheckResult(number > 0, count(number, "element"))
 
 
 def markup_in(sentence: str) -> Requirement | None:
-    """What a sentence asks of tags."""
+    """Return what a sentence requires of tags."""
     if match := _INSIDE.fullmatch(sentence):
         low, high = (1, None) if match["one"] else _range(match)
         outer = match["outer"] or re.findall(_TAG, sentence)[0]
@@ -216,7 +216,7 @@ def markup_in(sentence: str) -> Requirement | None:
 
 
 def _with_tail(check: TagCount | TagsInside, tail: str) -> Requirement | None:
-    """The check, where the rest of the sentence takes nothing back."""
+    """Return the check, unless the rest of the sentence restricts it."""
     whole = _SAYS_NOTHING.fullmatch(tail) is not None
     return Requirement((check,), is_whole=whole) if whole or _MORE.fullmatch(tail) else None
 

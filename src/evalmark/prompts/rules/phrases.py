@@ -1,4 +1,4 @@
-"""The parts of a rule in English: numbers, quoted texts, sentences, and clauses with their subject taken off."""
+"""Splits a rule in English into sentences and clauses, with quoted texts masked and subjects removed."""
 
 import re
 from collections.abc import Iterator
@@ -14,14 +14,14 @@ NUMBER = (
     r"(?:\d{1,3}(?:,\d{3})+(?![\d,])|\d{1,7}(?![\d.,]*\d)|"
     rf"(?:(?:an?|{_SMALL})\s+(?:hundred|thousand)(?:\s+(?:and\s+)?{_SMALL})?|{_SMALL})\b)"
 )
-"""A number in digits or in words."""
+"""A number in digits or words."""
 _THING = r"(?:output(?:\s+text)?|response|reply|completion|generated\s+(?:text|answer)|answer)"
 _SIDE = r"(?:generated|entire|whole|overall|complete|(?:model|chatbot|assistant)(?:['\u2019]?s)?)"
 OUTPUT = (
     rf"(?:(?:(?:the|your|its)\s+(?:(?:final\s+)?(?:{_SIDE}\s+)*(?:output|response|reply|completion)|(?:{_SIDE}\s+)*{_THING})(?:\s+of\s+the\s+(?:chatbot|model|assistant))?)|"
     rf"(?:(?:each|every|any)\s+(?:{_SIDE}\s+)*(?:output|response|reply|completion))|(?:all\s+)?(?:outputs|responses|replies))"
 )
-"""The whole output, as rules call it; a summary, a title or an answer among several may be a part of it."""
+"""How rules name the whole output; a summary, a title or one of several answers may be only a part of it."""
 _YES = (
     r"(?:(?:must|should|shall|has\s+to|have\s+to|needs?\s+to|is\s+to|are\s+to|is\s+required\s+to|will)"
     r"(?:\s+(?:always|strictly|also|consistently))*)"
@@ -124,25 +124,25 @@ class Clause(NamedTuple):
 
 
 class MaskedRule(NamedTuple):
-    """A rule with its quoted texts masked, so that nothing in them is taken for words of the rule."""
+    """A rule with its quoted texts masked, so that they are not read as words of the rule."""
 
     text: str
     quoted: tuple[str, ...]
 
     @property
     def sentences(self) -> list[str]:
-        """The sentences of the rule, without the stop at their end."""
+        """The sentences of the rule, without their full stops."""
         return [
             part.rstrip(" .!") for part in re.split(r"(?<=[.!])\s+(?=[A-Z\u27e6])", self.text) if part.rstrip(" .!")
         ]
 
     def unmasked(self, text: str) -> str:
-        """A part of the rule as it was written, without the quotes."""
+        """Return a part of the rule with its quoted texts restored, without quotes."""
         return _MASK.sub(lambda match: self.quoted[int(match[1])], text)
 
 
 def mask_rule(rule: str) -> MaskedRule:
-    """The rule with each quoted text replaced by its number in brackets, and blanks made single."""
+    """Replace each quoted text by its number in brackets, and collapse white space."""
     found: list[str] = []
 
     text = " ".join(rule.replace("**", "").replace("\u27e6", "").split())
@@ -160,22 +160,22 @@ def mask_rule(rule: str) -> MaskedRule:
 
 
 def is_ambiguous(text: str) -> bool:
-    """Whether a rule has a condition, an exception, an example or a wish: readers may differ on what it asks for."""
+    """Return whether a rule has a condition, an exception, an example or a wish, so that readers may differ on it."""
     return _LOOSE.search(_MEANS.sub("", text)) is not None
 
 
 def has_placeholder(rule: MaskedRule) -> bool:
-    """Whether a quoted text stands for others: `The writer likes...`, `<name>`."""
+    """Return whether a quoted text stands for others: `The writer likes...`, `<name>`."""
     return any(re.search(r"\.\.\.|\u2026|<[^<>]*>|\[[^\]]*\]|\{[^}]*\}", text) for text in rule.quoted)
 
 
 def is_extra(sentence: str) -> bool:
-    """Whether a sentence only forbids anything else beside what the others ask for."""
+    """Return whether a sentence only forbids everything else."""
     return _EXTRA.fullmatch(sentence) is not None
 
 
 def clauses(sentence: str) -> tuple[Clause, ...]:
-    """The demands of a sentence on the whole output; empty where it is about something else."""
+    """Return the requirements of a sentence on the whole output; empty if it is about something else."""
     if (order := _imperative_clause(sentence)) is not None:
         return tuple(_split(order, sentence))
     if match := _EXTREME.match(sentence):
@@ -189,7 +189,7 @@ def clauses(sentence: str) -> tuple[Clause, ...]:
 
 
 def _imperative_clause(sentence: str) -> Clause | None:
-    """A sentence that orders something, as if it said so of the output."""
+    """Return an imperative sentence as a clause about the output."""
     if match := _PROHIBITION.match(sentence):
         verb = {"exceed": "exceed", "go over": "exceed"}.get(" ".join(match["verb"].lower().split()), "contain")
         return Clause(f"{verb} {sentence[match.end() :]}", negated=True)
@@ -204,7 +204,7 @@ def _imperative_clause(sentence: str) -> Clause | None:
 
 
 def _split(first: Clause, sentence: str) -> Iterator[Clause]:
-    """A clause, taken apart where another one with a verb of its own begins."""
+    """Split a clause where another one with its own verb starts."""
     text, negated, of_one = first.text, first.negated, False
     while (match := _NEXT.search(text)) is not None and (verb := _CLAUSE.match(text, match.end())) is not None:
         yield Clause(text[: match.start()].strip(), negated, of_one)
@@ -217,7 +217,7 @@ def _split(first: Clause, sentence: str) -> Iterator[Clause]:
 
 
 def _base_form(text: str) -> str:
-    """A clause with its verb in its base form."""
+    """Return a clause with its verb in the base form."""
     if match := _ONLY_FIRST.match(text):
         text = f"{match['verb']} {'' if match['of'] else 'only '}{text[match.end() :]}"
     word, _, rest = text.partition(" ")
@@ -225,7 +225,7 @@ def _base_form(text: str) -> str:
 
 
 def number_of(word: str) -> int:
-    """A number as a rule writes it.
+    """Return a number as a rule writes it.
 
     >>> number_of("1,000"), number_of("Three"), number_of("twenty-five"), number_of("a hundred and twenty")
     (1000, 3, 25, 120)
@@ -243,7 +243,7 @@ def number_of(word: str) -> int:
 
 
 def quoted_in(text: str) -> tuple[str, ...]:
-    """The texts between quotes.
+    """Return the texts between quotes.
 
     >>> quoted_in('Say "yes", `no` or "it is so", and do not shout.')
     ('yes', 'no', 'it is so')

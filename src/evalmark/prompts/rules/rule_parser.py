@@ -1,4 +1,4 @@
-"""What a machine can check of a rule, read out of its words."""
+"""Derives machine checks from the text of rules."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -16,12 +16,12 @@ from .text_form import NumberText, text_form_in
 from .words import label_in, words_in
 
 MAX_RULE_CHARS = 2_000
-"""Characters of a rule that is looked at; a longer one is no single rule."""
+"""Characters of a rule that is parsed; a longer text is not a single rule."""
 _SUBJECT = re.compile(rf"^(?:length\s+of\s+)?(?P<thing>{OUTPUT})\b", re.IGNORECASE)
 _OF_PARTS = re.compile(r"\b(?:json|keys?|fields?|propert(?:y|ies))\b", re.IGNORECASE)
 _KEY = re.compile(r"[\"'](\w{1,40})[\"']\s*:|^\s*[-*#]*\s*(\w{1,40}):(?!//)|</?(\w{1,40})>", re.MULTILINE)
 _CUE = re.compile(r"^\s*[*#]*output:|^\s*[*#]*\w+:[*\s]*\Z", re.IGNORECASE | re.MULTILINE)
-"""What introduces an example, or the answer at the end of a prompt, and names no part of it."""
+"""The introduction of an example, or of the answer at the end of a prompt; it names no part of the output."""
 _QUALITY = re.compile(r"be\s+(?:[a-z]+(?:,?\s+and)?\s+){0,3}[a-z]+", re.IGNORECASE)
 _ARTICLE = re.compile(r"\b(?:an?|the|of|in|to|one|that|or|not)\b", re.IGNORECASE)
 _UNCLEAR = re.compile(
@@ -35,7 +35,7 @@ _BESIDE = re.compile(
     re.IGNORECASE,
 )
 _APART = re.compile(r"(?:be\s+)?(?:follow\w*|accompan\w+|preced\w+|append\w*|prepend\w*)\b", re.IGNORECASE)
-"""What stands beside the output of which the rest of a rule speaks, and may or may not count as a part of it."""
+"""Words for text beside the output, which may or may not count as a part of it."""
 _HOLDS = re.compile(r"(?:contain|have|include|use)\b", re.IGNORECASE)
 
 
@@ -56,23 +56,23 @@ _CLASSIFIES = re.compile(
 
 
 class RuleContext(NamedTuple):
-    """What else is known of the prompt whose rule it is."""
+    """What is known about the prompt of a rule."""
 
     prompt: str = ""
     schema: Mapping[str, Any] | None = None
     parts: Collection[str] = ()
-    """What the parts of an output are called, in lower case."""
+    """The names of the parts of an output, in lower case."""
     things: Collection[str] = ()
-    """What the whole output is called, where another rule says that it is one such thing: `paragraph`."""
+    """What another rule says that the whole output is: `paragraph`."""
     is_only_label: bool = False
-    """Whether another rule says that the output is the name of a category and nothing else."""
+    """Whether another rule says that the output is only the name of a category."""
 
 
 def checks_of(rules: Sequence[str], prompt: str = "", schema: Mapping[str, Any] | None = None) -> dict[int, RuleCheck]:
-    """The checks of the rules of a prompt, by their number from 1, where rules that speak of each other are read together.
+    """Return the checks of a prompt's rules by number, from 1; rules that refer to each other are read together.
 
-    Where one says that the output must be a single paragraph, another one of "the paragraph" is one of the output. Where one
-    says that it must only be the name of the category, another one that lists the categories says which names there are.
+    If a rule says that the output must be a single paragraph, another rule about "the paragraph" applies to the output. If a
+    rule says that it must only be the name of the category, another rule that lists the categories gives the names.
 
     >>> {n: check.says for n, check in checks_of(["The output must be one paragraph.", "The paragraph must be in English."]).items()}
     {1: 'exactly 1 paragraph', 2: 'in English'}
@@ -86,7 +86,7 @@ def checks_of(rules: Sequence[str], prompt: str = "", schema: Mapping[str, Any] 
 
 
 def _is_one(rule: str) -> bool:
-    """Whether a rule is read as one that says that the output is a single thing."""
+    """Return whether a rule says that the output is a single thing."""
     check = check_of(rule)
     return any(map(is_single, check.checks if isinstance(check, AllOf) else (check,))) if check is not None else False
 
@@ -94,13 +94,13 @@ def _is_one(rule: str) -> bool:
 def check_of(
     rule: str, prompt: str = "", schema: Mapping[str, Any] | None = None, parts: Collection[str] = ()
 ) -> RuleCheck | None:
-    """The check of a rule in English; None where none is certain, which is so of most rules.
+    """Return the check of a rule in English; None if none is certain, as for most rules.
 
-    A rule has a check only where every word of it is understood, or what is left asks for something more: then the check
-    can only refute the rule. A condition, an exception, an example or a wish leaves the rule to a reader, and so does
-    whatever may be said of a part of the output. `prompt` is the text of the prompt, to which rules refer for lists of
-    labels; `schema` the one it asks for; `parts`, in lower case, what it calls the parts of an output: a rule of
-    "the reply" is not one of the output where the output has a field of that name.
+    A rule has a check only if every word is understood, or the rest asks for something more: then the check can only refute
+    the rule. A condition, an exception, an example or a wish leaves the rule to a judge, and so does any statement that may
+    be about a part of the output. `prompt` is the text of the prompt, for its lists of labels. `schema` is its response
+    schema. `parts` holds the lower-case names of the parts of an output: a rule about "the reply" is not about the output if
+    the output has a field of that name.
 
     >>> check_of("The output must be a single paragraph that does not exceed 80 words.").says
     'exactly 1 paragraph, at most 80 words'
@@ -126,7 +126,7 @@ def _check(rule: str, context: RuleContext) -> RuleCheck | None:
 
 
 def _with_output_as_subject(sentence: str, context: RuleContext) -> str:
-    """The sentence as one of the output, where it speaks of the output by another name."""
+    """Return the sentence with `the output` as its subject if it uses another name for it."""
     if context.things:
         pattern = _OF_THE_THING.format("|".join(context.things))
         sentence = re.sub(pattern, lambda match: f"{match['opening']}the output", sentence, flags=re.IGNORECASE)
@@ -142,7 +142,7 @@ def _combine(checks: tuple[RuleCheck, ...], is_whole: bool) -> RuleCheck | None:
 
 
 def parts_in(rules: Iterable[str], prompt: str = "", schema: Mapping[str, Any] | None = None) -> frozenset[str]:
-    """What the parts of an output are called, in lower case: the fields that a schema, the rules or the prompt name.
+    """Return the lower-case names of an output's parts: the fields that a schema, the rules or the prompt name.
 
     >>> sorted(parts_in(["The output is a JSON object with the keys 'reply' and 'Topic'."]))
     ['reply', 'topic']
@@ -157,7 +157,7 @@ def parts_in(rules: Iterable[str], prompt: str = "", schema: Mapping[str, Any] |
 
 
 def _requirement(sentence: str, rule: MaskedRule, context: RuleContext) -> Requirement | None:
-    """What a sentence asks of the whole output; None where a part of it is not understood and may change the rest."""
+    """Return what a sentence requires of the whole output; None if a part of it is not understood and may change the rest."""
     if is_extra(sentence):
         return Requirement(is_whole=False)
     if whole := markup_in(sentence) or items_in(sentence) or label_in(sentence, rule, context.prompt):
@@ -173,7 +173,7 @@ def _requirement(sentence: str, rule: MaskedRule, context: RuleContext) -> Requi
 
 
 def _is_consistent(said: tuple[Clause, ...], found: list[Requirement | None]) -> bool:
-    """Whether the clauses that are not understood change nothing in the others."""
+    """Return whether the clauses that are not understood leave the others unchanged."""
     first = next(place for place, demand in enumerate(found) if demand is not None)
     for place, (clause, demand) in enumerate(zip(said, found, strict=True)):
         if clause.of_one and (
@@ -192,19 +192,19 @@ def _is_consistent(said: tuple[Clause, ...], found: list[Requirement | None]) ->
 
 
 def _is_exact(check: RuleCheck) -> bool:
-    """Whether a check leaves no room for anything beside what it names, which another demand may ask for."""
+    """Return whether a check excludes everything beside what it names."""
     return isinstance(check, OneOf | JsonText | SchemaText | NumberText) or (
         isinstance(check, Limit) and check.low == check.high
     )
 
 
 def _says_how(clause: Clause) -> bool:
-    """Whether a clause says how the output is to be, and not what else is to stand in it."""
+    """Return whether a clause says how the output is, and not what else it contains."""
     return clause.text.lower().startswith("be ") and _BESIDE.search(clause.text) is None
 
 
 def _says_what_it_is(demand: Requirement | None) -> bool:
-    """Whether a clause ends with the one thing that the output is, of which the next clause says more."""
+    """Return whether a clause ends with the one thing that the output is, which the next clause describes."""
     return demand is not None and bool(demand.checks) and is_single(demand.checks[-1])
 
 

@@ -1,4 +1,4 @@
-"""Outputs that have to be a number, or in capital or small letters."""
+"""Rules that the output is a number, or in upper or lower case."""
 
 import re
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _LETTERS = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberText:
-    """The output is a number in digits, within bounds; a number in words or with marks around it cannot be told.
+    """The output is a number in digits, within bounds; a number in words or with other text is undecided.
 
     >>> NumberText(low=1, high=10)("11").reason
     "'11' is not from 1 to 10"
@@ -42,7 +42,7 @@ class NumberText:
         return kind if self.low is None and self.high is None else f"{kind} from {low} to {high}"
 
     def __call__(self, text: str) -> CheckResult:
-        """Read it."""
+        """Parse the number."""
         said = text.strip()
         if re.fullmatch(r"-?\d{1,15}(?:\.\d{1,15})?", said) is None:
             many = len(said.split()) > 3 or not said
@@ -58,7 +58,7 @@ class NumberText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LetterCase:
-    """All letters of the output are small, or all are capitals; marks and digits do not count."""
+    """All letters of the output are lower case, or all are upper case."""
 
     case: Literal["lower", "upper"]
     is_whole: bool = True
@@ -69,13 +69,13 @@ class LetterCase:
         return "in small letters" if self.case == "lower" else "in capital letters"
 
     def __call__(self, text: str) -> CheckResult:
-        """Look at each letter."""
+        """Check each letter."""
         wrong = next((s for s in text if (s.isupper() if self.case == "lower" else s.islower())), None)
         return CheckResult(wrong is None, self.says if wrong is None else f"{preview(wrong)} is not {self.says}")
 
 
 def text_form_in(clause: Clause) -> Requirement | None:
-    """What a clause asks of the output as a number, or of its letters."""
+    """Return what a clause requires of the output as a number, or of its case."""
     if clause.negated:
         return None
     if match := _LETTERS.fullmatch(clause.text):

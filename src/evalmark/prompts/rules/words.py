@@ -1,4 +1,4 @@
-"""Words that have to stand in an output, must not, or have to stand in a certain order or place."""
+"""Rules on words that the output must contain, must not contain, or must have in a certain order or position."""
 
 import re
 from dataclasses import dataclass
@@ -37,10 +37,10 @@ _ADDED = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForbiddenWords:
-    """None of these words stands in the output.
+    """The output contains none of these words.
 
-    A word in small letters is the same with capitals. Where case differs otherwise (`US`, `us`), and where the word is
-    a part of a longer one, nothing can be told.
+    A word in lower case also matches with capitals. The result is undecided if only the case differs otherwise (`US`, `us`),
+    or if the word is part of a longer one.
 
     >>> [ForbiddenWords(words=("AI",))(text).holds for text in ("I see.", "As an AI, no.", "As an ai, no.", "It said no.")]
     [True, False, None, None]
@@ -55,7 +55,7 @@ class ForbiddenWords:
         return "not " + " or ".join(map(preview, self.words))
 
     def __call__(self, text: str) -> CheckResult:
-        """Look for each."""
+        """Search for each word."""
         small = text.lower()
         there = [w for w in self.words if _contains_word(w, text) or (w.islower() and _contains_word(w, small))]
         if there:
@@ -68,7 +68,7 @@ class ForbiddenWords:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequiredTexts:
-    """These texts stand in the output; where one stands there in other letters or within a word, nothing can be told."""
+    """The output contains these texts; undecided if one occurs only with other case or inside a word."""
 
     texts: tuple[str, ...]
     is_whole: bool = True
@@ -79,7 +79,7 @@ class RequiredTexts:
         return " and ".join(map(preview, self.texts))
 
     def __call__(self, text: str) -> CheckResult:
-        """Look for each."""
+        """Search for each text."""
         missing = [wanted for wanted in self.texts if not _stands_alone(wanted, text)]
         gone = [wanted for wanted in missing if wanted.rstrip(".,;!?").casefold() not in text.casefold()]
         if gone or not missing:
@@ -89,7 +89,7 @@ class RequiredTexts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartsOrEndsWith:
-    """The output begins, or ends, with a text; blanks around it do not count."""
+    """The output starts or ends with a text; white space around it is ignored."""
 
     text: str
     where: Literal["start", "end"]
@@ -101,7 +101,7 @@ class StartsOrEndsWith:
         return f"{self.where}s with {preview(self.text)}"
 
     def __call__(self, text: str) -> CheckResult:
-        """Compare."""
+        """Compare the text."""
         said = text.strip()
         at_start = self.where == "start"
         holds: bool | None = said.startswith(self.text) if at_start else said.endswith(self.text)
@@ -117,9 +117,9 @@ class StartsOrEndsWith:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderedTexts:
-    """These texts stand in the output in this order, each once; where one is missing or stands there again, nothing can be told.
+    """The output contains these texts in this order, each once; undecided if one is missing or repeated.
 
-    A text that begins a line counts before one within a line.
+    A text at the start of a line counts before one within a line.
     """
 
     texts: tuple[str, ...]
@@ -131,7 +131,7 @@ class OrderedTexts:
         return "in order: " + ", ".join(self.texts)
 
     def __call__(self, text: str) -> CheckResult:
-        """Compare the places where each stands first."""
+        """Compare the first positions."""
         found = [_places(wanted, text) for wanted in self.texts]
         for wanted, there in zip(self.texts, found, strict=True):
             if len(there) != 1:
@@ -144,7 +144,7 @@ class OrderedTexts:
 
 
 def words_in(clause: Clause, rule: MaskedRule) -> Requirement | None:
-    """What a clause asks of words."""
+    """Return what a clause requires of words."""
     if match := _CONTAIN.fullmatch(clause.text):
         texts = _texts(match["list"], rule)
         return _forbidden(match, texts) if clause.negated else _required(match, texts)
@@ -162,7 +162,7 @@ def words_in(clause: Clause, rule: MaskedRule) -> Requirement | None:
 
 
 def label_in(sentence: str, rule: MaskedRule, prompt: str) -> Requirement | None:
-    """The label that something has to follow, where the prompt has a line for it: then it stands in every output."""
+    """Return the label that something must follow, if the prompt has a line with it: then every output must contain it."""
     match = _LABEL.fullmatch(sentence)
     if match is None:
         return None
@@ -200,7 +200,7 @@ def _order(said: str, rule: MaskedRule) -> Requirement | None:
 
 
 def _places(wanted: str, text: str) -> list[int]:
-    """Where a text stands: at the beginning of lines, where it does so at all."""
+    """Return the positions of a text: at line starts, if there are any."""
     opening = r"^[ \t>#*_\-]*(?:\d+[.)])?[ \t*_]*"
     at_start = [match.end() for match in re.finditer(opening + re.escape(wanted) + r"(?!\w)", text, re.MULTILINE)]
     return at_start or [match.end() for match in re.finditer(rf"(?<!\w){re.escape(wanted)}(?!\w)", text)]
@@ -211,7 +211,7 @@ def _texts(said: str, rule: MaskedRule) -> tuple[str, ...]:
 
 
 def _stands_alone(wanted: str, text: str) -> bool:
-    """Whether a text stands somewhere in another, and not with letters right before or after its own."""
+    """Return whether a text occurs in another one without adjacent letters."""
     before = r"(?<![^\W\d_])" if wanted[:1].isalpha() else ""
     after = r"(?![^\W\d_])" if wanted[-1:].isalpha() else ""
     return re.search(before + re.escape(wanted) + after, text) is not None

@@ -1,1 +1,1 @@
-"""What a prompt under test promises: its intent, its rules, and the tests that were made of them."""
+"""The specification of a prompt under test: its intent, its rules, and its tests."""

@@ -1,4 +1,4 @@
-"""One row of a test file into one case."""
+"""Builds one case from one row of a test file."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -21,9 +21,9 @@ REFERENCE_FIELDS = (
     "referenceanswer",
     "ideal",
 )
-"""Fields that hold the answer that is known to be right."""
+"""Fields with the ground truth."""
 INPUT_FIELDS = ("testinput", "input", "inputs", "vars")
-"""Fields that hold the values of all inputs together, or the one value."""
+"""Fields with the values of all inputs, or the only value."""
 TRUTH_WORDS = {"1": True, "true": True, "yes": True, "ok": True, "valid": True}
 TRUTH_WORDS |= {"0": False, "false": False, "no": False, "err": False, "invalid": False}
 UNKNOWN_WORDS = ("", "unknown", "null", "none")
@@ -31,21 +31,21 @@ UNKNOWN_WORDS = ("", "unknown", "null", "none")
 
 @dataclass(frozen=True, slots=True)
 class CaseBuilder:
-    """Turns the rows of one file into cases, and sees to it that no two ids are alike."""
+    """Builds cases from the rows of one file, with unique ids."""
 
     __test__ = False  # pytest would take the name for a test's
 
     spec: PromptSpec
     notes: Callable[[str], None]
     seen: dict[str, str] = field(default_factory=dict)
-    """Where each id stood first."""
+    """The place where each id was used first."""
     told: set[str] = field(default_factory=set)
 
     def build(self, row: Any, place: str) -> Case:
-        """The case of a row: a mapping, or a text that is the input.
+        """Return the case of a row: a mapping, or a text that is the input.
 
         Raises:
-            UnfitRowError: it cannot be one; the text is a sentence without its full stop.
+            InvalidRowError: The row is invalid; the text is a sentence without its full stop.
         """
         fields = _Fields(row, {known.name for known in self.spec.prompt.inputs})
         scenario = _text(fields.take("scenario"))
@@ -78,7 +78,7 @@ class CaseBuilder:
         )
 
     def _parameters(self, scenario: str, place: str) -> Mapping[str, Any]:
-        """The values that a scenario sets."""
+        """Return the values that a scenario sets."""
         if not scenario:
             return {}
         found = next((known for known in self.spec.prompt.scenarios if known.name == scenario), None)
@@ -88,7 +88,7 @@ class CaseBuilder:
         return found.parameters
 
     def _about(self, said: Any, fields: "_Fields", place: str) -> PromptRule | None:
-        """The rule that a test is about: as the row says it, else by its number."""
+        """Return the rule that a test is about: as the row says, else by its number."""
         text, inverse = _text(fields.take("rule")), fields.take("inverse")
         number = _number(said)
         known = None if number is None else self.spec.rule(number)
@@ -109,7 +109,7 @@ class CaseBuilder:
         return known
 
     def _expected(self, fields: "_Fields") -> Any:
-        """The ground truth; None where there is none, or where it was found wanting."""
+        """Return the ground truth; None if there is none or it was rejected."""
         found = [(key, value) for key in REFERENCE_FIELDS if (value := fields.take(key)) not in (None, "")]
         if len(found) > 1:
             raise InvalidRowError(f"`{found[0][0]}` and `{found[1][0]}` both hold the expected answer; leave one out")
@@ -138,7 +138,7 @@ class CaseBuilder:
 
 
 class _Fields:
-    """The fields of a row, each taken once; what nobody takes is kept under its own name."""
+    """The fields of a row, each read once; unread fields are kept under their own names."""
 
     def __init__(self, row: Any, inputs: set[str]) -> None:
         if isinstance(row, str):
@@ -152,18 +152,18 @@ class _Fields:
             self._names.setdefault(_normalize_name(key), key)
 
     def peek(self, name: str) -> Any:
-        """The value of a field; None where the row has none."""
+        """Return the value of a field; None if the row lacks it."""
         return self._row.get(self._names.get(name, name))
 
     def take(self, *names: str) -> Any:
-        """The value of the first of these fields that the row has, which then stands nowhere else."""
+        """Return and remove the value of the first of these fields that the row has."""
         for name in names:
             if (key := self._names.get(name, name)) in self._row:
                 return self._row.pop(key)
         return None
 
     def first(self, names: tuple[str, ...]) -> tuple[Any, str]:
-        """The first of these fields that is not blank, and what the row calls it."""
+        """Return the first of these fields that is not blank, with its name in the row."""
         for name in names:
             key = self._names.get(name, name)
             found = self.take(name)
@@ -172,15 +172,15 @@ class _Fields:
         return None, ""
 
     def rest(self) -> dict[str, Any]:
-        """All that is left."""
+        """Return all remaining fields."""
         return dict(self._row)
 
 
 def _normalize_name(name: str) -> str:
-    """A name of a field without what nobody cares for.
+    """Return a field name without case, spaces, `-` and `_`.
 
-    What PromptPex calls `expectedoutput` is a model's guess, made before the rules were; every other spelling of it
-    means the answer that is known to be right, as in all other files.
+    PromptPex's `expectedoutput` is a model's guess from before the rules existed. Every other spelling of it means the ground
+    truth, as in all other files.
     """
     plain = "".join(letter for letter in name.casefold() if letter not in " _-")
     return "expected_output" if plain == "expectedoutput" and name != plain else plain

@@ -1,4 +1,4 @@
-"""Which files of cases are tests of a prompt, and so to be read with it."""
+"""Detects files of cases that are tests of a prompt."""
 
 from collections.abc import Mapping
 from itertools import islice
@@ -15,21 +15,21 @@ from .prompt_tests import TEST_FILES
 from .spec import PromptSpec
 
 BASELINE_FILES = ("baseline_tests.json", "baseline_tests.txt")
-"""Where the tests of a prompt lie that were made without rules; the first that is there counts."""
+"""File names of tests that were generated without rules; the first existing one counts."""
 TEST_FIELDS = frozenset(
     ("testinput", "testid", "testuid", "ruleid", "inverse", "scenario", "baseline", "valid", "validity", "grounded")
 )
-"""Fields that only tests of a prompt have; case, spaces, `-` and `_` do not count."""
+"""Fields that only tests of a prompt have; case, spaces, `-` and `_` are ignored."""
 _MAX_ROWS = 20
-"""Rows at the beginning of a file: fields may be left out of some."""
+"""Rows at the start of a file that are checked: some rows may lack a field."""
 
 
 def holds_tests(path: Path, spec: PromptSpec) -> bool:
-    """Whether a file of cases holds tests of this prompt, and is to be read by `read_tests`.
+    """Return whether a file of cases holds tests of this prompt, so that `read_tests` must read it.
 
-    It does where it is one of the prompt's own files, where a row has a field that only such tests have, and where rows
-    give the inputs of the prompt as columns and no `input` that stands for them. A file that cannot be read holds none:
-    whoever reads it as ordinary cases says what is wrong.
+    This is so if it is one of the prompt's own files, if a row has a field that only such tests have, or if rows have the
+    prompt's inputs as columns and no `input` column. It is False for an unreadable file; the dataset reader reports its
+    faults.
     """
     path = Path(path)
     if path.name in (*TEST_FILES, *BASELINE_FILES) and path.resolve().parent == spec.folder.resolve():

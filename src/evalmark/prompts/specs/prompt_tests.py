@@ -1,4 +1,4 @@
-"""The tests of a prompt, as files hold them, into cases."""
+"""Reads the tests of a prompt from files into cases."""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -19,7 +19,7 @@ from .spec import PromptSpec
 
 Note = Callable[[str], None]
 TEST_FILES = ("tests.json", "tests.jsonl", "tests.csv", "tests.yaml", "tests.yml")
-"""Where the tests of a prompt may lie in its folder."""
+"""File names of the tests in a prompt's folder."""
 
 
 def _ignore_note(note: str) -> None:
@@ -27,10 +27,10 @@ def _ignore_note(note: str) -> None:
 
 
 def file_of_tests(spec: PromptSpec) -> Path | None:
-    """The file in a prompt's folder that holds its tests; None where there is none.
+    """Return the file with the tests in a prompt's folder; None if there is none.
 
     Raises:
-        ConfigError: there are several, so nobody can tell which one counts.
+        ConfigError: There are several, so the choice is ambiguous.
     """
     found = [spec.folder / name for name in TEST_FILES if path_kind(spec.folder / name) != "nothing"]
     if len(found) > 1:
@@ -40,15 +40,15 @@ def file_of_tests(spec: PromptSpec) -> Path | None:
 
 
 def read_tests(path: Path, spec: PromptSpec, notes: Note = _ignore_note) -> Iterator[Case | BadRow]:
-    """The tests of a prompt in a JSON, JSONL, CSV, TSV or YAML file, one by one.
+    """Yield the tests of a prompt in a JSON, JSONL, CSV, TSV or YAML file.
 
-    The input of each case is a mapping of the prompt's inputs; the ground truth is what is expected. The metadata hold
-    the `rule` that the test is about, its number as `ruleid`, `inverse`, `scenario`, `baseline` and `valid` (None where
-    nobody looked), and all other fields of the row under their own names. Tags are `positive`, `negative` or `baseline`.
-    A row that cannot be asked comes as a `BadRow` in its place; nothing is moved from one field to another.
+    The input of each case is a mapping of the prompt's inputs; the ground truth is its expected value. The metadata hold the
+    `rule` of the test, its number as `ruleid`, `inverse`, `scenario`, `baseline` and `valid` (None if not checked), and all
+    other fields of the row under their own names. Tags are `positive`, `negative` or `baseline`. An invalid row is yielded as
+    a `BadRow`.
 
     Raises:
-        DataError: nothing of the file can be read.
+        DataError: Nothing of the file can be read.
     """
     path = Path(path)
     local_file(path)
@@ -71,10 +71,10 @@ def read_tests(path: Path, spec: PromptSpec, notes: Note = _ignore_note) -> Iter
 
 
 def read_baseline(path: Path, spec: PromptSpec, notes: Note = _ignore_note) -> Iterator[Case | BadRow]:
-    """The tests in a text file that a model made of the prompt alone, with a line `===` between them.
+    """Yield the baseline tests in a text file, separated by lines `===`.
 
     Raises:
-        DataError: the file cannot be read.
+        DataError: The file cannot be read.
     """
     path = Path(path)
     local_file(path)
@@ -93,7 +93,7 @@ def read_baseline(path: Path, spec: PromptSpec, notes: Note = _ignore_note) -> I
 
 
 def sample_tests(spec: PromptSpec, notes: Note = _ignore_note) -> Iterator[Case | BadRow]:
-    """The samples in the prompt's own file, as tests."""
+    """Yield the samples in the prompt's own file as tests."""
     maker = CaseBuilder(spec=spec, notes=notes)
     for sample in spec.prompt.samples:
         row: Mapping[str, Any] = {**sample.rest, **sample.values}

@@ -1,4 +1,4 @@
-"""Which values a test gives to the inputs of its prompt."""
+"""Maps a test row to the inputs of its prompt."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,23 +11,23 @@ from evalmark.prompts.templates.rendering import render
 from evalmark.scoring.binding.text import preview
 
 _PARSED = ("array", "object", "thread")
-"""Types of inputs that a text stands for as JSON."""
+"""Types of inputs whose texts are parsed as JSON."""
 
 
 class InvalidRowError(ValueError):
-    """What is wrong with one row, a sentence without its full stop."""
+    """What is wrong with a row: a sentence without its full stop."""
 
 
 def input_values(
     prompt: Prompt, whole: Any, columns: Mapping[str, Any], parameters: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The values of a prompt's inputs; `whole` holds them together, `columns` each by itself.
+    """Return the values of a prompt's inputs; `whole` holds all of them, `columns` each one separately.
 
-    What a scenario sets stands fast. A text is the value of the only input without a default; where there are several
-    it is a JSON object.
+    A scenario's parameters have priority. A text is the value of the only input without a default; with several such inputs
+    it must be a JSON object.
 
     Raises:
-        UnfitRowError: there is none, or the prompt cannot take one of them.
+        InvalidRowError: There is no value, or the prompt cannot take one of them.
     """
     open_ones = [known.name for known in prompt.inputs if known.required and known.name not in parameters]
     found = dict(columns) if whole is None else _split_value(prompt, whole, open_ones)
@@ -60,7 +60,7 @@ def _split_value(prompt: Prompt, whole: Any, open_ones: list[str]) -> dict[str, 
 
 
 def _object_in(whole: Any) -> dict[str, Any] | None:
-    """The object that a value is, or that a text says as JSON; None where it is none."""
+    """Return the object that a value is or that its JSON text holds; None if there is none."""
     if isinstance(whole, str) and whole.lstrip().startswith("{"):
         try:
             whole = parse_json(whole, "")
@@ -93,5 +93,5 @@ def _name_list(names: list[str]) -> str:
 
 
 def backticked(name: str) -> str:
-    """The name of a field in the middle of a sentence."""
+    """Return a field name in backticks."""
     return f"`{name}`"

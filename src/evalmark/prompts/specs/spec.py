@@ -1,4 +1,4 @@
-"""A prompt under test with what is known of it: intent, input specification, rules, inverse rules."""
+"""A prompt under test with its specification: intent, input specification, rules, inverse rules."""
 
 import json
 import os
@@ -21,7 +21,7 @@ from evalmark.prompts.templates.prompt_files import read_prompt
 from .statement_files import StatementLine, is_refusal, statements_with_checks
 
 SPEC_FILES = ("intent.txt", "input_spec.txt", "rules.txt", "inverse_rules.txt")
-"""What the folder of a prompt may hold beside its tests; each may be missing, and each may be edited by hand."""
+"""Files of a prompt's folder beside its tests; each is optional and may be edited by hand."""
 _ENDS = (".prompty", ".markdown", ".md", ".txt", ".yaml", ".yml")
 NO_ENV: Mapping[str, str] = MappingProxyType({})
 
@@ -30,7 +30,7 @@ RULES_FILE = "rules.txt"
 
 
 class ExplicitCheck(NamedTuple):
-    """How a rule is to be checked by a machine, as its author says."""
+    """The machine check that the author of a rule wrote for it."""
 
     rule: int
     """The number of the rule."""
@@ -39,67 +39,67 @@ class ExplicitCheck(NamedTuple):
 
     @property
     def data(self) -> Any:
-        """What `evalmark.prompts.rules.explicit_checks.explicit_check` takes."""
+        """The argument of `evalmark.prompts.rules.explicit_checks.explicit_check`."""
         return json.loads(self.said)
 
 
 class PromptRule(NamedTuple):
-    """One rule of a prompt's outputs."""
+    """One rule for a prompt's outputs."""
 
     number: int
-    """By which tests name it: rules from 1, and inverse rules on from there."""
+    """The number by which tests name it: rules from 1, then inverse rules."""
     text: str
     inverse: bool = False
-    """Whether the text says the opposite of what the prompt asks for."""
+    """Whether the text is the opposite of what the prompt asks for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptSpec:
-    """A prompt, and what its outputs have to keep to."""
+    """A prompt with the specification of its outputs."""
 
     prompt: Prompt
     folder: Path = field(default=Path(), compare=False)
-    """Where the files lie."""
+    """The folder of the files."""
     intent: str = ""
-    """What the prompt is for, in a sentence; empty where nobody said."""
+    """The purpose of the prompt in a sentence; may be empty."""
     input_spec: tuple[str, ...] = ()
-    """What may be put into the prompt, one statement each."""
+    """The allowed inputs, one statement each."""
     rules: tuple[str, ...] = ()
-    """What every output has to keep to, one statement each."""
+    """The rules for every output, one statement each."""
     inverse_rules: tuple[str, ...] = ()
-    """The opposite of rules, from which tests are made that tempt the prompt to break one."""
+    """The opposites of rules, for tests that tempt the prompt to break them."""
     checks: tuple[ExplicitCheck, ...] = ()
-    """The checks that are stated for rules; all others are read out of the words of the rule."""
+    """Explicit checks of rules; the checks of other rules are derived from their text."""
     notes: tuple[str, ...] = field(default=(), compare=False)
-    """What a reader should know about the files, one sentence each."""
+    """Remarks on the files for the user, one sentence each."""
 
     @property
     def numbered(self) -> tuple[PromptRule, ...]:
-        """Rules and inverse rules under the numbers by which tests name them."""
+        """Rules and inverse rules with their numbers."""
         rules = [PromptRule(number, text) for number, text in enumerate(self.rules, 1)]
         inverse = enumerate(self.inverse_rules, len(rules) + 1)
         return (*rules, *(PromptRule(number, text, inverse=True) for number, text in inverse))
 
     def rule(self, number: int) -> PromptRule | None:
-        """The rule of a number; None where there is none."""
+        """Return the rule with a number; None if there is none."""
         found = self.numbered
         return found[number - 1] if 1 <= number <= len(found) else None
 
     @property
     def body(self) -> str:
-        """The words of the prompt, its variables unfilled, without the names of roles."""
+        """The text of the prompt with unfilled variables and without role names."""
         return "\n\n".join(message.text for message in self.prompt.messages)
 
     @property
     def fingerprint(self) -> str:
-        """Changes whenever an output would be held against something else."""
+        """A hash of the prompt and its specification."""
         return fingerprint(
             "spec-1", self.prompt.fingerprint, self.intent, self.input_spec, self.rules, self.inverse_rules
         )
 
 
 def folder_of(prompt_path: str | os.PathLike[str]) -> Path:
-    """The folder of a prompt's files: beside the prompt, under its name without the ending.
+    """Return the folder of a prompt's files: beside the prompt, named like it without the ending.
 
     >>> folder_of("prompts/classify.prompty") == Path("prompts/classify")
     True
@@ -118,13 +118,13 @@ def read_spec(
     folder: str | os.PathLike[str] | None = None,
     env: Mapping[str, str] = NO_ENV,
 ) -> PromptSpec:
-    """A prompt with the files in its folder; a file that is missing or empty says nothing.
+    """Read a prompt with the files in its folder; missing and empty files are allowed.
 
-    The files are text: `intent.txt` a sentence, `input_spec.txt`, `rules.txt` and `inverse_rules.txt` one statement a
-    line; below a rule, a line `check:` may say how a machine checks it. `folder` is that of the prompt's name unless another is given; `env` is what `read_prompt` takes.
+    `intent.txt` holds a sentence; `input_spec.txt`, `rules.txt` and `inverse_rules.txt` hold one statement per line. A line
+    `check:` below a rule holds its explicit check. `folder` replaces the default folder; `env` is passed to `read_prompt`.
 
     Raises:
-        ConfigError: the prompt or a file cannot be read, a file holds nothing but a refusal, or a check is none.
+        ConfigError: The prompt or a file cannot be read, a file holds only a refusal, or a check is invalid.
     """
     path = Path(prompt_path)
     home = folder_of(path) if folder is None else Path(folder)
@@ -160,10 +160,10 @@ def _statements(file: Path) -> list[StatementLine]:
 def _explicit_checks(
     rules: list[StatementLine], schema: Mapping[str, Any] | None, file: Path
 ) -> tuple[ExplicitCheck, ...]:
-    """The checks of rules, each of which is sound.
+    """Return the explicit checks of rules.
 
     Raises:
-        DataError: one is not.
+        DataError: A check is invalid.
     """
     found: list[ExplicitCheck] = []
     for number, one in enumerate(rules, 1):
@@ -179,7 +179,7 @@ def _explicit_checks(
 
 
 def _notes(home: Path, rules: int, inverse: list[StatementLine]) -> list[str]:
-    """Say of inverse rules that are not as many as the rules that their numbers stay what they are."""
+    """Return a note if the number of inverse rules differs from that of the rules."""
     if not inverse or len(inverse) == rules:
         return []
     numbers = f"{rules + 1} to {rules + len(inverse)}" if len(inverse) > 1 else f"{rules + 1}"

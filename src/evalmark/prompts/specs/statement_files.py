@@ -1,4 +1,4 @@
-"""Text files with one statement a line, as people and models write them."""
+"""Parses text files with one statement per line, as people and models write them."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -11,14 +11,14 @@ from evalmark.inputs.documents.strict_yaml import parse_yaml
 _MARK = re.compile(
     r"(?:[-*+•\u2013_]|\(?\d{1,3}[.):]|(?:\*\*)?(?:inverse )?rule \d{1,3}[.:](?:\*\*)?)(?:\s+|$)", re.IGNORECASE
 )
-"""What lists put before a line."""
+"""List markers before a statement."""
 _HEADING = re.compile(
     r"#{0,6}\s*(?:\*\*)?(?:(?:output|inverse|inverted|negated|input) )?(?:rules|specification)\s*(?:\*\*)?:?(?:\*\*)?",
     re.IGNORECASE,
 )
 _FENCE = re.compile(r"```\w*")
 _CHECK = re.compile(r"check:(?=\s|$)\s*")
-"""What begins a line that says how the rule above it is checked."""
+"""The start of a line with the check of the rule above it."""
 RULE, CHECK = "rule", "check"
 _REFUSAL = re.compile(
     r"(?:i['\u2019]m sorry|i am sorry|sorry, |i (?:can['\u2019]t|cannot) (?:assist|help))", re.IGNORECASE
@@ -26,16 +26,16 @@ _REFUSAL = re.compile(
 
 
 class StatementLine(NamedTuple):
-    """A statement, and the check that is stated for it."""
+    """A statement with its explicit check."""
 
     line: int
     text: str
     check: tuple[int, Any] | None = None
-    """The line and the data of the check; None where none is stated."""
+    """The line and the data of the check; None without one."""
 
 
 def lines_of(text: str) -> tuple[str, ...]:
-    r"""The statements in a text, one a line, without numbers, bullets, headings and fences of code.
+    r"""Return the statements in a text, one per line, without numbers, bullets, headings and code fences.
 
     A line that is a JSON list of texts stands for these texts.
 
@@ -46,15 +46,15 @@ def lines_of(text: str) -> tuple[str, ...]:
 
 
 def numbered_statements(text: str) -> list[tuple[int, str]]:
-    """The statements of a text, each with the number of its line; what is no sound check is left out."""
+    """Return the statements of a text with their line numbers; invalid checks are left out."""
     return [(one.line, one.text) for one in _read(text, None)]
 
 
 def statements_with_checks(text: str, place: str) -> list[StatementLine]:
-    """The statements of a text with the checks that are stated for them: below a statement, or in its JSON object.
+    """Return the statements of a text with their explicit checks, from the line below or from a JSON object.
 
     Raises:
-        DataError: a check cannot be read, has no statement, or is a second one for the same.
+        DataError: A check cannot be read, has no statement, or is the second one of a statement.
     """
     return list(_read(text, place))
 
@@ -95,7 +95,7 @@ def _with_check(held: list[StatementLine], found: tuple[int, str], place: str) -
 
 
 def _object(line: str) -> Mapping[str, Any] | None:
-    """A line that is a JSON object with a rule; None for any other."""
+    """Return the rule object in a line of JSON; None for other lines."""
     if not (line.startswith("{") and line.rstrip(",").endswith("}") and f'"{RULE}"' in line):
         return None
     try:
@@ -129,7 +129,7 @@ def _statements(line: str) -> list[str]:
 
 
 def _json_list(line: str) -> list[str] | None:
-    """The texts of a JSON list that is the whole line; None where it is none."""
+    """Return the texts of a JSON list that is the whole line; None for other lines."""
     if not (line.startswith('["') and line.endswith('"]')):
         return None
     try:
@@ -140,10 +140,10 @@ def _json_list(line: str) -> list[str] | None:
 
 
 def is_check(line: str) -> bool:
-    """Whether a line says how the rule above it is checked."""
+    """Return whether a line holds the check of the rule above it."""
     return _CHECK.match(_strip_marks(line.strip())) is not None
 
 
 def is_refusal(statements: list[str]) -> bool:
-    """Whether all that a file holds is a model that would not write it."""
+    """Return whether the statements are only a model's refusal to write them."""
     return bool(statements) and len(statements) <= 2 and _REFUSAL.match(statements[0]) is not None

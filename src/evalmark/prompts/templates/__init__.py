@@ -1,1 +1,1 @@
-"""Prompt files as values, and their rendering: templates are data, and no value can open a message."""
+"""Reads prompt files (Prompty, GitHub Models, Markdown) and renders them with a safe subset of Jinja."""

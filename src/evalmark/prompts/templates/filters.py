@@ -1,4 +1,4 @@
-"""The filters and tests that templates may use: pure functions from plain data to plain data."""
+"""The filters and tests of templates: pure functions on plain data."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -8,26 +8,24 @@ from typing import Any
 from evalmark.inputs.documents.text import MAX_ROW
 
 MAX_PROMPT_CHARS = MAX_ROW
-"""Characters that a rendered prompt, or any text on the way to it, may have."""
+"""Characters of a rendered prompt, or of any intermediate text."""
 TESTS = ("defined", "none", "undefined")
 
 
 class FilterError(Exception):
-    """A value is none that a filter takes, or what would come out is too large."""
+    """A value has the wrong type for a filter, or the result would be too large."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A filter: what it does, and how many arguments it takes, at least and at most."""
+    """A filter with its smallest and largest number of arguments."""
 
     apply: Callable[..., Any]
     arguments: tuple[int, int] = (0, 0)
 
 
 def text_of(value: Any) -> str:
-    """A value as it stands in a prompt: a text as it is, all else as JSON.
-
-    Templates have no other way to show lists and mappings; what Python shows of them would be no use to a model.
+    """Return a value as prompt text: a text unchanged, other values as JSON.
 
     >>> text_of("a"), text_of(2), text_of(True), text_of(["a", 1.5])
     ('a', '2', 'true', '["a", 1.5]')
@@ -36,7 +34,7 @@ def text_of(value: Any) -> str:
 
 
 def kind_of(value: Any) -> str:
-    """What a message calls the type of a value."""
+    """Return what messages call the type of a value."""
     names = {str: "a text", bool: "a truth value", list: "a list", dict: "a mapping", type(None): "null"}
     return names.get(type(value), "a number" if type(value) in (int, float) else f"a {type(value).__name__}")
 
@@ -93,4 +91,4 @@ FILTERS = {
     "tojson": Filter(lambda value: json.dumps(value, ensure_ascii=False)),
     "default": Filter(lambda value: value, (0, 2)),
 }
-"""By name; what `default` does is done by `writing`, since it looks at another value only where it needs one."""
+"""The filters by name; `interpreter` implements `default`, since it evaluates its argument only if needed."""

@@ -1,4 +1,4 @@
-"""What is wrong in a prompt file, gathered with its places, so that all of it can be said at once."""
+"""Collects the faults and notes of a prompt file, with their places."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,23 +20,23 @@ class Findings:
     notes: list[str] = field(default_factory=list)
 
     def line_of(self, at: DataPath) -> int:
-        """The line of the value at a path, or of what stands nearest above it."""
+        """Return the line of the value at a path, or of its nearest parent."""
         return int(self.document.place_of(at).rpartition(":")[2])
 
     def find(self, at: DataPath, sentence: str) -> None:
-        """Note a fault of the value at a path."""
+        """Record a fault of the value at a path."""
         self.find_in(self.line_of(at), f"{json_path(at)} {sentence}")
 
     def find_in(self, line: int, sentence: str) -> None:
-        """Note a fault in a line."""
+        """Record a fault in a line."""
         self.faults.append((line, f"{self.document.path}:{line}: {sentence}"))
 
     def note(self, line: int, sentence: str) -> None:
-        """Note something that a reader should know."""
+        """Record a note for the user."""
         self.notes.append(f"{self.document.path}:{line}: {sentence}")
 
     def text(self, at: DataPath, found: Any) -> str | None:
-        """The value as a text; None where it is another thing, or nothing."""
+        """Return the value as a text; None for other values, with a fault."""
         if found is None or isinstance(found, str):
             return found
         if isinstance(found, (int, float)) and not isinstance(found, bool):
@@ -45,7 +45,7 @@ class Findings:
         return None
 
     def mapping(self, at: DataPath, found: Any) -> Mapping[str, Any]:
-        """The value as a mapping; empty where it is another thing, or nothing."""
+        """Return the value as a mapping; empty for other values, with a fault."""
         if isinstance(found, Mapping):
             return found
         if found is not None:
@@ -53,7 +53,7 @@ class Findings:
         return {}
 
     def list(self, at: DataPath, found: Any) -> list[Any]:
-        """The value as a list; empty where it is another thing, or nothing."""
+        """Return the value as a list; empty for other values, with a fault."""
         if isinstance(found, list):
             return found
         if found is not None:
@@ -61,10 +61,10 @@ class Findings:
         return []
 
     def refuse(self) -> None:
-        """Raise what has been found, in the order of the lines.
+        """Raise all faults, in the order of their lines.
 
         Raises:
-            ConfigError: there is something.
+            ConfigError: There is a fault.
         """
         if self.faults:
             raise ConfigError.of([sentence for _, sentence in sorted(self.faults, key=lambda fault: fault[0])])

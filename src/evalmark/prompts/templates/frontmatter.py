@@ -1,4 +1,4 @@
-"""A text with YAML at its head, taken apart."""
+"""Splits a file into its YAML front matter and its body."""
 
 import re
 from pathlib import Path
@@ -12,18 +12,18 @@ from .input_values import json_preview
 
 _FENCE = re.compile(r"---[ \t]*")
 _OTHER = re.compile(r"(---[ \t]*[A-Za-z]\w*|\+\+\+|;;;)[ \t]*")
-"""Heads in other languages. Some tools run the one that says `---js`."""
+"""Front matter in other languages. Some tools execute `---js`."""
 TEXTS = frozenset(
     (
         *("name", "description", "version", "content", "inputs", "sample", "testSamples", "testData", "scenarios"),
         *("instructions", "tags", "authors", "evaluators"),
     )
 )
-"""Keys below which a YAML word is typed only where no letter of it gets lost."""
+"""Keys whose values stay texts if YAML would change a character of them."""
 
 
 class PromptParts(NamedTuple):
-    """A prompt file's head, its body, and the line in which the body begins."""
+    """The front matter of a prompt file, its body, and the first line of the body."""
 
     head: Document
     body: str
@@ -31,18 +31,18 @@ class PromptParts(NamedTuple):
 
 
 def is_text(key: str) -> bool:
-    """Whether words below this key stay text where they could lose a letter."""
+    """Return whether values below this key stay text."""
     return key in TEXTS
 
 
 def split_frontmatter(text: str, path: Path) -> PromptParts:
-    """The head and the body of a text; without a line `---` at its top all of it is body.
+    """Split a text into front matter and body; without a line `---` at the top, all of it is body.
 
-    A head begins with a line of exactly three hyphens and ends with the next one: longer rules, and such lines further
-    down, belong to the body.
+    Front matter starts with a line of exactly three hyphens and ends with the next one. Longer rules, and such lines
+    further down, belong to the body.
 
     Raises:
-        DataError: the head is in another language, is never closed, or is no YAML mapping.
+        DataError: The front matter is in another language, is never closed, or is not a YAML mapping.
     """
     lines = text.split("\n")
     first = next((number for number, line in enumerate(lines) if line.strip()), 0)

@@ -1,4 +1,4 @@
-"""Values on their way into a prompt: plain data only, in the type that their input declares."""
+"""Converts input values to plain data of the type that their input declares."""
 
 import json
 import math
@@ -16,7 +16,7 @@ from .prompt import Input, InputType
 from .template import MAX_NUMBER_BITS
 
 MAX_ITEMS = 1_000_000
-"""Texts, numbers, lists and mappings in all values of one prompt together."""
+"""Texts, numbers, lists and mappings in all values of one prompt."""
 TYPES: Mapping[str, InputType] = {
     **dict.fromkeys(("string", "str", "text"), "string"),
     **dict.fromkeys(("integer", "int"), "integer"),
@@ -29,7 +29,7 @@ TYPES: Mapping[str, InputType] = {
     "audio": "audio",
     "file": "file",
 }
-"""What the formats call a type, and what it is called here."""
+"""The names of types in the formats, and their names here."""
 NOUNS: Mapping[InputType, str] = {
     "string": "a text",
     "integer": "a whole number",
@@ -52,17 +52,17 @@ _CLASSES: Mapping[InputType, tuple[type, ...]] = {
 
 
 class InputValueError(Exception):
-    """A value cannot be taken; the text is the rest of a sentence that names the value."""
+    """A value cannot be used; the text completes a sentence that names the value."""
 
 
 def convert_value(value: Any, known: Input) -> Any:
-    """A plain value as the input takes it.
+    """Return a plain value in the type of its input.
 
-    Texts that say a number or a truth value are read as one, since CSV knows only texts, and a number will do for a
-    text. Nothing else is converted.
+    Texts of numbers and truth values are parsed, since CSV has only texts, and a number is accepted as a text. Nothing else
+    is converted.
 
     Raises:
-        UnfitError: it is of another type, or not among the choices.
+        InputValueError: The value has another type, or is not one of the choices.
     """
     found = value if known.type is None else _as_type(value, known.type)
     if known.choices and not any(_same_value(found, choice) for choice in known.choices):
@@ -96,7 +96,7 @@ def _as_type(value: Any, wanted: InputType) -> Any:
 
 
 def _read(text: str, wanted: InputType) -> Any:
-    """The number or truth value that a text says, else the text."""
+    """Return the number or truth value that a text holds, else the text."""
     words = {"true": True, "false": False}
     if wanted == "boolean":
         return words.get(text.strip().lower(), text)
@@ -128,14 +128,14 @@ def _image(value: Any) -> Image:
 
 
 def json_preview(value: Any, most: int = 60) -> str:
-    """A value as a message shows it: as JSON, on one line, cut where it is long."""
+    """Return a value for a message: as JSON, on one line, shortened."""
     text = json.dumps(_short(value, most), ensure_ascii=False, default=lambda other: f"a {type(other).__name__}")
     safe = "".join(letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in text[: most + 1])
     return safe if len(text) <= most else f"{safe[:most]}…"
 
 
 def _short(value: Any, most: int) -> Any:
-    """So much of a large value as can be shown."""
+    """Return as much of a large value as a message can show."""
     if isinstance(value, str):
         return value[: most + 1]
     if isinstance(value, (list, dict)) and len(value) > most:
@@ -144,17 +144,17 @@ def _short(value: Any, most: int) -> Any:
 
 
 class PlainCopier:
-    """Takes copies of values, and counts what is in all of them together."""
+    """Copies values and counts their total size."""
 
     def __init__(self) -> None:
         self._items = MAX_ITEMS
         self._letters = MAX_ROW
 
     def copy(self, value: Any, depth: int = 0) -> Any:
-        """The value as plain data: objects are refused, since a template could reach what they can do.
+        """Return a copy of the value as plain data; objects are rejected, since a template could use their attributes.
 
         Raises:
-            UnfitError: it is something else, or too much, or nested too deep.
+            InputValueError: It is an object, or too large, or nested too deeply.
         """
         self._items -= 1
         if self._items < 0:

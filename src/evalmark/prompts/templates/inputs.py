@@ -1,4 +1,4 @@
-"""The inputs of a prompt, in all ways in which the formats declare them."""
+"""Reads the inputs of a prompt in all forms of the formats."""
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
@@ -19,12 +19,12 @@ PROPERTY_KEYS = frozenset(
         "additionalProperties",
     )
 )
-"""Keys that make a mapping the description of an input; any other key makes it the value of one."""
+"""Keys that make a mapping the declaration of an input; with any other key it is a value."""
 _TYPES_WITHOUT_DEFAULT = ("image", "audio", "file")
 
 
 def inputs_of(said: Any, messages: Iterable[Message], findings: Findings) -> tuple[Input, ...]:
-    """Declared inputs, then those that only a message names."""
+    """Return the declared inputs, then those that only a message uses."""
     declared = _declared(said, findings)
     used: dict[str, int] = {}
     for message in messages:
@@ -99,7 +99,7 @@ def _input(name: str, row: Any, at: DataPath, findings: Findings) -> Input:
 
 
 def _type_of(default: Any) -> InputType | None:
-    """The type that a value alone, in the place of a description, stands for."""
+    """Return the type of an input that is declared by a default value alone."""
     types: dict[type, InputType] = {str: "string", bool: "boolean", list: "array", dict: "object"}
     return types.get(type(default), "number" if isinstance(default, (int, float)) else None)
 

@@ -1,4 +1,4 @@
-"""The walk over a template's tree that writes a message: plain data only, every step counted."""
+"""Renders a parsed template: plain data only, with a limit on steps and size."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -12,29 +12,29 @@ from .filters import FILTERS, MAX_PROMPT_CHARS, FilterError, kind_of, text_of
 from .template import BrokenTemplateError, targets_of, template_of
 
 MAX_STEPS = 1_000_000
-"""Parts of templates that are looked at for one prompt, each turn of a loop anew; texts on the way count by length."""
+"""Template nodes evaluated for one prompt, loops included; texts count by length."""
 CHARS_PER_STEP = 64
 
 
 @dataclass(frozen=True, slots=True)
 class MissingValue:
-    """Stands for a variable, or a part of one, that has no value."""
+    """Stands for a variable, or a part of one, without a value."""
 
     name: str
     optional: bool = False
-    """Whether the prompt says that it may be left out; then nothing stands in its place."""
+    """Whether the value may be missing; then nothing is rendered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A picture in the middle of a message."""
+    """An image within a message."""
 
     address: str
 
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """Turns of a conversation in the middle of the messages."""
+    """Conversation turns between messages."""
 
     turns: tuple[Turn, ...]
 
@@ -50,16 +50,16 @@ MessagePart = str | Image | Thread
 
 @dataclass(slots=True)
 class RenderBudget:
-    """How much more one prompt may take, over all its messages."""
+    """The steps and characters that are left for one prompt."""
 
     steps: int = MAX_STEPS
     letters: int = MAX_PROMPT_CHARS
 
     def spend(self, node: nodes.Node, steps: int) -> None:
-        """Count some steps.
+        """Use some steps.
 
         Raises:
-            BrokenTemplateError: there are none left.
+            BrokenTemplateError: The limit is reached.
         """
         self.steps -= steps
         if self.steps < 0:
@@ -68,18 +68,18 @@ class RenderBudget:
 
 @dataclass(slots=True)
 class MessageBuilder:
-    """One message in the making."""
+    """One message while it is rendered."""
 
     allowance: RenderBudget
     pieces: list[MessagePart] = field(default_factory=list)
     missing: dict[str, int] = field(default_factory=dict)
-    """What had no value where one was needed, each with the line of its first use."""
+    """Required values that were missing, each with the line of its first use."""
 
     def say(self, node: nodes.Node, piece: MessagePart) -> None:
-        """Add a piece of the message.
+        """Append a part of the message.
 
         Raises:
-            BrokenTemplateError: the prompt grows too long.
+            BrokenTemplateError: The prompt becomes too long.
         """
         if isinstance(piece, str):
             self.allowance.letters -= len(piece)
@@ -88,7 +88,7 @@ class MessageBuilder:
         self.pieces.append(piece)
 
     def needed(self, node: nodes.Node, value: Any) -> bool:
-        """Whether there is a value; one that is missing and should not be is noted."""
+        """Return whether there is a value; record a required one that is missing."""
         if not isinstance(value, MissingValue):
             return True
         if not value.optional:
@@ -100,10 +100,10 @@ Scope = Mapping[str, Any]
 
 
 def render_template(text: str, values: Scope, allowance: RenderBudget) -> MessageBuilder:
-    """A template with its variables filled in, once: what a value holds is never looked at for templates or roles.
+    """Fill the variables of a template in one pass; templates and roles inside values stay text.
 
     Raises:
-        BrokenTemplateError: a value is of a type that the template cannot use there, or a limit is reached.
+        BrokenTemplateError: A value has a type that the template cannot use there, or a limit is reached.
     """
     writing = MessageBuilder(allowance)
     _render_nodes(writing, template_of(text).body, values)
@@ -220,7 +220,7 @@ def _item(writing: MessageBuilder, node: Any, scope: Scope) -> Any:
 
 
 def _part(writing: MessageBuilder, node: Any, whole: Any, key: Any) -> Any:
-    """What stands under a key of a mapping, or at a place in a list: data has no other parts."""
+    """Return the value under a key of a mapping, or at an index of a list; data has no other parts."""
     if not writing.needed(node.node, whole):
         return MissingValue(_describe_expression(node), optional=True)  # that the whole is missing has been noted
     if isinstance(whole, dict) and isinstance(key, str):
@@ -303,7 +303,7 @@ def _compare(writing: MessageBuilder, node: Any, scope: Scope) -> bool:
 
 
 def _compare_values(node: Any, word: str, left: Any, right: Any) -> bool:
-    """Whether two plain values stand in a relation; lists and mappings only hold things, they are not compared."""
+    """Compare two plain values; lists and mappings can only be searched."""
     holder = word in ("in", "notin")
     if _is_plain(left) and (_is_plain(right) or (holder and isinstance(right, (list, dict)))):
         try:
@@ -318,7 +318,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def _describe_expression(node: Any) -> str:
-    """An expression as a message names it."""
+    """Return what a message calls an expression."""
     if isinstance(node, nodes.Name):
         return node.name
     if isinstance(node, nodes.Getattr):

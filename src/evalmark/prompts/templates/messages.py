@@ -1,4 +1,4 @@
-"""The body of a prompt, split into messages where lines name roles: before anything is filled in."""
+"""Splits the body of a prompt into messages at lines that name roles, before variables are filled."""
 
 import re
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from .findings import Findings
 from .prompt import Message
 
 MAX_ROLE_LINE = 200
-"""Characters of a line that may name a role: patterns that allow for spaces take the square of the time."""
+"""Characters of a line that may name a role: the patterns take quadratic time."""
 _ROLE = re.compile(r"[ \t]*#?[ \t]*(system|user|assistant|developer)[ \t]*(\[[^\]]*\])?[ \t]*:[ \t]*", re.IGNORECASE)
 _OTHER_ROLE = re.compile(r"[ \t]*#?[ \t]*(tools?|function)[ \t]*(\[[^\]]*\])?[ \t]*:[ \t]*", re.IGNORECASE)
 _ROLE_OF_VALUE = re.compile(r"[ \t]*#?[ \t]*\{\{[^{}]*\brole[ \t]*\}\}[ \t]*:[ \t]*")
@@ -15,7 +15,7 @@ _PICTURE = re.compile(r"!\[[^\]]*\]\(")
 
 
 def split_messages(body: str, line: int, findings: Findings) -> tuple[Message, ...]:
-    """The messages of a body that begins in a line of the file; text above the first role is the system's.
+    """Return the messages of a body that starts at a line of the file; text above the first role is a system message.
 
     A role stands alone on its line, with a colon: `user:`. Blank lines around a message are not part of it.
     """
@@ -31,7 +31,7 @@ def split_messages(body: str, line: int, findings: Findings) -> tuple[Message, .
 
 
 def _sections(lines: list[str], first: int, findings: Findings) -> Iterator[tuple[str, int, list[str]]]:
-    """Role (empty above the first), number of the first line, and lines."""
+    """Yield role (empty above the first), number of the first line, and lines."""
     role, start, found = "", first, list[str]()
     for number, line in enumerate(lines, first):
         opened = _ROLE.fullmatch(line) if ":" in line and len(line) <= MAX_ROLE_LINE else None
@@ -47,12 +47,12 @@ def _sections(lines: list[str], first: int, findings: Findings) -> Iterator[tupl
 
 
 def normalize_role(word: str) -> str:
-    """A role under the name that every provider knows."""
+    """Return a role by the name that every provider knows."""
     return "system" if word.lower() == "developer" else word.lower()
 
 
 def _note_unsupported(line: str, number: int, findings: Findings) -> None:
-    """Say of lines that other tools read in another way that they are text here."""
+    """Add a note for lines that other tools treat specially and that are plain text here."""
     if len(line) > MAX_ROLE_LINE:
         return
     if other := _OTHER_ROLE.fullmatch(line):

@@ -1,4 +1,4 @@
-"""How the model is to be asked: the model's name, settings and schema, whatever format says it."""
+"""Reads the model, its settings and the response schema from a prompt file of any format."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -29,7 +29,7 @@ _FORMATS = ("text", "json_object", "json_schema")
 
 
 def model_of(said: Any, findings: Findings) -> str | None:
-    """The model that the file names, in its own words."""
+    """Return the model that the file names, unchanged."""
     if said is None or isinstance(said, str):
         return said or None
     row = findings.mapping(("model",), said)
@@ -38,7 +38,7 @@ def model_of(said: Any, findings: Findings) -> str | None:
 
 
 def settings_of(data: Mapping[str, Any], findings: Findings) -> dict[str, Any]:
-    """The settings of a request, under the names that requests have for them."""
+    """Return the request settings under their request names."""
     model = data.get("model")
     places: list[DataPath] = [("modelParameters",)]
     if isinstance(model, Mapping):
@@ -64,7 +64,7 @@ def _add(settings: dict[str, Any], name: str, value: Any, at: DataPath, findings
 
 
 def schema_of(data: Mapping[str, Any], settings: dict[str, Any], findings: Findings) -> Mapping[str, Any] | None:
-    """The schema of the object wanted back, taken out of the settings where it stands there."""
+    """Return the response schema, and remove it from the settings if it stands there."""
     if (said := data.get("responseFormat")) is not None:
         return _github_schema(said, data.get("jsonSchema"), settings, findings)
     wanted = settings.get("response_format")

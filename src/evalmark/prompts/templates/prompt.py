@@ -1,4 +1,4 @@
-"""A prompt as a value: what a prompt file says once it has been checked."""
+"""A prompt as a value: the checked content of a prompt file."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,63 +11,63 @@ InputType = Literal["string", "integer", "number", "boolean", "array", "object",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """A message before its variables have values."""
+    """A message before its variables are filled."""
 
     role: str
     """`system`, `user` or `assistant`."""
     text: str
     """The template."""
     line: int = 1
-    """Where its first line stands in the file."""
+    """The line of the file where its text starts."""
     on_one_line: bool = field(default=False, compare=False)
-    """Whether the whole text stands on that line, as a quoted text of YAML does."""
+    """Whether the whole text stands on that line, as a quoted YAML text does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Input:
-    """A variable that the messages take."""
+    """A variable of the messages."""
 
     name: str
     type: InputType | None = None
-    """None where the file does not say; then any plain data will do."""
+    """None if the file does not declare it; then any plain data is accepted."""
     description: str = ""
     default: Any = None
-    """What stands in where no value is given; None when there is none."""
+    """The value if none is given; None: there is no default."""
     required: bool = True
-    """Whether it is an error to give no value: so it is without a default, unless the file says otherwise."""
+    """Whether a value must be given: by default if there is no default."""
     choices: tuple[Any, ...] = ()
-    """The only values it takes; empty where all will do."""
+    """The allowed values; empty allows all."""
     example: Any = None
-    """A value for readers; never used by itself."""
+    """An example for readers; never used as a value."""
     declared: bool = True
-    """Whether the file declares it; otherwise a message uses it, and that is all that is known."""
+    """Whether the file declares it, or only a message uses it."""
     line: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptSample:
-    """Values for the inputs that the prompt's author wrote down."""
+    """Values for the inputs that the prompt's author wrote."""
 
     values: Mapping[str, Any]
     rest: Mapping[str, Any] = field(default_factory=dict)
-    """What belongs to no input: an expected answer, for example."""
+    """Values that belong to no input, such as an expected answer."""
     line: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """A way in which the prompt is used, as PromptPex has them."""
+    """A way in which the prompt is used, as in PromptPex."""
 
     name: str
     instructions: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Values for some of the inputs."""
+    """Values of some inputs."""
     line: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """Messages with variables, what the variables take, and how the model is to be asked."""
+    """Messages with variables, their inputs, and how to call the model."""
 
     name: str
     messages: tuple[Message, ...]
@@ -75,23 +75,22 @@ class Prompt:
     """The file it was read from, for messages; not part of the fingerprint."""
     description: str = ""
     inputs: tuple[Input, ...] = ()
-    """Declared ones first, in the order of the file, then those that only a message names."""
+    """Declared inputs in the order of the file, then those that only a message uses."""
     samples: tuple[PromptSample, ...] = ()
     scenarios: tuple[Scenario, ...] = ()
     instructions: Mapping[str, str] = field(default_factory=dict)
-    """What PromptPex is told for its stages: `intent`, `inputSpec`, `outputRules`, …"""
+    """PromptPex's instructions for its stages: `intent`, `inputSpec`, `outputRules`, …"""
     model: str | None = None
-    """The model that the file names, in the file's words; None when it names none."""
+    """The model that the file names, unchanged; None if it names none."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """`temperature`, `top_p`, `max_tokens`, `seed`, `stop` under these names, whatever the format calls them; others
-    as they are."""
+    """`temperature`, `top_p`, `max_tokens`, `seed`, `stop` under these names in all formats; other settings unchanged."""
     schema: Mapping[str, Any] | None = None
-    """JSON Schema of the object that the prompt asks for; None when it asks for free text."""
+    """JSON Schema of the requested object; None for free text."""
     tags: tuple[str, ...] = ()
     rest: Mapping[str, Any] = field(default_factory=dict)
-    """All other keys of the file; without `connection` and `configuration`, which may hold keys."""
+    """All other keys of the file, without `connection` and `configuration`, which may hold secrets."""
     notes: tuple[str, ...] = field(default=(), compare=False)
-    """What a reader should know about the file, one sentence each."""
+    """Remarks on the file for the user, one sentence each."""
 
     @property
     def place(self) -> str:
@@ -100,7 +99,7 @@ class Prompt:
 
     @property
     def fingerprint(self) -> str:
-        """Changes whenever a model could be asked something else; not when lines or files move."""
+        """A hash of all that can change the request; positions and file names do not count."""
         return fingerprint(
             "prompt-1",
             [[message.role, message.text] for message in self.messages],

@@ -1,4 +1,4 @@
-"""Prompt files: `.prompty` of both versions, GitHub Models' `.prompt.yml`, Markdown with a head."""
+"""Reads prompt files: `.prompty` of both versions, GitHub Models' `.prompt.yml`, Markdown with front matter."""
 
 import os
 import re
@@ -29,6 +29,7 @@ YAML_ENDINGS = (".yml", ".yaml")
 READ_KEYS = frozenset(
     ("name", "description", "inputs", "sample", "testSamples", "testData", "scenarios", "instructions")
 )
+"""Keys that have a field of their own."""
 READ_KEYS |= frozenset(("messages", "modelParameters", "responseFormat", "jsonSchema", "tags"))
 """Keys that have a field of their own."""
 KNOWN_KEYS = READ_KEYS | frozenset(
@@ -38,19 +39,19 @@ KNOWN_KEYS |= frozenset((*CONNECTION_KEYS, "template", "tools", "source", "url",
 MODEL_KEYS = ("id", "name", "parameters", "options")
 """Keys of `model` that have a field of their own."""
 _BLOCK = re.compile(r":[ \t]+\|[-+1-9]{0,2}[ \t]*(?:#.*)?$")
-"""The end of a line below which a block of YAML begins."""
+"""The end of a line that starts a YAML block."""
 _ROLES = ("system", "user", "assistant", "developer")
 NO_ENV: Mapping[str, str] = MappingProxyType({})
 
 
 def read_prompt(path: str | os.PathLike[str], env: Mapping[str, str] = NO_ENV) -> Prompt:
-    """The prompt in a file, checked as a whole.
+    """Read and check the prompt in a file.
 
-    `.prompty`, `.md` and `.txt` files have a head in YAML and messages below it; `.yml` and `.yaml` files are those of
-    GitHub Models. `env` holds the variables that `${env:NAME}` may name, with their values; no other is ever looked at.
+    `.prompty`, `.md` and `.txt` files have YAML front matter and messages below it; `.yml` and `.yaml` files have the form of
+    GitHub Models. `env` holds the variables that `${env:NAME}` may use; no others are read.
 
     Raises:
-        ConfigError: the file cannot be read, or something in it is wrong; all faults are named, one a line.
+        ConfigError: The file cannot be read or has faults; the message names all faults, one per line.
     """
     file = Path(path)
     _kind_of(file)
@@ -58,10 +59,10 @@ def read_prompt(path: str | os.PathLike[str], env: Mapping[str, str] = NO_ENV) -
 
 
 def parse_prompt(text: str, path: Path, env: Mapping[str, str] = NO_ENV) -> Prompt:
-    """The prompt in a text that stands in `path`, by whose name its format is told.
+    """Return the prompt in a text; the name of `path` decides its format.
 
     Raises:
-        ConfigError: something in it is wrong; all faults are named, one a line.
+        ConfigError: The text has faults; the message names all of them, one per line.
     """
     is_yaml = _kind_of(path) == "yaml"
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
@@ -89,7 +90,7 @@ def _kind_of(path: Path) -> str:
 
 
 def _yaml_messages(text: str, findings: Findings) -> tuple[Message, ...]:
-    """The messages of a file of GitHub Models."""
+    """Return the messages of a GitHub Models file."""
     data = findings.document.data
     if not isinstance(data, Mapping) or "messages" not in data:
         raise PlacedError(findings.document.place_of(), "has no `messages`, which a prompt of GitHub Models has.")
@@ -108,7 +109,7 @@ def _yaml_messages(text: str, findings: Findings) -> tuple[Message, ...]:
 
 
 def _yaml_message(role: str, content: str, line: int, lines: list[str]) -> Message:
-    """A message with the place of its text, which in a block of YAML begins below its key."""
+    """Return a message with the place of its text, which starts below its key in a YAML block."""
     is_block = _BLOCK.search(lines[line - 1]) is not None
     return Message(role=role, text=content.rstrip("\n"), line=line + is_block, on_one_line=not is_block)
 
@@ -166,7 +167,7 @@ def _check_keys(data: Mapping[str, Any], findings: Findings) -> None:
 
 
 def _template_kind(said: Any) -> Any:
-    """The language of the template, as both versions of Prompty say it; None where they do not."""
+    """Return the template language as both versions of Prompty name it; None if unnamed."""
     if not isinstance(said, Mapping):
         return said
     inner = said.get("format", said.get("type"))
@@ -190,7 +191,7 @@ def _tags(data: Mapping[str, Any], findings: Findings) -> tuple[str, ...]:
 
 
 def _rest(data: Mapping[str, Any], findings: Findings) -> dict[str, Any]:
-    """All other keys, as they are: no secret among them, since results and exports hold what a prompt says."""
+    """Return all other keys; secrets are faults, since results and exports contain them."""
     rest = {key: value for key, value in data.items() if key not in (*READ_KEYS, "model")}
     if isinstance(model := data.get("model"), Mapping):
         rest |= {"model": others} if (others := {k: v for k, v in model.items() if k not in MODEL_KEYS}) else {}
@@ -200,7 +201,7 @@ def _rest(data: Mapping[str, Any], findings: Findings) -> dict[str, Any]:
 
 
 def _stem(path: Path) -> str:
-    """The name of a file without what its format adds.
+    """Return the name of a file without the endings of its format.
 
     >>> _stem(Path("a/nice.metric.prompty")), _stem(Path("a/joke.prompt.yml"))
     ('nice', 'joke')

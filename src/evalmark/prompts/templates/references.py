@@ -1,4 +1,4 @@
-"""`${env:NAME}` and `${file:PATH}`: only names that were handed in, only files under the prompt's folder."""
+"""Resolves `${env:NAME}` and `${file:PATH}`: only given variables, only files under the prompt's folder."""
 
 import os
 import re
@@ -19,10 +19,10 @@ from .frontmatter import is_text
 from .input_values import json_preview
 
 MAX_FILE_BYTES = 4 << 20
-"""Bytes that a file may have which a prompt brings in."""
+"""The largest size of a referenced file."""
 _TOO_LARGE = f"it is larger than {MAX_FILE_BYTES >> 20} MiB."
 CONNECTION_KEYS = ("configuration", "connection")
-"""Keys of how a model is reached. They are not used here and may hold keys, so nothing in them is looked up or kept."""
+"""Keys about the connection to a model. They may hold secrets, so they are neither resolved nor kept."""
 REFERENCE_KEYS = (
     "inputs",
     "sample",
@@ -33,16 +33,16 @@ REFERENCE_KEYS = (
     "model",
     "modelParameters",
 )
-"""Keys in which references are followed."""
+"""Keys in which references are resolved."""
 _SECRET = re.compile(r"(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.IGNORECASE)
 _REFERENCE = re.compile(r"\$\{(env|file):([^}]*)\}")
 _DATA = (".json", ".yaml", ".yml")
 _ODD = re.compile(r"^[A-Za-z][A-Za-z0-9+.\-]*:|\\|%[0-9A-Fa-f]{2}|[\x00-\x1f\x7f]")
-"""Addresses, drives, backslashes, and characters that are written in a roundabout way."""
+"""URLs, drives, backslashes and escaped characters."""
 
 
 def without_connections(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys of a file without those that say how a model or a tool is reached."""
+    """Return the keys of a file without those about connections to models or tools."""
     found = {key: value for key, value in data.items() if key not in CONNECTION_KEYS}
     return found | {key: _without(found[key]) for key in ("model", "tools") if key in found}
 
@@ -54,9 +54,9 @@ def _without(value: Any) -> Any:
 
 
 def resolve_references(data: Mapping[str, Any], env: Mapping[str, str], findings: Findings) -> dict[str, Any]:
-    """The keys of a file, with the values of references in their place where a value is used here.
+    """Return the keys of a file with references replaced by their values, in the keys that are used here.
 
-    Messages are left as they are, and what a reference brings is not looked through again.
+    Messages stay unchanged, and resolved values are not searched for further references.
     """
     return {
         key: _resolve(value, env, findings, (key,)) if key in REFERENCE_KEYS else value for key, value in data.items()
@@ -106,10 +106,10 @@ def _variable(said: str, env: Mapping[str, str]) -> str:
 
 
 def file_under(folder: Path, said: str) -> Any:
-    """The data of a JSON or YAML file, or the text of any other, that lies under a folder, links followed.
+    """Return the data of a JSON or YAML file, or the text of another file, under a folder; links are followed.
 
     Raises:
-        DataError: the path is not relative, leads out of the folder, or names no regular file of at most 4 MiB.
+        DataError: The path is not relative, leads out of the folder, or is not a regular file of at most 4 MiB.
     """
     parts = said.split("/")
     if not said.strip() or _ODD.search(said) or said.startswith(("/", "~")):

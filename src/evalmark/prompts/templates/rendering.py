@@ -1,4 +1,4 @@
-"""A prompt and values in, messages out."""
+"""Renders a prompt with values into messages."""
 
 from collections.abc import Mapping
 from difflib import get_close_matches
@@ -16,24 +16,24 @@ from .template import BrokenTemplateError
 
 
 def render(prompt: Prompt, values: Mapping[str, Any]) -> tuple[Turn, ...]:
-    """The messages of a prompt with values in the place of its variables.
+    """Return the messages of a prompt with its variables filled.
 
-    The messages were told apart when the file was read, and each template is filled once: what a value holds is text,
-    whatever roles, braces or tags may stand in it. Values are plain data, and only those that the prompt knows; where
-    one is not given its default stands in. A number, a truth value, a list or a mapping is written as JSON.
+    The messages are split when the file is read, and each template is filled once: roles, braces or tags inside a value stay
+    text. Values are plain data for known inputs; a missing value takes its default. Numbers, truth values, lists and
+    mappings are written as JSON.
 
     Raises:
-        ConfigError: a value is missing, unknown or of another type than its input declares; all of them are named,
-            one a line. Or a template cannot use a value where it stands, or a limit on steps or size is reached.
+        ConfigError: A value is missing, unknown or of the wrong type (the message names all of them, one per line), a
+            template cannot use a value, or a limit on steps or size is reached.
     """
     return tuple(turn for role, pieces in message_parts(prompt, values) for turn in _turns(role, pieces))
 
 
 def message_parts(prompt: Prompt, values: Mapping[str, Any]) -> list[tuple[str, list[MessagePart]]]:
-    """The role and the pieces of each message, in which the words of the prompt's author are `TemplateText`.
+    """Return the role and the parts of each message; the author's texts are `TemplateText`.
 
     Raises:
-        ConfigError: as `render`.
+        ConfigError: As `render`.
     """
     faults: list[str] = []
     scope = _scope(prompt, values, faults)
@@ -57,12 +57,12 @@ def message_parts(prompt: Prompt, values: Mapping[str, Any]) -> list[tuple[str, 
 
 
 def place_in(file: str, message: Message, line: int) -> str:
-    """`file:line` of a line in a message's template; lines of a template count from 1."""
+    """Return `file:line` of a line in a message's template; template lines count from 1."""
     return f"{file}:{message.line if message.on_one_line else message.line + line - 1}"
 
 
 def _first_error(faults: list[str], error: ConfigError) -> ConfigError:
-    """What is wrong with the values says more than what a template makes of them."""
+    """Return the faults of the values if there are any, else the template's error: they explain more."""
     return ConfigError.of(faults) if faults else error
 
 
@@ -85,7 +85,7 @@ def _scope(prompt: Prompt, values: Mapping[str, Any], faults: list[str]) -> dict
 
 
 def _default_value(known: Input, plain: PlainCopier) -> Any:
-    """What stands where no value is given; it was found to fit when the file was read."""
+    """Return the value of an input without a given value; defaults were checked when the file was read."""
     return (
         MissingValue(known.name, optional=True)
         if known.default is None
@@ -107,7 +107,7 @@ def _without_value(prompt: Prompt, name: str, place: str) -> str:
 
 
 def _turns(role: str, pieces: list[MessagePart]) -> list[Turn]:
-    """The turns that one message makes: one, or more where a conversation stands in its middle."""
+    """Return the turns of one message: one, or more if it contains a conversation."""
     if not any(isinstance(piece, Thread) for piece in pieces):
         return [Turn(role=role, content=_content(pieces))]
     turns: list[Turn] = []
@@ -121,7 +121,7 @@ def _turns(role: str, pieces: list[MessagePart]) -> list[Turn]:
 
 
 def _without_blank_ends(pieces: list[MessagePart]) -> list[MessagePart]:
-    """Pieces without the blank lines that set a conversation apart from the text around it; values stay whole."""
+    """Remove the blank lines between a conversation and the text around it; values stay unchanged."""
     first, last = pieces[0], pieces[-1]
     if isinstance(first, TemplateText):
         pieces = [TemplateText(first.lstrip("\n")), *pieces[1:]]
@@ -131,7 +131,7 @@ def _without_blank_ends(pieces: list[MessagePart]) -> list[MessagePart]:
 
 
 def _content(pieces: list[MessagePart]) -> Any:
-    """A text; or, with pictures in it, the list of parts that OpenAI's chat API takes."""
+    """Return a text, or with images the list of parts of OpenAI's chat API."""
     if not any(isinstance(piece, Image) for piece in pieces):
         return "".join(piece for piece in pieces if isinstance(piece, str))
     parts: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-"""Values that a prompt's author wrote down: samples, test data, scenarios."""
+"""Reads values that a prompt's author wrote: samples, test data, scenarios."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
@@ -16,7 +16,7 @@ _SCENARIO = ("name", "instructions", "parameters")
 
 
 def samples_of(data: Mapping[str, Any], inputs: tuple[Input, ...], findings: Findings) -> tuple[PromptSample, ...]:
-    """The samples under `sample`, `testSamples` and `testData`, in this order."""
+    """Return the samples under `sample`, `testSamples` and `testData`, in this order."""
     names = [known.name for known in inputs]
     found: list[PromptSample] = []
     for key in ("sample", "testSamples", "testData"):
@@ -32,7 +32,7 @@ def samples_of(data: Mapping[str, Any], inputs: tuple[Input, ...], findings: Fin
 
 
 def _note_unknown_inputs(sample: PromptSample, names: list[str], key: str, findings: Findings) -> None:
-    """Say of a sample that names no input, or nearly one, that it does."""
+    """Add a note for samples that name an unknown input."""
     for other in sample.rest:
         close = get_close_matches(other, names, n=1, cutoff=0.8)
         if close or (key == "sample" and names):
@@ -55,7 +55,7 @@ def _rows(
 
 
 def _sample_rows(item: Any, at: DataPath, names: Sequence[str], findings: Findings) -> list[Any]:
-    """A sample itself, or those in the file that it names."""
+    """Return the sample itself, or the samples of the file that it names."""
     if not isinstance(item, str):
         return _rows_in_data(item, names)
     if not item.lower().endswith((".json", ".yaml", ".yml")):
@@ -69,7 +69,7 @@ def _sample_rows(item: Any, at: DataPath, names: Sequence[str], findings: Findin
 
 
 def _rows_in_data(data: Any, names: Sequence[str]) -> list[Any]:
-    """The rows of a file's data, which may stand in a list, under a key that is no input's name, or alone."""
+    """Return the rows of a file's data: a list, a list under one key, or the data itself."""
     if isinstance(data, Mapping) and len(data) == 1 and isinstance(rows := next(iter(data.values())), list):
         is_inside = next(iter(data)) not in names and rows and all(isinstance(row, Mapping) for row in rows)
         data = rows if is_inside else data
@@ -77,7 +77,7 @@ def _rows_in_data(data: Any, names: Sequence[str]) -> list[Any]:
 
 
 def scenarios_of(said: Any, inputs: tuple[Input, ...], findings: Findings) -> tuple[Scenario, ...]:
-    """The scenarios of PromptPex: a name, what to tell its stages, and values for some inputs."""
+    """Return PromptPex's scenarios: a name, instructions, and values of some inputs."""
     return tuple(
         _scenario(row, ("scenarios", number), inputs, findings)
         for number, row in enumerate(findings.list(("scenarios",), said))

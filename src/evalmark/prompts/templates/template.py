@@ -1,8 +1,8 @@
-"""The template language: Jinja's syntax, cut down to a list of what is allowed, and never compiled.
+"""The template language: a subset of Jinja's syntax that is parsed but never compiled to Python.
 
-Jinja turns a template into Python and runs that, in a sandbox that has been left several times. Here only its parser is
-used. What it finds is checked against the list below, and walked by `writing`: an attribute is a key of a mapping,
-there is nothing to call, and every step is counted.
+Jinja compiles a template to Python and runs that in a sandbox that has been escaped several times. Here only its parser
+is used. The syntax tree is checked against the list below and evaluated by `interpreter`: an attribute is a key of a
+mapping, nothing can be called, and every step is counted.
 """
 
 import math
@@ -19,9 +19,9 @@ from evalmark.core.values.plain_data import MAX_DEPTH
 from .filters import FILTERS, TESTS
 
 MAX_TEMPLATE_CHARS = 1 << 20
-"""Characters that one message's template may have."""
+"""Characters of one message's template."""
 MAX_NUMBER_BITS = 4_000
-"""Binary digits of a whole number; Python writes no number that is much longer."""
+"""Bits of a whole number; Python cannot print much longer ones."""
 
 ALLOWED_NODES: tuple[type[nodes.Node], ...] = (
     *(nodes.Output, nodes.TemplateData, nodes.If, nodes.For),
@@ -48,12 +48,12 @@ REFUSED_NODES = {
     nodes.BinExpr: "arithmetic",
     nodes.UnaryExpr: "arithmetic",
 }
-"""What the most usual of all other nodes are called; more special types first."""
+"""What messages call the most common other nodes; more specific types first."""
 FEATURES = f"the template language has {{{{ variables }}}}, if, for, and the filters {', '.join(sorted(FILTERS))}"
 
 
 class BrokenTemplateError(Exception):
-    """Something in a template cannot be used; `line` counts from its first line, 1."""
+    """A fault in a template; `line` counts from its first line, 1."""
 
     def __init__(self, line: int | None, sentence: str) -> None:
         super().__init__(sentence)
@@ -63,19 +63,19 @@ class BrokenTemplateError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Template:
-    """A template that has been parsed and found to hold nothing that is not allowed."""
+    """A parsed template that contains only allowed nodes."""
 
     body: tuple[nodes.Node, ...]
     variables: tuple[tuple[str, int], ...]
-    """The names it takes from outside, each with the line of its first use."""
+    """The variables that it uses, each with the line of its first use."""
 
 
 @lru_cache(maxsize=256)
 def template_of(text: str) -> Template:
-    """The template in a text.
+    """Parse and check a template.
 
     Raises:
-        BrokenTemplateError: it is no template, or holds something that is not allowed.
+        BrokenTemplateError: It is not a valid template, or contains something that is not allowed.
     """
     if len(text) > MAX_TEMPLATE_CHARS:
         raise BrokenTemplateError(
@@ -112,7 +112,7 @@ def _check_all(found: Iterable[nodes.Node | None], depth: int, bound: frozenset[
 
 
 def _check(node: nodes.Node, depth: int, bound: frozenset[str], free: dict[str, int]) -> None:
-    """Refuse what is not allowed, and gather the names that come from outside."""
+    """Reject nodes that are not allowed, and collect the variables."""
     if depth > MAX_DEPTH:
         raise BrokenTemplateError(node.lineno, f"nested deeper than {MAX_DEPTH} levels.")
     if not isinstance(node, ALLOWED_NODES):
@@ -131,7 +131,7 @@ def _name_of(node: nodes.Node) -> str:
 
 
 def _check_words(node: nodes.Node) -> None:
-    """Names of attributes, filters and tests, and the types of constants."""
+    """Check names of attributes, filters and tests, and the types of constants."""
     word = node.name if isinstance(node, nodes.Name) else node.attr if isinstance(node, nodes.Getattr) else ""
     if word.startswith("__"):
         raise BrokenTemplateError(node.lineno, f"{word!r} begins with two underscores, which no name may.")
@@ -148,7 +148,7 @@ def _check_words(node: nodes.Node) -> None:
 
 
 def _is_too_large(value: Any) -> bool:
-    """Whether a constant is a number that cannot be written out; one in hexadecimal digits may have any length."""
+    """Return whether a constant is a number that cannot be printed; a hexadecimal one may have any length."""
     if isinstance(value, float):
         return not math.isfinite(value)
     return isinstance(value, int) and value.bit_length() > MAX_NUMBER_BITS
@@ -174,10 +174,10 @@ def _check_loop(node: nodes.For, depth: int, bound: frozenset[str], free: dict[s
 
 
 def targets_of(node: nodes.For) -> tuple[str, ...]:
-    """The names that a loop gives to each item, or to the parts of one.
+    """Return the loop variables of a `for`.
 
     Raises:
-        BrokenTemplateError: something other than names stands there.
+        BrokenTemplateError: The targets are not names.
     """
     found: list[Any] = node.target.items if isinstance(node.target, nodes.Tuple) else [node.target]
     if not all(isinstance(item, nodes.Name) and not item.name.startswith("__") for item in found):
