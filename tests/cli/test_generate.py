@@ -505,7 +505,7 @@ def test_the_report_says_which_tests_are_about_which_rule_and_asks_nothing(evalm
     lines = [" ".join(line.split()) for line in said.out.splitlines()]
     assert "1 3 3 Answer with one label." in lines
     assert "5 3 → 2 Write more than the label. (inverse)" in lines
-    assert "3 3 3 Be polite. (not borne out by the prompt)" in lines
+    assert "3 3 3 Be polite. (not supported by the prompt)" in lines
     assert server.count == sent
 
 
@@ -571,7 +571,7 @@ def test_a_file_in_the_place_of_the_folder_is_named_before_anything_is_asked(eva
     Path("classify").write_text("mine", encoding="utf-8")
     found = generate(evalmark)
     assert (found.code, server.count) == (2, 0)
-    assert "classify: the files of the prompt would lie in a folder of this name" in found.err
+    assert "classify: the prompt's files need a folder of this name" in found.err
 
 
 def test_a_file_with_a_refusal_is_made_anew_with_redo(evalmark, server):

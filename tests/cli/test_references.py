@@ -36,7 +36,7 @@ def test_answer_is_the_reference_where_a_model_is_asked(evalmark, server, verb):
     assert "to be judged" not in said.out
     if verb == "run":
         assert "1 of 2 passed" in said.out
-        assert "the answer '4' is not 'Oslo'" in said.out
+        assert "the output '4' is not 'Oslo'" in said.out
 
 
 @pytest.mark.parametrize("verb", ["run", "plan", "validate"])

@@ -23,7 +23,7 @@ def said(*verdicts, reason="So it is."):
 @pytest.mark.parametrize(
     ("verdicts", "status", "passed", "reason"),
     [
-        pytest.param(("OK", "OK"), "scored", True, "keeps to all 2 rules: So it is.", id="kept"),
+        pytest.param(("OK", "OK"), "scored", True, "follows all 2 rules: So it is.", id="kept"),
         pytest.param(
             ("OK", "ERR"), "scored", False, "breaks rule 2 ('The output must be kind.'): So it is.", id="one is broken"
         ),
@@ -39,7 +39,7 @@ def said(*verdicts, reason="So it is."):
             ("OK", "UNSURE"),
             "unscored",
             None,
-            "cannot be held against rule 2 ('The output must be kind.'): So it is.",
+            "cannot be judged by rule 2 ('The output must be kind.'): So it is.",
             id="nobody can tell",
         ),
     ],
@@ -81,7 +81,7 @@ def test_without_rules_the_prompt_itself_is_what_counts():
     assert "1. The output keeps to all that the prompt asks of an output." in told(model)
     assert "What may be put into the prompt" not in told(model)
     score, _ = ask(Compliance(spec=spec(rules=())), [said("OK")])
-    assert score.reason == "keeps to its rule: So it is."
+    assert score.reason == "follows its rule: So it is."
 
 
 def test_a_reply_that_leaves_a_rule_out_is_asked_for_once_more():

@@ -208,7 +208,7 @@ def test_a_judge_and_settings_of_the_file(tmp_path):
     assert (found.metric.judge, found.metric.settings) == ("openai/x", {"temperature": 0})
     assert [note.split(": ", 1)[1].split(";")[0] for note in found.metric.notes] == [
         "the metric names the model 'gpt-9'",
-        "the metric's own form of a reply is left out",
+        "the metric's own reply format is ignored",
     ]
 
 
@@ -241,7 +241,7 @@ def test_a_metric_that_is_left_out_is_said_to_be_skipped(tmp_path, text, named, 
 @pytest.mark.parametrize(
     ("text", "case", "output", "reason"),
     [
-        ("{{output}}", CASE, Output(), "the target gave None"),
+        ("{{output}}", CASE, Output(), "the target returned None"),
         ("{{input}} {{output}}", Case(id="1", expected="NN"), Output(value="NN"), "the test has no input"),
     ],
 )

@@ -147,7 +147,7 @@ def test_seven_rules_with_six_inverses_are_a_note_and_never_a_shift(prompt):
 @pytest.mark.parametrize("said", ["I'm sorry, but I can't assist with that.", "Sorry, I cannot.", "I can\u2019t help."])
 def test_a_file_that_holds_a_refusal_is_refused(prompt, said):
     home = folder(prompt, rules=f"\n{said}\n")
-    with pytest.raises(ConfigError, match="a refusal; write the file, or make it anew") as refused:
+    with pytest.raises(ConfigError, match="a refusal; write the file, or generate it again") as refused:
         read_spec(prompt)
     assert str(refused.value).startswith(f"{home}/rules.txt:2: holds ")
 

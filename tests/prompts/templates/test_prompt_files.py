@@ -194,7 +194,7 @@ def test_a_head_stands_between_two_lines_of_three_hyphens(text, first):
 
 
 NOTES = [
-    ("nmae: a", "{{x}}", "p.prompty:2: `nmae` is not read; it is kept as it is; did you mean `name`?"),
+    ("nmae: a", "{{x}}", "p.prompty:2: `nmae` is not read; it is kept unchanged; did you mean `name`?"),
     ("inputs: {y: {type: string}}", "{{yy}}", "p.prompty:2: the input 'y' stands in no message; 'yy' does."),
     ("", "hello", "p.prompty:4: the prompt has no {{variable}}, so it asks the same whatever it is given."),
     ("", "{{x}}\nuser:", "p.prompty:5: nothing follows `user:`; the message is left out."),
@@ -266,7 +266,7 @@ WRONG = [
     pytest.param(
         "---\nmodel:\n  parameters:\n    messages: []\n---\nx",
         "p.prompty:4:",
-        "the place of what is asked",
+        "would replace a part of the request",
         id="messages",
     ),
     pytest.param(

@@ -114,7 +114,7 @@ def test_a_variable_is_read_if_it_was_handed_in(folder, monkeypatch):
     head = "inputs: {x: '${env:PRODUCT}'}"
     assert read(folder, head, {"PRODUCT": "tents"}).inputs[0].default == "tents"
     said = refusal(folder, head)
-    assert 'names the variable "PRODUCT", which was not handed in' in said
+    assert 'names the variable "PRODUCT", which has no value here' in said
     assert "canary" not in said
     assert read(folder, "inputs: {x: '${env:PRODUCT:boats: two}'}").inputs[0].default == "boats: two"
 
@@ -139,7 +139,7 @@ def test_how_a_model_is_reached_is_neither_looked_up_nor_kept(folder):
 def test_a_model_that_a_variable_names_may_be_left_to_the_command_line(folder):
     found = read(folder, "model: {id: '${env:MODEL}'}")
     assert found.model is None
-    assert "which was not handed in" in found.notes[0]
+    assert "which has no value here" in found.notes[0]
     assert read(folder, "model: {id: '${env:MODEL}'}", {"MODEL": "openai/a"}).model == "openai/a"
 
 

@@ -76,7 +76,7 @@ def test_while_bootstrapping_it_says_whether_the_answer_passes(scorer, predictio
 
 def test_gepa_gets_the_reason_as_feedback():
     found = dspy_metric("equals")(OSLO, WRONG, None, "respond", None)
-    assert (found.score, found.feedback) == (0.0, "the answer 'Bergen' is not 'Oslo'")
+    assert (found.score, found.feedback) == (0.0, "the output 'Bergen' is not 'Oslo'")
     assert dspy_metric(share)(OSLO, WRONG, None, "respond", None).feedback == "The score is 0.25."
     inspect.signature(dspy_metric("equals")).bind(None, None, None, None, None)  # what GEPA asks of a metric
 

@@ -42,7 +42,7 @@ def test_not_turns_a_check_round():
     assert ask(negated, "b").passed is True
     assert ask(negated, "a").passed is False
     assert ask(negated, "a").name == "not-contains"
-    assert ask(negated, "a").reason == "the answer 'a' contains 'a'"
+    assert ask(negated, "a").reason == "the output 'a' contains 'a'"
     assert ask(resolve_scorer("not-equals"), "b").status == "unscored"
     assert ask(resolve_scorer("not-not-is-json"), "{}").passed is True
 

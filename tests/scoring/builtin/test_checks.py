@@ -21,9 +21,9 @@ LIKED = (Example(value="Kristiania"), Example(value="Bergen", liked=False))
 @pytest.mark.parametrize(
     ("scorer", "answer", "case", "passed", "reason"),
     [
-        pytest.param(Equals(), "Oslo", {"expected": "Oslo"}, True, "the answer is 'Oslo'", id="equal"),
+        pytest.param(Equals(), "Oslo", {"expected": "Oslo"}, True, "the output is 'Oslo'", id="equal"),
         pytest.param(
-            Equals(), "oslo", {"expected": "Oslo"}, False, "the answer 'oslo' is not 'Oslo'", id="case counts"
+            Equals(), "oslo", {"expected": "Oslo"}, False, "the output 'oslo' is not 'Oslo'", id="case counts"
         ),
         pytest.param(Equals(ignore_case=True), "STRASSE", {"expected": "Straße"}, True, "", id="case need not count"),
         pytest.param(Equals(), "Oslo ", {"expected": "Oslo"}, False, "'Oslo ' is not 'Oslo'", id="blanks count"),
@@ -34,11 +34,11 @@ LIKED = (Example(value="Kristiania"), Example(value="Bergen", liked=False))
             "Bergen",
             {"expected": "Oslo", "examples": LIKED},
             False,
-            "the answer 'Bergen' is not 'Oslo' nor any of 1 other liked answer",
+            "the output 'Bergen' is not 'Oslo' nor any of 1 other liked answer",
             id="a disliked answer is no expected one",
         ),
-        pytest.param(Equals(), None, {"expected": "Oslo"}, False, "the answer nothing is not 'Oslo'", id="no answer"),
-        pytest.param(Equals(), 42, {"expected": "42"}, False, "the answer 42 is not '42'", id="a number is no text"),
+        pytest.param(Equals(), None, {"expected": "Oslo"}, False, "the output nothing is not 'Oslo'", id="no answer"),
+        pytest.param(Equals(), 42, {"expected": "42"}, False, "the output 42 is not '42'", id="a number is no text"),
         pytest.param(Equals(), 1, {"expected": 1.0}, True, "", id="1 and 1.0 are one number"),
         pytest.param(Equals(), True, {"expected": 1}, False, "", id="true is no number"),
         pytest.param(Equals(), {"b": [1.0], "a": 2}, {"expected": {"a": 2, "b": [1]}}, True, "", id="data, any order"),
@@ -54,7 +54,7 @@ LIKED = (Example(value="Kristiania"), Example(value="Bergen", liked=False))
         pytest.param(Contains(any="a"), "xa", {}, True, "", id="one text"),
         pytest.param(Contains(any=["a", "b"]), "b", {}, True, "contains 'b'", id="one of two"),
         pytest.param(
-            Contains(any=["a", "b"]), "c", {}, False, "the answer 'c' does not contain 'a' or 'b'", id="none of two"
+            Contains(any=["a", "b"]), "c", {}, False, "the output 'c' does not contain 'a' or 'b'", id="none of two"
         ),
         pytest.param(Contains(all=["a", "b"]), "ab", {}, True, "contains 'a' and 'b'", id="both"),
         pytest.param(Contains(all=["a", "b"]), "a", {}, False, "does not contain 'b'", id="one is missing"),
@@ -62,10 +62,10 @@ LIKED = (Example(value="Kristiania"), Example(value="Bergen", liked=False))
         pytest.param(Contains(all=["a"], any=["x", "y"]), "a", {}, False, "'x' or 'y'", id="all but not any"),
         pytest.param(Contains(any="OSLO"), "oslo", {}, False, "", id="contains: case counts"),
         pytest.param(Contains(any="OSLO", ignore_case=True), "oslo", {}, True, "", id="contains: or not"),
-        pytest.param(Contains(any="a"), None, {}, False, "the answer nothing does not", id="contains: no answer"),
+        pytest.param(Contains(any="a"), None, {}, False, "the output nothing does not", id="contains: no answer"),
         pytest.param(Contains(any="Oslo"), {"city": "Oslo"}, {}, True, "", id="data is searched as JSON text"),
         pytest.param(Regex(r"\d+"), "a 12", {}, True, "matches '\\\\d+' at '12'", id="a pattern inside"),
-        pytest.param(Regex(r"\d+"), "a", {}, False, "the answer 'a' does not match '\\\\d+'", id="a pattern not found"),
+        pytest.param(Regex(r"\d+"), "a", {}, False, "the output 'a' does not match '\\\\d+'", id="a pattern not found"),
         pytest.param(Regex(r"\d+", full=True), "a 12", {}, False, "", id="the whole answer"),
         pytest.param(Regex("oslo", ignore_case=True), "OSLO", {}, True, "", id="regex: any case"),
         pytest.param(IsJson(), '{"a": [1, null]}', {}, True, "", id="JSON text"),
@@ -75,7 +75,7 @@ LIKED = (Example(value="Kristiania"), Example(value="Bergen", liked=False))
         pytest.param(IsJson(), "[" * 100_000, {}, False, "nested too deeply", id="a tower of brackets"),
         pytest.param(IsJson(), "9" * 5_000, {}, False, "is not JSON", id="a number of 5,000 digits"),
         pytest.param(IsJson(), {"a": 1}, {}, True, "", id="data is JSON already"),
-        pytest.param(IsJson(), None, {}, False, "there is no answer", id="is_json: no answer"),
+        pytest.param(IsJson(), None, {}, False, "there is no output", id="is_json: no answer"),
         pytest.param(Length(max_chars=3), "abc", {}, True, "has 3 characters and 1 word", id="as long as allowed"),
         pytest.param(Length(max_chars=3), "abcd", {}, False, "has 4 characters, more than 3", id="too long"),
         pytest.param(Length(min_words=2), "abcd", {}, False, "has 1 word, fewer than 2", id="too few words"),
@@ -104,7 +104,7 @@ def test_a_check_passes_or_fails_and_says_why(scorer, answer, case, passed, reas
         pytest.param(Numeric(), "1", {}, "the case has no expected answer", id="numeric without expected"),
         pytest.param(Numeric(), "1", {"expected": "one"}, "'one' is not one number", id="an expected word"),
         pytest.param(Numeric(anywhere=True), "1", {"expected": "1 or 2"}, "not one number", id="two expected numbers"),
-        pytest.param(Time(1), "a", {}, "nothing was timed", id="a given answer"),
+        pytest.param(Time(1), "a", {}, "the output has no time", id="a given answer"),
     ],
 )
 def test_what_cannot_be_judged_is_unscored(scorer, answer, case, reason):
@@ -152,7 +152,7 @@ def test_numbers_are_compared_as_wholes(settings, expected, answer, passed):
 
 def test_the_reason_of_a_number_shows_both_sides():
     score = ask(Numeric(abs=0.5, anywhere=True), "I paid 21 of 30.", expected="20")
-    assert score.reason == "the answer 21 is 1 off 20, and 0.5 is allowed (the nearest of 2 numbers)"
+    assert score.reason == "the output 21 is 1 off 20, and 0.5 is allowed (the nearest of 2 numbers)"
     assert score.detail == {"found": 21.0, "expected": 20.0}
 
 

@@ -189,8 +189,8 @@ def test_a_threshold_on_the_metric_replaces_the_rule_but_not_the_guard():
     assert ask(Similarity(), "deg=0", **liked).passed is False
     assert ask(Similarity(), "deg=0", threshold=0.8, **liked).passed is True
     assert ask(Similarity(), "deg=0", threshold=0.0, **both).passed is False
-    assert "0.9 is asked" in ask(Similarity(), "deg=0", **liked).reason
-    assert "is asked" not in ask(Similarity(), "deg=0", threshold=0.8, **liked).reason
+    assert "0.9 is required" in ask(Similarity(), "deg=0", **liked).reason
+    assert "is required" not in ask(Similarity(), "deg=0", threshold=0.8, **liked).reason
     assert ask(Similarity(), "deg=0", threshold=0.8, **liked).reason.startswith("cosine 0.")
 
 

@@ -37,7 +37,7 @@ def test_edits_are_those_of_the_textbook(answer, expected):
 def test_the_closest_liked_answer_counts():
     score = ask(EditSimilarity(), "Olso", expected="Bergen", examples=(Example(value="Oslo"),))
     assert score.value == 0.5
-    assert score.reason == "the answer 'Olso' is 2 edits away from 'Oslo'"
+    assert score.reason == "the output 'Olso' is 2 edits away from 'Oslo'"
 
 
 def test_case_and_blanks_need_not_count():
@@ -79,5 +79,5 @@ def test_chrf_is_that_of_sacrebleu(chrf, answer, expected):
 def test_chrf_takes_every_liked_answer_as_a_reference(chrf):
     score = ask(chrf, "the cat sat", expected="a dog", examples=(Example(value="the cat sat"),))
     assert score.value == pytest.approx(1.0)
-    assert score.reason == "the answer 'the cat sat' has chrF 100.0 to 'a dog' and 1 other liked answer"
+    assert score.reason == "the output 'the cat sat' has chrF 100.0 to 'a dog' and 1 other liked answer"
     assert ask(chrf, "a").status == "unscored"

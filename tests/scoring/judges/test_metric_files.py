@@ -128,7 +128,7 @@ def test_truth_values_that_are_texts_are_taken_and_noted(write):
 
 def test_bounds_that_say_nothing_are_noted(write):
     path = write(changed(score={"type": "boolean", "min": 0, "max": ...}))
-    assert read_metric(path).notes == (f"{path}:11: `min` says nothing about a boolean.",)
+    assert read_metric(path).notes == (f"{path}:11: `min` has no effect on a boolean.",)
 
 
 FAULTS = [
@@ -246,7 +246,7 @@ FAULTS = [
     ),
     pytest.param(
         changed(settings={"messages": []}),
-        "$.settings.messages would take the place of what the judge is asked; leave it out.",
+        "$.settings.messages would replace a part of the request; remove it.",
         id="a question among the settings",
     ),
     pytest.param(

@@ -79,7 +79,7 @@ class _CallEstimator:
         lines = () if self._anew(stage) else read_statements(self.spec.folder / stage.file)
         if not lines and name in ("rules", "inverse_rules"):
             self.known = False
-            # Stand-ins: only their number counts.
+            # Placeholders: only their number counts.
             amount = ASSUMED_RULES if name == "rules" else len(self.spec.rules)
             self.spec = with_statements(self.spec, name, tuple(f"{name} {n}" for n in range(amount)))
         elif lines:

@@ -23,9 +23,7 @@ def check_files(spec: PromptSpec, anew: Collection[str]) -> None:
         ConfigError: There are such files; the message names all of them.
     """
     if path_kind(spec.folder) not in ("folder", "nothing"):
-        raise ConfigError(
-            f"{spec.folder}: the files of the prompt would lie in a folder of this name; move this file away."
-        )
+        raise ConfigError(f"{spec.folder}: the prompt's files need a folder of this name; move this file.")
     statements = [partial(read_statements, spec.folder / stage.file) for stage in STATEMENTS if stage.name not in anew]
     rows = [partial(_rows, spec.folder / stage.file) for stage in (TESTS, BASELINE_TESTS) if stage.name not in anew]
     looks: list[Callable[[], object]] = [*statements, *rows, partial(_tests, spec, TESTS.name in anew)]
@@ -51,5 +49,5 @@ def _tests(spec: PromptSpec, anew: bool) -> None:
     there = file_of_tests(spec)
     if anew and there is not None and there.name != TESTS.file:
         raise ConfigError(
-            f"{there}: the tests stand here, and new ones would stand in {TESTS.file}; move this file away first."
+            f"{there}: the tests are in this file, and new ones would be written to {TESTS.file}; move this file first."
         )

@@ -183,7 +183,7 @@ class GenerationPipeline:
         if wanted or marks != self.side.marks:
             self.keep(replace(self.side, marks=marks))
         loose = sum(not mark.grounded for mark in marks.values())
-        amount = f"{len(marks) - loose} of {count(len(marks), 'rule')} borne out by the prompt"
+        amount = f"{len(marks) - loose} of {count(len(marks), 'rule')} supported by the prompt"
         self._ended(GROUNDEDNESS, self.spec.folder / GROUNDEDNESS.file, not wanted, amount)
 
     async def tests(self) -> None:
@@ -270,7 +270,7 @@ class GenerationPipeline:
         if is_there and before and before != now and stage.shown:
             self.notes.append(
                 f"{path} was made before the prompt or the files above it were edited; "
-                f"--redo {stage.name} makes it, and all after it, anew."
+                f"--redo {stage.name} remakes it and all later stages."
             )
         if not is_there or stage.name in self.side.redo:
             model = self.job.models.get(stage.name)

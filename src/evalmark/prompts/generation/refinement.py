@@ -94,7 +94,7 @@ async def _with_truth(asking: StageModels, spec: PromptSpec, row: RowData) -> Ro
     model = {names("groundtruthmodel"): asking.models[GROUNDTRUTH.name].name}
     try:
         request = _request(spec, row)
-    except InvalidRowError:  # a person may have written it; reading the file says what is wrong with it
+    except InvalidRowError:  # a person may have written it; its fault is reported when the file is read
         return row
     for more in range(MAX_ANSWERS):
         answer = text_of(_said(await asking.send(GROUNDTRUTH, request, more)))

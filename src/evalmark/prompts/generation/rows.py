@@ -136,6 +136,6 @@ def whole_text(spec: PromptSpec, row: Mapping[str, Any]) -> str:
         return inputs_text(given)
     try:
         values = input_values(spec.prompt, given, {}, parameters)
-    except InvalidRowError:  # a person may have written it; reading the file says what is wrong with it
+    except InvalidRowError:  # a person may have written it; its fault is reported when the file is read
         return inputs_text(given)
     return inputs_text({**defaults, **values})

@@ -202,7 +202,7 @@ def _combined_score(rules: Sequence[str], verdicts: Sequence[RuleVerdict], detai
     if found.get("flipped"):
         reason = f"asked {count(len(whole), 'time')}, the judge said {', '.join(whole)}; {reason}"
     name = Compliance.name
-    if "unscored" in whole:  # a mean over those that could tell would be one of another judge
+    if "unscored" in whole:  # a mean over the decided verdicts only would be biased
         return Score(name=name, status="unscored", reason=reason, detail={**found, "unscored": "judge_abstained"})
     return Score(name=name, raw=value > 0.5, value=value, passed=value > 0.5, reason=reason, detail=found)
 
@@ -210,10 +210,10 @@ def _combined_score(rules: Sequence[str], verdicts: Sequence[RuleVerdict], detai
 def _reason(rules: Sequence[str], verdict: RuleVerdict) -> str:
     """Return which rules are broken, and the judge's reason."""
     told = verdict.reason.strip() or NO_REASON
-    for word, opening in (("err", "breaks"), ("unscored", "cannot be held against")):
+    for word, opening in (("err", "breaks"), ("unscored", "cannot be judged by")):
         numbers = [number for number, said in enumerate(verdict.said, 1) if said == word]
         if numbers:
             named = ", ".join(f"rule {number} ({preview(rules[number - 1])})" for number in numbers)
             return f"{opening} {named}: {told}"
     all_of_them = "its rule" if len(rules) == 1 else f"all {len(rules)} rules"
-    return f"keeps to {all_of_them}: {told}"
+    return f"follows {all_of_them}: {told}"

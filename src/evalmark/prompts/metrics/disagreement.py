@@ -93,7 +93,7 @@ def _compare(tallies: dict[tuple[str, int | None], _Counts], score: Score, check
     for number, kept in _by_rule(score):
         if (check := checks.get(number)) is not None:
             tally = tallies.setdefault((score.name, number), _Counts(str(check.detail.get("check", ""))))
-            more = check.passed and not check.detail.get("is_whole", True)  # the rule may be broken all the same
+            more = check.passed and not check.detail.get("is_whole", True)  # the rule may still be broken
             tally.add(kept, None if more else check.passed)
 
 

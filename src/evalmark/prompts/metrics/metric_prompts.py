@@ -159,7 +159,7 @@ def name_of(path: Path) -> str:
 
 def _without_notes(prompt: Prompt) -> Prompt:
     """Return the prompt without notes that the metric's own keys are not read."""
-    ours = tuple(f"`{key}` is not read; it is kept as it is" for key in METRIC_KEYS)
+    ours = tuple(f"`{key}` is not read; it is kept unchanged" for key in METRIC_KEYS)
     return replace(prompt, notes=tuple(note for note in prompt.notes if not any(said in note for said in ours)))
 
 
@@ -168,7 +168,7 @@ def _notes(prompt: Prompt) -> Iterator[str]:
     if prompt.model is not None:
         yield f"{prompt.place}: the metric names the model {prompt.model!r}; the run's judge is asked instead."
     if prompt.schema is not None or "response_format" in prompt.settings:
-        yield f"{prompt.place}: the metric's own form of a reply is left out; the judge is told the one that is read."
+        yield f"{prompt.place}: the metric's own reply format is ignored; the judge is asked for the one that is read."
     text = "\n".join(message.text for message in prompt.messages)
     if "input" not in _used_variables(prompt) and "<INPUT>" in text:
         yield f"{prompt.place}: the words speak of <INPUT>, and {{{{input}}}} stands nowhere, so the judge does not see it."

@@ -16,7 +16,7 @@ from evalmark.prompts.specs.spec import PromptSpec
 from evalmark.scoring.binding.scores import unscored
 from evalmark.scoring.binding.text import text_of
 
-NO_ANSWER = "the target gave None, which is no answer; is a `return` missing?"
+NO_ANSWER = "the target returned None; is a `return` missing?"
 VERSION = "rules-3"
 """The version of the rule interpretation; scores of another version are not comparable."""
 

@@ -153,7 +153,7 @@ def structure_in(clause: Clause, rule: MaskedRule, schema: Mapping[str, Any] | N
 def _schema(schema: Mapping[str, Any]) -> Requirement | None:
     try:
         return Requirement((SchemaText(schema=schema),))
-    except ConfigError:  # what is no valid schema checks nothing
+    except ConfigError:  # an invalid schema gives no check
         return None
 
 

@@ -107,7 +107,8 @@ class OneOf:
         if self.case == "ignore" and said.casefold() in (label.casefold() for label in self.labels):
             return CheckResult(True, f"{preview(said)} is one {of}, but for case")
         return CheckResult(
-            None, f"{preview(said)} is {preview(near)} in another spelling; the rule does not say whether it will do"
+            None,
+            f"{preview(said)} is {preview(near)} in another spelling; the rule does not say whether that is allowed",
         )
 
 
@@ -138,7 +139,7 @@ def _demand(match: re.Match[str], rule: MaskedRule) -> Requirement | None:
     if len(labels) < 2 or (said and number_of(said) != len(labels)):
         return None
     if match.re is _DIRECT and re.search(r"\bor\b|[|/]", listed["list"]) is None:
-        return None  # both, one after the other?
+        return None  # may ask for both labels
     if letters and not all(label.islower() if letters.lower() == "lower" else label.isupper() for label in labels):
         return None
     exact, ignored = (bool(groups.get(name) or tail[name]) for name in ("case", "ignore"))

@@ -104,7 +104,7 @@ def parse_markup(text: str) -> MarkupElements:
 
 
 def _without_comments(text: str) -> str:
-    # A pattern would look for the end of each comment anew, which takes the square of the time where there is none.
+    # A pattern would search for the end of each comment again, which takes quadratic time if there is none.
     opening, *parts = text.split("<!--")
     return "".join([opening, *(part.partition("-->")[2] for part in parts)])
 

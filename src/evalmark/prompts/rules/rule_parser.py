@@ -121,7 +121,7 @@ def _check(rule: str, context: RuleContext) -> RuleCheck | None:
         return None
     found = [check for demand in demands if demand for check in demand.checks]
     checks = tuple(check for place, check in enumerate(found) if check not in found[:place])
-    sorts = context.is_only_label and any(map(_CLASSIFIES.match, read.sentences))  # the right one, too
+    sorts = context.is_only_label and any(map(_CLASSIFIES.match, read.sentences))  # it must also be the right category
     return _combine(checks, not sorts and all(demand.is_whole for demand in demands if demand))
 
 

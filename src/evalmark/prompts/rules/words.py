@@ -111,7 +111,7 @@ class StartsOrEndsWith:
         ):
             holds = None  # a part of a longer word
         elif not holds and wanted and (plain.startswith(wanted) if at_start else plain.endswith(wanted)):
-            holds = None  # but for case, quotes or a full stop
+            holds = None  # differs only in case, quotes or a full stop
         return CheckResult(holds, f"it {self.where}s with {preview(said[:40] if at_start else said[-40:])}")
 
 

@@ -33,8 +33,6 @@ UNKNOWN_WORDS = ("", "unknown", "null", "none")
 class CaseBuilder:
     """Builds cases from the rows of one file, with unique ids."""
 
-    __test__ = False  # pytest would take the name for a test's
-
     spec: PromptSpec
     notes: Callable[[str], None]
     seen: dict[str, str] = field(default_factory=dict)
@@ -131,7 +129,7 @@ class CaseBuilder:
         return name
 
     def _tell(self, note: str) -> None:
-        kind = note.rpartition(";")[2]  # the same advice is given once, with the first place
+        kind = note.rpartition(";")[2]  # each advice is given once, at its first place
         if kind not in self.told:
             self.told.add(kind)
             self.notes(note)

@@ -149,7 +149,7 @@ def _statements(file: Path) -> list[StatementLine]:
     found = statements_with_checks(read_text(file), str(file))
     if is_refusal([one.text for one in found]):
         raise PlacedError(
-            f"{file}:{found[0].line}", f"holds {found[0].text[:60]!r}, a refusal; write the file, or make it anew."
+            f"{file}:{found[0].line}", f"holds {found[0].text[:60]!r}, a refusal; write the file, or generate it again."
         )
     if file.name != RULES_FILE and (wrong := next((one for one in found if one.check is not None), None)):
         line = wrong.line if wrong.check is None else wrong.check[0]

@@ -64,7 +64,7 @@ def split_frontmatter(text: str, path: Path) -> PromptParts:
 def _head(lines: list[str], above: int, path: Path) -> Document:
     notes: list[str] = []
     places: dict[DataPath, int] = {}
-    # Blank lines in the place of those above keep the numbers of the lines as they are in the file.
+    # Blank lines in place of the lines above keep the line numbers of the file.
     text = "\n" * above + "\n".join(lines)
     data = parse_yaml(text, str(path), is_text=is_text, notes=notes.append, lines=places)
     if data is not None and not isinstance(data, dict):

@@ -115,7 +115,7 @@ def _is_turn(turn: Any) -> bool:
     return (
         isinstance(turn, dict)
         and turn.keys() == {"role", "content"}
-        # A value that could speak as `system` would take the place of the prompt's author.
+        # A value with the role `system` could replace the author's instructions.
         and turn["role"] in ("user", "assistant")
         and isinstance(turn["content"], str)
     )

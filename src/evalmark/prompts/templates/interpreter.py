@@ -135,7 +135,7 @@ def _output(writing: MessageBuilder, node: Any, scope: Scope) -> None:
 def _as_text(node: Any, value: Any) -> str:
     try:
         return text_of(value)
-    except TypeError:  # a list with a picture in it
+    except TypeError:  # a list that contains an image
         raise BrokenTemplateError(node.lineno, "a picture or a conversation stands by itself, in no list.") from None
 
 
@@ -222,7 +222,7 @@ def _item(writing: MessageBuilder, node: Any, scope: Scope) -> Any:
 def _part(writing: MessageBuilder, node: Any, whole: Any, key: Any) -> Any:
     """Return the value under a key of a mapping, or at an index of a list; data has no other parts."""
     if not writing.needed(node.node, whole):
-        return MissingValue(_describe_expression(node), optional=True)  # that the whole is missing has been noted
+        return MissingValue(_describe_expression(node), optional=True)  # the missing whole is already recorded
     if isinstance(whole, dict) and isinstance(key, str):
         return whole[key] if key in whole else MissingValue(_describe_expression(node))
     if isinstance(whole, list) and type(key) is int:
@@ -253,7 +253,7 @@ def _filter(writing: MessageBuilder, node: Any, scope: Scope) -> Any:
         found = FILTERS[node.name].apply(value, *arguments)
     except FilterError as fault:
         raise BrokenTemplateError(node.lineno, f"the filter {node.name!r} {fault}.") from None
-    except (TypeError, ValueError):  # pictures and conversations are no JSON
+    except (TypeError, ValueError):  # images and conversations are not JSON
         raise BrokenTemplateError(
             node.lineno, f"the filter {node.name!r} cannot use {_describe_expression(node.node)}."
         ) from None

@@ -56,7 +56,7 @@ def settings_of(data: Mapping[str, Any], findings: Findings) -> dict[str, Any]:
 def _add(settings: dict[str, Any], name: str, value: Any, at: DataPath, findings: Findings) -> None:
     known = SETTING_NAMES.get(name, name)
     if known in RESERVED_SETTINGS:
-        findings.find((*at, name), "would take the place of what is asked; leave it out.")
+        findings.find((*at, name), "would replace a part of the request; remove it.")
     elif known in settings:
         findings.find((*at, name), f"says `{known}` a second time; leave one out.")
     elif value is not None:

@@ -157,7 +157,7 @@ def _check_keys(data: Mapping[str, Any], findings: Findings) -> None:
     for key in [name for name in data if name not in KNOWN_KEYS]:
         close = get_close_matches(key, KNOWN_KEYS, n=1)
         advice = f"; did you mean `{close[0]}`?" if close else "."
-        findings.note(findings.line_of((key,)), f"`{key}` is not read; it is kept as it is{advice}")
+        findings.note(findings.line_of((key,)), f"`{key}` is not read; it is kept unchanged{advice}")
     if data.get("base") is not None:
         findings.find(("base",), "names a prompt to build on, which is not followed; write its keys out here.")
     said = data.get("template")

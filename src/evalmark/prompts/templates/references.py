@@ -85,7 +85,7 @@ def _look_up(text: str, env: Mapping[str, str], findings: Findings, at: DataPath
     except PlacedError as error:
         findings.find(at, f"names the file {json_preview(said)}: {error.message}")
     except DataError as error:
-        if at[0] == "model":  # which the command line may name, and mostly does
+        if at[0] == "model":  # the command line usually names the model
             findings.note(findings.line_of(at), f"{json_path(at)} {error}")
         else:
             findings.find(at, str(error))
@@ -101,7 +101,7 @@ def _variable(said: str, env: Mapping[str, str]) -> str:
     if colon:
         return other
     raise DataError(
-        f"names the variable {json_preview(name)}, which was not handed in; hand it in, or write the value out."
+        f"names the variable {json_preview(name)}, which has no value here; pass one, or write the value itself."
     )
 
 
@@ -121,6 +121,6 @@ def file_under(folder: Path, said: str) -> Any:
     if real.stat().st_size > MAX_FILE_BYTES:
         raise PlacedError(json_preview(said), _TOO_LARGE)
     text = read_text(real)
-    if len(text) > MAX_FILE_BYTES:  # what was packed with gzip grows
+    if len(text) > MAX_FILE_BYTES:  # gzip content may be larger than the file
         raise PlacedError(json_preview(said), _TOO_LARGE)
     return document_of(text, real, is_text).data if real.suffix.lower() in _DATA else text

@@ -80,7 +80,7 @@ def _scope(prompt: Prompt, values: Mapping[str, Any], faults: list[str]) -> dict
                 scope[name] = convert_value(plain.copy(value), known[name])
             except InputValueError as unfit:
                 faults.append(f"{prompt.file}:{known[name].line}: the value of {name!r} {unfit}.")
-                scope[name] = MissingValue(name, optional=True)  # it is said already that something is wrong with it
+                scope[name] = MissingValue(name, optional=True)  # its fault is already recorded
     return scope
 
 

@@ -57,7 +57,7 @@ class BrokenTemplateError(Exception):
 
     def __init__(self, line: int | None, sentence: str) -> None:
         super().__init__(sentence)
-        self.line = line or 1  # Jinja gives no line to some of what it makes itself
+        self.line = line or 1  # Jinja sets no line on some nodes
         self.sentence = sentence
 
 
@@ -101,7 +101,7 @@ def _parse(text: str) -> nodes.Template:
         said = (error.message or type(error).__name__).rstrip(".")
         advice = "Braces that open no variable go between {% raw %} and {% endraw %}."
         raise BrokenTemplateError(getattr(error, "lineno", 1), f"not a valid template: {said}. {advice}") from None
-    except (ValueError, OverflowError) as error:  # a number with too many digits, a text with half an escape
+    except (ValueError, OverflowError) as error:  # a number with too many digits, or an incomplete escape
         raise BrokenTemplateError(1, f"not a valid template: {error}.") from None
 
 

@@ -76,7 +76,7 @@ def _breaks(one: RuleCoverage) -> str:
 
 def _marks(one: RuleCoverage) -> str:
     said = ["inverse"] if one.rule.inverse else []
-    said += ["not borne out by the prompt"] if one.grounded is False else []
+    said += ["not supported by the prompt"] if one.grounded is False else []
     said += [f"{one.invalid} not valid"] if one.invalid else []
     said += ["no test"] if not one.tests else []
     return f" ({', '.join(said)})" if said else ""

@@ -207,13 +207,15 @@ class BoundScorer:
             return replace(score, passed=None)
         threshold = self.metric.threshold
         if threshold is None and score.passed is None and self.otherwise is not None:
-            # Sounder than the metric's: only scores whose scorer has not decided are held to it.
+            # Unlike the metric's threshold, it applies only to scores that the scorer did not decide.
             threshold = self.otherwise if score.direction == "higher" else 1 - self.otherwise
             score = replace(score, detail={**score.detail, "threshold": threshold})
         if threshold is None or score.status != "scored":
             return score
         if score.value is None:
-            reason = f"{preview(score.raw)} is not on a scale from 0 to 1, so the threshold {threshold:g} says nothing"
+            reason = (
+                f"{preview(score.raw)} is not on a scale from 0 to 1, so the threshold {threshold:g} does not apply"
+            )
             return replace(score, status="unscored", passed=None, reason=reason)
         barred = bool(getattr(self.scorer, "cannot_pass", _returns_false)(score))
         passed = not barred and meets_threshold(score.value, threshold, score.direction)

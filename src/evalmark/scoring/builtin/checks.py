@@ -31,7 +31,7 @@ class Equals:
         A score that passes (1) or fails (0); `unscored` if the case has no expected value and no liked example.
 
     >>> Equals()(Case(id="1", expected="Oslo"), Output(value="oslo")).reason
-    "the answer 'oslo' is not 'Oslo'"
+    "the output 'oslo' is not 'Oslo'"
     """
 
     name: ClassVar[str] = "equals"
@@ -49,11 +49,11 @@ class Equals:
         if not liked:
             return unscored(self.name, NO_EXPECTED)
         if any(self._key(output.value) == self._key(value) for value in liked):
-            return check_score(self.name, True, f"the answer is {preview(output.value)}")
+            return check_score(self.name, True, f"the output is {preview(output.value)}")
         answer, expected = preview_pair(output.value, liked[0])
         others = f" nor any of {count(len(liked) - 1, 'other liked answer')}" if len(liked) > 1 else ""
         return check_score(
-            self.name, False, f"the answer {answer} is not {expected}{others}{_encoding_hint(output, liked)}"
+            self.name, False, f"the output {answer} is not {expected}{others}{_encoding_hint(output, liked)}"
         )
 
     def _key(self, value: Any) -> str:
@@ -97,7 +97,7 @@ class Contains:
         ConfigError: `any` or `all` holds an empty text or a value that is not a text.
 
     >>> Contains(all=["Oslo", "Bergen"])(Case(id="1"), Output(value="Oslo")).reason
-    "the answer 'Oslo' does not contain 'Bergen'"
+    "the output 'Oslo' does not contain 'Bergen'"
     """
 
     name: ClassVar[str] = "contains"
@@ -127,11 +127,11 @@ class Contains:
         found = [text for text in wanted if self._folded(text) in answer]
         if missing or (wanted and not found):
             lacking = missing or list(wanted)
-            reason = f"the answer {preview(output.value)} does not contain {_join_texts(lacking, 'and' if missing else 'or')}"
+            reason = f"the output {preview(output.value)} does not contain {_join_texts(lacking, 'and' if missing else 'or')}"
             return check_score(self.name, False, reason, missing=lacking)
         present = [*every, *found]
         return check_score(
-            self.name, True, f"the answer {preview(output.value)} contains {_join_texts(present, 'and')}"
+            self.name, True, f"the output {preview(output.value)} contains {_join_texts(present, 'and')}"
         )
 
     def _folded(self, text: str) -> str:
@@ -166,7 +166,7 @@ class Regex:
         ConfigError: The pattern is empty or invalid, or `seconds` is not a number above 0.
 
     >>> Regex(r"\d+ km")(Case(id="1"), Output(value="about 12 km")).reason
-    "the answer 'about 12 km' matches '\\\\d+ km' at '12 km'"
+    "the output 'about 12 km' matches '\\\\d+ km' at '12 km'"
     """
 
     name: ClassVar[str] = "regex"
@@ -200,9 +200,9 @@ class Regex:
             )
             return Score(name=self.name, status="error", reason=reason)
         if match is None:
-            return check_score(self.name, False, f"the answer {preview(output.value)} does not match {self.pattern!r}")
+            return check_score(self.name, False, f"the output {preview(output.value)} does not match {self.pattern!r}")
         where = "" if self.full else f" at {preview(match.group())}"
-        return check_score(self.name, True, f"the answer {preview(output.value)} matches {self.pattern!r}{where}")
+        return check_score(self.name, True, f"the output {preview(output.value)} matches {self.pattern!r}{where}")
 
     def _compiled(self) -> "regex.Pattern[str]":
         module = need("regex")
@@ -227,7 +227,7 @@ class Length:
         ConfigError: There is no limit, a limit is below 0, or a minimum is above its maximum.
 
     >>> Length(max_words=2)(Case(id="1"), Output(value="Oslo, of course")).reason
-    "the answer 'Oslo, of course' has 3 words, more than 2"
+    "the output 'Oslo, of course' has 3 words, more than 2"
     """
 
     name: ClassVar[str] = "length"
@@ -246,7 +246,7 @@ class Length:
             raise ConfigError("length: a limit is below 0.")
         for least, most in ((self.min_chars, self.max_chars), (self.min_words, self.max_words)):
             if least is not None and most is not None and least > most:
-                raise ConfigError(f"length: no answer has at least {least} and at most {most}.")
+                raise ConfigError(f"length: no output has at least {least} and at most {most}.")
 
     def __call__(self, case: Case, output: Output) -> Score:
         text = text_of(output.value)
@@ -263,7 +263,7 @@ class Length:
         ]
         has = " and ".join(faults) or f"{count(chars, 'character')} and {count(words, 'word')}"
         return check_score(
-            self.name, not faults, f"the answer {preview(output.value)} has {has}", characters=chars, words=words
+            self.name, not faults, f"the output {preview(output.value)} has {has}", characters=chars, words=words
         )
 
 
@@ -281,7 +281,7 @@ class Time:
         ConfigError: `seconds` is not a number above 0.
 
     >>> Time(2.0)(Case(id="1"), Output(value="Oslo", seconds=2.5)).reason
-    'the answer took 2.5 s, and 2 s are allowed'
+    'the output took 2.5 s, and 2 s are allowed'
     """
 
     name: ClassVar[str] = "time"
@@ -295,6 +295,6 @@ class Time:
 
     def __call__(self, case: Case, output: Output) -> Score:
         if output.seconds is None:
-            return unscored(self.name, "nothing was timed: the answer was given, not asked for")
-        reason = f"the answer took {output.seconds:z.3g} s, and {self.seconds:g} s are allowed"
+            return unscored(self.name, "the output has no time: it was read from a file")
+        reason = f"the output took {output.seconds:z.3g} s, and {self.seconds:g} s are allowed"
         return check_score(self.name, output.seconds <= self.seconds, reason, seconds=output.seconds)

@@ -30,7 +30,7 @@ def cosines(these: Matrix, those: Matrix, epsilon: float = 0.0) -> Matrix:
     if not (len(these) and len(those)):
         return np.zeros((len(these), len(those)))
     lengths = np.outer(np.linalg.norm(these, axis=1), np.linalg.norm(those, axis=1)) + epsilon
-    # Not `@`: it may compute the same pair a hair differently in another place of the matrix, and ties would break.
+    # Not `@`: it may give equal pairs slightly different values at different positions, which would break ties.
     products = np.einsum("ik,jk->ij", these, those)
     found: Matrix = np.divide(products, lengths, out=np.zeros(lengths.shape), where=lengths > 0)
     return found

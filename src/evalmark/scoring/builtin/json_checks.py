@@ -45,8 +45,8 @@ class IsJson:
         try:
             as_json(output.value)
         except NotJsonError as error:
-            return check_score(self.name, False, f"the answer {preview(output.value)} is not JSON: {error}")
-        return check_score(self.name, True, f"the answer {preview(output.value)} is JSON")
+            return check_score(self.name, False, f"the output {preview(output.value)} is not JSON: {error}")
+        return check_score(self.name, True, f"the output {preview(output.value)} is JSON")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class JsonSchema:
         ConfigError: The schema is invalid, cannot be read, or refers to another document.
 
     >>> JsonSchema({"type": "object", "required": ["city"]})(Case(id="1"), Output(value="{}")).reason
-    "the answer '{}' does not fit the schema at $: 'city' is a required property"
+    "the output '{}' does not fit the schema at $: 'city' is a required property"
     """
 
     name: ClassVar[str] = "json_schema"
@@ -94,13 +94,13 @@ class JsonSchema:
         try:
             errors = list(self.validator.iter_errors(as_json(output.value)))
         except NotJsonError as error:
-            return check_score(self.name, False, f"the answer {preview(output.value)} is not JSON: {error}")
+            return check_score(self.name, False, f"the output {preview(output.value)} is not JSON: {error}")
         except (TimeoutError, Unresolvable, RecursionError) as error:
             return Score(name=self.name, status="error", reason=f"the schema cannot be applied: {error}")
         worst = best_match(errors)
         if worst is None:
-            return check_score(self.name, True, f"the answer {preview(output.value)} fits the schema")
-        reason = f"the answer {preview(output.value)} does not fit the schema at {worst.json_path}: {validator_message(worst)}"
+            return check_score(self.name, True, f"the output {preview(output.value)} fits the schema")
+        reason = f"the output {preview(output.value)} does not fit the schema at {worst.json_path}: {validator_message(worst)}"
         found = [{"path": error.json_path, "message": validator_message(error)} for error in errors[:5]]
         return check_score(self.name, False, reason, errors=found, error_count=len(errors))
 

@@ -29,7 +29,7 @@ class Numeric:
         ConfigError: `abs` or `rel` is not a number of at least 0.
 
     >>> Numeric(rel=0.1)(Case(id="1", expected="100"), Output(value="105")).reason
-    'the answer 105 is 5 off 100, and 10 is allowed'
+    'the output 105 is 5 off 100, and 10 is allowed'
     """
 
     name: ClassVar[str] = "numeric"
@@ -56,10 +56,10 @@ class Numeric:
         found = self._all(output.value)
         if not found:
             hint = "" if self.anywhere else "; set `anywhere` to look for one inside the text"
-            return check_score(self.name, False, f"the answer {preview(output.value)} is not a number{hint}")
+            return check_score(self.name, False, f"the output {preview(output.value)} is not a number{hint}")
         off, answer, expected = min((math.fabs(a - e) - self._room(e), a, e) for a in found for e in wanted)
         room = self._room(expected)
-        reason = f"the answer {answer:z.12g} is {math.fabs(answer - expected):z.6g} off {expected:z.12g}"
+        reason = f"the output {answer:z.12g} is {math.fabs(answer - expected):z.6g} off {expected:z.12g}"
         allowed = f", and {room:z.6g} is allowed" if room > math.fabs(expected) * 1e-9 else ""
         among = f" (the nearest of {count(len(found), 'number')})" if len(found) > 1 else ""
         return check_score(self.name, off <= 0, reason + allowed + among, found=answer, expected=expected)

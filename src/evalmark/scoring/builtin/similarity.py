@@ -195,8 +195,8 @@ class Similarity:
 
     def without_own_bar(self, score: Score) -> Score:
         """Return the score without its own limits in the reason, for metrics whose threshold decides."""
-        bars = (f", and {self.positive:g} is asked,", f", and {1 - self.negative:g} is allowed,")
-        end = score.reason.find(" to the ")  # what stands behind are texts of others
+        bars = (f", and {self.positive:g} is required,", f", and {1 - self.negative:g} is allowed,")
+        end = score.reason.find(" to the ")  # the text after it is untrusted
         head = score.reason[:end]
         for bar in bars:
             head = head.removesuffix(bar)
@@ -234,7 +234,7 @@ class Similarity:
             f"{preview(example.value)}; the output is {preview(output.value)}",
         )
         if example.liked:
-            return f"{cosine}, and {self.positive:g} is asked, to the liked {pair}"
+            return f"{cosine}, and {self.positive:g} is required, to the liked {pair}"
         if closest.guarded:
             return f"{cosine}, more than to any liked example, to the disliked {pair}"
         return f"{cosine}, and {1 - self.negative:g} is allowed, to the disliked {pair}"

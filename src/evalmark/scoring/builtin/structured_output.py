@@ -77,17 +77,17 @@ class StructuredOutput:
 
     def __call__(self, case: Case, output: Output) -> Score:
         if output.value is None:
-            return self._failed("there is no answer")
+            return self._failed("there is no output")
         try:
             found = json_data(parse_json_text(output.value) if isinstance(output.value, str) else output.value)
         except NotJsonError as error:
-            return self._failed(f"the answer {preview(output.value)} is not JSON: {error}")
+            return self._failed(f"the output {preview(output.value)} is not JSON: {error}")
         given = case.references if self.expected is None else (self.expected,)
         read = [_expected_data(value) for value in given]
         wanted = [expected for expected, fault in read if not fault]
         told = self._error(found, wanted)
         if told is not None:
-            return self._failed(f"the answer tells of an error: {self.error_field}: {preview(told)}")
+            return self._failed(f"the output reports an error: {self.error_field}: {preview(told)}")
         if not wanted:
             why = (
                 f"the expected answer is {preview(describe_data(given[0]))}, and {read[0][1]}" if given else NO_EXPECTED
@@ -113,7 +113,7 @@ class StructuredOutput:
             return self._whole(expected, found)
         if not isinstance(found, dict):
             fields = ", ".join(expected) or "none"
-            reason = f"the answer {preview(describe_data(found))} is no object with fields; expected are {fields}"
+            reason = f"the output {preview(describe_data(found))} is no object with fields; expected are {fields}"
             return self._failed(reason)
         faults = [
             (key, describe_difference(self._same(key), wanted, found.get(key, ABSENT), key))
@@ -126,8 +126,8 @@ class StructuredOutput:
         """Compare expected data without fields: a list, a number or a text."""
         same = self._same("")
         if same(expected, found):
-            return Score(name=self.name, raw=1.0, value=1.0, passed=True, reason="the answer is the expected one")
-        return self._failed(f"the answer does not match: {describe_difference(same, expected, found)}")
+            return Score(name=self.name, raw=1.0, value=1.0, passed=True, reason="the output is the expected one")
+        return self._failed(f"the output does not match: {describe_difference(same, expected, found)}")
 
     def _same(self, field: str) -> Comparator:
         if self.match == "strict":
@@ -175,10 +175,10 @@ def _reason(total: int, faults: list[tuple[str, str]], extras: list[str], refuse
         verb = "matches" if matching == 1 else "match"
         said.append(f"{matching} of {count(total, 'field')} {verb}: {'; '.join(told for _, told in faults)}")
     if refused:
-        said.append(f"{count(len(extras), 'field')} nobody expected: {', '.join(extras)}")
+        said.append(f"{count(len(extras), 'unexpected field')}: {', '.join(extras)}")
     if said:
         return "; ".join(said)
     besides = f", and there is more: {', '.join(extras)}" if extras and total else ""
     if not total:
-        return "the answer is JSON, and no field of it is expected"
+        return "the output is JSON, and no field of it is expected"
     return f"{'the expected field matches' if total == 1 else f'all {total:,} expected fields match'}{besides}"

@@ -51,7 +51,7 @@ class EditSimilarity:
         edits = Levenshtein.distance(answer, self._key(expected))
         one, other = preview_pair(text_of(output.value), text_of(expected))
         is_equal = text_of(output.value) == text_of(expected)
-        reason = f"the answer {one} " + (
+        reason = f"the output {one} " + (
             "is the reference" if is_equal else f"is {count(edits, 'edit')} away from {other}"
         )
         return Score(name=self.name, raw=similarity, value=similarity, reason=reason, detail={"edits": edits})
@@ -95,7 +95,7 @@ class Chrf:
         raw = float(_sentence_chrf()(answer, references).score)
         one, other = preview_pair(answer, references[0])
         among = f" and {count(len(references) - 1, 'other liked answer')}" if len(references) > 1 else ""
-        reason = f"the answer {one} has chrF {raw:z.1f} to {other}{among}"
+        reason = f"the output {one} has chrF {raw:z.1f} to {other}{among}"
         return Score(name=self.name, raw=raw, value=min(1.0, raw / 100), reason=reason)
 
 

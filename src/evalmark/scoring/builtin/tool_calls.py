@@ -112,7 +112,7 @@ class ToolCalls:
         if found.extras and not self.allow_extras:
             return 0.0
         share = len(found.pairs) / len(found.wanted)
-        # Whoever kept the order and only erred in arguments gets what was right, even where everything is required.
+        # Calls in the right order that differ only in arguments get partial credit, even if every call is required.
         partly = not self.require_all or (self.ordered and not found.missing)
         return share if partly or share == 1 else 0.0
 
@@ -209,11 +209,11 @@ def _reason(found: _CallMatch, ordered: bool, refused: bool, failed: Sequence[st
         return f"{count(total, 'call')} {_is(total)} expected, and no tool was called"
     faults = [*_wrong_argument_faults(found), *_missing_call_faults(found, failed)]
     if refused:
-        faults.append(f"nobody expected {_name_counts(found.extras)}")
+        faults.append(f"not expected: {_name_counts(found.extras)}")
     if faults:
         return f"{matched:,} of {count(total, 'expected call')} {_was(matched)} made: {'; '.join(faults)}"
     lead = "the expected call was made" if total == 1 else f"all {total:,} expected calls were made"
-    besides = f", and besides {_name_counts(found.extras)}" if found.extras else ""
+    besides = f", and also {_name_counts(found.extras)}" if found.extras else ""
     broken = f"; failed: {_name_counts(failed)}" if failed else ""
     return f"{lead}{' in order' if ordered and total > 1 else ''}{besides}{broken}"
 
@@ -233,7 +233,7 @@ def _missing_call_faults(found: _CallMatch, failed: Sequence[str]) -> list[str]:
     said = []
     for name in dict.fromkeys(found.missing):
         if made[name] >= asked[name]:
-            said.append(f"{name} was called, but not in its place")
+            said.append(f"{name} was called, but out of order")
         elif made[name]:
             said.append(f"{name} was called {made[name]:,} of {asked[name]:,} times")
         else:

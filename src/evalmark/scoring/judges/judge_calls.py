@@ -79,7 +79,7 @@ async def _send(judge: ChatModel, request: Request) -> tuple[Reply, bool]:
     except ModelCallError as error:
         if error.fault != "rejected" or not request.logprobs:
             raise
-    except NotRecordedError:  # nor would a question be that was rejected when the run was recorded
+    except NotRecordedError:  # a question that was rejected while recording has no recorded reply
         if not request.logprobs:
             raise
     return await judge(replace(request, logprobs=0)), True

@@ -79,7 +79,7 @@ def unusable_reply_score(
         name=name,
         status="unscored",
         direction=direction,
-        reason=f"the judge gave no verdict that can be used, nor when asked again: {fault.sentence}",
+        reason=f"the judge gave no usable verdict, also when asked again: {fault.sentence}",
         detail={**detail, "unscored": fault.kind, "said": kept},
     )
 
@@ -155,7 +155,7 @@ def _weighted_numbers(
         for one, raw in zip(replies, raws, strict=True)
     ]
     if plain := [why for why in found if isinstance(why, str)]:
-        # Means of numbers that were got in two ways would be means of neither.
+        # A mean of weighted and plain numbers would be neither.
         return list(raws), {"weighting": f"plain: {plain[0]}"}
     expected = [one for one in found if isinstance(one, WeightedScore)]
     mass = min(one.mass for one in expected)

@@ -213,7 +213,7 @@ class _MetricParser:
         others = ("min", "max") if kind == "choice" else ("min", "max", "choices")
         for key in others if kind is not None else ():
             if key in score:
-                self.notes.append(f"{self.document.place_of(('score', key))}: `{key}` says nothing about a {kind}.")
+                self.notes.append(f"{self.document.place_of(('score', key))}: `{key}` has no effect on a {kind}.")
 
     def _options(self, score: Mapping[str, Any]) -> dict[str, Option]:
         at: DataPath = ("score", "choices")
@@ -271,7 +271,7 @@ class _MetricParser:
     def _settings(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
         found = self.fields.mapping((), data, "settings", needed=False) or {}
         for name in RESERVED_SETTINGS & set(found):
-            self.fields.find(("settings", name), "would take the place of what the judge is asked; leave it out.")
+            self.fields.find(("settings", name), "would replace a part of the request; remove it.")
         for at in secret_paths(found, ("settings",)):
             self.fields.find(at, "would be recorded with every question; put keys into the environment.")
         return found

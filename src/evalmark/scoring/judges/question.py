@@ -105,5 +105,5 @@ def material_of(case: Case, output: Output, *, expected: bool, history: bool) ->
 
 
 def _turn(number: int, turn: Turn) -> UntrustedText:
-    role = turn.role if turn.role in ROLES else "other"  # roles come from files, and this is a line of ours
+    role = turn.role if turn.role in ROLES else "other"  # roles come from files, and the label is trusted text
     return untrusted_text(f"history {number}, {role}", text_of(turn.content))

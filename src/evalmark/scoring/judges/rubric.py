@@ -22,7 +22,7 @@ from .template import common_prompt, load_prompt, one_line
 from .verdict import read_verdict
 from .weighting import TOP_LOGPROBS
 
-NO_ANSWER = "the target gave None, which is no answer; is a `return` missing?"
+NO_ANSWER = "the target returned None; is a `return` missing?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -103,22 +103,24 @@ def strict_equal(expected: Any, found: Any) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fuzzy:
-    """Whether two values agree where form does not matter; fields and items that nobody expected are allowed.
+    """Compare two values apart from their form; further fields and items are allowed.
+
+    Args:
+        ignore_case: Compare texts without regard to case.
+        substring: One text may be part of the other; an empty text is part of none.
+        any_order: List items may be in any order and among others; False compares them one by one, with equal lengths.
+        tolerance: The allowed difference of numbers, absolute or as a share of the expected one; the larger counts.
+        coerce: Convert texts of numbers and truth values: "42" equals 42, "true" and "1" equal true.
 
     >>> Fuzzy()({"tags": ["a", "b"], "price": 100}, {"tags": ["B", "x", "A"], "price": 99.95, "more": 1})
     True
     """
 
     ignore_case: bool = True
-    """Upper and lower case of texts count as the same."""
     substring: bool = False
-    """One text may be part of the other, whichever of the two is longer; an empty text is part of none."""
     any_order: bool = True
-    """The items of a list may stand in any order and among others; False: one by one, and no more than expected."""
     tolerance: float = 0.001
-    """How far a number may be off, absolutely or as a share of the expected one; the larger of the two counts."""
     coerce: bool = False
-    """A text that is a number or a truth value counts as that: "42" as 42, "true" and "1" as true."""
 
     def __call__(self, expected: Any, found: Any) -> bool:
         if is_rule(expected):

@@ -17,7 +17,7 @@ def as_json(value: Any) -> Any:
         NotJsonError: The text is not JSON, or there is no output.
     """
     if value is None:
-        raise NotJsonError("there is no answer")
+        raise NotJsonError("there is no output")
     return parse_json_text(value) if isinstance(value, str) else plain(value)
 
 
