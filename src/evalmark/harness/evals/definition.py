@@ -1,4 +1,4 @@
-"""`describe_eval`: a table of cases, a task and its scorers, as a test."""
+"""`describe_eval`: defines a table of cases, a task and its scorers as a test."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ from evalmark.core.lazy import need
 
 from .thresholds import UNSET, Threshold
 
-if TYPE_CHECKING:  # a suite that leaves its evals out loads nothing that would run them
+if TYPE_CHECKING:  # a suite that skips its evals loads nothing that would run them
     from evalmark.core.protocols import ChatModel
     from evalmark.core.values.run import Gate, Run
     from evalmark.runs.planning.judges import ScorerLike
@@ -20,36 +20,36 @@ if TYPE_CHECKING:  # a suite that leaves its evals out loads nothing that would 
     from .rows import Data
 
 REGISTRY = "__evalmark__"
-"""The name under which a module holds the evals that it describes."""
+"""The module attribute that holds the evals of a module."""
 DEFAULT_TIMEOUT = 60.0
-"""Seconds that a task gets for one case, where nobody says otherwise."""
+"""Seconds that a task gets for one case by default."""
 Judges: TypeAlias = "str | ChatModel | Sequence[str | ChatModel]"
 
 
 class EvalOptions(TypedDict, total=False):
-    """What `describe_eval` takes besides name, data and task."""
+    """Options of `describe_eval` besides name, data and task."""
 
     scorers: "Sequence[ScorerLike]"
-    """What judges the outputs, at least one: names, `{name: settings}`, functions, objects."""
+    """Scorers, at least one: names, `{name: settings}`, functions, objects."""
     scorer: "ScorerLike"
     """The only scorer, in the place of `scorers`."""
     threshold: Threshold
-    """What each score has to reach: for all scorers, or `{name: number}`; None: nothing can fail."""
+    """The value each score has to reach, from 0 to 1: one for all scorers, or `{name: number}`; None: nothing can fail."""
     judge: Judges
-    """Who judges, for scorers that ask a chat model; else EVALMARK_JUDGE."""
+    """The chat model of scorers that ask one; by default EVALMARK_JUDGE."""
     embeddings: str | Callable[..., Any]
-    """The embedding model, for scorers that need one; else the one in the settings."""
+    """The embedding model of scorers that need one; by default the one in the settings."""
     repeat: int
-    """How often each case is answered; 1 unless said otherwise."""
+    """Times each case is run; 1 by default."""
     timeout: float | None
-    """Seconds a case may take, 60 unless said otherwise; None: as long as it wants."""
+    """Seconds a case may take, 60 by default; None: no limit."""
     skip_if: bool
-    """Whether to leave the whole eval out, which says so."""
+    """Whether to skip the whole eval; it is reported as skipped."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Eval:
-    """An eval as it was described; nothing of it has run."""
+    """An eval as it was defined; nothing of it has run."""
 
     name: str
     data: "Data"
@@ -62,21 +62,25 @@ class Eval:
     timeout: float | None = DEFAULT_TIMEOUT
     skip_if: bool = False
     file: str = ""
-    """Where it is described; empty when that is unknown."""
+    """The file that defines it; empty where that is unknown."""
     line: int = 0
 
     @property
     def place(self) -> str:
-        """`file:line`, as messages say it; the name where that is unknown."""
+        """`file:line` for messages; the name where that is unknown."""
         return f"{short_path(self.file)}:{self.line}" if self.file else self.name
 
     def run(
         self, store: str | PathLike[str] | Literal["settings"] | None = "settings", gate: "Gate | None" = None
     ) -> "Run":
-        """Run all cases now, and give everything that was found; also inside a running loop.
+        """Run all cases now; also inside a running event loop.
 
-        The run is kept in the store of the settings, in another file, or with None in memory only. Where `skip_if` is true
-        no case is run: the run is empty, says so in its notes, and is not kept.
+        Args:
+            store: Where the run is kept: `"settings"` for the store of the settings, another file, or None for memory.
+            gate: The rule for pass and fail; None: every trial has to pass.
+
+        Returns:
+            The run with all results. Where `skip_if` is true it is empty, says so in its notes, and is not kept.
 
         Raises:
             ConfigError: something of the eval cannot be used; nothing was started.
@@ -87,15 +91,25 @@ class Eval:
 
 
 def describe_eval(name: str, data: "Data", task: Any, **options: Unpack[EvalOptions]) -> Eval:
-    """Describe an eval: pytest makes a test of each of its cases, and `.run()` runs it anywhere else.
+    """Define an eval at the top of a module: pytest runs each of its cases as a test, and `.run()` runs it elsewhere.
 
-    `data` is a list of cases, an iterator, the path of a dataset, or a sync or async function that gives one of these.
-    The `task` gets the input of a case and gives an answer: text, JSON or an `Output`; sync or async. By name it takes
-    `scorers` (or `scorer`), `threshold`, `judge`, `embeddings`, `repeat`, `timeout` and `skip_if`. Stands at the top of a
-    module.
+    Args:
+        name: Name of the eval; its tests and its cases in reports carry it.
+        data: A list of cases, an iterator, the path of a dataset, or a sync or async function that returns one of these.
+        task: A function, sync or async, that gets the input of a case and returns text, JSON or an `Output`.
+        options: By name: `scorers` (or `scorer`), `threshold`, `judge`, `embeddings`, `repeat`, `timeout` and `skip_if`;
+            see `EvalOptions`.
+
+    Returns:
+        The eval; nothing of it has run.
 
     Raises:
         ConfigError: an option is unknown or of the wrong kind, or no scorer is named.
+
+    >>> from evalmark import describe_eval
+    >>> shouts = describe_eval("shouts", [{"input": "a", "expected": "A"}], str.upper, scorers=["equals"])
+    >>> [result.verdict for result in shouts.run(store=None).results]
+    ['pass']
     """
     __tracebackhide__ = True
     unknown = sorted(set(options) - set(EvalOptions.__annotations__))
@@ -114,7 +128,7 @@ def describe_eval(name: str, data: "Data", task: Any, **options: Unpack[EvalOpti
 
 
 def evals_in(module: Any) -> Sequence[Eval]:
-    """The evals that a module describes, in order."""
+    """Return the evals that a module defines, in order."""
     found: Sequence[Eval] = getattr(module, REGISTRY, ())
     return found
 
@@ -154,14 +168,14 @@ def _register(described: Eval, frame: FrameType) -> None:
 
 
 def _module_frame(frame: FrameType | None) -> FrameType | None:
-    """The module whose body is being run: the one that describes the eval, also where a function of another one helps."""
+    """Return the frame of the module that is being imported, also where a helper of another module calls `describe_eval`."""
     while frame is not None and frame.f_code.co_name != "<module>":
         frame = frame.f_back
     return frame
 
 
 def short_path(file: str) -> str:
-    """The path from here, where the file lies below."""
+    """Return the path relative to the working directory, where the file lies below it."""
     try:
         near = path.relpath(file)
     except ValueError:  # another drive

@@ -30,7 +30,7 @@ from .thresholds import UNSET, Threshold
 
 
 class ExpectOptions(TypedDict, total=False):
-    """What `to_eval` takes besides the expected answer, the task and the scorers."""
+    """Options of `to_eval` besides the expected output, the task and the scorers."""
 
     threshold: Threshold
     """What each score has to reach: for all scorers, or `{name: number}`; None: nothing can fail."""
@@ -44,22 +44,30 @@ class ExpectOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """An input that is going to be answered."""
+    """An input whose output is about to be scored."""
 
     input: Any
 
     def to_eval(self, expected: Any, task: Any, *scorers: ScorerLike, **options: Unpack[ExpectOptions]) -> Result:
-        """Run the task on the input once, score what it gives, and raise unless every score passes.
+        """Run the task on the input once, score its output, and raise unless every score passes.
 
-        `expected` is what the scorers compare with, or None. By name it takes `threshold`, `judge`, `embeddings` and
-        `timeout`. Inside a running loop the task gets a loop of its own in a thread; there, prefer `to_eval_async`.
+        Inside a running event loop the task gets a loop of its own in a thread; there, prefer `to_eval_async`.
+
+        Args:
+            expected: What the scorers compare with, or None.
+            task: A function, sync or async, that gets the input and returns text, JSON or an `Output`.
+            scorers: At least one, one after the other: names, `{name: settings}`, functions, objects.
+            options: By name: `threshold`, `judge`, `embeddings` and `timeout`; see `ExpectOptions`.
+
+        Returns:
+            The result, with the output and all scores.
 
         >>> from evalmark import expect
         >>> expect("ping").to_eval("pong", lambda text: "pong", "equals").verdict
         'pass'
 
         Raises:
-            EvalFailedError: a score is too low, there is none, or the task or a scorer broke; an AssertionError.
+            EvalFailedError: a score is too low or missing, or the task or a scorer failed; an AssertionError.
             ConfigError: no scorer is named, or something cannot be used; the task was not run.
         """
         __tracebackhide__ = True
@@ -76,9 +84,22 @@ class Expectation:
     def to_eval_async(
         self, expected: Any, task: Any, *scorers: ScorerLike, **options: Unpack[ExpectOptions]
     ) -> Coroutine[Any, Any, Result]:
-        """`to_eval` with the task on the caller's own loop, to be awaited; what cannot be used is said at once."""
+        """Run `to_eval` with the task on the caller's own event loop; to be awaited.
+
+        Args:
+            expected: As in `to_eval`.
+            task: As in `to_eval`.
+            scorers: As in `to_eval`.
+            options: As in `to_eval`.
+
+        Returns:
+            A coroutine that returns the result.
+
+        Raises:
+            ConfigError: no scorer is named, or something cannot be used; raised at once, not when it is awaited.
+        """
         __tracebackhide__ = True
-        # here, since a coroutine does not know in which line it was made
+        # called here, since a coroutine does not know the line that made it
         return self._awaited(expected, _eval_of(expected, task, scorers, options))
 
     async def _awaited(self, expected: Any, described: Eval) -> Result:
@@ -102,18 +123,29 @@ class Expectation:
 
 
 def expect(input: Any) -> Expectation:  # noqa: A002  what users call it
-    """Begin an expectation: `expect(question).to_eval(expected, task, scorer)`."""
+    """Start an expectation about one input, in a test or in a script.
+
+    Args:
+        input: What the task gets.
+
+    Returns:
+        The expectation; `to_eval` or `to_eval_async` runs it.
+
+    >>> from evalmark import expect
+    >>> expect("a").to_eval("A", str.upper, "equals").verdict
+    'pass'
+    """
     return Expectation(input)
 
 
 def _current() -> EvalSession | None:
-    """Who keeps what is found here; None outside of tests, and inside a trial of theirs, which is kept as a whole."""
+    """Return the session that keeps results here; None outside of tests, and inside a trial, which is kept as a whole."""
     current, tools = current_session(), current_tools()
     return None if current is None or (tools is not None and tools is not current.tools) else current
 
 
 def _eval_of(expected: Any, task: Any, scorers: Sequence[ScorerLike], options: ExpectOptions) -> Eval:
-    """The one-row eval that an expectation is; raises ConfigError where it is none."""
+    """Return the expectation as an eval of one case; raises ConfigError where an argument cannot be used."""
     __tracebackhide__ = True
     frame = sys._getframe(2)
     file, line = frame.f_code.co_filename, frame.f_lineno
@@ -137,7 +169,7 @@ def _eval_of(expected: Any, task: Any, scorers: Sequence[ScorerLike], options: E
 
 
 def _ready(described: Eval, case: Case, current: EvalSession) -> tuple[PreparedPlan, Trial]:
-    """The expectation, ready to be asked, as part of the test that is running."""
+    """Prepare the expectation as part of the test that is running."""
     __tracebackhide__ = True
     if described.threshold is UNSET:
         described = replace(described, threshold=current.threshold)
@@ -149,7 +181,7 @@ def _ready(described: Eval, case: Case, current: EvalSession) -> tuple[PreparedP
 async def _part(
     session: RunSession, prepared: PreparedPlan, item: Trial | AnsweredTrial, before: Sequence[Spending] | None = None
 ) -> Run:
-    """What is found for a trial, and what that took, as a part of the run; on the loop of the session."""
+    """Run a trial and return its result and its spending as a part of the run; on the loop of the session."""
     before = session.spending() if before is None else before
     result = await session.run_one(prepared, item)
     return prepared.part([result], session.spent_since(before))

@@ -1,4 +1,4 @@
-"""`UnitTest`: labelled cases, a function or a chain, and a process that fails where a result does."""
+"""`UnitTest`: tests a function or a chain against labelled outputs, and raises where a case does not pass."""
 
 import asyncio
 import shlex
@@ -30,21 +30,31 @@ StoreLike = str | PathLike[str] | Literal["settings"] | None
 
 
 class UnitTest:
-    """Test a function or a chain against outputs that people have labelled.
+    """A test of a function or a chain against outputs that people have labelled.
 
-    Say which cases with one of the `for_…` methods, and evaluate each of them inside of `with`:
+    Choose the cases with one of the `for_…` methods, and evaluate each of them inside of `with`:
 
         with UnitTest("support bot").for_project_sessions("demoChatGPT") as test:
             for test_case in test.test_cases():
                 test_case.evaluate(my_chain)
 
-    `evaluation` (or `evaluator`) judges; without one, the closest labelled output does. `store` is the file with the
-    recorded sessions, which also keeps the run; None keeps no run. `api_key` is taken as PromptWatch takes it, and unused.
+    Args:
+        test_name: Name of the test and of its run.
+        evaluation: The strategy that judges results; by default the closest labelled output decides.
+        api_key: Accepted for PromptWatch's sake, and unused.
+        evaluator: Another name of `evaluation`.
+        store: File of the store with the recorded sessions, which also keeps the run; `"settings"` for the one in the
+            settings; None keeps no run.
+        raise_on_failure: Whether a failed test raises at the end of `with`.
 
     Raises:
         ConfigError: the evaluator is none, or two are given.
         UnitTestFailedError: at the end of `with`, where a case did not pass or none was evaluated; an AssertionError.
-            `raise_on_failure=False` switches that off.
+
+    >>> from evalmark.unit_tests import TestCase, UnitTest
+    >>> shouting = TestCase(inputs={"text": "a"}, outputs=[{"label": 1, "value": "A"}])
+    >>> [case.id for case in UnitTest("shouts").for_test_cases([shouting]).get_all_test_cases()]
+    [None]
     """
 
     def __init__(
@@ -60,11 +70,11 @@ class UnitTest:
         if not isinstance(test_name, str) or not test_name.strip():
             raise ConfigError(f"UnitTest takes its name first; found {test_name!r:.100}.")
         self.test_name = test_name
-        """What the test is called, and its run."""
+        """Name of the test and of its run."""
         self.evaluation = _strategy(evaluation, evaluator)
-        """What judges."""
+        """The strategy that judges results."""
         self.run: Run | None = None
-        """The run of the last `with`, when it is over."""
+        """The run of the last `with`; None before its end."""
         self._store, self._raises = store, raise_on_failure
         self._select: Selector | None = None
         self._open: _OpenTest | None = None
@@ -73,16 +83,28 @@ class UnitTest:
     # Which cases.
 
     def for_project_sessions(self, tracking_project: str | None = None) -> "UnitTest":
-        """The labelled answers of a project; without a name that of EVALMARK_TRACKING_PROJECT.
+        """Test the labelled outputs of a recorded project.
+
+        Args:
+            tracking_project: Name of the project; None: that of EVALMARK_TRACKING_PROJECT.
+
+        Returns:
+            The test itself.
 
         Raises:
-            ConfigError: no project is named. That nothing of it is labelled is said when the test begins.
+            ConfigError: no project is named. A project without labelled outputs is reported when the test begins.
         """
         self._select = of_project(tracking_project, environ)
         return self
 
     def for_prompt_template(self, name: str) -> "UnitTest":
-        """The labelled outputs of a prompt, by its registered name; the tested function has to give texts.
+        """Test the labelled outputs of a registered prompt; the tested function has to return text.
+
+        Args:
+            name: The registered name of the prompt.
+
+        Returns:
+            The test itself.
 
         Raises:
             ConfigError: the name is no text.
@@ -91,7 +113,13 @@ class UnitTest:
         return self
 
     def for_test_cases(self, test_cases: Iterable[TestCase | Mapping[str, Any]]) -> "UnitTest":
-        """Cases made in Python.
+        """Test cases made in Python.
+
+        Args:
+            test_cases: `TestCase` objects, or mappings with their fields.
+
+        Returns:
+            The test itself.
 
         Raises:
             ConfigError: one of them is no test case.
@@ -100,12 +128,19 @@ class UnitTest:
         return self
 
     def for_test_cases_in_file(self, path: str | PathLike[str]) -> "UnitTest":
-        """The cases of a file: JSON Lines, a JSON list or one object; it is read when the test begins."""
+        """Test the cases of a file; it is read when the test begins.
+
+        Args:
+            path: JSON Lines, a JSON list, or one JSON object.
+
+        Returns:
+            The test itself.
+        """
         self._select = of_file(path)
         return self
 
     def get_all_test_cases(self) -> list[TestCase]:
-        """The cases, without a test.
+        """Return the chosen cases without running a test.
 
         Raises:
             ConfigError: none were chosen, or there are none.
@@ -191,7 +226,7 @@ class UnitTest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _OpenTest:
-    """A test that is under way."""
+    """A test that is running."""
 
     name: str
     test_run: UnitTestRun
@@ -199,11 +234,11 @@ class _OpenTest:
     ledger: RunStore
     store: str
     flag: str
-    """Names the store to commands; empty where they find it by themselves."""
+    """The `--store` flag that commands need; empty where the settings name the store."""
     started: float = field(default_factory=time.perf_counter)
 
     def ended(self, error: BaseException | None) -> UnitTestSummary:
-        """Everything that was found; a case without a result has failed."""
+        """End the test: fail the case without a result, close the run, and return its summary."""
         why = "it was given no result: the test ended before" if error is None else describe_error(error)
         self.session.give_up(why)
         is_whole = error is None and not self.session.is_cut_short
@@ -214,7 +249,7 @@ class _OpenTest:
         )
 
     def close(self) -> None:
-        """Let go of the loop and of the store."""
+        """Close the loop and the store."""
         self.test_run.close()
         _close(self.ledger)
 

@@ -51,61 +51,69 @@ Task = Callable[..., Any] | str | None
 
 
 class EvaluateOptions(TypedDict, total=False):
-    """What `evaluate` takes besides cases, task and scorers."""
+    """Options of `evaluate` besides cases, task and scorers."""
 
     name: str
-    """What the run is called; else the dataset's or the task's name."""
+    """Name of the run; by default the name of the dataset."""
     repeat: int
-    """How often each case is answered; 1 unless said otherwise."""
+    """Times each case is run; 1 by default."""
     gate: Gate
     """The rule for pass and fail; without one every score that can pass must."""
     embeddings: str | Callable[..., Any]
     """Model name, folder, `module:attribute`, callable `list[str] -> (n, d)` array, or LangChain Embeddings."""
     store: str | PathLike[str] | None
-    """The store's file; None keeps the run in memory only; else the one in the settings."""
+    """File of the store; None keeps the run in memory only. By default the one in the settings."""
     jobs: int
-    """How many cases are answered at the same time."""
+    """Cases that run at the same time."""
     timeout: float
-    """Seconds a case may take."""
+    """Seconds that the task, and each scorer, gets for one case."""
     limit: int
-    """Only so many of the cases."""
+    """The most cases to run."""
     shard: str
-    """Only a share of these, as `2/4`; `evalmark merge` makes one run of the runs of all shares."""
+    """Which share of the cases to run, as `2/4`; `evalmark merge` joins the runs of all shares."""
     until_decided: bool
     """Stop as soon as the gate is decided either way; cases are asked in a random order."""
     seed: int
-    """Of that order; any unless said otherwise."""
+    """Seed of that order; random by default."""
     judge: str | ChatModel | Sequence[str | ChatModel]
-    """Who judges, for scorers that ask a chat model: `provider/model`, an object, or several of them."""
+    """The chat model of scorers that ask one: `provider/model`, an object, or several of them."""
     replay: Replay
-    """`auto`: a recorded reply is used again; `off`, `record` or `strict`: see the page on model calls."""
+    """How cached replies are used: `auto`, `off`, `record` or `strict`; see the page on model calls."""
     max_cost: float
-    """US dollars that the model calls may come to."""
+    """The most US dollars that model calls may cost."""
     max_calls: int
-    """Model calls that may be sent."""
+    """The most model calls to send."""
     max_tokens: int
-    """Tokens, in and out, that the model calls may come to."""
+    """The most tokens, input and output, of all model calls."""
     on: str
-    """Where trials are answered and judged: `local`, `ray`, `ray:auto` or `ray://HOST:PORT`."""
+    """Where trials run: `local`, `ray`, `ray:auto` or `ray://HOST:PORT`."""
     workers: int
-    """Processes of Ray that answer and judge."""
+    """Worker processes on Ray."""
     trust_cluster: bool
-    """Use a Ray cluster also where it takes the work of anybody who knows its address."""
+    """Use a Ray cluster even if it accepts work from anyone who knows its address."""
     isolate: bool
-    """Ask the task in worker processes, where a crash is an error of its case."""
+    """Run the task in worker processes, where a crash is an error of its case."""
 
 
 def evaluate(
     data: Data, task: Task = None, scorers: Sequence[ScorerLike] = (), **options: Unpack[EvaluateOptions]
 ) -> Run:
-    """Run a task over cases, score what it gives, and return everything that was found.
+    """Run a task over cases, score its outputs, and return the run.
 
-    `data` is a list of cases (or mappings with the same fields), the path of a dataset, or
-    `sessions:PROJECT` for the labelled answers of a recorded project; without a `task` the answers that the rows bring along are scored. A scorer is a name, `{name: settings}`,
-    or any function of `case`, `output`, `expected` and so on. Works in scripts, in notebooks and
-    inside a running loop (there, prefer `await evaluate_async(...)`). By name it takes the options
-    `name`, `repeat`, `gate`, `embeddings`, `store`, `jobs`, `timeout`, `limit`, `shard`, `until_decided`, `seed`, `judge`,
-    `replay`, `max_cost`, `max_calls`, `max_tokens`, `on`, `workers`, `trust_cluster` and `isolate`; a run is kept in `.evalmark/evalmark.db` unless `store` names another file or is None.
+    Works in scripts, in notebooks and inside a running event loop; there, prefer `await evaluate_async(...)`.
+
+    Args:
+        data: A list of cases or of mappings with the same fields, the path of a dataset, or `sessions:PROJECT` for the
+            labelled outputs of a recorded project.
+        task: What is under test: a function of the input, sync or async, or `module:attribute`. None scores the outputs
+            that the rows bring.
+        scorers: Names, `{name: settings}`, or functions of `case`, `output`, `expected` and so on.
+        options: By name; see `EvaluateOptions`: `name`, `repeat`, `gate`, `embeddings`, `store`, `jobs`, `timeout`,
+            `limit`, `shard`, `until_decided`, `seed`, `judge`, `replay`, `max_cost`, `max_calls`, `max_tokens`, `on`,
+            `workers`, `trust_cluster` and `isolate`.
+
+    Returns:
+        The run with all results. It is kept in `.evalmark/evalmark.db`, unless `store` names another file or is None.
 
     >>> from evalmark import evaluate
     >>> run = evaluate([{"id": "1", "input": "ping", "expected": "pong"}], lambda text: "pong", ["equals"], store=None)
@@ -122,7 +130,27 @@ def evaluate(
 async def evaluate_async(
     data: Data, task: Task = None, scorers: Sequence[ScorerLike] = (), **options: Unpack[EvaluateOptions]
 ) -> Run:
-    """`evaluate` on the caller's own loop."""
+    """Run `evaluate` on the caller's event loop, with the same arguments and result.
+
+    Args:
+        data: As in `evaluate`.
+        task: As in `evaluate`.
+        scorers: As in `evaluate`.
+        options: As in `evaluate`.
+
+    Returns:
+        The run with all results.
+
+    Raises:
+        ConfigError: the cases, the task, a scorer or an option cannot be used; nothing was started.
+        StoreError: the store cannot be used.
+
+    >>> import asyncio
+    >>> from evalmark import evaluate_async
+    >>> run = asyncio.run(evaluate_async([{"input": "a", "expected": "A"}], str.upper, ["equals"], store=None))
+    >>> [result.verdict for result in run.results]
+    ['pass']
+    """
     refuse_while_spawning()
     unknown = sorted(set(options) - set(EvaluateOptions.__annotations__))
     if unknown:
