@@ -1,1 +1,1 @@
-"""Runs trials: answers, judges, records; knows only roles."""
+"""Runs trials: calls targets, runs scorers, writes results. The engine knows only protocols."""

@@ -1,4 +1,4 @@
-"""The line from trials to durable results: answer, judge, record, each stage at its own pace."""
+"""The pipeline from trials to durable results: targets, scorers and the writer run concurrently."""
 
 import asyncio
 from collections import deque
@@ -19,7 +19,7 @@ from .trial import call_target, may_wait, run_scorers
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How much may go on at once, and for how long."""
+    """How many trials run at once, and for how long."""
 
     jobs: int = 10
     """Trials being answered."""
@@ -35,7 +35,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnsweredTurn:
-    """A turn that was answered and recorded before; those after it build on it."""
+    """A turn whose output is recorded already; later turns build on it."""
 
     case: Case
     output: Output
@@ -43,7 +43,7 @@ class AnsweredTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnsweredTrial:
-    """A trial whose output is known from another run, and is to be judged anew; the target is not asked."""
+    """A trial whose output is known, and only scored; its target is not called."""
 
     trial: Trial
     output: Output
@@ -51,7 +51,7 @@ class AnsweredTrial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """Trials that are asked one after the other; each one's case has the turns before it in its history.
+    """Trials that run one after the other; each case has the earlier turns in its history.
 
     A turn that got no answer is not part of the history of later ones.
     """
@@ -68,7 +68,7 @@ EngineItem = Trial | Result | AnsweredTrial | Conversation
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What an engine is handed: everything else it needs to know is in here."""
+    """What an engine runs, with everything it needs."""
 
     trials: "Iterable[EngineItem] | AsyncIterator[EngineItem]"
     """A Result is recorded as it is: a row that could not be read, say."""
@@ -86,7 +86,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineOutcome:
-    """How a run of the line ended."""
+    """How a run of the engine ended."""
 
     recorded: int
     """Results that are durable."""
@@ -101,7 +101,7 @@ class EngineOutcome:
 
 
 class Engine(Protocol):
-    """What runs trials: `run_trials`, or something that does the same elsewhere."""
+    """Runs trials: `run_trials`, or an implementation that runs them elsewhere."""
 
     async def __call__(
         self,
@@ -116,7 +116,7 @@ class Engine(Protocol):
 async def run_trials(
     work: Work, limits: Limits = Limits(), *, stop: asyncio.Event | None = None, watch: ResultCallback | None = None
 ) -> EngineOutcome:
-    """Answer, judge and record every trial; `watch` hears of results once they are durable.
+    """Call targets, score outputs and write results; `watch` is called with results once they are durable.
 
     Setting `stop` starts no further trial and gives those under way `limits.grace` seconds.
     Memory does not grow with the number of trials.
@@ -129,7 +129,7 @@ async def run_trials(
 
 
 class _Pipeline:
-    """The moving parts of one run; lives as long as `run_trials`."""
+    """The state of one `run_trials`."""
 
     def __init__(self, work: Work, limits: Limits, stop: asyncio.Event, watch: ResultCallback | None) -> None:
         self.work, self.limits, self.stop = work, limits, stop
@@ -166,7 +166,7 @@ class _Pipeline:
         )
 
     async def _until_done(self, answering: list[asyncio.Task[None]], recording: asyncio.Task[None]) -> None:
-        """Wait for the line to run dry, for a stop and its grace, or for the recorder to break."""
+        """Wait until all trials are done, until a stop and its grace period are over, or until the writer fails."""
         finishing = asyncio.create_task(self._finish(answering))
         stopping = asyncio.create_task(self.stop.wait())
         try:
@@ -192,7 +192,7 @@ class _Pipeline:
             await asyncio.gather(*self.judging)
 
     async def _answer(self) -> None:
-        """One of `jobs` hands: takes the next trial or conversation, asks the target, passes the output on."""
+        """Run trials and conversations, one after the other; one of `jobs` such tasks."""
         async for item in self.source:
             if isinstance(item, Result):
                 await self.recorder.put(item)
@@ -207,7 +207,7 @@ class _Pipeline:
         self.dry = True
 
     async def _converse(self, conversation: Conversation) -> None:
-        """Ask the turns in order, each with those before it as its history."""
+        """Run the turns of a conversation in order, each with the earlier turns as its history."""
         known = self._target(conversation.target)
         target = new_conversation(known)
         history: tuple[Turn, ...] = ()
@@ -228,7 +228,7 @@ class _Pipeline:
                 history += _turns(asked, output)
 
     async def _remind(self, target: Target, missed: list[Case], repeat: int) -> None:
-        """Have a target that remembers hear again what earlier passes asked of it: the object that heard it is gone.
+        """Repeat recorded turns for a target that keeps its own history: the object that saw them no longer exists.
 
         What it says this time is of no use, since those turns are recorded.
         """
@@ -241,7 +241,7 @@ class _Pipeline:
                     self._end(reason)
 
     async def _ask(self, item: Trial | AnsweredTrial, case: Case, target: Target) -> Output | None:
-        """The target's answer, on its way to the scorers; None when the line is to stop."""
+        """Return the target's output, which goes on to the scorers; None when the run stops."""
         trial = item.trial if isinstance(item, AnsweredTrial) else item
         await self.window.enter()
         if self.stop.is_set():
@@ -282,14 +282,14 @@ class _Pipeline:
             self.window.leave()
 
     def _end(self, reason: RunStoppedError) -> None:
-        """No further call can be made: start nothing more, and leave out the trial that needed it."""
+        """Stop the run, since no further call can be made; the trial that needed it is left out."""
         self.reason = self.reason or str(reason)
         self.left_out = True
         self.stop.set()
 
 
 class _AsyncItems:
-    """What can be had without waiting, for those who would wait."""
+    """An iterator as an async iterator."""
 
     def __init__(self, items: Iterator[EngineItem]) -> None:
         self._items = items
@@ -304,7 +304,7 @@ class _AsyncItems:
 
 
 class FairSemaphore:
-    """So many trials may be judged at a time; those that wait go on in the order in which they came.
+    """Limits how many trials are scored at a time; those that wait continue in the order in which they came.
 
     A semaphore of asyncio looks at all who wait whenever one of them may go on, and as many as there are jobs wait here
     when answers come out of the journal.
@@ -315,7 +315,7 @@ class FairSemaphore:
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     async def enter(self) -> None:
-        """Return when there is room."""
+        """Wait for a free place."""
         if self._free and not self._waiting:
             self._free -= 1
             return
@@ -329,7 +329,7 @@ class FairSemaphore:
             raise
 
     def leave(self) -> None:
-        """Make room for one."""
+        """Free a place."""
         while self._waiting:
             turn = self._waiting.popleft()
             if not turn.done():  # else it was cancelled
@@ -340,7 +340,7 @@ class FairSemaphore:
 
 @dataclass(frozen=True, slots=True)
 class _MissingTarget:
-    """In the place of a target whose outputs are all known."""
+    """Stands for a target that is not called, since all its outputs are known."""
 
     name: str
 
@@ -349,26 +349,26 @@ class _MissingTarget:
 
 
 def new_conversation(target: Target) -> Target:
-    """The target without what it knows of other conversations; itself where it keeps nothing."""
+    """Return the target without memory of other conversations; unchanged where it has none."""
     begin = getattr(target, "anew", None)
     begun: Target = begin() if callable(begin) else target
     return begun
 
 
 def _after(history: tuple[Turn, ...], case: Case) -> Case:
-    """The case as the next turn."""
+    """Return the case with the history before its turn."""
     return replace(case, history=case.history + history)
 
 
 def _turns(case: Case, output: Output) -> tuple[Turn, ...]:
-    """What the turn adds to the history of later ones."""
+    """Return what a turn adds to the history of later ones."""
     if output.error is not None:
         return ()
     return (Turn(role="user", content=case.input), Turn(role="assistant", content=output.value))
 
 
 class _LoopMonitor:
-    """Notices when something does not let go of the event loop."""
+    """Measures how long something blocks the event loop."""
 
     def __init__(self) -> None:
         self.longest = 0.0

@@ -1,4 +1,4 @@
-"""Writes results as they come, as many at once as have gathered meanwhile."""
+"""Writes results in batches: while one batch is written, the next one gathers."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ ResultCallback = Callable[[Sequence[Result]], None]
 
 
 class ResultWriter:
-    """Takes results from many hands and writes them in batches; whoever brings more than fits waits."""
+    """Writes results of concurrent tasks in batches; a task waits while the queue is full."""
 
     def __init__(
         self, sink: Sink, watch: ResultCallback | None = None, window: int = 2_048, batch: int = 2_000
@@ -25,22 +25,22 @@ class ResultWriter:
         self._is_over = False
 
     async def put(self, result: Result) -> None:
-        """Hand in a result; returns when there is room for it."""
+        """Queue a result; waits while the queue is full."""
         await self._done.put(result)
 
     def end(self) -> None:
-        """Say that nothing more comes; waits for nothing, since a sink that breaks takes nothing off a full line."""
+        """Announce the end without waiting: a sink that fails takes nothing off a full queue."""
         self._is_over = True
         if self._done.empty():
             self._done.put_nowait(None)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the run should know of what was recorded."""
+        """Notes on the results, for a reader of the run."""
         return masked_results_note(self._masked)
 
     async def run(self) -> None:
-        """Write until the end, each time what has gathered while the last batch was being written.
+        """Write until the end, each time what gathered while the last batch was written.
 
         Raises:
             StoreError: the sink could not write; what was acknowledged before is kept.

@@ -1,4 +1,4 @@
-"""Where the user's code raised an error: a traceback of its own frames alone."""
+"""Tracebacks of the user's code, without frames of evalmark, Python and installed packages."""
 
 import os
 import re
@@ -25,7 +25,7 @@ _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}"
 
 
 def user_traceback(error: BaseException) -> dict[str, Any]:
-    """`raised_at` (`file:line`) and `traceback` of an error, by the user's frames; empty where no frame is theirs.
+    """Return `raised_at` (`file:line`) and `traceback` of an error, with the user's frames only.
 
     Frames of evalmark, of Python's library and of installed packages are left out. Where nothing else is there (the target
     itself is an installed package), those of the package stay. Paths are relative to the working directory.

@@ -1,4 +1,4 @@
-"""One trial: ask the target, ask the scorers; what goes wrong is part of the result."""
+"""One trial: calls the target and the scorers; errors become part of the result."""
 
 import asyncio
 import time
@@ -29,7 +29,7 @@ LONGEST_REASON = 2_000
 
 
 async def call_target(target: Target, case: Case, within: float | None = None) -> Output:
-    """What the target gives for a case; whatever it raises becomes an Output with an error.
+    """Return the target's output for a case; an exception becomes an output with an error.
 
     `within` is in seconds; None waits as long as it takes. What the target's model calls wait for
     their turn does not count.
@@ -66,7 +66,7 @@ async def _answered(target: Target, case: Case, within: float | None) -> Output:
 
 
 def _failed(said: str, started: float, error: BaseException | None = None) -> Output:
-    """An output without a value: the target's own time until it failed, of a model call that of its last attempt."""
+    """Return an output with an error, with the target's own time; of a model call, that of its last attempt."""
     elapsed = time.perf_counter() - started
     seconds, details = current_trial_context().active_seconds(elapsed), {} if error is None else error_details(error)
     waited = None
@@ -77,7 +77,7 @@ def _failed(said: str, started: float, error: BaseException | None = None) -> Ou
 
 
 def with_tool_calls(output: Output, tools: TrialTools | None) -> Output:
-    """The output with the calls that its target has made or used; an error where one was refused.
+    """Return the output with the calls that its target made; an error where one was refused.
 
     The target may have gone on: agents hand what a tool raises to their model, as if the tool had said so.
     """
@@ -93,7 +93,7 @@ def with_tool_calls(output: Output, tools: TrialTools | None) -> Output:
 async def run_scorers(
     scorers: Sequence[Scorer], case: Case, output: Output, within: float | None = None
 ) -> tuple[Score, ...]:
-    """What every scorer says of an output, in the order of the scorers.
+    """Run every scorer on an output and return the scores, in the order of the scorers.
 
     An output with an error is not judged: its scores are `skipped`. One that was kept without a secret is `unscored`.
 
@@ -114,7 +114,7 @@ async def run_scorers(
 
 
 def may_wait(scorer: Scorer) -> bool:
-    """Whether a scorer may wait for something, as all do that do not say otherwise."""
+    """Return whether a scorer may wait for something; all do that do not declare otherwise."""
     return bool(getattr(scorer, "waits", True))
 
 
@@ -137,17 +137,17 @@ async def _ask(scorer: Scorer, case: Case, output: Output, within: float | None)
 
 
 def error_details(error: BaseException) -> dict[str, Any]:
-    """What is kept of an error beside its text: where the user's code raised it, and the model call that failed."""
+    """Return details of an error: where the user's code raised it, and the failed model call."""
     kept = {"calls": [error.key]} if isinstance(error, ModelCallError) and error.key else {}
     return {**kept, **user_traceback(error)}
 
 
 class TimeLimitError(Exception):
-    """Our own time limit, told apart from a TimeoutError that foreign code raised."""
+    """Our own time limit, as opposed to a TimeoutError of foreign code."""
 
 
 async def _within(seconds: float | None, work: Coroutine[Any, Any, T]) -> T:
-    """What the work gives.
+    """Await work with a time limit.
 
     Raises:
         TimeLimitError: it was not done in time.
@@ -168,7 +168,7 @@ async def _within(seconds: float | None, work: Coroutine[Any, Any, T]) -> T:
 
 
 async def _is_done(task: asyncio.Task[Any], seconds: float) -> bool:
-    """Whether the task is done in time; what its model calls wait for their turn does not count."""
+    """Return whether a task finishes in time; waiting of its model calls does not count."""
     clock, uses = asyncio.get_running_loop().time, current_trial_context()
     started, before, left = clock(), uses.waited(), seconds
     while left > 0:
@@ -180,7 +180,9 @@ async def _is_done(task: asyncio.Task[Any], seconds: float) -> bool:
 
 
 async def _settled(work: Coroutine[Any, Any, T]) -> tuple[T | None, BaseException | None]:
-    """What the work gives or raises, as a value: a SystemExit that leaves a task ends the event loop."""
+    """Return the result or the exception of work as values: a SystemExit that leaves a task would end the event
+    loop.
+    """
     try:
         return await work, None
     except GeneratorExit:
@@ -192,7 +194,7 @@ async def _settled(work: Coroutine[Any, Any, T]) -> tuple[T | None, BaseExceptio
 
 
 async def _cancel(task: asyncio.Task[Any]) -> None:
-    """Cancel foreign work; what does not let itself be cancelled is left behind, and nothing waits for it."""
+    """Cancel foreign work; work that ignores the cancellation is left behind."""
     task.cancel()
     done, _ = await asyncio.wait({task}, timeout=GRACE)
     if not done:
@@ -201,7 +203,7 @@ async def _cancel(task: asyncio.Task[Any]) -> None:
 
 
 def _is_ctrl_c(error: BaseException) -> bool:
-    """Whether it is the signal, which reaches the main thread alone, and not something that foreign code has raised."""
+    """Return whether an exception is Ctrl-C, which reaches the main thread alone, and not raised by foreign code."""
     return isinstance(error, KeyboardInterrupt) and current_thread() is main_thread()
 
 
@@ -211,7 +213,7 @@ def _is_cancelled_from_outside() -> bool:
 
 
 def describe_error(error: BaseException) -> str:
-    """An exception as one line: its type and its text, cut where it is very long.
+    """Return an exception as one line: its type and its text, cut where it is very long.
 
     >>> describe(ValueError("no such city"))
     'ValueError: no such city'

@@ -1,4 +1,4 @@
-"""Chat models for code under test: within a trial they are asked as the run asks its own."""
+"""Chat models for code under test: within a trial they are asked through the gateway of the run."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 @asynccontextmanager
 async def chat_model(name: str, settings: Settings | None = None) -> AsyncIterator[ChatModel]:
-    """A chat model by its name, for code that asks one, such as an agent.
+    """Open a chat model by its name, for code that asks one, such as an agent.
 
     While evalmark runs a case, it is asked as judges are: its calls are journaled, replayed, limited and counted with the
     run. Elsewhere, and with `settings` of its own, it has retries, limits and budgets, and no journal.
@@ -42,13 +42,13 @@ async def chat_model(name: str, settings: Settings | None = None) -> AsyncIterat
 
 
 class ModelProvider:
-    """Lends the models of a run to its targets, which may ask them from threads and loops of their own."""
+    """Gives targets the models of a run; targets may ask them from threads and loops of their own."""
 
     def __init__(self, models: Models, door: Callable[[], ModelGateway], home: asyncio.AbstractEventLoop) -> None:
         self._models, self._door, self._home = models, door, home
 
     async def __call__(self, name: str) -> ChatModel:
-        """The model of a name, as the run asks it.
+        """Return the model of a name, as the run asks it.
 
         Raises:
             ConfigError: the name means no model, its key is missing, or its price is not known and a budget is set.
@@ -62,7 +62,7 @@ class ModelProvider:
         return door(model)
 
     async def at_home(self, work: Coroutine[Any, Any, T]) -> T:
-        """What the work gives, done on the loop on which the run asks its models: their gates and budgets live there.
+        """Run work on the loop on which the run asks its models, since rate limits and budgets live there.
 
         Raises:
             RunStoppedError: the run is over.
@@ -79,7 +79,7 @@ class ModelProvider:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _BoundModel:
-    """A model of the run in the hands of a target."""
+    """A model of the run as a target gets it."""
 
     model: ChatModel
     lender: ModelProvider
@@ -95,7 +95,7 @@ class _BoundModel:
         return self.model.identity
 
     async def __call__(self, request: Request) -> Reply:
-        """The model's reply. Raises what the model raises; what the run refuses is noted, since agents may carry on."""
+        """Return the model's reply. What the run refuses is noted too, since agents may catch the error."""
         tools = current_tools()
         try:
             reply = await self.lender.at_home(_asked(self.model, request))

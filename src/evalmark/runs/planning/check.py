@@ -1,4 +1,4 @@
-"""The check before a run: every scorer bound, the first rows of every dataset read, nothing spent."""
+"""The check before a run: binds every scorer and reads the first rows of every dataset; spends nothing."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -35,7 +35,7 @@ _ADVICE_ON_CONTEXTS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanCheck:
-    """What the check before a run found out."""
+    """The result of the check before a run."""
 
     rows: Mapping[str, int] = field(default_factory=dict)
     """Per dataset, how many rows it has; only for those that were read to their end."""
@@ -80,7 +80,7 @@ def check(
 
 
 def _never_there(plan: Plan, datasets: Sequence["_Rows"]) -> list[str]:
-    """What no row of any dataset brings though a scorer requires it: the target would be asked for nothing."""
+    """Name what a scorer requires and no row of any dataset has; running the target would be useless."""
     if plan.is_answered or plan.kept is not None or not any(found.cases for found in datasets):
         return []
     places = ", ".join(found.where for found in datasets)
@@ -101,7 +101,7 @@ def _never_there(plan: Plan, datasets: Sequence["_Rows"]) -> list[str]:
 
 
 def _bound(plan: Plan) -> Iterator[BoundScorer]:
-    """The scorers of a plan that have no fault."""
+    """Yield the scorers of a plan that can be bound."""
     for spec in plan.scorers:
         with suppress(ConfigError):
             yield spec.bound(plan.embedder)
@@ -141,7 +141,7 @@ def _nothing_judges(suite: str) -> str:
 
 
 def _no_metric(name: str, known: list[str], suite: str) -> str:
-    """What to say of a threshold for a metric that is not there; with its line, where a suite file names it."""
+    """Return the message for a threshold of an unknown metric; with its line, where a suite file names it."""
     close = get_close_matches(name, known, n=1)
     advice = f"did you mean `{close[0]}`?" if close else f"the metrics are {', '.join(known)}."
     try:
@@ -163,7 +163,7 @@ def raise_faults(faults: Iterable[str]) -> None:
 
 @dataclass(slots=True)
 class _Rows:
-    """What reading the rows of one dataset shows."""
+    """What the check finds in the rows of one dataset."""
 
     where: str
     faults: FaultList
@@ -205,7 +205,7 @@ class _Rows:
             )
 
     def told(self, plan: Plan, *, final: bool) -> list[str]:
-        """Everything that is wrong with the dataset for this plan."""
+        """Return every fault of the dataset for this plan."""
         told = self.faults.lines()
         if plan.is_answered and plan.kept is None and self.missing:
             if self.missing < self.cases:
@@ -241,7 +241,7 @@ def _read(plan: Plan, source: DatasetSource, most: int | None, unjudged: Sequenc
 
 
 def _unfit(target: Target, case: Case) -> str | None:
-    """Why a target cannot be asked a case, as far as it can say that beforehand."""
+    """Return why a target cannot take a case, if it can tell beforehand."""
     unfit = getattr(target, "unfit", None)
     return unfit(case) if callable(unfit) else None
 

@@ -1,4 +1,4 @@
-"""Who judges by which metric."""
+"""Scorers and the models that judge for them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -41,7 +41,7 @@ class Judge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedMetric:
-    """A metric file as a scorer."""
+    """A scorer that was named, by a file or otherwise, with its own judge and notes."""
 
     spec: ScorerSpec
     judge: str | None = None
@@ -52,7 +52,7 @@ class ResolvedMetric:
 
 
 def metric_from_file(path: Path, settings: Mapping[str, Any], place: str, *, named: bool = True) -> ResolvedMetric:
-    """The scorer of a metric file; `settings` may give it a `name`, a `threshold` and a `repeat` of its own.
+    """Read a metric file; `settings` may set its `name`, `threshold` and `repeat`.
 
     `named` is false for a file that was only found beside a prompt.
 
@@ -76,7 +76,7 @@ def metric_from_file(path: Path, settings: Mapping[str, Any], place: str, *, nam
 
 
 def metric_named(name: str, place: str, folders: tuple[Path, ...]) -> ResolvedMetric:
-    """A scorer from what a command line calls it: a name, `module:attribute`, or a metric file.
+    """Return the scorer that a command line names: by name, `module:attribute`, or a metric file.
 
     Raises:
         ConfigError: there is no such scorer, or the file is no metric.
@@ -87,7 +87,7 @@ def metric_named(name: str, place: str, folders: tuple[Path, ...]) -> ResolvedMe
 
 
 def with_judges(spec: ScorerSpec, judges: Sequence[Judge], models: Models) -> tuple[ScorerSpec, ...]:
-    """The scorer once for each of its judges; as it is where it asks for none.
+    """Return the scorer once for each of its judges; unchanged where there is none.
 
     With several judges, each one's scores go by the metric's name with the judge's in brackets.
 
@@ -107,7 +107,7 @@ def with_judges(spec: ScorerSpec, judges: Sequence[Judge], models: Models) -> tu
 
 
 def judge_named(name: str, flag: str = "judge") -> Judge:
-    """A judge by its name; messages repeat the name, unless it is an address that may hold a password.
+    """Return a judge by its name; messages repeat the name, unless it is an address that may hold a password.
 
     >>> judge_named("openai/m", "--judge").place, judge_named("https://me:secret@host/v1").place
     ('--judge openai/m', 'judge')
@@ -131,7 +131,7 @@ def scorer_specs(
     models: Models,
     folders: tuple[Path, ...],
 ) -> tuple[ScorerSpec, ...]:
-    """Scorers as Python code names them, those that need a judge once for each of them; None: the judges of the settings.
+    """Return scorers as Python code names them, once for each judge where they need one.
 
     Raises:
         ConfigError: they are no list, there is no such scorer, or a judge is none.

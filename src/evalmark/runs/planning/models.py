@@ -1,4 +1,4 @@
-"""The models of one command: opened by name, and what a run puts around them."""
+"""The models of one command, and the gateway through which a run asks them."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -37,7 +37,7 @@ DEFAULTS = Settings()
 
 @dataclass(frozen=True, kw_only=True)
 class ConfiguredModel:
-    """A model that is asked with settings of its own, unless the request has others."""
+    """A model with default settings, which each request may override."""
 
     model: ChatModel
     settings: Mapping[str, Any]
@@ -64,23 +64,23 @@ class ConfiguredModel:
 
 @dataclass(frozen=True, kw_only=True)
 class Models:
-    """Opens models by name, all over one pool of connections; nothing is sent before a run."""
+    """Opens models by name over one pool of connections; nothing is sent before a run."""
 
     settings: Settings = DEFAULTS
     environ: Mapping[str, str] = field(default_factory=lambda: own_environ, repr=False)
 
     @cached_property
     def http(self) -> "HttpClient":
-        """All connections; made, and the library behind it loaded, with the first model."""
+        """All connections; the HTTP library is loaded with the first model."""
         return HttpClient(self.environ)
 
     async def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         if "http" in self.__dict__:
             await self.http.close()
 
     def chat(self, name: str) -> ChatModel:
-        """The chat model of a name.
+        """Return the chat model of a name.
 
         Raises:
             ConfigError: the name means no model.
@@ -91,7 +91,7 @@ class Models:
         )
 
     def embedder(self, name: str) -> Embedder | None:
-        """The embedding model behind a server that a name means; None where it means none.
+        """Return the remote embedding model of a name; None where it names none.
 
         Raises:
             ConfigError: there is no such embedding model.
@@ -109,7 +109,7 @@ class Models:
         )
 
     def endpoint(self, model: ChatModel) -> "Endpoint | None":
-        """Where a model of ours is asked; None for an object of the user's."""
+        """Return the endpoint of a model that was opened by name; None for an object of the user's."""
         try:
             found = find_endpoint(model.name, self.environ, self.settings.models)
         except ConfigError:
@@ -117,7 +117,7 @@ class Models:
         return found if found.identity == model.identity else None
 
     def throttle(self) -> "Throttle":
-        """The gate in front of one endpoint, as the settings want it."""
+        """Return a new rate limiter for one endpoint, with the limits of the settings."""
         most = self.settings.connections or self.settings.jobs
         pace = RateLimits(start=most, most=most, rpm=_whole(self.settings.rpm), tpm=_whole(self.settings.tpm))
         return Throttle(pace, self.patience)
@@ -129,7 +129,7 @@ class Models:
 
     @property
     def budget(self) -> "Budget":
-        """What a run may come to."""
+        """The limits of a run on cost, calls and tokens."""
         said = self.settings
         return Budget(max_cost=said.max_cost, max_calls=said.max_calls, max_tokens=said.max_tokens)
 
@@ -139,7 +139,7 @@ def _whole(limit: float | None) -> int | None:
 
 
 def is_remote(name: str, table: Mapping[str, Any]) -> bool:
-    """Whether a name means a model behind a server, and not one on this machine.
+    """Return whether a name means a model behind a server, and not one on this machine.
 
     >>> is_remote("openai/text-embedding-3-small", {}), is_remote("all-MiniLM-L6-v2", {})
     (True, False)
@@ -153,7 +153,7 @@ REMOTE = ("azure", "gemini", "google", "mistral", "ollama", "openai", "openroute
 
 
 class ModelGateway:
-    """What one run puts around its models: journal, replay, limits, money; a throttle for each endpoint."""
+    """The run's middleware around its models: call log, cache, limits and budget."""
 
     def __init__(
         self, models: Models, journal: CallLog | None, earlier: Sequence[Spending] = (), lost: int = 0
@@ -165,7 +165,7 @@ class ModelGateway:
         self._made: dict[tuple[str, str], ChatModel] = {}
 
     def __call__(self, model: ChatModel) -> ChatModel:
-        """The model as a run asks it; the same for the same model."""
+        """Return the model as a run asks it; the same object for the same model."""
         if isinstance(model, ConfiguredModel):
             return replace(model, model=self(model.model))
         known = (model.identity, model.name)  # one endpoint may stand in the table under two names, with two prices
@@ -174,11 +174,11 @@ class ModelGateway:
         return self._made[known]
 
     def chat(self, name: str) -> ChatModel:
-        """The chat model of a name, with nothing around it. Raises ConfigError: the name means no model."""
+        """Return the chat model of a name without middleware. Raises ConfigError: the name means no model."""
         return self._models.chat(name)
 
     def around(self, model: ChatModel) -> ChatModel:
-        """What the run puts around this very object, whatever others there are of its name."""
+        """Wrap this very object in the run's middleware, even if another model has its name."""
         conditions = conditions_module.CallConfig(
             meter=self.meter,
             throttle=self._throttle(model),
@@ -198,11 +198,11 @@ class ModelGateway:
         return self._throttles[where]
 
     async def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         await self._models.close()
 
     def faults(self, models: Iterable[ChatModel]) -> list[str]:
-        """Why models cannot be asked as the settings want it; nothing is sent."""
+        """Return why models cannot be asked with these settings: a missing key, an unknown price; nothing is sent."""
         if self._models.settings.replay == "strict":  # nothing will be sent, so no key and no price is needed
             return []
         inner = [model.model if isinstance(model, ConfiguredModel) else model for model in models]
@@ -229,7 +229,7 @@ _NO_WORDS = Request(messages=())
 
 
 class _Once:
-    """A request for vectors in the form of a chat model."""
+    """A request for vectors in the form of a chat model, so that it passes the same middleware."""
 
     def __init__(self, name: str, send: Callable[[], Awaitable["Vectors"]]) -> None:
         self.name = self.identity = name

@@ -1,4 +1,4 @@
-"""What a command line says louder than a file, and the models it names."""
+"""What a command line sets in place of a suite, and the models it names."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ else:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overrides:
-    """What a command line may say louder than the suite; None leaves the suite's word."""
+    """Values of a command line that replace those of a suite; None keeps the suite's."""
 
     target: str | None = None
     repeat: int | None = None
@@ -48,7 +48,7 @@ NO_OVERRIDES = Overrides()
 def model_targets(
     wanted: TargetSpec, named: Sequence[str], models: Models, unnamed: str | None = None
 ) -> tuple[Target, ...]:
-    """Each model as a target, with the prompt if there is one; `named` ones take the place of those of the suite.
+    """Return each model as a target, with the prompt if there is one; `named` models replace those of the suite.
 
     `unnamed` is asked where nobody names one.
 

@@ -1,4 +1,4 @@
-"""A plan: everything an evaluation needs, checked before anything is spent."""
+"""`Plan`: everything an evaluation needs; it is checked before anything is spent."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -41,7 +41,7 @@ NoteHandler = Callable[[str], None]
 
 
 def ignore_note(note: str) -> None:
-    """Notes are heard once, when the run reads the rows."""
+    """Drop a note; the run reports notes when it reads the rows itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ class DatasetSource:
 
 
 def file_source(path: Path, name: str = "", options: ReadOptions = DEFAULT_READ_OPTIONS) -> DatasetSource:
-    """A dataset in a file; it can be read also after a target has changed the working directory."""
+    """Return the dataset in a file; it is found even after a target has changed the working directory."""
     here = Path.cwd()
     info = DatasetInfo(name=name or dataset_name(path), path=str(path))
 
@@ -72,14 +72,14 @@ OpenRecorded = Callable[[str, Settings, NoteHandler], Iterator[Case]]
 
 
 def nothing_recorded(project: str, settings: Settings, note: NoteHandler) -> Iterator[Case]:
-    """Stands where nobody can read what is recorded."""
+    """Raise DataError, where recorded sessions cannot be read."""
     raise DataError(
         f"{SESSIONS_PREFIX}{project}: recorded sessions cannot be read here; export them to a file with evalmark export."
     )
 
 
 def recorded_source(project: str, settings: Settings, opened: OpenRecorded, name: str = "") -> DatasetSource:
-    """The labelled answers of a project in the store of the settings."""
+    """Return the labelled outputs of a project, in the store of the settings, as a dataset."""
 
     def read(note: NoteHandler) -> Iterator[Case | BadRow]:
         yield from opened(project, settings, note)
@@ -92,7 +92,7 @@ ModelWrapper = Callable[[ChatModel], ChatModel]
 
 
 def unwrapped(model: ChatModel) -> ChatModel:
-    """The model without anything around it; nothing may be asked of it before the run."""
+    """Return the model without middleware; it is not asked before the run."""
     return model
 
 
@@ -120,7 +120,7 @@ class BindingCache:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScorerSpec:
-    """A scorer as it was asked for: not yet bound to an embedder, nor to a judge that may be asked."""
+    """A scorer as it was named, not yet bound to an embedder or a judge."""
 
     scorer: Callable[..., Any]
     name: str | None = None
@@ -140,7 +140,7 @@ class ScorerSpec:
     """The scorer bound to its name and threshold; shared by copies of the spec."""
 
     def bound(self, embedder: Embedder | None, through: ModelWrapper = unwrapped) -> BoundScorer:
-        """The scorer as the engine wants it."""
+        """Bind the scorer to the models of a run."""
         judge = None if self.judge is None else through(self.judge)
         scorer = self.bindings.bind(self.scorer, self.name, self.threshold).with_models(embedder, judge)
         return replace(
@@ -152,12 +152,12 @@ class ScorerSpec:
 
     @property
     def mode(self) -> Mode:
-        """Whether it judges rows by themselves, or as the turns of one conversation."""
+        """Whether it scores rows by themselves, or as the turns of one conversation."""
         return "conversation" if getattr(self.scorer, "needs_history", False) else "single"
 
     @property
     def needs_embedder(self) -> bool:
-        """Whether the run has to bring an embedding model; False where the scorer has a fault, which `check` names."""
+        """Whether the run needs an embedding model; False for a scorer that cannot be bound, which `check` reports."""
         try:
             return self.bound(None).needs_embedder
         except ConfigError:
@@ -165,7 +165,7 @@ class ScorerSpec:
 
     @property
     def needs_judge(self) -> bool:
-        """Whether somebody has to judge; False where the scorer has a fault, which `check` names."""
+        """Whether the run needs a judge; False for a scorer that cannot be bound, which `check` reports."""
         try:
             return self.bound(None).needs_judge
         except ConfigError:
@@ -177,7 +177,7 @@ Loader = Callable[[str, Settings, tuple[Path, ...]], Embedder | None]
 
 
 def load_embedder(name: str, settings: Settings, folders: tuple[Path, ...]) -> Embedder | None:
-    """The embedding model of a name; a run that needs none loads neither it nor an array library."""
+    """Load the embedding model of a name; a run that needs none loads neither it nor an array library."""
     return load.load_embedder(name, settings, folders)
 
 
@@ -188,7 +188,7 @@ def embedder_for(
     folders: tuple[Path, ...],
     load: Loader = load_embedder,
 ) -> Embedder | None:
-    """The embedding model, loaded only if some scorer asks for one; the run closes what `models` has opened."""
+    """Return the embedding model, loaded only if a scorer needs one; the run closes what `models` opens."""
     if not any(a.needs_embedder for a in asked):
         return None
     if not isinstance(wanted, str):
@@ -198,7 +198,7 @@ def embedder_for(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundPlan:
-    """A plan's target and scorers, ready to be asked."""
+    """The targets and scorers of a plan, bound to the models of a run."""
 
     targets: Mapping[str, Target]
     """By name."""
@@ -254,7 +254,7 @@ class Plan:
     """The Python modules that were imported for it, since the suite or the command line names them."""
 
     def bound(self, cache: EmbeddingCache | None = None, through: ModelWrapper = unwrapped) -> BoundPlan:
-        """The target and the scorers as the engine wants them; their vectors are kept in `cache`."""
+        """Bind the targets and scorers; their vectors are kept in `cache`."""
         shared = None if self.embedder is None else cached_embedder.CachedEmbedder(self.embedder, cache)
         scorers: dict[Mode, list[BoundScorer]] = {"single": [], "conversation": []}
         for spec in self.scorers:
@@ -268,22 +268,22 @@ class Plan:
 
     @property
     def is_answered(self) -> bool:
-        """Whether the rows bring their answers along, and nobody is asked."""
+        """Whether the rows bring their outputs, so that no target is called."""
         return any(isinstance(target, GivenTarget) for target in self.targets)
 
     @property
     def asks_models(self) -> bool:
-        """Whether only chat models are under test, whose calls the run sees."""
+        """Whether all targets are chat models, whose calls the run sees."""
         return self.kept is None and all(model_of(target) is not None for target in self.targets)
 
     @property
     def target_name(self) -> str:
-        """What is under test, for a reader."""
+        """The names of the targets, for reports."""
         return ", ".join(target.name for target in self.targets)
 
     @property
     def modes(self) -> tuple[Mode, ...]:
-        """In which ways each row is asked: by itself, as a turn of a conversation, or both."""
+        """How rows are run: by themselves, as turns of a conversation, or both."""
         found = {spec.mode for spec in self.scorers}
         return tuple(mode for mode in get_args(Mode) if mode in found)
 
@@ -297,7 +297,7 @@ class Plan:
 
     @property
     def fingerprint(self) -> str:
-        """Changes when the same case would be answered or scored differently."""
+        """Changes when the same case would get another output or score."""
         bound = self.bound()
         embedder = self.embedder.fingerprint if self.embedder is not None else ""
         targets = [getattr(target, "fingerprint", target.name) for target in self.targets]
@@ -306,13 +306,13 @@ class Plan:
 
 
 def _through(target: Target, through: ModelWrapper) -> Target:
-    """A target that asks a model, asking it as the run does; any other as it is."""
+    """Return a target that asks a model with the run's middleware around it; any other target unchanged."""
     model = model_of(target)
     return target if model is None else cast(Target, replace(cast(Any, target), model=through(model)))
 
 
 def model_of(target: Target) -> ChatModel | None:
-    """The chat model that a target asks and that alone gives its answers; None for all other targets."""
+    """Return the chat model whose reply is the target's output; None for all other targets."""
     model = getattr(target, "model", None)
     return model if isinstance(model, ChatModel) else None
 
@@ -320,7 +320,7 @@ def model_of(target: Target) -> ChatModel | None:
 def scorer_spec(
     wanted: str | Mapping[str, Any] | Callable[..., Any], place: str, folders: tuple[Path, ...] = ()
 ) -> ScorerSpec:
-    """A scorer from a name, from `{name: settings}` or from any callable.
+    """Return a scorer from a name, from `{name: settings}` or from any callable.
 
     Among the settings, `threshold` is the least `Score.value` that passes (the most, where lower is
     better) and `name` is what reports call it.
@@ -339,7 +339,7 @@ def scorer_spec(
 
 
 def _short(name: str) -> str | None:
-    """Built-ins go by the name they were asked for; objects by their own."""
+    """Return the name of a built-in scorer; None for an object, which has its own."""
     return None if ":" in name else name
 
 

@@ -1,4 +1,4 @@
-"""A prompt file as a plan: its tests, its rules and the metrics beside it, on every model that is named."""
+"""A plan from a prompt file: its tests, its rules and the metrics beside it, for every model that is named."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -53,7 +53,7 @@ def is_metric(path: Path) -> bool:
 
 
 def plan_prompt(path: Path, settings: Settings, overrides: Overrides, load: Loader = load_embedder) -> Plan:
-    """What running a prompt asks for: its tests, or else its samples, on each model, judged by its rules and metrics.
+    """Plan the run of a prompt: its tests, or else its samples, on each model, scored by its rules and metrics.
 
     Raises:
         ConfigError: the prompt, a file beside it, a model or a judge cannot be used, or there are no tests.
@@ -78,7 +78,7 @@ def plan_prompt(path: Path, settings: Settings, overrides: Overrides, load: Load
 
 
 def metrics_of(path: Path, spec: "PromptSpec") -> Iterator[ResolvedMetric]:
-    """What judges the answers: the rules, by a judge and by a machine, and every metric file beside the prompt."""
+    """Yield the metrics of a prompt: its rules, by a judge and by machine checks, and every metric file beside it."""
     if spec.rules:
         yield ResolvedMetric(spec=ScorerSpec(scorer=compliance.Compliance()), place=str(path))
         if rule_checks.has_checkable_rules(spec):
@@ -88,7 +88,7 @@ def metrics_of(path: Path, spec: "PromptSpec") -> Iterator[ResolvedMetric]:
 
 
 def _judged(metric: ResolvedMetric, overrides: Overrides, models: Models, spec: "PromptSpec") -> tuple[ScorerSpec, ...]:
-    """The metric with the prompt it is about, once for each judge: those of the flag, else its file's, else the settings'."""
+    """Return a metric with its prompt once for each judge: of the flag, else of its file, else of the settings."""
     asked = with_prompt(metric.spec, spec, metric.place)
     if not asked.needs_judge:
         return with_judges(asked, (), models)
@@ -99,7 +99,7 @@ def _judged(metric: ResolvedMetric, overrides: Overrides, models: Models, spec: 
 
 
 def with_prompt(asked: ScorerSpec, spec: "PromptSpec | None", place: str) -> ScorerSpec:
-    """The scorer with the prompt under test, where it asks for one.
+    """Return the scorer with the prompt under test, if it needs one.
 
     Raises:
         ConfigError: it needs one, and there is none.
@@ -111,7 +111,7 @@ def with_prompt(asked: ScorerSpec, spec: "PromptSpec | None", place: str) -> Sco
 
 
 def tests_of(path: Path, spec: "PromptSpec") -> tuple[DatasetSource, ...]:
-    """The tests beside the prompt, or the samples in it; and those made without rules, as a dataset of their own.
+    """Return the tests beside the prompt, or the samples in it, and those made without rules as another dataset.
 
     Raises:
         ConfigError: there are neither tests nor samples.
@@ -122,7 +122,7 @@ def tests_of(path: Path, spec: "PromptSpec") -> tuple[DatasetSource, ...]:
 
 
 def tests_in(file: Path, spec: "PromptSpec", name: str) -> DatasetSource:
-    """The tests in one file as a dataset; it can be read also after a target has changed the working directory."""
+    """Return the tests in one file as a dataset; it is found even after a target has changed the working directory."""
     here = Path.cwd()
     reader = prompt_tests.read_baseline if file.suffix.lower() == ".txt" else prompt_tests.read_tests
 

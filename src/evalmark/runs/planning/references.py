@@ -1,4 +1,4 @@
-"""Reference answers: who needs one, and when a dataset's `answer` is one."""
+"""Reference outputs: which scorer needs one, and when a dataset's `answer` column holds it."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -19,7 +19,7 @@ _FULL = replace(EMPTY, expected="x")
 
 
 def with_references(plan: Plan) -> Plan:
-    """The plan whose datasets give `answer` as the reference, where a target is asked and no other reference is there.
+    """Read `answer` as the reference, where a target is called and the rows have no other reference.
 
     Else the answers that rows bring along have no use once a target is asked, and that is said.
     """
@@ -30,7 +30,7 @@ def with_references(plan: Plan) -> Plan:
 
 
 def _may_compare(asked: ScorerSpec) -> bool:
-    """Whether a scorer looks at the reference, or may do so for all that is known of it."""
+    """Return whether a scorer looks at the reference, or might."""
     if getattr(asked.scorer, "needs_example_output", False) or getattr(asked.scorer, "needs_expected", False):
         return True
     with suppress(ConfigError):
@@ -59,7 +59,7 @@ def _read_with_target(source: DatasetSource, target: str, compares: bool) -> Dat
 
 
 def _first(source: DatasetSource) -> Sequence[Case]:
-    """The first cases; none where the file cannot be read, which the check before the run says."""
+    """Return the first cases; none where the file cannot be read, which the check before the run reports."""
     with suppress(DataError):
         return [row for row in islice(source.read(ignore_note), CHECKED_ROWS) if isinstance(row, Case)]
     return ()

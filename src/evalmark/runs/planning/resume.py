@@ -1,4 +1,4 @@
-"""Whether a run can be taken up: whether it is one of the same suite, and asks what it was to ask."""
+"""Whether a run can be resumed: with the same suite, and at least the same trials."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from .plan import Plan
 
 
 def check_resumable(kept: Run, plan: Plan, shard: Shard | None, *, limit: int | None, is_filtered: bool) -> None:
-    """Say that a run is not one of this plan, or that going on as is wanted now would leave out what it was to ask.
+    """Check that a run belongs to a plan, and that resuming it leaves out nothing it was to run.
 
     Raises:
         ConfigError: it is not, or it would.
@@ -34,7 +34,7 @@ def check_resumable(kept: Run, plan: Plan, shard: Shard | None, *, limit: int | 
 
 
 def _is_same_suite(kept: Run, plan: Plan) -> bool:
-    """By its name or by its file: a suite may get another name, or move, while it is edited."""
+    """Return whether name or file is the same: a suite may be renamed or moved while it is edited."""
     return kept.name == plan.name or (kept.suite == plan.suite != "")
 
 
@@ -50,13 +50,13 @@ def _other_share(kept: Run, shard: Shard | None) -> str:
 
 
 def _repeats(kept: Run, plan: Plan) -> Iterator[str]:
-    """Fewer repeats than before; more of them leave nothing out."""
+    """Yield a difference if there are fewer repeats than before; more of them leave nothing out."""
     if plan.repeat < kept.repeat:
         yield f"each case {kept.repeat} times, and now {plan.repeat} (--repeat)"
 
 
 def _cases(kept: Run, shard: Shard | None, limit: int | None, *, is_filtered: bool) -> Iterator[str]:
-    """Other cases than before. Which part of its cases a run asks, only a shard knows; that it asks all, every run."""
+    """Yield how the selected cases differ; only a shard records its selection."""
     if kept.shard is not None and shard is not None:
         if kept.shard.limit != shard.limit:
             yield f"{_first(kept.shard.limit)}, and now {_first(shard.limit)} (--limit)"

@@ -1,4 +1,4 @@
-"""A plan out of a suite file and what the command line says on top of it."""
+"""A plan from a suite file and the flags of a command line."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -60,7 +60,7 @@ def plan_suite(
     load: Loader = load_embedder,
     recorded: OpenRecorded = nothing_recorded,
 ) -> Plan:
-    """The plan that a suite file asks for; `load` makes an embedder of the model's name, `recorded` reads sessions.
+    """Make the plan of a suite file; `load` makes an embedder of a name, `recorded` reads recorded sessions.
 
     Raises:
         ConfigError: the suite, its target or a metric cannot be used; all faults are named at once.
@@ -103,7 +103,7 @@ def plan_suite(
 
 
 class _SuitePlanner:
-    """A suite on its way to a plan; gathers everything that is wrong with it."""
+    """Makes the parts of a plan from a suite, and gathers all faults."""
 
     def __init__(self, suite: Suite, models: Models, overrides: Overrides) -> None:
         self.suite, self.models, self.overrides = suite, models, overrides
@@ -114,7 +114,7 @@ class _SuitePlanner:
         self.notes: list[str] = []
 
     def scorers(self) -> tuple[ScorerSpec, ...]:
-        """The scorers of the suite, or those that come with the prompt under test, each once for each of its judges."""
+        """Return the scorers of the suite, or of the prompt under test, each once for each of its judges."""
         found: list[ScorerSpec] = []
         for metric in self.suite.metrics or self._found():
             try:
@@ -127,7 +127,7 @@ class _SuitePlanner:
         return tuple(found)
 
     def _found(self) -> tuple[ResolvedMetric, ...]:
-        """What lies beside the prompt under test."""
+        """Return the metrics beside the prompt under test."""
         try:
             return () if self.spec is None else tuple(metrics_of(Path(self.spec.prompt.file), self.spec))
         except ConfigError as fault:
@@ -135,7 +135,7 @@ class _SuitePlanner:
             return ()
 
     def sources(self, recorded: OpenRecorded) -> tuple[DatasetSource, ...]:
-        """The datasets that the suite names, else the tests of the prompt under test."""
+        """Return the datasets of the suite, else the tests of the prompt under test."""
         try:
             spec = self.spec
             if spec is not None and not self.suite.datasets:
@@ -152,7 +152,7 @@ class _SuitePlanner:
         return found
 
     def _named(self, recorded: OpenRecorded) -> tuple[DatasetSource, ...]:
-        """The datasets that the suite names, in its order."""
+        """Return the datasets of the suite, in its order."""
         datasets, settings = self.suite.datasets, self.models.settings
         files = iter(_sources([spec for spec in datasets if not spec.project], self.spec))
         return tuple(
@@ -162,7 +162,7 @@ class _SuitePlanner:
 
     @cached_property
     def spec(self) -> "PromptSpec | None":
-        """The prompt under test with what is known of it; None where none is."""
+        """The prompt under test with its rules; None where there is none."""
         wanted = self.suite.target
         is_prompt_asked = isinstance(wanted, TargetSpec) and wanted.prompt is not None and not self.overrides.target
         return spec_module.read_spec(wanted.prompt) if is_prompt_asked else None  # type: ignore[union-attr,arg-type]
@@ -175,7 +175,7 @@ class _SuitePlanner:
         return ResolvedMetric(spec=scorer_spec({metric.name: settings}, metric.place, self.named))
 
     def _judges(self, metric: MetricSpec | ResolvedMetric, one: ResolvedMetric) -> Sequence[Judge]:
-        """Who judges by a metric: a flag wins over the suite, the suite over the metric's file, that over settings."""
+        """Return the judges of a metric: of the flag, else of suite, metric file or settings."""
         if self.overrides.judges:
             return [judge_named(name, "--judge") for name in self.overrides.judges]
         own = metric.judges if isinstance(metric, MetricSpec) else ()
@@ -185,7 +185,7 @@ class _SuitePlanner:
         return [judge_named(name) for name in names]
 
     def targets(self) -> tuple[Target, ...]:
-        """What is under test; a stand-in where it has a fault."""
+        """Return what is under test; a placeholder where it has a fault."""
         wanted = self.overrides.target or self.suite.target
         place = f"--target {self.overrides.target}" if self.overrides.target else self.suite.target_place
         try:
@@ -203,7 +203,7 @@ class _SuitePlanner:
         return as_target(wanted, folders=self.folders if self.overrides.target else self.named)
 
     def embedder(self, asked: tuple[ScorerSpec, ...], load: Loader) -> Embedder | None:
-        """The embedding model, where a metric asks for one."""
+        """Return the embedding model, where a metric needs one."""
         said, own = self.overrides.embeddings, self.suite.embeddings
         folders = self.named if own and not said else self.folders
         if own and not said and is_named_object(own):
@@ -211,7 +211,7 @@ class _SuitePlanner:
         return embedder_for(asked, said or own or self.models.settings.embeddings, self.models, folders, load)
 
     def imported(self, embedder: Embedder | None) -> tuple[str, ...]:
-        """The modules of the code that is named, as far as it was imported."""
+        """Return the modules of the user's code that were imported."""
         target = self.overrides.target or self.suite.target
         embeddings = None if embedder is None else self.overrides.embeddings or self.suite.embeddings
         metrics = (metric.name.removeprefix("not-") for metric in self.suite.metrics)
@@ -220,7 +220,7 @@ class _SuitePlanner:
 
 
 def _sources(datasets: Sequence[DatasetSpec], prompt: "PromptSpec | None") -> tuple[DatasetSource, ...]:
-    """The datasets, each by the name that the suite gives, else by the one it gives itself, else by its file's.
+    """Return the datasets, named by the suite, else by the dataset itself, else by its file.
 
     Tests of the prompt under test are read with it, unless the suite says how to read them.
     """
@@ -242,7 +242,7 @@ def _sources(datasets: Sequence[DatasetSpec], prompt: "PromptSpec | None") -> tu
 
 
 def _gate(suite: Suite, asked: tuple[ScorerSpec, ...]) -> Gate | None:
-    """The suite's gate; `flags: true` adds the interpretation limits of the RAG metrics in use."""
+    """Return the suite's gate; `flags: true` adds the usual limits of the RAG metrics in use."""
     if not suite.gate_flags:
         return suite.gate
     limits = grounding.flag_thresholds(a.name for a in asked if a.name)
@@ -251,5 +251,5 @@ def _gate(suite: Suite, asked: tuple[ScorerSpec, ...]) -> Gate | None:
 
 
 def _of_prompt(spec: "PromptSpec | None") -> tuple[str, ...]:
-    """What a reader should know of the prompt under test."""
+    """Return the notes on the prompt under test."""
     return () if spec is None else (*spec.prompt.notes, *spec.notes)

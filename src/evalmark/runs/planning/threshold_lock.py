@@ -1,4 +1,4 @@
-"""Learned thresholds of a lock file, put on the metrics of a plan."""
+"""Applies learned thresholds of a lock file to the metrics of a plan."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -24,7 +24,7 @@ NO_LOCK = "none"
 
 
 def with_lock(plan: Plan, path: str | Path | None) -> Plan:
-    """The plan with the thresholds of a lock file on the metrics that have none of the suite; as it is without a file.
+    """Apply the thresholds of a lock file to metrics that have none in the suite; unchanged without a file.
 
     A threshold that the suite writes wins, and a note says so. What has changed since a threshold was learned is said
     in the notes as well.
@@ -62,7 +62,7 @@ def with_lock(plan: Plan, path: str | Path | None) -> Plan:
 
 
 def entry_for(metric: "Metric", entries: "Mapping[str, LockedThreshold]") -> "LockedThreshold | None":
-    """The entry of a metric: by its name, or by what it is called without its judge, where the judge is the same.
+    """Return the entry of a metric: by its name, or by its name without the judge, where the judge is the same.
 
     With one judge a metric goes by its own name, with several each judge's stands behind it.
     """
@@ -79,7 +79,7 @@ def entry_for(metric: "Metric", entries: "Mapping[str, LockedThreshold]") -> "Lo
 def _held(
     one: ScorerSpec, metric: "Metric", entry: "LockedThreshold", lock: "LockFile"
 ) -> "tuple[ScorerSpec, list[str]]":
-    """A scorer with its learned threshold, and what to say of it."""
+    """Return a scorer with its learned threshold, and notes on it."""
     if entry.direction != metric.direction:
         raise ConfigError(
             f"{lock.path}: the threshold of {metric.name} was learned where {entry.direction} is better, and now "
