@@ -1,4 +1,4 @@
-"""Judges of a run held against people, or against what a machine can check."""
+"""Audits judges: compares their scores of a run with labels, machine-checked rules or another metric."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -33,7 +33,7 @@ PEOPLE, RULES = "labels", "rules"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRequest:
-    """What `evalmark audit` was asked for."""
+    """The request of `evalmark audit`."""
 
     run: Run
     metrics: tuple[str, ...] = ()
@@ -51,7 +51,7 @@ class AuditRequest:
 
 
 def audit(wanted: AuditRequest, ledger: Store) -> tuple[JudgeAudit, ...]:
-    """How far each judge of a run agrees with people, with the rules that a machine can check, or with another metric.
+    """Return how far each judge of a run agrees with labels, with machine-checked rules, or with another metric.
 
     Raises:
         ConfigError: the run has no such metric, or none whose verdicts could be compared.
@@ -72,7 +72,7 @@ def audit(wanted: AuditRequest, ledger: Store) -> tuple[JudgeAudit, ...]:
 
 
 def audited_metrics(wanted: AuditRequest) -> tuple[Metric, ...]:
-    """The metrics of a run that are audited.
+    """Return the metrics of a run that are audited.
 
     Raises:
         ConfigError: there are none, or one passes and fails nothing.
@@ -98,7 +98,7 @@ def audited_metrics(wanted: AuditRequest) -> tuple[Metric, ...]:
 
 
 def truths_of(wanted: AuditRequest, ledger: Store) -> GroundTruth:
-    """What is known of the outputs of a run.
+    """Return the known truth about the outputs of a run.
 
     Raises:
         ConfigError: there is no such metric, or no prompt whose rules could be checked.
@@ -132,7 +132,7 @@ def truths_of(wanted: AuditRequest, ledger: Store) -> GroundTruth:
 
 
 def rules_truths(run: Run, spec: PromptSpec | None = None, remark: str = "") -> GroundTruth:
-    """Which outputs keep to all rules that a machine can check: by the scores of the run, or by the rules of a prompt.
+    """Return which outputs keep to all machine-checked rules: by the scores of the run, or by the rules of a prompt.
 
     An output of which a check can tell nothing, and that breaks no rule, is left out. `remark` is said of the file of rules.
 
@@ -158,7 +158,7 @@ def rules_truths(run: Run, spec: PromptSpec | None = None, remark: str = "") -> 
 
 
 def _about(run: Run, rules: RuleChecks | None, remark: str) -> str:
-    """Which rules were checked, and what their checks leave open."""
+    """Describe which rules were checked, and what their checks leave open."""
     if rules is None or rules.spec is None:
         return f"the scores of rules in run {run.id}" + (f", which was made with {run.suite}" if run.suite else "")
     spec = rules.spec
@@ -169,7 +169,7 @@ def _about(run: Run, rules: RuleChecks | None, remark: str) -> str:
 
 
 def _checked(result: Result, rules: RuleChecks | None) -> Sequence[Score]:
-    """The scores of the rules of an output that a machine has looked at."""
+    """Return the scores of the machine-checked rules of an output."""
     if result.output.error is not None:
         return ()
     if rules is not None:
@@ -178,7 +178,7 @@ def _checked(result: Result, rules: RuleChecks | None) -> Sequence[Score]:
 
 
 def _spec(prompt: Path, run: Run) -> tuple[PromptSpec, str]:
-    """The prompt with the rules in its own folder, or else with those beside results that were read from a folder.
+    """Read the prompt with the rules in its own folder, or else with those beside the results.
 
     With it comes what a reader should know of the choice.
 
@@ -202,7 +202,7 @@ def _spec(prompt: Path, run: Run) -> tuple[PromptSpec, str]:
 def plan_canaries(
     wanted: AuditRequest, settings: Settings, load: Loader = load_embedder, most: int = CASES
 ) -> tuple[Plan, tuple[Metric, ...]]:
-    """The plan that has every judge judge attacks as if they were answers to some cases of the run.
+    """Plan the scoring of attacks by every judge, in place of the outputs of some cases.
 
     Raises:
         ConfigError: the run has no case, or what judged it is not known any more.
@@ -227,7 +227,7 @@ def plan_canaries(
 
 
 def canaries(run: Run, metrics: Sequence[Metric], wanted: AuditRequest) -> Mapping[str, tuple[PassedCanaries, ...]]:
-    """What each judge has let pass, by the name of its metric."""
+    """Return which attacks each judge has passed, by the name of its metric."""
     return {
         metric.name: canaries_passed(run.results, metric, threshold=wanted.threshold, level=wanted.level)
         for metric in metrics

@@ -1,4 +1,4 @@
-"""Thresholds learned from labels: what is judged for it, and what the store and files say."""
+"""Learns thresholds from labels: finds the labels, plans what has to be scored, and writes the lock file."""
 
 import re
 from dataclasses import dataclass, replace
@@ -46,7 +46,7 @@ _FILE = re.compile(r"[/\\]|\.(json|jsonl|ndjson|csv|tsv|ya?ml|parquet)(\.gz)?$",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalibrateRequest:
-    """What `evalmark calibrate` was asked for."""
+    """The request of `evalmark calibrate`."""
 
     about: str
     """A project of recorded sessions, a run, or a file whose rows bring an answer and a label."""
@@ -60,7 +60,7 @@ class CalibrateRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalibrationInput:
-    """What there is to learn from, before anything is judged."""
+    """The labels to learn from, and the plan or run that has the scores."""
 
     wanted: CalibrateRequest
     kind: Kind
@@ -79,7 +79,7 @@ class CalibrationInput:
 def prepare(
     wanted: CalibrateRequest, settings: Settings, ledger: Store, load: Loader = load_embedder
 ) -> CalibrationInput:
-    """Find what people say of the outputs of a project, a run or a file, and plan what has to be judged.
+    """Find the labels of a project, a run or a file, and plan what has to be scored.
 
     Raises:
         ConfigError: there is no such thing, a label or a metric cannot be used.
@@ -96,7 +96,7 @@ def prepare(
 
 
 def learn_from(prepared: CalibrationInput, run: Run | None = None) -> Calibration:
-    """The threshold of each metric; `run` is what came of the plan, where there was anything to judge.
+    """Learn the threshold of each metric; `run` is the run of the plan, where there was one.
 
     Raises:
         ConfigError: the run has no such metric, or no label could be used.
@@ -115,7 +115,7 @@ def learn_from(prepared: CalibrationInput, run: Run | None = None) -> Calibratio
 
 
 def write_lock(found: Calibration, path: Path) -> LockFile:
-    """Put the learned thresholds into a lock file, beside those of other metrics that it holds, and give it back.
+    """Write the learned thresholds into a lock file, beside its other metrics, and return it.
 
     Raises:
         ConfigError: there is a file that is no lock, or cannot be read; it stays as it is.
@@ -129,7 +129,7 @@ def write_lock(found: Calibration, path: Path) -> LockFile:
 
 
 def check_lock(path: Path) -> None:
-    """Say before anything is judged what would keep a lock file from being written.
+    """Check before anything is scored that the lock file can be written.
 
     Raises:
         ConfigError: there is something else in its place.
@@ -171,7 +171,7 @@ def _of_file(wanted: CalibrateRequest, path: Path, settings: Settings, load: Loa
 
 
 def _plan(wanted: CalibrateRequest, settings: Settings, load: Loader, cases: tuple[Case, ...]) -> Plan:
-    """The plan that has labelled answers judged as they are."""
+    """Plan the scoring of labelled outputs."""
     if wanted.suite is None and not wanted.metrics:
         raise ConfigError(
             "say what is to get a threshold: --metric similarity, or the metrics of a suite with --suite."

@@ -1,1 +1,1 @@
-"""What a run would do, before anything of it is done."""
+"""The dry run: what a run would ask and cost, before anything is sent."""

@@ -1,4 +1,4 @@
-"""What a run would do: every call is made up to the point of sending, and counted there."""
+"""Estimates a run: every call is made up to the point of sending, and counted."""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
@@ -59,7 +59,7 @@ async def estimate(plan: Plan, options: RunOptions) -> Forecast:
 
 @dataclass(slots=True)
 class _ModelTally:
-    """What one model would be asked."""
+    """The calls that one model would get."""
 
     model: ChatModel
     replay: Replay
@@ -90,7 +90,7 @@ class _ModelTally:
 
 
 class _CountingModel:
-    """A model that answers what is recorded, and counts the rest instead of sending it."""
+    """A model that returns cached replies, and counts the other requests instead of sending them."""
 
     def __init__(self, model: ChatModel, journal: CallLog, tally: _ModelTally, seen: set[str], questions: int) -> None:
         self.name, self.identity = model.name, model.identity
@@ -101,7 +101,7 @@ class _CountingModel:
         self._left = questions
 
     async def __call__(self, request: Request) -> Reply:
-        """The recorded reply.
+        """Return the cached reply.
 
         Raises:
             ModelCallError: there is none.
@@ -247,7 +247,7 @@ class _Estimator:
 
 @dataclass(frozen=True, slots=True)
 class _EstimatedTarget:
-    """Gives the recorded answer of a model, or that of an earlier run, or one that stands for any."""
+    """Returns a model's cached reply, the output of an earlier run, or a placeholder."""
 
     estimator: _Estimator
     name: str
@@ -266,12 +266,12 @@ class _EstimatedTarget:
         return found or self._unknown()
 
     def _unknown(self) -> Output:
-        """Not the same for two targets: a judge is asked about each of their answers."""
+        """Return a placeholder; it differs between targets, since a judge scores the output of each."""
         return Output(value=self.name.ljust(UNKNOWN_ANSWER, "x"))
 
 
 def _questions(asked: ScorerSpec) -> int:
-    """How many questions the judge is asked about one output."""
+    """Return how many questions the judge gets about one output."""
     return int(getattr(asked.scorer, "questions", 1))
 
 
@@ -281,7 +281,7 @@ def _calls_of(model: ChatModel) -> int:
 
 
 def tokens_of(request: Request) -> int:
-    """About how many tokens a request has.
+    """Return the approximate number of tokens of a request.
 
     >>> from evalmark import MarkedRow
     >>> tokens_of(Request(messages=(MarkedRow(role="user", content="Where is Oslo?"),)))

@@ -1,11 +1,11 @@
-"""What a run would ask of models, before it asks anything."""
+"""`Forecast`: what a run would ask of models."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelForecast:
-    """What would be asked of one model."""
+    """The calls that one model would get."""
 
     model: str
     """As the user named it."""
@@ -40,7 +40,7 @@ class MetricForecast:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    """What a run would do and ask for."""
+    """What a run would do and ask."""
 
     name: str
     target: str = ""

@@ -180,9 +180,7 @@ async def _is_done(task: asyncio.Task[Any], seconds: float) -> bool:
 
 
 async def _settled(work: Coroutine[Any, Any, T]) -> tuple[T | None, BaseException | None]:
-    """Return the result or the exception of work as values: a SystemExit that leaves a task would end the event
-    loop.
-    """
+    """Return what work returns or raises as values: a SystemExit that leaves a task ends the event loop."""
     try:
         return await work, None
     except GeneratorExit:

@@ -1,4 +1,4 @@
-"""Which earlier run a run is compared with."""
+"""The earlier run that a run is compared with."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Baseline:
 
 
 def baseline_of(ledger: "Store", reference: str | None, of: Run) -> Baseline:
-    """The run that a reference names: an id, `last`, `last~1`, or `last-green`; for `none` and None there is none.
+    """Return the run that a reference names: an id, `last`, `last~1`, or `last-green`; none for `none` and None.
 
     `of` says whose baseline it is; of that run, only name and suite count, and its id where it is kept already: `last-green`
     is older than it.
@@ -61,7 +61,7 @@ def baseline_of(ledger: "Store", reference: str | None, of: Run) -> Baseline:
 
 
 def _earlier(ledger: "Store", of: Run) -> Iterator[Run]:
-    """The runs before one, the newest first; all of them where it is not kept yet."""
+    """Yield the runs before one, the newest first; all runs where it is not stored yet."""
     runs = ledger.runs()
     if not any(run.id == of.id for run in runs):
         yield from runs

@@ -1,4 +1,4 @@
-"""Where the trials of a run are answered and judged: in this process, or by workers elsewhere."""
+"""Where trials run: in this process, in worker processes, or on a cluster."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -27,7 +27,7 @@ EngineFactory = Callable[[ModelGateway, BoundPlan, EmbeddingCache], Engine]
 
 @asynccontextmanager
 async def open_engine(plan: Plan, settings: Settings, limits: Limits) -> AsyncIterator[EngineFactory]:
-    """What runs the trials of a plan, at the place that the settings name; it is ready before anything is begun.
+    """Open the engine that the settings name; it is ready before the run begins.
 
     Raises:
         MissingExtraError: Ray is wanted and not installed.

@@ -1,4 +1,4 @@
-"""`evaluate`: cases, a task and scorers in, a run out."""
+"""`evaluate`: runs a task over cases and scores its outputs."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A run out of a plan: trials through the engine, results into the store."""
+"""`execute`: runs a plan; trials go through the engine, results into the store."""
 
 import asyncio
 import os
@@ -105,7 +105,7 @@ def _with_notes(
 
 
 def _filter_notes(source: TrialSource) -> tuple[str, ...]:
-    """What to say of conditions that no case fits, or that leave out turns of a conversation."""
+    """Return notes on a filter that no case matches, or that leaves out turns of a conversation."""
     if source.options.only is None:
         return ()
     if not source.rows.total():
@@ -136,7 +136,7 @@ def _with_spending(run: Run, session: RunSession, store: RunStore, plan: Plan) -
 
 
 def _affordable_jobs(jobs: int, notes: dict[str, None]) -> int:
-    """As many trials at once as the system's limit on open files leaves room for; says so where that is fewer."""
+    """Return how many trials the system's limit on open files allows at once; adds a note where it lowers `jobs`."""
     allowed = os.sysconf("SC_OPEN_MAX") if hasattr(os, "sysconf") else -1
     room = max(1, (allowed - OWN_FILES) // FILES_EACH)
     if allowed < 0 or jobs <= room:
@@ -149,7 +149,7 @@ def _affordable_jobs(jobs: int, notes: dict[str, None]) -> int:
 
 
 def _parallel_trials(plan: Plan, jobs: int) -> int:
-    """How many trials are in hand, so that `jobs` calls can be under way at an endpoint.
+    """Return how many trials run at once, so that `jobs` calls can be in flight at an endpoint.
 
     The gate of the endpoint holds calls to `jobs`; a few more hands write down the replies that have come meanwhile.
     """
@@ -162,7 +162,7 @@ def _limit_faults(limit: int | None) -> list[str]:
 
 
 def _start(plan: Plan, options: RunOptions, revision: str, checked: PlanCheck) -> Run:
-    """A new run's header in the ledger, or the header of the run that is taken up again."""
+    """Start a run in the store, or resume one; return its header."""
     if options.resume is not None:
         kept = options.store.run(options.resume)
         check_resumable(kept, plan, options.shard, limit=options.limit, is_filtered=options.only is not None)
@@ -199,24 +199,24 @@ def _start(plan: Plan, options: RunOptions, revision: str, checked: PlanCheck) -
 
 
 def _is_part(plan: Plan, options: RunOptions) -> bool:
-    """Whether cases may be left out, here or in the run that is judged anew."""
+    """Return whether cases may be left out, here or in the run that is scored again."""
     return options.is_part or (plan.kept is not None and plan.kept.is_part)
 
 
 def _with_rows(plan: Plan, options: RunOptions, checked: PlanCheck) -> tuple[DatasetInfo, ...]:
-    """The datasets with how many rows will be asked, so that whoever follows the run knows how far it is."""
+    """Return the datasets with their number of rows, for progress displays."""
     rows = rows_asked(plan, options, checked)
     return tuple(replace(source.info, rows=of) for source, of in zip(plan.sources, rows, strict=True))
 
 
 def _known_datasets(kept: Run, plan: Plan) -> tuple[DatasetInfo, ...]:
-    """The datasets of the plan; a run that is taken up again has met those it names already, in their order."""
+    """Return the datasets of the plan; those of a resumed run come first, in their order."""
     known = {info.name for info in kept.datasets}
     return kept.datasets + tuple(s.info for s in plan.sources if s.info.name not in known)
 
 
 def _ended(run: Run, outcome: EngineOutcome | None, source: TrialSource, stopper: SequentialStop | None) -> Run:
-    """The header of a run that is over: complete, interrupted, or stopped by an error."""
+    """Return the header of a run that is over: complete, interrupted, or stopped by an error."""
     whole = outcome is not None and (not outcome.stopped or (stopper is not None and stopper.is_over))
     return replace(
         run,
@@ -246,10 +246,10 @@ def _outcome_notes(outcome: EngineOutcome | None, bound: BoundPlan) -> tuple[str
 
 
 def versions() -> dict[str, str]:
-    """What a run was made with."""
+    """Return the versions of evalmark and Python."""
     return {"evalmark": version("evalmark"), "python": platform.python_version()}
 
 
 def timestamp() -> str:
-    """The time now, to the second, in ISO 8601 and UTC."""
+    """Return the time now, to the second, in ISO 8601 and UTC."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

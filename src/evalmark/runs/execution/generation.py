@@ -1,4 +1,4 @@
-"""Tests made of a prompt: models opened by name, behind the same door as those of a run."""
+"""Generates tests from a prompt; models are asked through a gateway, as in a run."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ MOST_RUNS = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateJob:
-    """What `evalmark generate` was asked for."""
+    """The request of `evalmark generate`."""
 
     prompt: Path
     effort: Effort
@@ -42,7 +42,7 @@ class GenerateJob:
 async def generate_tests(
     job: GenerateJob, settings: Settings, journal: CallLog, *, models: Models | None = None
 ) -> tuple[GenerationResult, tuple[Spending, ...]]:
-    """Make the files of a prompt's folder that are not there; with what the calls came to.
+    """Create the missing files of a prompt's folder; return what was done, and the spending.
 
     Raises:
         ConfigError: the prompt, a file or a model cannot be used; nothing was sent.
@@ -61,7 +61,7 @@ async def generate_tests(
 
 
 async def estimate_test_calls(job: GenerateJob, settings: Settings) -> tuple[CallCount, ...]:
-    """How many calls each stage would make; nothing is sent and nothing is written.
+    """Return how many calls each stage would make; nothing is sent or written.
 
     Raises:
         ConfigError: the prompt, a file or the name of a model cannot be used.
@@ -86,7 +86,7 @@ def _job(job: GenerateJob, models: Mapping[str, ChatModel]) -> GenerationJob:
 
 
 def _opened(job: GenerateJob, models: Models) -> dict[str, ChatModel]:
-    """The model of each stage; ground truth has one only where it is named."""
+    """Open the model of each stage; ground truth has one only where it is named."""
     wanted = {stage.name: job.model_for.get(stage.name) for stage in STAGES}
     others = [name for name, model in wanted.items() if model is None and name != GROUNDTRUTH.name]
     usual = _usual(job, models.settings) if others else ""
@@ -105,7 +105,7 @@ def _usual(job: GenerateJob, settings: Settings) -> str:
 
 
 def broken_rules(prompt: Path, ledger: RunStore) -> BrokenRules | None:
-    """Which tests have broken which rule in the newest run of a prompt; None where it was not run lately."""
+    """Return which tests broke which rule in the newest run of a prompt; None where there is no recent run."""
     there = os.path.realpath(prompt)
     runs = (run for run in ledger.runs(MOST_RUNS) if run.suite and os.path.realpath(run.suite) == there)
     newest = next(runs, None)

@@ -1,4 +1,4 @@
-"""Shards that stand in several stores, as the one run that they make."""
+"""Merges shards, kept in several stores, into one run."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ from evalmark.storage.store.store import Store
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergedShards:
-    """What came of merging."""
+    """The run made of shards."""
 
     run: Run
     """As it is kept."""
@@ -27,7 +27,7 @@ class MergedShards:
 def merge_shards(
     shards: Sequence[tuple[Store, Run]], ledger: Store, watch: Callable[[Sequence[Result]], None] | None = None
 ) -> MergedShards:
-    """Make one run of shards, each of which stands in the store beside it, and keep it in the ledger.
+    """Merge shards, each given with the store it is in, into one run, and store it.
 
     The same shards make a run of the same id, so that merging them once more adds labels given since, and nothing else. `watch` is told of
     results on their way, in another thread.
@@ -55,6 +55,6 @@ def _merged_before(run: Run, labels: int) -> str:
 
 
 def _id_of(run: Run, shards: Sequence[Run]) -> str:
-    """An id that sorts by when the first shard began, and that other shards, or the same ones grown, do not have."""
+    """Return an id that sorts by the start of the first shard and is the same for the same state of the same shards."""
     states = sorted((shard.id, shard.status, shard.finished or "", len(shard.results)) for shard in shards)
     return new_run_id(datetime.fromisoformat(run.created), Random(fingerprint(states)))  # noqa: S311  no secret

@@ -1,4 +1,4 @@
-"""A plan for the RAG metrics over one dataset."""
+"""The plan of `evalmark rag`: the RAG metrics over one dataset."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,7 @@ from evalmark.scoring.builtin.grounding import RAG_METRICS, flag_thresholds
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RagJob:
-    """What `evalmark rag` was asked for."""
+    """The request of `evalmark rag`."""
 
     dataset: Path
     options: ReadOptions = DEFAULT_READ_OPTIONS
@@ -42,7 +42,7 @@ class RagJob:
 
 
 def plan_rag(job: RagJob, settings: Settings, load: Loader = load_embedder) -> Plan:
-    """The five RAG metrics, and any others asked for, over the answers that a dataset brings along.
+    """Plan the five RAG metrics, and any others that are named, over the outputs of a dataset.
 
     Raises:
         ConfigError: the model or a metric cannot be used.

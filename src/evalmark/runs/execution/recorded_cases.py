@@ -1,4 +1,4 @@
-"""Recorded answers that people have labelled, as the cases of a dataset."""
+"""Recorded and labelled outputs as the cases of a dataset."""
 
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def recorded_cases(project: str, settings: Settings, note: Callable[[str], None]) -> Iterator[Case]:
-    """The labelled answers of a project in the store of the settings: a case for each input, with examples.
+    """Return the labelled outputs of a project in the store of the settings: a case for each input, with examples.
 
     `note` is told, in a sentence each, what was left out.
 
@@ -41,7 +41,7 @@ def recorded_cases(project: str, settings: Settings, note: Callable[[str], None]
 
 
 def as_row(case: Case) -> dict[str, object]:
-    """A case with examples as a line of a dataset; reading it gives the same case."""
+    """Return a case with examples as a row of a dataset; reading it gives the same case."""
     row: dict[str, object] = {"id": case.id, "input": plain(case.input)}
     row["liked"] = [plain(one.value) for one in case.examples if one.liked]
     row["disliked"] = [plain(one.value) for one in case.examples if not one.liked]

@@ -1,4 +1,4 @@
-"""A plan that judges the outputs of an earlier run anew; its target is not asked."""
+"""The plan that scores the outputs of an earlier run again; its target is not called."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -32,7 +32,7 @@ NO_OVERRIDES = Overrides()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RescoreRequest:
-    """What `evalmark rescore` was asked for."""
+    """The request of `evalmark rescore`."""
 
     run: Run
     metrics: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class RescoreRequest:
 
 
 def plan_rescore(wanted: RescoreRequest, settings: Settings, load: Loader = load_embedder) -> Plan:
-    """The plan that has new scorers judge what an earlier run kept.
+    """Plan new scores for the outputs of an earlier run.
 
     Raises:
         ConfigError: there is nothing to judge by, or twice over, a metric or the suite cannot be used, or a metric
@@ -76,12 +76,12 @@ _NOT_ASKED = "evalmark.runs.execution.rescore:not_asked"
 
 
 def not_asked(case: Case) -> None:
-    """Stands for the target while the suite is read."""
+    """Stand for the target while the suite is read."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """The target of an earlier run, by its name; its outputs are known."""
+    """The target of an earlier run, by its name; it is not called."""
 
     name: str
 
@@ -95,7 +95,7 @@ def _of_metrics(wanted: RescoreRequest, settings: Settings, load: Loader) -> Pla
 
 
 def plan_metrics(names: Sequence[str], settings: Settings, overrides: Overrides, load: Loader) -> Plan:
-    """A plan with scorers as a command line names them, and as yet without cases.
+    """Return a plan with the scorers that a command line names, and without cases.
 
     Raises:
         ConfigError: there is no such scorer, it needs settings, or a metric file or a judge cannot be used.
@@ -118,7 +118,7 @@ def plan_metrics(names: Sequence[str], settings: Settings, overrides: Overrides,
 
 
 def _one(name: str, folders: tuple[Path, ...]) -> ResolvedMetric:
-    """The metric of a flag, which has no room for settings."""
+    """Return the metric of a flag, which takes no settings."""
     try:
         return metric_named(name, f"--metric {name}", folders)
     except ConfigError as fault:

@@ -1,4 +1,4 @@
-"""Which commit is checked out, as git says; silent where there is no git, no repository, or no answer in time."""
+"""The git commit of the working directory; empty without git, without a repository, or after a timeout."""
 
 import subprocess
 import threading
@@ -12,13 +12,13 @@ _DESCRIBE = ("describe", "--always", "--abbrev=40", f"--dirty={CHANGED}", "--exc
 
 
 def revision() -> str:
-    """The commit that is checked out where this process stands, with a `+` where tracked files differ; else nothing."""
+    """Return the commit that is checked out, with a `+` where tracked files differ; empty where it is unknown."""
     code, said = _git(*_DESCRIBE)
     return said if code == 0 else ""
 
 
 def revision_in_background() -> Callable[[], str]:
-    """Ask for the revision while something else goes on; what is given back waits for the answer and gives it."""
+    """Start asking for the revision; return a function that waits for it and returns it."""
     said: list[str] = []
     thread = threading.Thread(target=lambda: said.append(revision()), name="evalmark-revision", daemon=True)
     thread.start()
@@ -31,7 +31,7 @@ def revision_in_background() -> Callable[[], str]:
 
 
 def is_ancestor(commit: str) -> bool | None:
-    """Whether what is checked out was made from a commit, or is the commit; None where git does not say.
+    """Return whether a commit is checked out or among its ancestors; None where git does not say.
 
     A `+` behind it does not count.
     """
@@ -43,7 +43,7 @@ def is_ancestor(commit: str) -> bool | None:
 
 
 def _git(*words: str) -> tuple[int, str]:
-    """The exit code of git and what it printed; -1 where it could not be asked."""
+    """Return the exit code of git and its output; -1 where it could not run."""
     # Nothing that the repository's own settings name is started, and no lock is taken that another git would wait for.
     command = ["git", "--no-optional-locks", "-c", "core.fsmonitor=false", *words]
     try:

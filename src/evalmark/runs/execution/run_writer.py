@@ -1,4 +1,4 @@
-"""A run that grows as its parts come in: from tests, one by one, or from other processes."""
+"""Writes a run whose parts come one by one: from tests, or from other processes."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
@@ -21,7 +21,7 @@ Held = tuple[str, str]
 
 
 class RunWriter:
-    """One run in a ledger; written by whoever holds the book, and by nobody else."""
+    """Writes one run of a store; the only writer of that run."""
 
     def __init__(self, ledger: RunStore, run: Run, revision: Callable[[], str] | None = None) -> None:
         self.ledger, self.run = ledger, run
@@ -32,7 +32,7 @@ class RunWriter:
         self._masked = 0
 
     def meet(self, part: Run) -> None:
-        """Take in what a report has to know of a part: its datasets and metrics; what it says of spending is added."""
+        """Add the datasets, metrics and spending of a part to the run's header."""
         grown = with_part(self.run, part, self._held)
         self._held |= {(info.name, metric.name) for info in part.datasets for metric in part.metrics}
         if (grown.datasets, grown.metrics) != (self.run.datasets, self.run.metrics):
@@ -40,7 +40,7 @@ class RunWriter:
         self.run = grown
 
     async def write(self, results: Sequence[Result]) -> None:
-        """Keep results of datasets that were met; when this returns they are durable.
+        """Store results of datasets that were added; they are durable when this returns.
 
         Raises:
             StoreError: the store cannot be written.
@@ -52,7 +52,7 @@ class RunWriter:
             self._rows[result.trial.dataset].add(result.trial.position)
 
     def finish(self, status: RunStatus, notes: Sequence[str] = ()) -> Run:
-        """Close the book, and give the whole run.
+        """Close the run and return it.
 
         Raises:
             StoreError: the store cannot be written.
@@ -67,7 +67,7 @@ class RunWriter:
 
 
 def start_run(ledger: RunStore, name: str, gate: Gate | None = None, resume: str | None = None) -> RunWriter:
-    """A new run in the ledger, or one that is taken up again by its id.
+    """Start a run in the store, or resume one by its id.
 
     Raises:
         StoreError: the store cannot be used, or there is no such run.
@@ -81,7 +81,7 @@ def start_run(ledger: RunStore, name: str, gate: Gate | None = None, resume: str
 
 
 def with_part(run: Run, part: Run, held: Collection[Held] = ()) -> Run:
-    """The header of a run that has met a part: datasets and metrics it did not know, and what was spent.
+    """Return the header of a run with the datasets, metrics and spending of a part.
 
     A metric that another dataset has under the same name, but with another threshold say, is for its dataset alone. What
     is `held` already stays as it is: a dataset is told its metrics once.
@@ -102,7 +102,7 @@ def with_part(run: Run, part: Run, held: Collection[Held] = ()) -> Run:
 
 
 def _again(info: DatasetInfo, part: Run) -> DatasetInfo:
-    """The dataset as a part knows it that was asked anew, by other scorers say."""
+    """Return the dataset as the part has it, where the part has run it again with other scorers."""
     return next((other for other in part.datasets if other.name == info.name and other.plan), info)
 
 

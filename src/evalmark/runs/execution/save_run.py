@@ -1,4 +1,4 @@
-"""Results that were found elsewhere, kept as runs like any other."""
+"""Stores runs that were made elsewhere, such as imported ones."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,7 +11,7 @@ from .execute import timestamp, versions
 
 
 def save_run(run: Run, ledger: RunStore) -> Run:
-    """Put a run into the store as a new one, and give it as it is there, with its id and date.
+    """Store a run as a new one, and return it with its new id and date.
 
     Raises:
         StoreError: the store cannot be written, and nothing was.
@@ -20,7 +20,7 @@ def save_run(run: Run, ledger: RunStore) -> Run:
 
 
 def save_runs(runs: Sequence[Run], ledger: RunStore) -> list[Run]:
-    """Put runs into the store as new ones, all of them or none, and give them as they are there, with their ids and dates.
+    """Store runs as new ones, all of them or none, and return them with their new ids and dates.
 
     Raises:
         StoreError: the store cannot be written, and nothing was.

@@ -1,4 +1,4 @@
-"""A run that stops as soon as its gate is decided: the cases in a random order, the looks, and what was saved."""
+"""Sequential stopping: runs cases in random order, and stops as soon as the gate is decided."""
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -39,7 +39,7 @@ SAVED = "Saved: "
 
 
 def order_of(plan: Plan, kept: UntilDecided | None = None) -> UntilDecided | None:
-    """How a run of the plan stops early; one that is taken up again keeps its order.
+    """Return the random order of a run that stops early; a resumed run keeps its order.
 
     Raises:
         ConfigError: its cases build on each other, or it has another order.
@@ -59,7 +59,7 @@ def order_of(plan: Plan, kept: UntilDecided | None = None) -> UntilDecided | Non
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SequentialStop:
-    """The looks at one run, on its way."""
+    """Looks at the results of one run as they come, and stops it once its gate is decided."""
 
     source: TrialSource
     header: UntilDecided
@@ -70,18 +70,18 @@ class SequentialStop:
     stop: asyncio.Event
 
     def trials(self) -> Iterator[Trial | Result]:
-        """What is not recorded yet, case by case in the order drawn."""
+        """Yield trials that are not recorded yet, case by case in random order."""
         for place in self.order:
             yield from self.source.open_trials(self.rows[place])
 
     def watch(self, results: Sequence[Result]) -> None:
-        """Look at what came back, and stop once nothing can change the verdict any more."""
+        """Take new results, and stop the run once nothing can change the verdict."""
         self.in_order.add(results)
         if self.deciding.outcome is not None:
             self.stop.set()
 
     def and_then(self, watch: ResultCallback | None) -> ResultCallback:
-        """Look, and tell somebody else too."""
+        """Return a callback that takes results and passes them to another callback."""
 
         def both(results: Sequence[Result]) -> None:
             self.watch(results)
@@ -92,17 +92,17 @@ class SequentialStop:
 
     @property
     def is_decided(self) -> bool:
-        """Whether the verdict is known although not every case was asked."""
+        """Whether the verdict is known before every case has run."""
         return self.deciding.outcome is not None and self.in_order.left > 0
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing is left to ask."""
+        """Whether nothing is left to run."""
         return self.deciding.outcome is not None or self.in_order.left == 0
 
     @property
     def ended(self) -> UntilDecided:
-        """What the run's header says at the end."""
+        """The entry of the run's header at the end."""
         header = replace(self.header, cases=self.deciding.cases)
         if not self.is_decided:
             return header
@@ -110,7 +110,7 @@ class SequentialStop:
         return replace(header, after=found.after, outcome=found.outcome, reason=found.reason)
 
     def notes(self, spent: Sequence[Spending]) -> tuple[str, ...]:
-        """In which order cases were asked, and what stopping early has saved, going by what was spent so far."""
+        """Return notes on the random order, and on what stopping early has saved."""
         order = f"{DRAWN} drawn with seed {self.header.seed}, until the gate was decided."
         all_of_them, left = len(self.order), len(self.order) - len(self.in_order.met)
         if not self.is_decided or not left:
@@ -123,7 +123,7 @@ class SequentialStop:
 
 
 def sequential_stop(source: TrialSource, run: Run, stop: asyncio.Event | None) -> SequentialStop | None:
-    """The looks at a run that is to stop once its gate is decided: its datasets are read whole, and what is recorded seen."""
+    """Return the sequential stop of a run; None where it has none. Reads all datasets and recorded results."""
     header, plan = run.until_decided, source.plan
     if header is None:
         return None
@@ -153,7 +153,7 @@ def sequential_stop(source: TrialSource, run: Run, stop: asyncio.Event | None) -
 def _beside(
     run: Run, baseline: Run | None, rows: "Mapping[CasePosition, PlannedRow]", targets: Sequence[str]
 ) -> "list[CriterionFactory]":
-    """That no target passes less often than it did in an earlier run, over the cases that both have, by the rules of the run."""
+    """Return criteria that no target passes less often than in an earlier run, over the cases that both have."""
     if baseline is None:
         return []
     rules = rules_from_headers(run, baseline)
@@ -176,7 +176,7 @@ def _beside(
 
 
 def _passing(results: Iterable[Result], target: str | None = None, rules: ScoringRules | None = None) -> float | None:
-    """The share of the trials of a case that pass; None where any could not be judged: the others do not stand for it."""
+    """Return the share of a case's trials that pass; None where one could not be judged."""
     wanted = (result for result in results if target in (None, result.trial.target))
     verdicts = [result.verdict if rules is None else rules.run(result).verdict for result in wanted]
     if any(verdict in ("error", "unscored") for verdict in verdicts):
@@ -185,7 +185,7 @@ def _passing(results: Iterable[Result], target: str | None = None, rules: Scorin
 
 
 def _recorded(found: SequentialStop, run: Run) -> Sequence[Result]:
-    """What earlier passes found of the cases that were drawn, at their present places."""
+    """Return the results of earlier passes for the drawn cases, at their present positions."""
     plan, recorded = found.source.plan, found.source.recorded
     there = {_key(r.trial): r for r in found.source.options.store.run(run.id).results}
     asked = (trial for place in found.order for trial in found.rows[place].trials(plan))
@@ -198,5 +198,5 @@ def _key(trial: Trial) -> tuple[str, str, int]:
 
 
 def _case(dataset: str, case: Case) -> str:
-    """The same in every run that asks the same."""
+    """Return a key of a case that is the same in every run."""
     return fingerprint(dataset, case.id, case.fingerprint)

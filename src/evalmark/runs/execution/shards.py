@@ -1,4 +1,4 @@
-"""A run that asks a share of the cases: which rows are its own, and what it cannot be."""
+"""Runs of a share of the cases: which rows are part of a shard."""
 
 from evalmark.core.values.run import Shard
 from evalmark.inputs.datasets.sharding import ShardAssignment, shard_sizes
@@ -9,7 +9,7 @@ from .options import RunOptions
 
 
 def shard_deal(plan: Plan, shard: Shard | None) -> ShardAssignment | None:
-    """What says which rows fall to a shard; None where all rows are asked.
+    """Return what assigns rows to a shard; None where all rows are run.
 
     The turns of a conversation need those before them, so where there are any, a dataset stays whole.
     """
@@ -22,7 +22,7 @@ def _is_whole(plan: Plan) -> bool:
 
 
 def shard_faults(plan: Plan, shard: Shard | None) -> list[str]:
-    """What keeps a plan from being divided, or from judging anew what is a share, one sentence each."""
+    """Return why a plan cannot be split, or why a shard cannot be scored again, one sentence each."""
     found = []
     if plan.kept is not None and plan.kept.shard is not None:  # judged anew it would pass for a whole run
         found.append(
@@ -38,7 +38,7 @@ def shard_faults(plan: Plan, shard: Shard | None) -> list[str]:
 
 
 def rows_asked(plan: Plan, options: RunOptions, checked: PlanCheck) -> list[int | None]:
-    """How many rows of each dataset will be asked, where the check has met them all; else None."""
+    """Return how many rows of each dataset are run; None where the check has not read the dataset to its end."""
     found = [None if options.only is not None else checked.rows.get(source.info.name) for source in plan.sources]
     rows = [count if count is None or options.limit is None else min(count, options.limit) for count in found]
     return rows if options.shard is None else shard_sizes(rows, options.shard, whole=_is_whole(plan))

@@ -1,4 +1,4 @@
-"""What the labels of today say of thresholds that were learned from earlier ones."""
+"""Warns of learned thresholds whose labels have changed since."""
 
 from dataclasses import replace
 from itertools import chain
@@ -22,7 +22,7 @@ else:
 
 
 def with_label_notes(plan: Plan, ledger: RunStore) -> Plan:
-    """The plan with a warning for each learned threshold whose labels have changed since, as far as the store knows them."""
+    """Add a warning for each learned threshold whose labels, in this store, have changed since."""
     if not plan.locked or not isinstance(ledger, Store):
         return plan
     sources = {(entry.labels.kind, entry.labels.name) for entry in plan.locked}
@@ -37,7 +37,7 @@ def with_label_notes(plan: Plan, ledger: RunStore) -> Plan:
 
 
 def current_evidence(kind: "Kind", name: str, ledger: Store) -> "LabelEvidence | None":
-    """What the labels of a project or a run are now; None where the store has nothing of it, and for files."""
+    """Return the current labels of a project or a run; None for files, and where the store has none."""
     if kind == "project":
         return evidence.evidence_from_sessions(ledger.sessions.labelled_answers(name), f"project {name}")
     if kind == "file":
@@ -50,7 +50,7 @@ def current_evidence(kind: "Kind", name: str, ledger: Store) -> "LabelEvidence |
 
 
 def labels_for_run(ledger: Store, run: Run) -> list[Label]:
-    """Everything ever said of the outputs of a run, and of the same outputs elsewhere, in the order in which it was said."""
+    """Return every label of the outputs of a run, and of the same outputs elsewhere, in chronological order."""
     contents = {content_fingerprint(r.trial.case.input, r.output.value) for r in run.results}
     gone = (label for label in ledger.sessions.all_labels() if label.about.startswith(about_output(run.id)))
     found = chain(ledger.sessions.labels_by_content(contents), gone)

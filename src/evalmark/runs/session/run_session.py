@@ -120,7 +120,7 @@ class RunSession:
 
     @cached_property
     def provider(self) -> ModelProvider:
-        """Gives targets the chat models that they ask for by name."""
+        """Gives targets the chat models that they name."""
         return ModelProvider(self.models, lambda: self.gateway, self._loop())
 
     def context(self, trial: Trial) -> TrialContext:

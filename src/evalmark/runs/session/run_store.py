@@ -1,4 +1,4 @@
-"""Where a run is kept: the store, or memory for runs that nobody wants to keep."""
+"""Where a run is kept: `RunStore` is the protocol, `MemoryRunStore` keeps a run that is not stored."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class RunStore(EmbeddingCache, Protocol):
-    """What a run asks of the place where it is kept."""
+    """What a run needs of the place where it is kept."""
 
     def start(self, run: Run) -> None: ...
 
@@ -50,7 +50,7 @@ class RunStore(EmbeddingCache, Protocol):
 
 
 def with_results(run: Run, results: Iterable[Result]) -> Run:
-    """The run with these results in the order that every report has them in."""
+    """Return the run with these results, in the order of all reports."""
     order = {info.name: number for number, info in enumerate(run.datasets)}
 
     def place(result: Result) -> tuple[int, int, int, str]:
@@ -61,7 +61,7 @@ def with_results(run: Run, results: Iterable[Result]) -> Run:
 
 
 class MemoryRunStore:
-    """Keeps one run, as long as it lives."""
+    """Keeps one run in memory."""
 
     def __init__(self) -> None:
         self._run: Run | None = None
@@ -70,24 +70,24 @@ class MemoryRunStore:
         self._tools = _Tools()
 
     def start(self, run: Run) -> None:
-        """Take the header of the run."""
+        """Keep the header of the run."""
         self._run = run
 
     def add(self, runs: Sequence[Run]) -> None:
-        """Take a whole run; of several, the last one."""
+        """Keep a whole run; of several, the last one."""
         for run in runs:
             self._run, self._results = run, [*map(masked_result, run.results)]
 
     def resume(self, run_id: str, *, retry_errors: bool = False) -> Run:
-        """Raises StoreError: nothing outlives memory."""
+        """Raises StoreError: a run in memory cannot be resumed."""
         raise StoreError(f"run {run_id!r} cannot be resumed without a store; name one with `store=`.")
 
     def recorded(self, run_id: str, *, retry_errors: bool = False) -> CompletedTrials:
-        """Nothing is recorded before the run."""
+        """Return that nothing is recorded before the run."""
         return NothingRecorded()
 
     def sink(self, run_id: str) -> Sink:
-        """The ledger is its own sink."""
+        """Return itself."""
         return self
 
     async def write(self, results: Sequence[Result]) -> None:
@@ -95,60 +95,60 @@ class MemoryRunStore:
         self._results.extend(results)
 
     def amend(self, run: Run) -> None:
-        """Take the header anew."""
+        """Replace the header."""
         self._run = run
 
     def finish(self, run: Run) -> None:
-        """Take the final header."""
+        """Replace the header by the final one."""
         self._run = run
 
     def run(self, reference: str) -> Run:
-        """The run with its results in order."""
+        """Return the run with its results in order."""
         if self._run is None:
             raise StoreError("no run was started.")
         return with_results(self._run, self._results)
 
     def runs(self, limit: int | None = None) -> Sequence[Run]:
-        """The one run, once it has been started."""
+        """Return the one run, once it has started."""
         return [] if self._run is None else [self.run(self._run.id)]
 
     async def get(self, fingerprint: str, texts: Sequence[str]) -> "Mapping[str, Vectors]":
-        """No vectors are kept: the embedder asks for each text once in a run anyway."""
+        """Return no vectors: the embedder asks for each text once in a run anyway."""
         return {}
 
     async def put(self, fingerprint: str, vectors: "Mapping[str, Vectors]") -> None:
-        """Forget the vectors."""
+        """Drop the vectors."""
 
     def call_log(self, run_id: str | None = None) -> CallLog:
-        """Calls are kept as long as the ledger: two cases with the same request share one call."""
+        """Return a call log in memory, so that two cases with the same request share one call."""
         return self._calls
 
     def tool_log(self, run_id: str | None = None) -> ToolLog:
-        """What tools gave is kept as long as the ledger."""
+        """Return a log of tool calls in memory."""
         return self._tools
 
     def interrupted_calls(self, run_id: str) -> int | None:
-        """No requests: what memory kept is gone with its process."""
+        """Return 0: a run in memory is never resumed."""
         return 0
 
     def spending(self, run_id: str) -> tuple[Spending, ...]:
-        """Nothing was spent before the run."""
+        """Return that nothing was spent before the run."""
         return ()
 
 
 class ScratchRunStore(MemoryRunStore):
-    """Keeps one run as long as it lives, so that no list of runs shows it, and asks the store for what was asked before."""
+    """Keeps one run in memory, out of every list of runs; its calls and vectors are cached in a store."""
 
     def __init__(self, store: RunStore) -> None:
         super().__init__()
         self._store = store
 
     def call_log(self, run_id: str | None = None) -> CallLog:
-        """That of the store: what came back is paid for once, whoever asks again."""
+        """Return the call log of the store, so that each reply is paid for once."""
         return self._store.call_log()
 
     async def get(self, fingerprint: str, texts: Sequence[str]) -> "Mapping[str, Vectors]":
-        """The vectors that the store knows."""
+        """Return the vectors that the store has."""
         return await self._store.get(fingerprint, texts)
 
     async def put(self, fingerprint: str, vectors: "Mapping[str, Vectors]") -> None:
@@ -167,7 +167,7 @@ class NothingRecorded:
 
 
 class _Calls:
-    """A journal in memory."""
+    """A call log in memory."""
 
     def __init__(self) -> None:
         self._kept: dict[str, Call] = {}
@@ -180,7 +180,7 @@ class _Calls:
         return list({call.identity: None for call in self._kept.values()})
 
     async def sending(self, key: str) -> None:
-        """Nobody resumes what only memory knows."""
+        """Note nothing: a run in memory is never resumed."""
 
     async def keep(self, call: Call) -> None:
         if call.can_be_replayed:
@@ -188,7 +188,7 @@ class _Calls:
 
 
 class _Tools:
-    """A journal of tools in memory; a dictionary does each of its steps for one thread at a time."""
+    """A log of tool calls in memory; safe for threads, since each step is one dictionary operation."""
 
     def __init__(self) -> None:
         self._kept: dict[str, ToolRecording] = {}
@@ -205,5 +205,5 @@ class _Tools:
 
 
 def _copied(recording: ToolRecording) -> ToolRecording:
-    """The recording with a result of its own, which whoever gets it may change."""
+    """Return the recording with a copy of its result, which the caller may change."""
     return replace(recording, result=copy_value(recording.result))
