@@ -1,4 +1,4 @@
-"""The case that a marked test is about, and what the test finds out about it."""
+"""The case of a marked test: its logged output, its scores, and the result."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -25,7 +25,7 @@ TEST = "test"
 
 
 class EvalCase:
-    """A case in the hands of a test: log what the system answered, score it, and the run has it."""
+    """The case of a marked test: log its output and score it, and the result becomes part of the run."""
 
     def __init__(
         self,
@@ -51,12 +51,12 @@ class EvalCase:
 
     @property
     def input(self) -> Any:
-        """What to ask; None where the test itself is the case."""
+        """The input; None where the test itself is the case."""
         return self._trial.case.input
 
     @property
     def expected(self) -> Any:
-        """The reference answer; None when there is none."""
+        """The reference output; None when there is none."""
         return self._trial.case.expected
 
     @property
@@ -70,7 +70,7 @@ class EvalCase:
         return self._trial.repeat
 
     def log(self, output: Any, input: Any = None, *, expected: Any = None) -> Any:  # noqa: A002  the field's name
-        """Say what the system answered, and gives it back; what it was asked too, where the test itself is the case.
+        """Log the output of the system under test and return it; also its input, where the test itself is the case.
 
         Raises:
             ConfigError: an answer was logged before.
@@ -87,7 +87,7 @@ class EvalCase:
         return output
 
     def score(self, name: str, value: Any, reason: str = "") -> None:
-        """Add a score: a truth value, a number from 0 to 1, or anything a scorer may give."""
+        """Add a score: a truth value, a number from 0 to 1, or anything a scorer may return."""
         __tracebackhide__ = True
 
         def given() -> Any:
@@ -96,7 +96,7 @@ class EvalCase:
         self._judge([given], name)
 
     def judge(self, *scorers: ScorerLike) -> tuple[Score, ...]:
-        """What scorers say of the logged answer; the test goes on, and fails at its end if one of them is too low.
+        """Score the logged output; the test goes on, and fails at its end if a score is too low.
 
         Raises:
             ConfigError: nothing was logged, or a scorer cannot be used.
@@ -111,13 +111,13 @@ class EvalCase:
         return self._judge(scorers)
 
     def begun(self) -> Run:
-        """The case with nothing found yet, as a part of the run."""
+        """Return the case as a part of the run, without an output."""
         info = DatasetInfo(name=self._trial.dataset)
         result = Result(trial=self._trial, output=Output())
         return Run(id="", name="", created="", target=self._trial.target, datasets=(info,), results=(result,))
 
     def found(self, error: BaseException | None) -> tuple[Run, str | None]:
-        """Everything that was found, as a part of the run, and why the test fails; at its end, which `error` may have been.
+        """Return the result as a part of the run, and why the test fails; `error` is how the test ended.
 
         None where it passes.
         """

@@ -1,4 +1,4 @@
-"""An eval made ready: its rows, its task as a target, its scorers held to their thresholds."""
+"""Plans of evals: the rows as a dataset, the task as a target, the scorers with their thresholds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ NO_OUTPUT = "the task gave None, which is no answer; return a text, JSON or an O
 
 @dataclass(frozen=True, slots=True)
 class OutputRequired:
-    """A target that has to give something: None is taken for a forgotten `return`."""
+    """A target that has to return something: None is taken for a forgotten `return`."""
 
     target: Target
 
@@ -41,7 +41,7 @@ class OutputRequired:
         return str(getattr(self.target, "fingerprint", self.name))
 
     async def __call__(self, case: Case) -> Output:
-        """What the target gives; an Output with an error where that is nothing at all."""
+        """Return the target's output; an Output with an error where it returns nothing at all."""
         output = await self.target(case)
         if output.value is None and output.error is None and not output.tool_calls and not output.transcript:
             return replace(output, error=NO_OUTPUT)
@@ -51,7 +51,7 @@ class OutputRequired:
 def plan_eval(
     described: "Eval", rows: Sequence[Case | BadRow], session: RunSession, called: str = "", load: Loader | None = None
 ) -> Plan:
-    """The eval as a plan over these rows; its only scorer may be `called` something.
+    """Return the eval as a plan over these rows; its only scorer may be `called` something.
 
     Raises:
         ConfigError: the task, a scorer, the judge or a threshold cannot be used; the message begins with its place.
@@ -89,7 +89,7 @@ def plan_eval(
 
 
 def check_eval(described: "Eval", session: RunSession) -> str:
-    """What the task of an eval is called; finds what is wrong without reading data, loading a model or opening a file.
+    """Check an eval without reading data or loading a model, and return the name of its task.
 
     Raises:
         ConfigError: something of it cannot be used; the message begins with its place.
@@ -107,7 +107,7 @@ def _here(described: "Eval") -> tuple[Path, ...]:
 
 
 def _nothing_loaded(name: str, settings: Settings, folders: tuple[Path, ...]) -> None:
-    """In the place of an embedding model, which takes its time to load."""
+    """Load no embedding model, since loading takes long and a check does not need it."""
 
 
 def prepare_eval(

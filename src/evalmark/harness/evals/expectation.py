@@ -1,4 +1,4 @@
-"""`expect(x).to_eval(...)`: one case in the middle of any test, or of a script."""
+"""`expect(x).to_eval(...)`: scores one case inside any test or script."""
 
 import asyncio
 import sys

@@ -1,4 +1,4 @@
-"""The scorer that the examples begin with."""
+"""`check_factuality`: a scorer that compares facts with a chat model."""
 
 from evalmark.scoring.judges.builtin import Factuality
 

@@ -1,4 +1,4 @@
-"""What is said of a trial that did not pass."""
+"""The message of a trial that did not pass."""
 
 from collections.abc import Sequence
 from textwrap import indent, wrap
@@ -16,7 +16,7 @@ _LONGEST = 1_000
 
 
 class EvalFailedError(AssertionError):
-    """A trial did not pass: a score is too low, there is none, or something broke."""
+    """A trial did not pass: a score is too low or missing, or something failed."""
 
     def __init__(self, message: str, result: Result) -> None:
         super().__init__(mask_secrets(message))
@@ -25,7 +25,7 @@ class EvalFailedError(AssertionError):
 
 
 def failure_message(result: Result, metrics: Sequence[Metric]) -> str | None:
-    """Why a trial did not pass, the worst score first; None where it passed.
+    """Return why a trial did not pass, the worst score first; None where it passed.
 
     A trial none of whose scores can fail passes.
     """
@@ -56,7 +56,7 @@ def _headline(result: Result, metrics: dict[str, Metric]) -> str:
 
 
 def _badness(score: Score) -> tuple[int, float]:
-    """What to look at first: what broke, what failed by how much, what could not be judged, and then the rest."""
+    """Return a sort key: errors first, then failed scores, unscored ones, and the rest."""
     if score.status == "error":
         return (0, 0.0)
     goodness = 1.0 if score.value is None else score.value if score.direction == "higher" else 1 - score.value
@@ -88,7 +88,7 @@ def _value(score: Score) -> str:
 
 
 def _against(score: Score, metric: Metric | None) -> str:
-    """The score and what it was held to."""
+    """Return the threshold of a score, in words."""
     given = score.detail.get("threshold")
     limit = given if metric is None or metric.threshold is None else metric.threshold
     if score.passed is None:
@@ -102,7 +102,7 @@ def _against(score: Score, metric: Metric | None) -> str:
 
 
 def _input(result: Result) -> list[str]:
-    """What was asked; nothing where the test itself is the case."""
+    """Return the input line; none where the test itself is the case."""
     case = result.trial.case
     return [] if case.input is None else [_field("input", case.input)]
 

@@ -1,4 +1,4 @@
-"""The rows of an eval, from whatever its `data` is; what breaks on the way is a row that says so."""
+"""Reads the rows of an eval from its `data`; a fault becomes a row that reports it."""
 
 import inspect
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
@@ -20,7 +20,7 @@ Data = str | PathLike[str] | Iterable[RowLike] | AsyncIterator[RowLike] | Callab
 
 
 def read_rows(data: Data, place: str) -> list[Case | BadRow]:
-    """All rows; where reading them breaks off, those before and a last one that says why. Never empty.
+    """Return all rows; where reading fails, the rows before and a last one that says why. Never empty.
 
     A row that cannot be a case, and one whose id an earlier one has, is a `BadRow` in its place.
     """
@@ -67,7 +67,7 @@ async def _awaited(data: Any) -> Any:
 
 
 async def _gathered(data: AsyncIterator[Any]) -> tuple[list[Any], BaseException | None]:
-    """What an asynchronous iterator gives, and what broke it off."""
+    """Return the items of an asynchronous iterator, and the exception that ended it."""
     found: list[Any] = []
     try:
         async for item in data:

@@ -1,4 +1,4 @@
-"""An eval run outside of pytest, as a run of its own."""
+"""Runs an eval outside of pytest, as a run of its own."""
 
 from contextlib import nullcontext
 from dataclasses import replace
@@ -27,7 +27,7 @@ SKIPPED = "The eval was skipped: its skip_if is true. No case was run, and nothi
 
 
 def run_eval(described: "Eval", store: str | PathLike[str] | Literal["settings"] | None, gate: Gate | None) -> Run:
-    """Run all cases of an eval, or none where its `skip_if` is true, and return everything that was found.
+    """Run all cases of an eval, or none where its `skip_if` is true, and return the run.
 
     Raises:
         ConfigError: something of it cannot be used, or a row is no case; nothing was started.

@@ -1,4 +1,4 @@
-"""Who runs the test in which something is expected; without one, an expectation stands for itself."""
+"""The session of tests in which expectations stand; outside of one, an expectation runs by itself."""
 
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -16,38 +16,38 @@ if TYPE_CHECKING:
 
 
 class EvalSession(Protocol):
-    """What runs tests and keeps what they find; one for all tests of a process."""
+    """Runs the expectations of tests and keeps their results; one a process."""
 
     @property
     def run_session(self) -> "RunSession":
-        """Asks targets and scorers."""
+        """The run session of all tests."""
         ...
 
     @property
     def loop(self) -> "BackgroundLoop":
-        """On which the models are asked."""
+        """The event loop on which models are asked."""
         ...
 
     @property
     def threshold(self) -> "Threshold":
-        """What the running test holds its scores to, where an expectation does not say."""
+        """The threshold of the running test, for expectations without one."""
         ...
 
     @property
     def tools(self) -> "TrialTools | None":
-        """What tools heed that the running test calls itself; None where they are just called."""
+        """Tool replay of the running test; None where tools are just called."""
         ...
 
     def begin(self) -> None:
-        """Leave the test here when evals are not to run."""
+        """Skip the running test if evals are switched off."""
         ...
 
     def trial(self, case: "Case") -> "Trial":
-        """Where the next case of the running test stands in the run."""
+        """Return the trial of the next expectation in the running test."""
         ...
 
     def keep(self, part: "Run") -> None:
-        """Take what was found."""
+        """Keep the result of an expectation."""
         ...
 
 
@@ -57,6 +57,6 @@ CURRENT_SESSION: ContextVar[Callable[[], EvalSession] | None] = ContextVar("eval
 
 
 def current_session() -> EvalSession | None:
-    """The host of this process, made now if nobody has asked for it yet; None outside of tests."""
+    """Return the session of this process, created at the first call; None outside of tests."""
     found = CURRENT_SESSION.get()
     return None if found is None else found()

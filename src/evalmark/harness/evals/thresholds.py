@@ -1,4 +1,4 @@
-"""What scores have to reach in an eval: one threshold for all scorers, or each its own."""
+"""Thresholds of the scores of an eval: one for all scorers, or one each."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -30,7 +30,7 @@ Threshold = Limit | Mapping[str, Limit]
 
 
 def with_thresholds(specs: "Sequence[ScorerSpec]", threshold: Threshold, place: str) -> "tuple[ScorerSpec, ...]":
-    """The scorers, held to their thresholds.
+    """Return the scorers with their thresholds.
 
     A number is the least value that passes (the most, where lower is better). None: scores are only recorded.
     Without one, a score that the scorer itself neither passes nor fails has to be perfect.

@@ -1,4 +1,4 @@
-"""The pytest plugin: evals as tests, silent until a suite has one.
+"""The pytest plugin: runs evals as tests; it does nothing until a suite has one.
 
 pytest loads this file in every run of an environment where evalmark is installed, so it does next to nothing:
 what works loads with the first eval.
@@ -24,7 +24,7 @@ _SESSION_TOKEN = pytest.StashKey[Any]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The options of the plugin; each has a line in the documentation."""
+    """Add the options of the plugin; each is described in the documentation."""
     group = parser.getgroup("evalmark", "evals of language models (evalmark)")
     add = group.addoption
     add(
@@ -65,7 +65,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known, and be there for expectations, wherever they stand."""
+    """Register the marker, and become the session of expectations."""
     config.addinivalue_line(
         "markers",
         "evalmark(suite=None, data=None, scorers=(), repeat=1, threshold=..., judge=None): the test is an eval; "
@@ -77,7 +77,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Let expectations stand for themselves again."""
+    """Let expectations run by themselves again."""
     CURRENT_SESSION.reset(config.stash[_SESSION_TOKEN])
 
 
@@ -93,7 +93,7 @@ def plugin_of(config: pytest.Config) -> Any:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """`eval_*.py` beside what pytest collects anyway, when evals are to run."""
+    """Collect `eval_*.py` files too, when evals are switched on."""
     if file_path.suffix == ".py" and file_path.name.startswith("eval_") and _is_on(parent.config):
         patterns = parent.config.getini("python_files")
         if not any(file_path.match(pattern) for pattern in patterns) and not parent.session.isinitpath(file_path):
@@ -103,7 +103,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 def pytest_pycollect_makeitem(collector: Any, name: str, obj: Any) -> list[pytest.Item] | None:
-    """The tests of the evals that a module describes."""
+    """Return the tests of the evals that a module defines."""
     if name != "__evalmark__":
         return None
     if not _is_on(collector.config):
@@ -114,14 +114,14 @@ def pytest_pycollect_makeitem(collector: Any, name: str, obj: Any) -> list[pytes
 
 @pytest.hookimpl(trylast=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One test for each case and repeat of a marked test."""
+    """Make one test for each case and repeat of a marked test."""
     marker = metafunc.definition.get_closest_marker("evalmark")
     if marker is not None and _is_on(metafunc.config):
         plugin_of(metafunc.config).repeat(metafunc, marker)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Marked tests, and those that ask for a case, are skipped like all evals."""
+    """Skip marked tests, and tests that use a case, unless evals are switched on."""
     for place, item in enumerate(items):
         item.stash[PLACE] = place
     marked = [item for item in items if _is_marked(item)]
@@ -139,7 +139,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_logreport(report: Any) -> None:
-    """What a worker of xdist has found is kept by the process that leads."""
+    """Keep the results of xdist workers in the main process."""
     config = getattr(getattr(report, "node", None), "config", None)
     if config is not None and _PLUGIN not in config.stash and _concerns_evals(report):
         plugin_of(config)
@@ -147,7 +147,7 @@ def pytest_runtest_logreport(report: Any) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """A gate that nothing has passed through does not hold."""
+    """Fail a gate that no eval has reached."""
     config = session.config
     if _PLUGIN not in config.stash and _is_gated(config) and not hasattr(config, "workerinput"):
         plugin_of(config)
@@ -157,7 +157,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 @pytest.fixture
 def evalmark_case(request: pytest.FixtureRequest) -> Iterator[Any]:
-    """The case that a marked test is about: `log` what the system answered, `score` or `judge` it."""
+    """The case of a marked test: `log` the output of the system, `score` or `judge` it."""
     return plugin_of(request.config).case(request)  # type: ignore[no-any-return]
 
 

@@ -1,4 +1,4 @@
-"""The hooks that evals need beside those of every run."""
+"""The hooks of evals, registered with the first eval."""
 
 import functools
 import inspect
@@ -26,31 +26,31 @@ CLOSED = pytest.StashKey[bool]()
 
 
 class Hooks:
-    """Hears of every test, once there is an eval."""
+    """Runs marked tests in the context of the run, and adds their results to pytest's reports."""
 
     def __init__(self, state: PluginState) -> None:
         self._state = state
 
     def pytest_unconfigure(self) -> None:
-        """The end of everything."""
+        """Close the run session and the store."""
         self._state.close()
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: Any) -> None:
-        """In a worker of xdist: say what the process that leads cannot know."""
+        """Send the notes of an xdist worker to the main process."""
         output = getattr(self._state.config, "workeroutput", None)
         if output is not None:
             output["evalmark_notes"] = list(self._state.notes())
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> None:
-        """Notice fixtures that are there for one test alone."""
+        """Notice fixtures that are set up for a single test."""
         if fixturedef.scope == "function" and isinstance(request.node, EvalItem):
             request.node.stands_alone = True
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
-        """While a marked test runs, the tools and models of what it tests are those of the run."""
+        """Let the code under test use the tools and models of the run."""
         case = item.stash.get(CASE, None)
         if case is None or not isinstance(item, pytest.Function):
             return (yield)
@@ -65,7 +65,7 @@ class Hooks:
 
     @pytest.hookimpl(tryfirst=True, specname="pytest_pyfunc_call")
     def pytest_pyfunc_call_of_bad_rows(self, pyfuncitem: pytest.Function) -> None:
-        """A test is not asked about a row that is no case."""
+        """Fail the test of a row that is no case, without calling it."""
         row = row_of(pyfuncitem).row
         if isinstance(row, BadRow):
             pyfuncitem.stash[CLOSED] = True
@@ -73,7 +73,7 @@ class Hooks:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, Any, Any]:
-        """Close the case of a marked test at its end, whatever that is."""
+        """Close the case of a marked test when it ends, however it ends."""
         case = pyfuncitem.stash.get(CASE, None)
         if case is None:
             return (yield)
@@ -107,7 +107,7 @@ class Hooks:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: Any) -> Generator[None, Any, Any]:
-        """Tell with each report what it is worth as an eval, and in a worker of xdist what was found."""
+        """Add the verdict to each report, and in an xdist worker the results."""
         report: Any = yield
         if CLOSED in item.stash and call.when == "call" and call.excinfo is not None:
             said = f"{call.excinfo.value}\n\n{case_of(item).place}: {type(call.excinfo.value).__name__}"
@@ -121,7 +121,7 @@ class Hooks:
         return report
 
     def _begun(self, item: pytest.Item) -> Run | None:
-        """What is lost when the worker dies in this test."""
+        """Return the part of the run that is lost if the worker dies in this test."""
         if isinstance(item, EvalItem):
             return bad_part(item)
         case = item.stash.get(CASE, None)
@@ -129,7 +129,7 @@ class Hooks:
 
 
 def _in_short(report: Any, said: str) -> None:
-    """What the line of a failed test in pytest's short summary says: the score, without the name of the exception."""
+    """Set the line of a failed test in pytest's short summary: the score, without the exception's name."""
     crash = getattr(report.longrepr, "reprcrash", None)
     if crash is not None:
         crash.message = without_commands(said)
@@ -138,7 +138,7 @@ def _in_short(report: Any, said: str) -> None:
 def _counted(
     tested: Callable[..., Coroutine[Any, Any, Any]], context: TrialContext
 ) -> Callable[..., Coroutine[Any, Any, Any]]:
-    """An async test that says itself whose calls are made: plugins run it in tasks that were begun before it."""
+    """Wrap an async test in its trial context: plugins run it in tasks created earlier."""
 
     @functools.wraps(tested)
     async def test(*args: Any, **kwargs: Any) -> Any:

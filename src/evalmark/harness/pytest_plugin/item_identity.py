@@ -1,4 +1,4 @@
-"""Where a test stands among the cases of a run, and what pytest is told of it."""
+"""Which case, suite, target and repeat a test stands for."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +23,7 @@ _WORST_FIRST = ("error", "fail", "unscored", "pass", "ungated")
 
 
 def record_scores(item: pytest.Item, result: Result) -> None:
-    """Tell pytest's reports of the scores of a test, JUnit XML for one."""
+    """Add the scores of a test to pytest's reports, such as JUnit XML."""
     for score in result.scores:
         value = score.status if score.value is None else round(score.value, 6)
         item.user_properties.append((f"score.{score.name}", value))
@@ -32,7 +32,7 @@ def record_scores(item: pytest.Item, result: Result) -> None:
 
 
 def marker_of(item: pytest.Item) -> EvalMarker:
-    """What the marker of a test says; nothing where it has none.
+    """Return the arguments of a test's marker; the defaults where it has none.
 
     Raises:
         ConfigError: it says what nobody understands.
@@ -42,12 +42,12 @@ def marker_of(item: pytest.Item) -> EvalMarker:
 
 
 def suite_of(item: pytest.Item) -> str:
-    """What the cases of a test go by in the run."""
+    """Return the dataset name of a test's cases."""
     return marker_of(item).suite or item.nodeid.partition("::")[0]
 
 
 def case_of(item: pytest.Item) -> Case:
-    """The row that a test is for, or the test itself as a case; the same for all repeats."""
+    """Return the row of a test, or the test itself as a case; the same for all repeats."""
     if KNOWN in item.stash:
         return item.stash[KNOWN]
     row, others = row_of(item).row, _others(item)
@@ -59,14 +59,14 @@ def case_of(item: pytest.Item) -> Case:
 
 
 def row_of(item: pytest.Item) -> MarkedRow:
-    """For which row a test is, and which repeat."""
+    """Return the row and repeat of a test."""
     callspec = getattr(item, "callspec", None)
     found = None if callspec is None else callspec.params.get("evalmark_case")
     return found if isinstance(found, MarkedRow) else MarkedRow()
 
 
 def target_of(item: pytest.Item) -> str:
-    """What a marked test is under test as: its name where it shares its rows with others, else nothing of its own.
+    """Return the target of a marked test: its name where it has rows, else an empty text.
 
     The tests of one suite are then one group of cases in every report.
     """
@@ -74,7 +74,7 @@ def target_of(item: pytest.Item) -> str:
 
 
 def owner_of(item: pytest.Item) -> str:
-    """The function that a test is made of, with its class and file, as pytest writes it."""
+    """Return the function of a test, with class and file, as pytest writes it."""
     return item.nodeid.removesuffix(item.name) + _function(item)
 
 
@@ -83,7 +83,7 @@ def _function(item: pytest.Item) -> str:
 
 
 def _others(item: pytest.Item) -> str:
-    """What else a test is parametrized with, in brackets; pytest puts the part that we gave last."""
+    """Return the test's other parameters, in brackets; pytest puts ours last."""
     name = row_of(item).name
     found = item.name.removeprefix(_function(item)).removeprefix("[").removesuffix("]")
     if name:

@@ -1,4 +1,4 @@
-"""The tests that pytest makes of an eval: one for each case and repeat, named by case."""
+"""The tests of an eval: one for each case and repeat, named by case."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +24,7 @@ from .state import PluginState
 
 @dataclass
 class EvalGroup:
-    """The tests of one eval: what they share."""
+    """What the tests of one eval share."""
 
     described: Eval
     title: str
@@ -38,7 +38,7 @@ class EvalGroup:
     prepared: PreparedPlan | EvalmarkError | None = None
 
     def prepare(self) -> PreparedPlan:
-        """The eval, ready to be asked; made once, when the first test needs it.
+        """Prepare the eval; done once, when the first test needs it.
 
         Raises:
             EvalmarkError: something of it cannot be used, a model that cannot be loaded say.
@@ -55,7 +55,7 @@ class EvalGroup:
 
 
 class EvalItem(pytest.Function):
-    """One case of an eval, for the n-th time."""
+    """The test of one case and repeat of an eval."""
 
     def __init__(self, *, group: EvalGroup, trial: Trial, bad: BadRow | None = None, **named: Any) -> None:
         super().__init__(callobj=placeholder, **named)
@@ -67,31 +67,31 @@ class EvalItem(pytest.Function):
 
     @property
     def id(self) -> Any:
-        """The id with the case as its parameter, as pytest reads it from its cache; of itself it knows no brackets here."""
+        """The id with the case as its parameter, as pytest reads it from its cache."""
         known = super().id
         return type(known).parse(str(known))
 
     def runtest(self) -> None:
-        """Answer and judge the case, unless that has happened while earlier tests were reported."""
+        """Run and score the case, unless it was prefetched."""
         self.result = self.group.run(self)
 
     def bad_result(self) -> Result:
-        """The result of a row that is no case."""
+        """Return the result of a row that is no case."""
         return Result(trial=self.trial, output=Output(error=str(self.bad)))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """The message alone: where in evalmark it was raised is of no use."""
+        """Return the message alone; evalmark's own frames are of no use."""
         if isinstance(excinfo.value, (EvalFailedError, EvalmarkError)):
             return without_commands(f"{excinfo.value}\n\n{self.group.described.place}: {type(excinfo.value).__name__}")
         return super().repr_failure(excinfo)
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Where the eval is described."""
+        """Return where the eval is defined."""
         return Path(self.group.described.file), max(0, self.group.described.line - 1), self.name
 
 
 def items_of(collector: Any, group: EvalGroup) -> Iterator[EvalItem]:
-    """The tests of an eval, in the order of its data; the first repeat of all cases first."""
+    """Yield the tests of an eval in the order of its data, the first repeat of all cases first."""
     described = group.described
     title, names = group.title, Counter[str]()
     labels = [case_name(row, names) for row in group.rows]

@@ -1,4 +1,4 @@
-"""The marker `evalmark`: what a marked test says of itself."""
+"""The marker `evalmark` and its arguments."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from .names import case_name
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvalMarker:
-    """What `@pytest.mark.evalmark(...)` says."""
+    """The arguments of `@pytest.mark.evalmark(...)`."""
 
     suite: str = ""
     """What the cases go by in the run; else the file of the test."""
@@ -31,7 +31,7 @@ class EvalMarker:
 
 
 def read_marker(marker: pytest.Mark, place: str) -> EvalMarker:
-    """The marker's arguments.
+    """Return the marker's arguments.
 
     Raises:
         ConfigError: one is unknown, or of the wrong kind.
@@ -53,7 +53,7 @@ def read_marker(marker: pytest.Mark, place: str) -> EvalMarker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkedRow:
-    """What one of the tests is for that are made of a marked test."""
+    """The row and repeat of one test of a marked test function."""
 
     row: Case | BadRow | None = None
     """None: the test is the case."""
@@ -63,7 +63,7 @@ class MarkedRow:
 
 
 def marked_rows(rows: Sequence[Case | BadRow | None], repeats: int) -> list[MarkedRow]:
-    """A turn for each row and repeat; a row that is no case has one."""
+    """Return an entry for each row and repeat; a row that is no case has one."""
     names = Counter[str]()
     labels = ["" if row is None else case_name(row, names) for row in rows]
     return [

@@ -11,7 +11,7 @@ from .skips import LONGEST_NAME, node_name
 
 
 def case_name(row: Case | BadRow, names: Counter[str]) -> str:
-    """What a case is called: its id, or its input where the id was made; counted where two are the same."""
+    """Return the name of a case: its id, or its input where the id is generated; numbered where two are equal."""
     if isinstance(row, BadRow):
         text = "data" if row.last else row.place.rpartition(": ")[2]
     else:
@@ -25,5 +25,5 @@ def case_name(row: Case | BadRow, names: Counter[str]) -> str:
 
 
 def without_commands(text: str) -> str:
-    """What a model has said, so that the runner of GitHub Actions does not take it for a command."""
+    """Return a text in which the runner of GitHub Actions sees no commands."""
     return escape_workflow_commands(text) if environ.get("GITHUB_ACTIONS") == "true" else text

@@ -49,7 +49,7 @@ class EvalPlugin:
             config.pluginmanager.register(EvalSummary(self.state), "evalmark-ending")
 
     def items(self, collector: Any, evals: Sequence[Eval]) -> list[pytest.Item]:
-        """The tests of the evals of a module, checked so far as that costs nothing.
+        """Return the tests of a module's evals, after the checks that cost nothing.
 
         Raises:
             CollectError: an eval cannot be used; pytest runs no test then.
@@ -80,7 +80,7 @@ class EvalPlugin:
         yield from items_of(collector, group)
 
     def _dataset(self, described: Eval) -> str:
-        """What the cases of an eval go by in the run: its name, and its file where another file has an eval of that name."""
+        """Return the dataset name of an eval: its name, with its file where another file has the same name."""
         first = self._groups.setdefault(described.name, described.file)
         return described.name if first == described.file else f"{described.name} ({described.place.rpartition(':')[0]})"
 
@@ -101,7 +101,7 @@ class EvalPlugin:
             pytest.fail(why, pytrace=False)
 
     def gather(self, items: Sequence[pytest.Item]) -> None:
-        """Note which marked tests are repeats of one case; each has its case, whether it asks for it or not."""
+        """Give marked tests their cases, and note which tests are repeats of one case."""
         for item in items:
             names = getattr(item, "fixturenames", None)
             if names is not None and "evalmark_case" not in names:
@@ -113,7 +113,7 @@ class EvalPlugin:
             item.stash[PLACE] = self._places[suite].setdefault(case.id, item.stash[PLACE])
 
     def case(self, request: pytest.FixtureRequest) -> EvalCase:
-        """The case of a marked test."""
+        """Return the case of a marked test."""
         self.state.prepare_test()
         item: pytest.Item = request.node
         mark = marker_of(item)

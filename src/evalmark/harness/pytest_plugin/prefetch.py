@@ -1,4 +1,4 @@
-"""The cases of an eval answered side by side, while pytest reports one after the other."""
+"""Runs the cases of an eval concurrently, while pytest reports them one by one."""
 
 from collections.abc import Sequence
 from concurrent.futures import Future
@@ -32,7 +32,7 @@ class Prefetch:
         self._running = loop.start(self._run(trials))
 
     def result(self, trial: Trial) -> Result | None:
-        """What was found for a trial, waiting for it; None where it is not among those that are answered here.
+        """Wait for the result of a trial and return it; None where the trial is not prefetched.
 
         Raises:
             RunStoppedError: no further call could be made.
@@ -43,11 +43,11 @@ class Prefetch:
 
     @property
     def is_done(self) -> bool:
-        """Whether no trial is under way any more."""
+        """Whether all trials have ended."""
         return self._running.done()
 
     def wait(self, seconds: float | None = None) -> None:
-        """Wait until no trial is under way any more and what they came to is noted; with a limit, not longer."""
+        """Wait until all trials have ended and their spending is noted; with a limit, in seconds, not longer."""
         with suppress(TimeoutError):
             self._running.exception(seconds)
 
@@ -68,7 +68,7 @@ class Prefetch:
             self._results[result.trial.position, result.trial.repeat].set_result(result)
 
     def _settle(self, fault: BaseException) -> None:
-        """Whoever still waits is told why nothing comes."""
+        """Pass a fault to every test that still waits."""
         for waiting in self._results.values():
             if not waiting.done():
                 waiting.set_exception(fault)

@@ -1,4 +1,4 @@
-"""Where the results of tests go: into the store, or from a worker of xdist to the process that leads."""
+"""Where the results of tests go: into the store, or from an xdist worker to the main process."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +31,7 @@ Key = tuple[str, str, int, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunLocation:
-    """Where a run is kept, and what it has to do with earlier ones."""
+    """Where a run is kept, and the earlier runs that it resumes or is compared with."""
 
     store: str = field(repr=False)
     """The file, or the address of a server."""
@@ -43,7 +43,7 @@ class RunLocation:
 
 
 class RunKeeper:
-    """The run in the store; opened with the first result, and written by this process alone.
+    """Writes the run of the tests into the store; opened with the first result.
 
     A store that has failed is not tried again: each try may wait long, and no further case is asked whose result could
     not be kept.
@@ -61,7 +61,7 @@ class RunKeeper:
 
     @cached_property
     def writer(self) -> RunWriter:
-        """The run; begun, or taken up again, at the first use."""
+        """The writer of the run; starts or resumes it at the first use."""
         _ = self.baseline  # found now, when `last` still is the one before this
         return start_run(self._store, NAME, self._place.gate, self._place.resume)
 
@@ -82,24 +82,24 @@ class RunKeeper:
 
     @property
     def is_used(self) -> bool:
-        """Whether there is anything to keep."""
+        """Whether a run has started."""
         return "writer" in self.__dict__
 
     @property
     def is_broken(self) -> bool:
-        """Whether something could not be kept."""
+        """Whether something could not be stored."""
         return self._fault is not None
 
     def ledger(self, store: str) -> RunStore:
-        """For vectors."""
+        """Return the store of vectors."""
         return self._store
 
     def call_log(self, store: str) -> CallLog:
-        """For the calls of models, which are then those of the run."""
+        """Return the call log of the run."""
         return self._store.call_log(self.writer.run.id)
 
     def ready(self) -> None:
-        """Begin the run, if that is still to do: nothing is asked whose result could not be kept.
+        """Start the run if it has not started: nothing is asked whose result could not be stored.
 
         Raises:
             StoreError: the store cannot be used, or could not before.
@@ -108,7 +108,7 @@ class RunKeeper:
             _ = self.writer
 
     def meet(self, part: Run) -> None:
-        """Hear of a dataset and its metrics, before their first result.
+        """Add a dataset and its metrics to the run, before their first result.
 
         Raises:
             StoreError: the store cannot be written, or could not before.
@@ -117,22 +117,22 @@ class RunKeeper:
             self.writer.meet(part)
 
     async def write(self, results: Sequence[Result]) -> None:
-        """Keep results; when this returns they are durable."""
+        """Store results; they are durable when this returns."""
         with self._once():
             await self.writer.write(results)
 
     def take(self, part: Run) -> None:
-        """Keep a part of the run; when this returns it is durable."""
+        """Store a part of the run; it is durable when this returns."""
         self.meet(replace(part, spending=()))
         self.spent(part.datasets[0].name, part.spending)
         self._loop.run(self.write(tuple(part.results)))
 
     def spent(self, dataset: str, spending: Sequence[Spending]) -> None:
-        """Note what the calls of a dataset came to."""
+        """Note the spending of a dataset."""
         self.costs[dataset] += spending
 
     def finish(self, status: RunStatus, notes: Sequence[str]) -> Run:
-        """Close the run, with all that its calls came to, and give it."""
+        """Close the run with its total spending, and return it."""
         spending = tuple(spent for several in self.costs.values() for spent in several)
         self.writer.meet(Run(id="", name="", created="", spending=spending))
         return self.writer.finish(status, notes)
@@ -148,48 +148,48 @@ class RunKeeper:
             raise
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Close the store."""
         if "_store" in self.__dict__:
             self._store.close()
 
 
 class WorkerResults:
-    """What a worker of xdist finds, on its way to the process that leads; the store is opened for calls of models only."""
+    """Sends the results of an xdist worker to the main process; opens the store for model calls only."""
 
     def __init__(self, running: Callable[[], pytest.Item | None]) -> None:
         self._running = running
         self._stores: dict[str, Store] = {}
 
     def ledger(self, store: str) -> RunStore:
-        """For vectors."""
+        """Return the store of vectors."""
         if store not in self._stores:
             self._stores[store] = open_store(store)
         return self._stores[store]
 
     def call_log(self, store: str) -> CallLog:
-        """For the calls of models; the run is written by another process, so they are not noted as its own."""
+        """Return a call log outside of runs, since the main process writes the run."""
         return self.ledger(store).call_log()
 
     def ready(self) -> None:
-        """The process that leads sees to it."""
+        """Do nothing: the main process starts the run."""
 
     def meet(self, part: Run) -> None:
-        """Each part says what it belongs to."""
+        """Do nothing: each part names its dataset and metrics."""
 
     async def write(self, results: Sequence[Result]) -> None:
-        """Results go with the report of their test."""
+        """Do nothing: results go with the report of their test."""
 
     def spent(self, dataset: str, spending: Sequence[Spending]) -> None:
-        """Each part says what it came to."""
+        """Do nothing: each part has its spending."""
 
     def take(self, part: Run) -> None:
-        """Put a part to the report of the running test."""
+        """Add a part to the report of the running test."""
         item = self._running()
         if item is not None:
             item.stash.setdefault(PARTS, []).append(part)
 
     def send(self, report: Any, begun: Run | None) -> None:
-        """Put everything that is known of a test into its report."""
+        """Put all parts of a test into its report."""
         item = self._running()
         parts = [] if item is None else item.stash.get(PARTS, [])
         if begun is not None:
@@ -199,18 +199,18 @@ class WorkerResults:
             item.stash[PARTS] = []
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Close the store."""
         for store in self._stores.values():
             store.close()
 
 
 def trial_key(trial: Trial) -> Key:
-    """What a trial is known by in an earlier run."""
+    """Return the key of a trial in an earlier run."""
     return trial.dataset, masked_id(trial.case.id), trial.repeat, trial.case.fingerprint
 
 
 def earlier_results(store: str, reference: str) -> dict[str, dict[Key, Result]]:
-    """What a run knows, by the fingerprint of the eval that found it; without errors, which are asked anew.
+    """Return the results of a run without errors, by the fingerprint of their eval.
 
     Raises:
         StoreError: there is no such run.
@@ -227,7 +227,7 @@ def earlier_results(store: str, reference: str) -> dict[str, dict[Key, Result]]:
 
 
 def read_payload(parcel: Any) -> Run | None:
-    """The part of a run that a worker has sent; None where it cannot be read."""
+    """Return the part of a run that a worker has sent; None where it cannot be read."""
     with suppress(ValueError, TypeError):
         return unpack_run(parcel)
     return None

@@ -1,4 +1,4 @@
-"""How the tests of evals run: side by side where that changes nothing, else one at a time."""
+"""Runs the tests of evals."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -96,7 +96,7 @@ class Runner:
 
 
 def _checked(item: pytest.Item, result: Result, metrics: Sequence[Metric]) -> Result:
-    """The result, if it passed; pytest is told of its scores either way."""
+    """Return the result if it passed; its scores go into pytest's reports either way."""
     record_scores(item, result)
     if (why := failure_message(result, metrics)) is not None:
         raise EvalFailedError(why, result)
@@ -104,7 +104,7 @@ def _checked(item: pytest.Item, result: Result, metrics: Sequence[Metric]) -> Re
 
 
 def bad_part(item: EvalItem) -> Run:
-    """What a test is worth that has no answer."""
+    """Return the result of a row that is no case, as a part of the run."""
     info = DatasetInfo(name=item.trial.dataset, path=item.group.described.place)
     return Run(id="", name="", created="", datasets=(info,), results=(item.bad_result(),))
 

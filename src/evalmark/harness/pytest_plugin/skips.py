@@ -1,4 +1,4 @@
-"""What pytest makes of evals that are not to run; loads nothing of what would run them."""
+"""Skips evals that are switched off, without loading what would run them."""
 
 import re
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ LONGEST_NAME = 60
 
 
 class SkippedEval(pytest.Function):
-    """An eval that is left out as a whole: its data is not even read."""
+    """The test of a skipped eval; its data is not read."""
 
     def __init__(self, *, described: "Eval", reason: str, **named: Any) -> None:
         super().__init__(callobj=placeholder, **named)
@@ -34,18 +34,18 @@ class SkippedEval(pytest.Function):
 
 
 class Skips:
-    """Counts evals that were skipped, and says so once; in the process that leads."""
+    """Counts skipped evals and reports them once, in the main process."""
 
     def __init__(self) -> None:
         self._skipped = 0
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        """Count it, if it is one."""
+        """Count skipped evals."""
         if report.skipped and isinstance(report.longrepr, tuple) and OFF in str(report.longrepr[2]):
             self._skipped += 1
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Say how evals are run."""
+        """Print how to run evals."""
         if self._skipped:
             number = count(self._skipped, "eval")
             note = f"{number} skipped: {OFF}, or `evalmark_run = true` in the configuration."
@@ -53,11 +53,11 @@ class Skips:
 
 
 def placeholder() -> None:
-    """In the place of the function that pytest would call."""
+    """Stand for the function that pytest would call."""
 
 
 def skipped_items(collector: Any, evals: "Sequence[Eval]") -> list[pytest.Item]:
-    """A test for each eval of a module, which says that it was left out.
+    """Return one skipped test for each eval of a module.
 
     Raises:
         CollectError: two evals have the same name.
@@ -70,13 +70,13 @@ def skipped_items(collector: Any, evals: "Sequence[Eval]") -> list[pytest.Item]:
 
 
 def mark_skipped(items: Sequence[pytest.Item]) -> None:
-    """Leave out tests that are evals by their marker."""
+    """Skip tests that are evals by their marker."""
     for item in items:
         item.add_marker(pytest.mark.skip(reason=OFF))
 
 
 def skipped_item(collector: Any, described: "Eval", reason: str) -> pytest.Item:
-    """The test in the place of those of an eval."""
+    """Return the skipped test of an eval."""
     item: SkippedEval = SkippedEval.from_parent(
         collector, name=node_name(described.name), described=described, reason=reason
     )
@@ -84,7 +84,7 @@ def skipped_item(collector: Any, described: "Eval", reason: str) -> pytest.Item:
 
 
 def check_names(evals: "Sequence[Eval]") -> None:
-    """Raise ConfigError where two evals of a module have the same name: their tests could not be told apart."""
+    """Raise ConfigError where two evals of a module have the same name, and so the same test ids."""
     names = [node_name(described.name) for described in evals]
     for described, name in zip(evals, names, strict=True):
         if (number := names.count(name)) > 1:
@@ -94,6 +94,6 @@ def check_names(evals: "Sequence[Eval]") -> None:
 
 
 def node_name(text: str) -> str:
-    """A text as part of a test's id: in ASCII, and without `::` and brackets, which would cut it apart."""
+    """Return a text as part of a test's id: in ASCII, without `::` and brackets, which pytest gives a meaning."""
     text = re.sub(r"::+", ":", one_line(text, LONGEST_NAME))
     return text.translate({ord("["): "(", ord("]"): ")", ord("…"): "..."}).encode("ascii", "backslashreplace").decode()

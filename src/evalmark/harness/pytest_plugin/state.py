@@ -1,4 +1,4 @@
-"""Where evals meet pytest: runs them, and passes on what they find."""
+"""`PluginState`: what the parts of the plugin share."""
 
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -61,7 +61,7 @@ class PluginState:
 
     @cached_property
     def settings(self) -> Settings:
-        """The settings in force; a worker of xdist has its share of every limit.
+        """The settings in force; an xdist worker has its share of every limit.
 
         Raises:
             ConfigError: a setting cannot be read.
@@ -87,7 +87,7 @@ class PluginState:
 
     @cached_property
     def keeper(self) -> RunKeeper | WorkerResults:
-        """Where results go: the store, or the process that leads."""
+        """Where results go: the store, or the main process."""
         if self.worker is not None:
             return WorkerResults(self._running)
         option = self.config.getoption
@@ -106,7 +106,7 @@ class PluginState:
 
     @cached_property
     def run_session(self) -> RunSession:
-        """Asks targets and scorers."""
+        """The run session of all tests."""
         return RunSession(self.settings, self._ledger, self._journal, loop=lambda: self.loop.events)
 
     def _ledger(self) -> Any:
@@ -116,7 +116,7 @@ class PluginState:
         return self.keeper.call_log(self.settings.store)
 
     def stop(self) -> None:
-        """Begin nothing more, and wait a little for what is under way."""
+        """Start no further trial, and wait a little for those that are running."""
         if "loop" in self.__dict__:
             self.loop.run(self._stopped())
             self.wait_for_prefetches(GRACE)
@@ -125,7 +125,7 @@ class PluginState:
         self.run_session.stop.set()
 
     def close(self) -> None:
-        """Let go of connections, of the store and of the loop."""
+        """Close the connections, the store and the loop."""
         if "run_session" in self.__dict__ and "loop" in self.__dict__:
             self.loop.run(self.run_session.close())
         if "keeper" in self.__dict__:
@@ -135,7 +135,7 @@ class PluginState:
 
     @property
     def is_busy(self) -> bool:
-        """Whether cases are being answered side by side."""
+        """Whether prefetched cases are running."""
         return any(not prefetch.is_done for prefetch in self.prefetches)
 
     def wait_for_prefetches(self, seconds: float | None = None) -> None:
@@ -147,32 +147,32 @@ class PluginState:
             prefetch.wait(seconds)
 
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the run should know of its models."""
+        """Return the notes on models and tools."""
         return self.run_session.notes() if "run_session" in self.__dict__ else ()
 
     # The session of expectations and of marked tests.
 
     @property
     def threshold(self) -> Threshold:
-        """That of the running test's marker."""
+        """The threshold of the running test's marker."""
         return marker_of(self._item()).threshold
 
     @property
     def tools(self) -> TrialTools | None:
-        """Those of the running test's case."""
+        """Tool replay of the running test's case."""
         item = self._running()
         case = None if item is None else item.stash.get(CASE, None)
         return None if case is None else case.context.tools
 
     def begin(self) -> None:
-        """Skip the running test when evals are not to run."""
+        """Skip the running test if evals are switched off."""
         if not self.on:
             pytest.skip(OFF)
         self._item()
         self.prepare_test()
 
     def trial(self, case: Case) -> Trial:
-        """The next expectation of the running test: named after the test, counted where it has several."""
+        """Return the trial of the next expectation, named after the test and numbered where it has several."""
         item = self._item()
         number = item.stash.get(EXPECTED, 0)
         item.stash[EXPECTED] = number + 1
@@ -184,13 +184,13 @@ class PluginState:
         return Trial(case=replace(case, id=name), dataset=suite, position=position, repeat=repeat)
 
     def keep(self, part: Run) -> None:
-        """Take what an expectation has found."""
+        """Keep the result of an expectation."""
         self.keeper.take(part)
         for result in part.results:
             record_scores(self._item(), result)
 
     def prepare_test(self) -> None:
-        """What a test does by itself has the meter and the store to itself."""
+        """Wait until nothing else uses the meter, and start the run."""
         self.wait_for_prefetches()
         self.keeper.ready()
 
@@ -202,7 +202,7 @@ class PluginState:
 
 
 def worker_share(settings: Settings, workers: int) -> Settings:
-    """The settings for one of so many processes that work at the same time: its part of each limit, and at least one.
+    """Return the settings of one of several processes: its share of each limit, and at least one.
 
     >>> worker_share(Settings(rpm=60, max_calls=9), 2).rpm, worker_share(Settings(rpm=60, max_calls=9), 2).max_calls
     (30.0, 4)
@@ -222,7 +222,7 @@ def worker_share(settings: Settings, workers: int) -> Settings:
 
 
 def print_line(config: pytest.Config, text: str) -> None:
-    """Tell whoever waits, also while pytest keeps to itself what is printed."""
+    """Print a line even while pytest captures output."""
     reporter: Any = config.pluginmanager.getplugin("terminalreporter")
     capture: Any = config.pluginmanager.getplugin("capturemanager")
     if reporter is not None:

@@ -1,4 +1,4 @@
-"""The end of a test run with evals: the run is closed, its table shown, its gate judged."""
+"""The end of a test run with evals: closes the run, prints its table, applies its gate."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -26,7 +26,7 @@ WORDS = {"unscored": ("unscored", "u", "UNSCORED"), "error": ("eval errors", "e"
 
 
 class EvalSummary:
-    """Hears of every report, and says at the end what the evals came to; in the process that leads."""
+    """Gathers results from all reports, and prints the summary of the evals; in the main process."""
 
     def __init__(self, state: PluginState) -> None:
         self._state = state
@@ -45,7 +45,7 @@ class EvalSummary:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: Any) -> None:
-        """Keep what a worker has found, and count what concerns the verdict."""
+        """Keep the results of a worker, and count failures beside the evals."""
         self._take(report)
         verdict = getattr(report, "evalmark_verdict", None)
         if report.failed and verdict is None:
@@ -66,14 +66,14 @@ class EvalSummary:
                 self._keep(part)
 
     def _keep(self, part: Run) -> None:
-        """Keep what came from another process; pytest goes on where that cannot be, and the whole run fails."""
+        """Keep a part from another process; where that fails, pytest goes on and the whole run fails."""
         try:
             self._state.keeper.take(part)
         except EvalmarkError as fault:
             self._fault = str(fault)
 
     def pytest_report_teststatus(self, report: Any) -> tuple[str, str, Any] | None:
-        """Unscored and broken trials have words of their own; they fail all the same."""
+        """Name unscored trials and errors; both fail."""
         verdict = getattr(report, "evalmark_verdict", None)
         if report.when == "call" and report.failed and verdict in WORDS:
             category, letter, word = WORDS[verdict]
@@ -81,12 +81,12 @@ class EvalSummary:
         return None
 
     def pytest_keyboard_interrupt(self) -> None:
-        """The run can be taken up again."""
+        """Mark the run as interrupted, so that it can be resumed."""
         self._interrupted = True
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: Any) -> None:
-        """What a worker of xdist has to say at its end."""
+        """Take the notes of an xdist worker at its end."""
         told = getattr(node, "workeroutput", {}).get("evalmark_notes", ())
         self._notes += [note for note in told if note not in self._notes]
 
@@ -94,7 +94,7 @@ class EvalSummary:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        """Close the run; with a gate, its verdict decides what the evals do to the exit code."""
+        """Close the run; a gate decides the exit code of the evals."""
         state = self._state
         if not state.on:
             return
@@ -130,7 +130,7 @@ class EvalSummary:
         return apply_gate(summarise(run), gate)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """The table of evals, and what became of those that could not be judged."""
+        """Print the table of evals, and details of trials that could not be scored."""
         state = self._state
         if state.config.option.tbstyle != "no":
             for _, nodeid, told in self._details:
@@ -146,7 +146,7 @@ class EvalSummary:
             self._list(terminalreporter)
 
     def _list(self, reporter: Any) -> None:
-        """A line for each test that could not be judged: pytest's own short summary knows only its own words."""
+        """Print a line for each trial that could not be scored, as pytest's short summary does for failures."""
         for word, nodeid, told in self._details:
             crash = getattr(told, "reprcrash", None)
             said = clean(str(told) if crash is None else crash.message).strip().partition("\n")[0]
@@ -176,7 +176,7 @@ class EvalSummary:
 
 
 def _lost(begun: Run, why: str) -> Run:
-    """The part of a test whose worker died: an error, with the name of the culprit."""
+    """Return the part of a test whose worker died, with an error."""
     said = clean(why).splitlines()
     output = Output(error=f"the process that ran it ended: {said[0] if said else 'no reason is known'}")
     return replace(begun, results=tuple(Result(trial=r.trial, output=output) for r in begun.results))

@@ -1,1 +1,1 @@
-"""Unit tests for what a team has recorded and labelled: each new answer beside those that people liked and disliked."""
+"""Unit tests against recorded and labelled outputs, in the style of PromptWatch."""

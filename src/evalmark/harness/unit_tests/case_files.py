@@ -1,4 +1,4 @@
-"""Test cases in a file: JSON Lines, a JSON list, or one JSON object; every fault with its line."""
+"""Reads test cases from JSON Lines, a JSON list, or one JSON object; every fault has its line."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -23,7 +23,7 @@ Row = tuple[str, Any]
 
 
 def read_test_cases(path: Path) -> list[tuple[str, TestCase]]:
-    """The cases of a file with their places.
+    """Return the cases of a file with their places.
 
     Raises:
         DataError: the file cannot be read, or some of its rows are no test cases; every such row is named.
@@ -78,7 +78,7 @@ def _object(path: Path) -> Iterator[Row]:
 
 
 def _is_lines(path: Path) -> bool:
-    """Whether it is meant as JSON Lines: its name says so, or its first line is a whole value."""
+    """Return whether a file is JSON Lines: by its name, or because its first line is a whole value."""
     if any(suffix.lower() in _LINES for suffix in path.suffixes):
         return True
     for number, line in numbered_lines(text_chunks(path)):
@@ -128,7 +128,7 @@ def _test_case(row: Any, place: str) -> TestCase:
 
 
 def _exported(row: Mapping[str, Any], place: str) -> TestCase:
-    """A row as `evalmark export` writes it: a case with answers that people liked and disliked."""
+    """Return a row of `evalmark export` as a test case."""
     try:
         (case,) = as_cases([row])
         return from_case(case)

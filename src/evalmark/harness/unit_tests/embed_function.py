@@ -1,4 +1,4 @@
-"""The embedding model of a strategy, from whatever its user has: nothing, a name, a function, an object of LangChain."""
+"""The embedding model of a strategy: the default one, a name, a function, or an object of LangChain."""
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
@@ -20,7 +20,7 @@ OPENAI_MODEL = "openai/text-embedding-ada-002"
 
 
 def embedder_of(given: Any, models: Models) -> Embedder:
-    """The embedder that a strategy's `embed_function` means; None is the model of the settings, a local one by default.
+    """Return the embedder of a strategy's `embed_function`; None means the model of the settings.
 
     Raises:
         ConfigError: it means none.
@@ -48,7 +48,7 @@ def embedder_of(given: Any, models: Models) -> Embedder:
 
 
 class OneOrMany:
-    """A function of one text that returns its vector, or of a list of texts; called as it takes them.
+    """A function of one text, or of a list of texts, called as it expects.
 
     What its first parameter is annotated with tells which; else the first texts do: it is given them as a list, and where
     that gives no row of vectors, or an error, it is called for each text.
@@ -59,7 +59,7 @@ class OneOrMany:
         self._takes_lists = _annotated(function)
 
     def __call__(self, texts: list[str]) -> Any:
-        """One vector a text; of an async function, something to await."""
+        """Return one vector for each text; of an async function, an awaitable."""
         if inspect.iscoroutinefunction(self._function) or inspect.iscoroutinefunction(type(self._function).__call__):
             return self._awaited(texts)
         if self._takes_lists is None:
@@ -91,7 +91,7 @@ class OneOrMany:
 
 
 def _annotated(function: Callable[..., Any]) -> bool | None:
-    """Whether the first parameter is said to be a list of texts; None where nothing is said."""
+    """Return whether the first parameter is annotated as a list of texts; None without an annotation."""
     try:
         said = next(iter(inspect.signature(function, eval_str=False).parameters.values())).annotation
     except (TypeError, ValueError, StopIteration):
@@ -103,7 +103,7 @@ def _annotated(function: Callable[..., Any]) -> bool | None:
 
 
 def _is_rows(found: Any, wanted: int) -> bool:
-    """Whether it is one vector a text."""
+    """Return whether it holds one vector for each text."""
     shape = getattr(found, "shape", None)
     if shape is not None:
         return len(shape) == 2 and shape[0] == wanted

@@ -1,4 +1,4 @@
-"""How results are judged: by the closest of the labelled outputs, or by a strategy of the user's own."""
+"""Evaluation strategies: the closest labelled output decides, or a strategy of the user's own."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -26,7 +26,7 @@ METHOD = "cos_sim_score"
 
 
 class EvaluationStrategyBase(ABC):
-    """What judges results; make one of your own with a name and a function.
+    """Judges results; subclass it with a name and a function.
 
     The function may be `async def`. An exception it raises fails the case and ends the test, as one of the tested
     function does.
@@ -35,11 +35,11 @@ class EvaluationStrategyBase(ABC):
     @property
     @abstractmethod
     def evaluation_method(self) -> str:
-        """What reports call it."""
+        """The name in reports."""
 
     @abstractmethod
     def evaluate(self, generated_result: Any, test_case: TestCase) -> TestCaseResult:
-        """The word on one result."""
+        """Judge one result."""
 
 
 @dataclass(eq=False)
@@ -87,11 +87,11 @@ class CosineScoreEvaluationStrategy(EvaluationStrategyBase):
 
     @property
     def is_plain(self) -> bool:
-        """Whether it judges by the rule alone; False for a class of the user's that judges otherwise."""
+        """Whether it judges by this rule alone; False for a subclass with its own `evaluate`."""
         return type(self).evaluate is CosineScoreEvaluationStrategy.evaluate
 
     def evaluate(self, generated_result: Any, test_case: TestCase) -> TestCaseResult:
-        """The word on one result; asks the embedding model and waits for it.
+        """Judge one result; asks the embedding model and waits for it.
 
         Raises:
             ModelError: the embedding model gives no vectors.
@@ -100,7 +100,7 @@ class CosineScoreEvaluationStrategy(EvaluationStrategyBase):
         return self.said(test_case, output, run_sync(self._alone(case, output)))
 
     def scorer(self, embedder: Embedder) -> BoundScorer:
-        """The rule, with the embedding model it asks: the same that `Similarity` judges by."""
+        """Return the rule as a scorer, with its embedding model; the same rule as `Similarity`."""
         rule = Similarity(
             positive=self.positive_score_threshold,
             negative=self.negative_score_threshold,
@@ -110,7 +110,7 @@ class CosineScoreEvaluationStrategy(EvaluationStrategyBase):
         return as_scorer(rule, name=self.evaluation_method, embedder=embedder)
 
     def said(self, test_case: TestCase, output: Output, score: Score) -> TestCaseResult:
-        """A score of the rule as the result of a test case."""
+        """Return a score of the rule as the result of a test case."""
         metadata: dict[str, Any] = {
             "positive_score_threshold": self.positive_score_threshold,
             "negative_score_threshold": self.negative_score_threshold,
@@ -130,14 +130,14 @@ class CosineScoreEvaluationStrategy(EvaluationStrategyBase):
         )
 
     def texts(self, test_case: TestCase) -> list[str]:
-        """What has to be embedded of a case before its result is known."""
+        """Return the texts of a case that can be embedded before its result is known."""
         values = [output.value for output in test_case.outputs]
         if self.auto_unwrap_dict:
             values = [next(iter(v.values())) if isinstance(v, dict) and len(v) == 1 else v for v in values]
         return [embedding_text(value) for value in values]
 
     def _reasoning(self, test_case: TestCase, output: Output, score: Score) -> str | None:
-        """Why there is no score, or why it is 0 although nothing was compared; None where the numbers say it all."""
+        """Return why there is no score, or why it is 0 without a comparison; None otherwise."""
         if score.status != "scored":
             return score.reason
         if "closest" in score.detail:

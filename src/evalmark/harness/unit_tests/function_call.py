@@ -1,4 +1,4 @@
-"""How a tested function is called with the inputs of a case, and what it gave."""
+"""Calls a tested function with the inputs of a case, and reads its output."""
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
@@ -17,7 +17,7 @@ HINT = (
 
 
 def bound_call(function: Any, inputs: Any, *, is_async: bool = False) -> Callable[[], Any]:
-    """The call of a function, ready to be made: with the inputs as one argument, or by name.
+    """Return the call of a function: with the inputs as one argument, or by name.
 
     By name where they are a mapping and the function has several parameters which are all among their names, or takes
     nothing by position. An object with `invoke` (a runnable of LangChain) is called by it, one with only `run` by that.
@@ -32,7 +32,7 @@ def bound_call(function: Any, inputs: Any, *, is_async: bool = False) -> Callabl
 
 
 def _method(function: Any, *, is_async: bool) -> tuple[Callable[..., Any], bool]:
-    """What is called of an object; whether it is a method that takes the inputs as one."""
+    """Return what is called of an object, and whether it takes the inputs as one argument."""
     wanted = ("ainvoke", "invoke") if is_async else ("invoke", "ainvoke")
     # Asked of the class, since mocks and proxies say yes to any attribute.
     for name in (*wanted, *(() if callable(function) else ("run",))):
@@ -47,7 +47,7 @@ def _method(function: Any, *, is_async: bool) -> tuple[Callable[..., Any], bool]
 
 
 def _by_name(function: Callable[..., Any], inputs: Mapping[str, Any]) -> bool:
-    """Whether the inputs go to the parameters of their names.
+    """Return whether the inputs are passed by name.
 
     Raises:
         ConfigError: they can go nowhere.
@@ -69,7 +69,7 @@ def _by_name(function: Callable[..., Any], inputs: Mapping[str, Any]) -> bool:
 
 
 def _fault(function: Callable[..., Any], inputs: Mapping[str, Any]) -> str:
-    """Why the inputs are not the parameters; empty where they are."""
+    """Return why the inputs do not fit the parameters; empty where they do."""
     parameters = inspect.signature(function).parameters.values()
     named = {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
     missing = sorted(_needed(parameters) - inputs.keys())
@@ -81,20 +81,20 @@ def _fault(function: Callable[..., Any], inputs: Mapping[str, Any]) -> str:
 
 
 def _needed(parameters: Iterable[inspect.Parameter], besides: str = "") -> set[str]:
-    """The parameters that have to be given, but for one."""
+    """Return the required parameters, except for one."""
     variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     return {p.name for p in parameters if p.default is p.empty and p.kind not in variable and p.name != besides}
 
 
 def wait_for(returned: Any) -> Any:
-    """`awaited`, for code that does not wait on a loop."""
+    """Return the value of an awaitable or a generator, outside of an event loop."""
     if inspect.isawaitable(returned) or inspect.isasyncgen(returned):
         return run_sync(resolve_result(returned))
     return join_chunks(returned) if inspect.isgenerator(returned) else returned
 
 
 def output_of(function: Any, returned: Any, seconds: float | None, *, is_template: bool) -> Output:
-    """What a function gave, as an Output; of an object with `output_keys`, those alone.
+    """Return what a function returned as an Output; of an object with `output_keys`, those alone.
 
     Raises:
         ConfigError: it is no text, and the outputs of a prompt are texts.
@@ -114,6 +114,6 @@ def output_of(function: Any, returned: Any, seconds: float | None, *, is_templat
 
 
 def add_hint(error: BaseException) -> None:
-    """Say of an error of LangChain what its reader may not know: that the memory of the test fills inputs."""
+    """Add a note to an error of LangChain: the memory of the test fills inputs."""
     if _NEEDS_MEMORY in str(error):
         error.add_note(HINT)

@@ -1,4 +1,4 @@
-"""A test case as its user writes it: inputs, and outputs that people liked or disliked."""
+"""Test cases: inputs, and outputs that people liked or disliked."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from evalmark.storage.sessions.examples import case_id
 
 @dataclass(frozen=True, kw_only=True)
 class LabeledOutput:
-    """An output, and whether somebody liked it.
+    """An output with its label.
 
     Raises:
         ConfigError: the label is neither 0 nor 1.
@@ -32,7 +32,7 @@ class LabeledOutput:
 
 @dataclass(frozen=True, kw_only=True)
 class TestCase:
-    """Inputs, and the outputs for them that people have labelled.
+    """Inputs with their labelled outputs.
 
     Outputs may also be given as mappings `{"label": 1, "value": "…"}`.
 
@@ -70,7 +70,7 @@ def _labeled(given: Any) -> LabeledOutput:
 
 
 def as_case(given: TestCase, place: str = "") -> Case:
-    """The test case as a row of a dataset; the same inputs make the same id, wherever they come from."""
+    """Return the test case as a row of a dataset; the same inputs give the same id."""
     said = {"for_template_name": given.for_template_name, "for_tracking_project": given.for_tracking_project}
     return Case(
         id=given.id or case_id(given.inputs),
@@ -82,7 +82,7 @@ def as_case(given: TestCase, place: str = "") -> Case:
 
 
 def from_case(case: Case, *, template: str | None = None, project: str | None = None) -> TestCase:
-    """A row of a dataset as a test case."""
+    """Return a row of a dataset as a test case."""
     liked = [LabeledOutput(label=1, value=value) for value in case.liked]
     disliked = [LabeledOutput(label=0, value=value) for value in case.disliked]
     return TestCase(

@@ -1,4 +1,4 @@
-"""The memory of a chain under test: it says what stood in the inputs of the case, and remembers nothing."""
+"""A memory for chains under test: it returns the inputs of the case, and remembers nothing."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -21,7 +21,7 @@ Inputs = Callable[[], Any]
 
 
 class TestMemory:
-    """A memory after LangChain's protocol: always the inputs of the case that is being tested."""
+    """A memory with LangChain's protocol that returns the inputs of the current case."""
 
     __test__: ClassVar[bool] = False  # pytest would take the class for tests
 
@@ -31,18 +31,18 @@ class TestMemory:
 
     @property
     def memory_variables(self) -> list[str]:
-        """The names that it fills: those of the inputs, and its own key."""
+        """The names of the inputs, and its own key."""
         return _names(self._inputs(), self.memory_key)
 
     def load_memory_variables(self, inputs: Any = None) -> dict[str, Any]:
-        """The inputs of the case; an empty list under its key where they have none."""
+        """Return the inputs of the case; an empty list under its key where they have none."""
         return _loaded(self._inputs(), self.memory_key)
 
     def save_context(self, inputs: Any, outputs: Any) -> None:
-        """Keep nothing: the next case has a past of its own."""
+        """Do nothing: each case has its own history."""
 
     def clear(self) -> None:
-        """There is nothing to forget."""
+        """Do nothing: there is nothing to forget."""
 
     async def aload_memory_variables(self, inputs: Any = None) -> dict[str, Any]:
         """As `load_memory_variables`."""
@@ -56,14 +56,14 @@ class TestMemory:
 
 
 class LangChainTools:
-    """What a unit test has for chains of LangChain."""
+    """Helpers of a unit test for chains of LangChain."""
 
     def __init__(self, inputs: Inputs) -> None:
         self._inputs = inputs
         self._made: dict[str, Any] = {}
 
     def get_test_memory(self, memory_key: str = "history") -> Any:
-        """A memory that says what stood in the inputs of the case that is being tested; the same for the same key.
+        """Return a memory with the inputs of the current case; the same object for the same key.
 
         Where a version of LangChain is loaded whose chains want a memory of their own class, it is of that class.
         """
@@ -75,7 +75,7 @@ class LangChainTools:
 
 
 def _base() -> type | None:
-    """The class that chains want a memory to be of, where it is loaded."""
+    """Return LangChain's base class of memories, if it is loaded."""
     for module, name in _BASES:
         if module in sys.modules and (found := getattr(sys.modules[module], name, None)) is not None:
             kept: type = found
@@ -113,7 +113,7 @@ def _loaded(given: Any, key: str) -> dict[str, Any]:
 
 
 def _history(value: Any) -> Any:
-    """A list of pairs as tuples, a list of `{role, text}` as messages; anything else as it is."""
+    """Return a list of pairs as tuples, a list of `{role, text}` as messages, and other values unchanged."""
     if not isinstance(value, list) or not value:
         return value
     if all(isinstance(turn, (list, tuple)) and len(turn) == 2 for turn in value):
@@ -124,7 +124,7 @@ def _history(value: Any) -> Any:
 
 
 def _message(turn: Mapping[str, Any]) -> Any:
-    """A message of LangChain, where it is loaded and knows the role; else the turn as it is."""
+    """Return a message of LangChain, if it is loaded and knows the role; else the turn unchanged."""
     made = _MESSAGES.get(str(turn["role"]).lower())
     if made is None or "langchain_core" not in sys.modules:
         return turn

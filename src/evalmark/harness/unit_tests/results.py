@@ -1,4 +1,4 @@
-"""What is found for a test case, as its user sees it and as the run keeps it."""
+"""The result of a test case, as its user sees it and as the run keeps it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from .labeled import TestCase
 
 @dataclass(frozen=True, kw_only=True)
 class TestCaseResult:
-    """What an evaluator makes of one result; `score` and `passed` are its word, the rest says how it came to it."""
+    """The judgement of one result: `score` and `passed`, and how they came about."""
 
     __test__: ClassVar[bool] = False  # pytest would take the class for tests
     test_case: TestCase
@@ -37,7 +37,7 @@ class TestCaseResult:
 
 
 class PendingResult:
-    """The result of a case that may still be judged: whoever looks at a field of it waits for the judgement."""
+    """A result that may still be judged; reading a field waits for the judgement."""
 
     __slots__ = ("_found",)
 
@@ -54,7 +54,7 @@ class PendingResult:
 
 
 def score_of(found: Any, name: str, test_case: TestCase) -> Score:
-    """What an evaluator of the user's gave, as a score that can be kept; NaN is unscored, never a number.
+    """Return the result of a user's evaluator as a score; NaN becomes unscored.
 
     Raises:
         ConfigError: it gave no TestCaseResult, or that of another case.
@@ -86,7 +86,7 @@ def _not_a_score(found: TestCaseResult) -> str:
 
 
 def validated_result(found: TestCaseResult, score: Score) -> TestCaseResult:
-    """An evaluator's word as it counts: a score that is none is taken out, and its case does not pass."""
+    """Return an evaluator's result with an invalid score removed; such a case does not pass."""
     if score.status == "scored":
         return replace(found, passed=bool(score.passed))
     return replace(found, passed=False, score=None, reasoning=score.reason)

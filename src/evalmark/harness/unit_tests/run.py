@@ -1,4 +1,4 @@
-"""Where the results of a unit test are judged and kept, while the tested function goes on."""
+"""`UnitTestRun`: judges and stores the results of a unit test while the tested function goes on."""
 
 import asyncio
 from collections import deque
@@ -41,19 +41,19 @@ JudgedCase = tuple[TestCaseResult, Result]
 
 @dataclass(frozen=True, slots=True)
 class CosineJudge:
-    """The cosine rule with its model, as it judges beside the test."""
+    """The cosine rule with its embedding model, run concurrently with the test."""
 
     strategy: CosineScoreEvaluationStrategy
     scorer: BoundScorer
     embedder: CachedEmbedder
 
     async def __call__(self, item: SelectedCase, output: Output) -> Score:
-        """The word on one result; what the model raises is a score that says so."""
+        """Score one result; an error of the model becomes a score with status `error`."""
         (score,) = await run_scorers([self.scorer], item.case, output)
         return score
 
     async def ahead(self, items: Sequence[SelectedCase]) -> None:
-        """Embed the labelled outputs before their results are there; a fault is said when these are judged."""
+        """Embed the labelled outputs before their results exist; errors are reported when these are judged."""
         texts = list(dict.fromkeys(text for item in items for text in self.strategy.texts(item.test_case)))
         with suppress(EvalmarkError):
             for start in range(0, len(texts), AHEAD):
@@ -61,7 +61,7 @@ class CosineJudge:
 
 
 class UnitTestRun:
-    """One run of a unit test: a loop of its own, the models asked on it, and the run that grows in the ledger."""
+    """The run of one unit test: its event loop, its run session, and the writer of its run."""
 
     def __init__(
         self, name: str, strategy: EvaluationStrategyBase, selected: Selection, ledger: RunStore, settings: Settings
@@ -86,27 +86,27 @@ class UnitTestRun:
             self.loop.start(self.rule.ahead(selected.items))
 
     def trial(self, item: SelectedCase, position: int, target: str) -> Trial:
-        """Where a result stands in the run."""
+        """Return the trial of a case."""
         return Trial(case=item.case, dataset=self._selected.info.name, target=target, position=position)
 
     def judging(self, item: SelectedCase, trial: Trial, output: Output) -> "Future[JudgedCase]":
-        """Have a result judged by the rule and kept; gives at once what will be found."""
+        """Score and store a result in the background; return its future."""
         self.meet(trial.target)
         return self._begun(self._judged(item, trial, output))
 
     def said(self, found: TestCaseResult, trial: Trial, output: Output, score: Score | None) -> "Future[JudgedCase]":
-        """Keep what is known of a result already."""
+        """Store a result that is judged already."""
         self.meet(trial.target)
         result = Result(trial=trial, output=output, scores=() if score is None else (score,))
         return self._begun(self._told(found, result))
 
     @property
     def target(self) -> str:
-        """What is under test, where a result does not say: the last function that was evaluated."""
+        """The target of results that name none: the last function that was evaluated."""
         return next(reversed(self._met), GIVEN)
 
     def meet(self, target: str) -> None:
-        """Let the run know of a target; raises what has kept an earlier result from the disk."""
+        """Add a target to the run; raises the error that kept an earlier result from being stored."""
         if self._fault is not None:
             raise self._fault
         if target not in self._met:
@@ -116,11 +116,11 @@ class UnitTestRun:
             self._met[target] = None
 
     def settled(self) -> list[JudgedCase]:
-        """Everything that was found, in the order of the cases; waits until all of it is judged."""
+        """Wait until every result is judged, and return them in the order of the cases."""
         return sorted((future.result() for future in self._found), key=lambda found: found[1].trial.position)
 
     def finish(self, status: RunStatus, notes: Sequence[str]) -> Run:
-        """Wait until everything is judged and kept, and close the run.
+        """Wait until every result is judged and stored, and close the run.
 
         Raises:
             StoreError: something could not be kept.
@@ -137,7 +137,7 @@ class UnitTestRun:
         return self._run_writer.finish(status, (*self._selected.notes, *notes, *said, *self.run_session.notes()))
 
     def close(self) -> None:
-        """Let go of the models and of the loop; what is under way is left."""
+        """Close the models and the loop; running work is abandoned."""
         with suppress(EvalmarkError):
             self.loop.run(self.run_session.close())
         self.loop.close()
@@ -183,7 +183,7 @@ class UnitTestRun:
         return found, result
 
     async def _write(self) -> None:
-        """Write what has been found until nothing is left; what comes meanwhile goes together."""
+        """Write results until none are left; those that come meanwhile go into the next batch."""
         try:
             while self._queue:
                 batch, self._queue = self._queue, []
@@ -199,7 +199,7 @@ class UnitTestRun:
 
 
 def failed_result(test_case: TestCase, method: str, output: Output) -> TestCaseResult:
-    """The result of a case that has none to be judged."""
+    """Return the result of a case that failed before it could be judged."""
     return TestCaseResult(
         test_case=test_case,
         passed=False,

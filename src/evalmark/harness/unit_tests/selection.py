@@ -1,4 +1,4 @@
-"""Which cases a unit test is about: recorded and labelled ones, those of a file, or a list."""
+"""Selects the cases of a unit test: labelled recordings, a file, or a list."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ PROJECT_VARIABLES = ("EVALMARK_TRACKING_PROJECT", "PROMPTWATCH_TRACKING_PROJECT"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectedCase:
-    """A test case, and the row it is in the run."""
+    """A test case, and its row in the run."""
 
     test_case: TestCase
     case: Case
@@ -31,7 +31,7 @@ class SelectedCase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """Everything a unit test is about."""
+    """The cases of a unit test."""
 
     info: DatasetInfo
     items: tuple[SelectedCase, ...]
@@ -45,7 +45,7 @@ Selector = Callable[[str], Selection]
 
 
 def of_project(given: str | None, environ: Mapping[str, str]) -> Selector:
-    """The labelled answers of a project, named here or in the environment.
+    """Select the labelled outputs of a project, named here or in the environment.
 
     Raises:
         ConfigError: it is named nowhere.
@@ -68,7 +68,7 @@ def of_project(given: str | None, environ: Mapping[str, str]) -> Selector:
 
 
 def of_template(name: Any) -> Selector:
-    """The labelled outputs of a registered prompt.
+    """Select the labelled outputs of a registered prompt.
 
     Raises:
         ConfigError: the name is no text.
@@ -87,7 +87,7 @@ def of_template(name: Any) -> Selector:
 
 
 def of_list(given: Iterable[TestCase | Mapping[str, Any]]) -> Selector:
-    """Cases made in Python.
+    """Select cases made in Python.
 
     Raises:
         ConfigError: one of them is no test case.
@@ -103,7 +103,7 @@ def of_list(given: Iterable[TestCase | Mapping[str, Any]]) -> Selector:
 
 
 def of_file(given: Any) -> Selector:
-    """The cases of a file; it is read when the test begins."""
+    """Select the cases of a file, which is read when the test begins."""
     path = Path(given)
 
     def select(_: str) -> Selection:
@@ -134,7 +134,7 @@ def _selection(name: str, path: str, cases: Sequence[tuple[str, TestCase]]) -> S
 
 
 def _unique_items(cases: Sequence[tuple[str, TestCase]]) -> tuple[SelectedCase, ...]:
-    """Rows for the run; cases with the same inputs and no id get a count behind the one that is made."""
+    """Return rows for the run; cases with the same generated id get a number."""
     items: list[SelectedCase] = []
     seen: Counter[str] = Counter()
     for place, given in cases:
@@ -156,7 +156,7 @@ def _recorded(place: str, what: str) -> Store:
 
 
 def refuse_nothing(found: LabelledAnswers, path: str, what: str, noun: str, known: Sequence[str]) -> None:
-    """Raises ConfigError where no case was found: says why, and what to do."""
+    """Raise ConfigError where no case was found; says why, and what to do."""
     if found.cases:
         return
     left_out = found.unlabelled + found.contested + found.failed

@@ -28,28 +28,28 @@ from .selection import SelectedCase, Selection
 
 
 class CaseUnderTest:
-    """One test case while the test is about it; the next one comes when this has a result."""
+    """The current case of a unit test; the next one comes when this has a result."""
 
     def __init__(self, session: "UnitTestSession", test_run: UnitTestRun, item: SelectedCase, position: int) -> None:
         self._session, self._test_run, self._item, self._position = session, test_run, item, position
 
     @property
     def test_case(self) -> TestCase:
-        """All that is known of it."""
+        """The whole test case."""
         return self._item.test_case
 
     @property
     def inputs(self) -> Any:
-        """What the tested function is called with."""
+        """The arguments of the tested function."""
         return self.test_case.inputs
 
     @property
     def outputs(self) -> list[LabeledOutput]:
-        """What people have labelled for these inputs."""
+        """The labelled outputs of these inputs."""
         return list(self.test_case.outputs)
 
     def evaluate(self, function: Any, continue_on_error: bool = False) -> PendingResult:
-        """Call a function or a chain with the inputs, and judge what it gives.
+        """Call a function or a chain with the inputs, and judge its result.
 
         It gets a copy of the inputs as one argument, or by name where it has several parameters that are all among them; a
         chain of LangChain is invoked. What it raises fails the case, and goes on to the caller unless `continue_on_error`.
@@ -76,7 +76,7 @@ class CaseUnderTest:
         return self._judge(output, target, go_on=continue_on_error)
 
     async def evaluate_async(self, function: Any, continue_on_error: bool = False) -> PendingResult:
-        """`evaluate` on the caller's loop: coroutines are awaited there, plain functions run in a thread."""
+        """Run `evaluate` on the caller's loop: coroutines are awaited there, plain functions run in a thread."""
         __tracebackhide__ = True
         self._session.claim(self)
         target, threads = target_name(function), self._session.threads
@@ -97,7 +97,7 @@ class CaseUnderTest:
         return judging
 
     def evaluate_result(self, generated_result: Any) -> PendingResult:
-        """Judge a result that is there already.
+        """Judge a result that exists already.
 
         Raises:
             ConfigError: the case has its result already, or is not the one the test is about.
@@ -108,19 +108,19 @@ class CaseUnderTest:
         return self._judge(given, GIVEN)
 
     async def evaluate_result_async(self, generated_result: Any) -> PendingResult:
-        """`evaluate_result` without keeping the caller's loop waiting."""
+        """Run `evaluate_result` without blocking the caller's loop."""
         __tracebackhide__ = True
         judging: PendingResult = await self._session.threads.run(lambda _: self.evaluate_result(generated_result))
         return judging
 
     def mark_as_failed(self, error_description: object) -> PendingResult:
-        """Give the case up as failed, and say why."""
+        """Fail the case, with a reason."""
         __tracebackhide__ = True
         self._session.claim(self)
         return self._fail(str(error_description), self._test_run.target)
 
     def skip(self) -> None:
-        """Leave the case out: it is not counted, and the next one may come."""
+        """Skip the case: it is not counted, and the next one may come."""
         __tracebackhide__ = True
         self._session.claim(self)
         self._session.leave_out(self)
@@ -128,7 +128,7 @@ class CaseUnderTest:
     # Inside.
 
     def give_up(self, why: str) -> None:
-        """Fail the case, whoever holds it: the test is over."""
+        """Fail the case at the end of the test."""
         self._fail(why, self._test_run.target)
 
     def _context(self, target: str) -> TrialContext:
@@ -181,7 +181,7 @@ class CaseUnderTest:
 
 
 class UnitTestSession:
-    """What `with UnitTest(…) as test` gives; made by it."""
+    """What `with UnitTest(…) as test` returns."""
 
     def __init__(self, name: str, selected: Selection, test_run: UnitTestRun) -> None:
         self.test_name = name
@@ -198,7 +198,7 @@ class UnitTestSession:
         self._langchain = LangChainTools(self._inputs)
 
     def test_cases(self) -> "CaseIterator":
-        """The cases that are still to come, for `for` or `async for`.
+        """Return the remaining cases, for `for` or `async for`.
 
         Raises:
             ConfigError: the next case is asked for while this one has no result.
@@ -206,7 +206,7 @@ class UnitTestSession:
         return CaseIterator(self)
 
     def skip(self, n: int = 1) -> list[TestCase]:
-        """Leave out so many cases, the one the test is about first, and give them; they are not counted.
+        """Skip `n` cases, beginning with the current one, and return them; they are not counted.
 
         Raises:
             ConfigError: `n` is no whole number from 1 on, or the case has its result already under way.
@@ -223,18 +223,18 @@ class UnitTestSession:
 
     @property
     def langchain(self) -> LangChainTools:
-        """What the test has for chains of LangChain: `test.langchain.get_test_memory()`."""
+        """Helpers for chains of LangChain: `test.langchain.get_test_memory()`."""
         return self._langchain
 
     @property
     def results(self) -> list[TestCaseResult]:
-        """What was found so far, in the order of the cases; waits until all of it is judged."""
+        """The results so far, in the order of the cases; waits until all are judged."""
         return [found for found, _ in self._test_run.settled()]
 
     # For the cases and the unit_test.
 
     def next_case(self) -> CaseUnderTest | None:
-        """The next case, which the test is about from now on; None after the last one."""
+        """Make the next case the current one and return it; None after the last one."""
         with self._lock:
             if self._pending is not None:
                 raise ConfigError(
@@ -249,7 +249,7 @@ class UnitTestSession:
             return self._pending
 
     def claim(self, case: CaseUnderTest) -> None:
-        """Let one caller have the case.
+        """Reserve the case for one caller.
 
         Raises:
             ConfigError: it is not the case that the test is about, or has its result under way.
@@ -265,28 +265,28 @@ class UnitTestSession:
             self._is_claimed = True
 
     def answered(self, case: CaseUnderTest) -> None:
-        """The case has its result; the next one may come."""
+        """Note that the case has its result; the next one may come."""
         with self._lock:
             self._pending, self._is_claimed = None, False
 
     def leave_out(self, case: CaseUnderTest) -> None:
-        """The case is left out; the next one may come."""
+        """Note that the case is skipped; the next one may come."""
         with self._lock:
             self._pending, self._is_claimed = None, False
             self._skipped += 1
 
     def give_up(self, why: str) -> None:
-        """Fail the case that has no result; the test is over."""
+        """Fail the case without a result, at the end of the test."""
         if self._pending is not None:
             self._pending.give_up(why)
 
     @property
     def is_cut_short(self) -> bool:
-        """Whether cases are left that nobody asked for."""
+        """Whether the test ended before its last case."""
         return self._next < len(self._items)
 
     def notes(self) -> list[str]:
-        """What a reader of the run should know of cases that have no result."""
+        """Return notes on cases without a result."""
         left = len(self._items) - self._next
         skipped = [f"{_were(self._skipped)} skipped."] if self._skipped else []
         return skipped + ([f"{_were(left)} not asked for, since the test ended before."] if left else [])

@@ -1,4 +1,4 @@
-"""What a unit test comes to: the text at its end, and the error that lists what failed."""
+"""The end of a unit test: the text it prints, and the error that lists failed cases."""
 
 import os
 import shutil
@@ -36,7 +36,7 @@ class UnitTestFailedError(AssertionError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitTestSummary:
-    """The facts of a unit test that is over."""
+    """The result of a unit test."""
 
     name: str
     run: Run
@@ -54,18 +54,18 @@ class UnitTestSummary:
 
     @property
     def overall(self) -> float | None:
-        """The mean of all scores that there are; None where there is none."""
+        """The mean of all scores; None where there is none."""
         scores = [result.score for result, _ in self.found if result.score is not None]
         return sum(scores) / len(scores) if scores else None
 
     @property
     def scored(self) -> int:
-        """How many scores the mean is of."""
+        """The number of scores in the mean."""
         return sum(result.score is not None for result, _ in self.found)
 
 
 def summary_text(summary: UnitTestSummary, look: TerminalStyle) -> str:
-    """What is printed at the end: the run as `evalmark show` has it, and the facts of the test."""
+    """Return the text at the end: the run as `evalmark show` prints it, and a line on the test."""
     total, failing = len(summary.found), len(summary.failed)
     mean = "none" if summary.overall is None else f"{number_text(summary.overall)} (mean of {summary.scored:,})"
     line = (
@@ -77,7 +77,7 @@ def summary_text(summary: UnitTestSummary, look: TerminalStyle) -> str:
 
 
 def stdout_look(store: str, flags: str) -> TerminalStyle:
-    """What the standard output can show."""
+    """Return what the standard output can show."""
     is_open = sys.stdout is not None and not sys.stdout.closed
     interactive = is_open and sys.stdout.isatty()
     return TerminalStyle(
@@ -90,7 +90,7 @@ def stdout_look(store: str, flags: str) -> TerminalStyle:
 
 
 def print_summary(text: str) -> None:
-    """Write to the standard output; a test is none the worse where that is closed."""
+    """Print a text; a closed standard output is no error."""
     if sys.stdout is None or sys.stdout.closed:
         return
     try:
@@ -101,7 +101,7 @@ def print_summary(text: str) -> None:
 
 
 def failure_of(summary: UnitTestSummary) -> UnitTestFailedError | None:
-    """The error of a test that did not pass; None where every case did."""
+    """Return the error of a test that did not pass; None where every case did."""
     failing = summary.failed
     again = f" Look again with: evalmark show {summary.run.id} --failed{summary.flag}" if summary.store else ""
     if not summary.found:
@@ -120,7 +120,7 @@ def failure_of(summary: UnitTestSummary) -> UnitTestFailedError | None:
 
 
 def _line(result: TestCaseResult, kept: Result) -> str:
-    """A case that did not pass: which one, and why."""
+    """Return the lines of a case that did not pass: which one, and why."""
     case = kept.trial.case
     where = f"{case.id} ({case.place})" if case.place else case.id
     asked = one_line(display_text(case.input), 80)
