@@ -89,7 +89,7 @@ def test_s0_27_metadata_holds_the_thresholds_and_the_closest_output():
 
 def test_s0_24_the_guard_is_on_in_the_scorer_and_off_here():
     assert Similarity().liked_guard is True
-    assert "closer than to any disliked" in Similarity.__doc__
+    assert "not closer to a disliked one" in Similarity.__doc__
     assert cosine().scorer(LocalEmbedder("nowhere")).scorer.liked_guard is False
 
 
