@@ -1,4 +1,4 @@
-"""Chat models that answer from a script, and remember what they were asked."""
+"""A chat model for tests, which replies from a script and records its requests."""
 
 import asyncio
 import json
@@ -11,13 +11,19 @@ from evalmark.core.errors import ModelCallError
 from evalmark.core.values.call import Reply, Request
 
 ScriptedResult = str | Mapping[str, Any] | Reply | Exception
-"""What is said: a text, an object (as an endpoint that takes JSON schemas gives it), a whole reply, or what is raised."""
+"""A text, an object (for structured output), a whole reply, or an exception to raise."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptedModel:
-    """Says what a list says, in order, or what a function makes of each request.
+    """A chat model that returns the replies of a list in order, or of a function of the request.
 
+    Args:
+        replies: A list of texts, objects, replies or exceptions; or a function from a request to one of these.
+        name: The name of the model.
+        seconds: The duration of each call.
+
+    Example:
     >>> import asyncio
     >>> from evalmark import Turn
     >>> model = ScriptedModel(["Oslo"])
@@ -28,21 +34,21 @@ class ScriptedModel:
     replies: Sequence[ScriptedResult] | Callable[[Request], ScriptedResult]
     name: str = "scripted/model"
     seconds: float = 0.0
-    """How long each call takes, as a model would."""
+    """The duration of each call in seconds."""
     asked: list[Request] = field(default_factory=list)
-    """Every request, in order."""
+    """All requests, in order."""
     _made: Counter[str] = field(default_factory=Counter, repr=False)
 
     @property
     def identity(self) -> str:
-        """That of its name: two models of one name are one endpoint."""
+        """The identity for the call log; models with the same name share it."""
         return f"testing:{self.name}"
 
     async def __call__(self, request: Request) -> Reply:
-        """The next reply; its key is that of the request and of how often it was made.
+        """Return the next reply, with the key of the request.
 
         Raises:
-            ModelCallError: the list is at its end, or says so.
+            ModelCallError: The list has ended, or the script raises it.
         """
         number = len(self.asked)
         self.asked.append(request)

@@ -1,4 +1,4 @@
-"""Embedding models for tests: vectors that can be read off the text, and every call remembered."""
+"""Embedders for tests, with predictable vectors; they record all calls."""
 
 import asyncio
 import hashlib
@@ -20,9 +20,9 @@ _ANGLE = re.compile(r"deg=(-?\d+(?:[._]\d+)?)")
 
 @dataclass(frozen=True, slots=True)
 class AngleEmbedder:
-    """The unit vector at the angle a text names by `deg=`; the zero vector for a text that names none.
+    """Returns the unit vector at the angle `deg=…` in a text, and the zero vector for a text without one.
 
-    An underscore may stand for the decimal point, where a point would end a sentence.
+    An underscore may be used as the decimal point, where a point would end a sentence.
 
     >>> import asyncio
     >>> vectors = asyncio.run(AngleEmbedder()(["right deg=0", "up deg=90", "half deg=22_5", "no angle"]))
@@ -35,11 +35,11 @@ class AngleEmbedder:
 
     @property
     def fingerprint(self) -> str:
-        """Always the same."""
+        """A constant."""
         return "testing:angle"
 
     async def __call__(self, texts: Sequence[str]) -> "Vectors":
-        """One vector a text, in order."""
+        """Return one vector for each text, in order."""
         self.asked.append(tuple(texts))
         angles = [_ANGLE.search(text) for text in texts]
         turns = [math.radians(float(a.group(1).replace("_", "."))) if a else None for a in angles]
@@ -49,7 +49,7 @@ class AngleEmbedder:
 
 @dataclass(frozen=True, slots=True)
 class HashEmbedder:
-    """A unit vector for each text that has nothing to do with its meaning, and nearly nothing with any other.
+    """Returns a pseudo-random unit vector for each text, nearly orthogonal to those of other texts in many dimensions.
 
     >>> import asyncio
     >>> a, b, c = asyncio.run(HashEmbedder()(["one", "one", "two"]))
@@ -59,22 +59,22 @@ class HashEmbedder:
 
     dimensions: int = 8
     seconds: float = 0.0
-    """How long each call takes, as a model would."""
+    """The duration of each call in seconds."""
     fails_on: str = ""
-    """A call with this text in it raises ModelError."""
+    """A call with this text raises ModelError."""
     asked: list[tuple[str, ...]] = field(default_factory=list)
     """The texts of every call."""
 
     @property
     def fingerprint(self) -> str:
-        """That of the dimensions."""
+        """It depends on the dimensions."""
         return f"testing:hash-{self.dimensions}"
 
     async def __call__(self, texts: Sequence[str]) -> "Vectors":
-        """One vector a text, in order.
+        """Return one vector for each text, in order.
 
         Raises:
-            ModelError: the text it fails on is among them.
+            ModelError: `fails_on` is among the texts.
         """
         self.asked.append(tuple(texts))
         await asyncio.sleep(self.seconds)

@@ -18,7 +18,7 @@ from typing import Any, Literal
 import apsw
 
 FailureMode = Literal["before", "torn", "after", "full"]
-"""Killed before the change, with half of it made, or right after it; or no room from here on."""
+"""`before`, `torn`, `after`: kill before, in the middle of, or after the change; `full`: no space from here on."""
 
 _FD, _BUFFER, _SIZE, _OFFSET = ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int64
 _CALLS: dict[str, tuple[Any, ...]] = {
@@ -33,7 +33,13 @@ _EVENTS = frozenset({"os.link", "os.rename", "os.remove", "os.mkdir"})
 
 
 class FailingDisk:
-    """Stands between this process and its files, from `with` to the end of the block.
+    """Intercepts the file changes of this process in a `with` block.
+
+    Args:
+        folder: A folder whose changes by Python are counted too; None for SQLite only.
+        at: The number of the change that fails, from 1; None to count only.
+        how: How it fails: `before`, `torn`, `after` or `full`.
+
 
     >>> with FailingDisk() as disk:
     ...     db = apsw.Connection("")  # a database without a file
@@ -45,7 +51,7 @@ class FailingDisk:
         self.folder = None if folder is None else str(folder)
         self.at, self.how = at, how
         self.changes = 0
-        """How many changes were asked for so far."""
+        """The number of changes so far."""
         self._layer = apsw.VFS("evalmark-disk", base="")
         self._originals: dict[str, int] = {}
         self._callbacks: list[Any] = []  # SQLite keeps their addresses, so they must live
@@ -58,7 +64,7 @@ class FailingDisk:
                 self._replace(name, ctypes.CFUNCTYPE(*signature, use_errno=True), address)
         self._watching = True
         if self.folder is not None:
-            sys.addaudithook(self._hear)
+            sys.addaudithook(self._on_audit_event)
         return self
 
     def __exit__(
@@ -91,14 +97,14 @@ class FailingDisk:
         return self._die()
 
     def _refuse(self, original: Callable[..., int], arguments: tuple[Any, ...]) -> int:
-        """A full disk takes no data, but lets files shrink and go."""
+        """Reject writes, but allow files to be truncated and removed."""
         if len(arguments) <= 2:
             return original(*arguments)
         ctypes.set_errno(errno.ENOSPC)
         return -1
 
-    def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Python's own changes; heard before they happen."""
+    def _on_audit_event(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Count changes by Python, before they happen."""
         if not self._watching or not arguments or not str(arguments[0]).startswith(str(self.folder)):
             return
         if event in _EVENTS or (event == "open" and isinstance(arguments[2], int) and arguments[2] & os.O_CREAT):

@@ -1,4 +1,4 @@
-"""Journals for tests: they keep calls as long as they live."""
+"""Call log, tool log and sink for tests, in memory."""
 
 import asyncio
 import threading
@@ -14,48 +14,52 @@ from evalmark.core.values.tool import ToolRecording
 
 @dataclass(frozen=True, slots=True)
 class MemoryCallLog:
-    """Keeps every call in the order they came; `full_after` calls it says the disk is full.
+    """A call log in memory.
+
+    Args:
+        full_after: The number of calls after which it raises StoreFullError; None: never.
+        seconds: The duration of each `keep`.
 
     >>> import asyncio
-    >>> journal = MemoryCallLog()
-    >>> asyncio.run(journal.sending("a key"))
-    >>> asyncio.run(journal.find("a key")), journal.in_flight
+    >>> call_log = MemoryCallLog()
+    >>> asyncio.run(call_log.sending("a key"))
+    >>> asyncio.run(call_log.find("a key")), call_log.in_flight
     (None, {'a key'})
     """
 
     full_after: int | None = None
     seconds: float = 0.0
-    """How long each `keep` takes, as a disk would."""
+    """The duration of each `keep` in seconds."""
     calls: list[Call] = field(default_factory=list)
-    """All that were kept, those that others took the place of included."""
+    """All logged calls, replaced ones included."""
     sent: list[str] = field(default_factory=list)
-    """The key of every request that was said to go out."""
+    """The keys of all sent requests."""
     in_flight: set[str] = field(default_factory=set)
-    """Keys of requests that went out and did not come back: what a resumed run would repeat."""
+    """Keys of requests without an outcome yet."""
     _kept: dict[str, Call] = field(default_factory=dict)
 
     async def find(self, key: str) -> Reply | None:
-        """The reply that is kept under this key, as one that is replayed; None where none may stand for the truth."""
+        """Return the cached reply of a key; None if there is none that can be replayed."""
         call = self._kept.get(key)
         return None if call is None else call.replayed
 
     async def identities(self) -> list[str]:
-        """The models, each at its address, of which replies are kept that may stand for the truth."""
+        """Return the identities of the models with cached replies."""
         return list({call.identity: None for call in self._kept.values() if call.can_be_replayed})
 
     async def sending(self, key: str) -> None:
-        """Note that a request is about to go out; the same one twice counts once."""
+        """Note that a request is about to be sent."""
         self.sent.append(key)
         self.in_flight.add(key)
 
     async def keep(self, call: Call) -> None:
-        """Keep the call; one that cannot be replayed does not take the place of one that can.
+        """Log a call; one that cannot be replayed does not replace one that can.
 
         Raises:
-            StoreFullError: it would be one more than `full_after`.
+            StoreFullError: `full_after` is reached.
         """
         if self.seconds:
-            # In a task of its own: who is cancelled meanwhile has paid for the call all the same.
+            # In a task: the call is logged even if the caller is cancelled.
             await asyncio.shield(asyncio.get_running_loop().create_task(self._keep_slowly(call)))
         else:
             self._keep(call)
@@ -76,7 +80,11 @@ class MemoryCallLog:
 
 @dataclass(frozen=True, slots=True)
 class MemoryToolLog:
-    """Keeps what tools gave; of keys that are `damaged` it says so, and `full_after` recordings that the disk is full.
+    """A log of tool calls in memory.
+
+    Args:
+        full_after: The number of recordings after which it raises StoreFullError; None: never.
+        damaged: Keys whose recordings are damaged.
 
     >>> MemoryToolLog().find("a key") is None
     True
@@ -89,20 +97,20 @@ class MemoryToolLog:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def find(self, key: str) -> ToolRecording | None:
-        """The recording with this key, with a result that its caller may change.
+        """Return a copy of the recording with this key; None if there is none.
 
         Raises:
-            DamagedRecordingError: it is one of those that are damaged.
+            DamagedRecordingError: Its key is in `damaged`.
         """
         if key in self.damaged:
-            raise DamagedRecordingError(f"the recorded tool call {key} is damaged (as it was told to be).")
+            raise DamagedRecordingError(f"the recorded tool call {key} is damaged (key in `damaged`).")
         return deepcopy(self.kept.get(key))
 
     def keep(self, recording: ToolRecording, *, anew: bool = False) -> ToolRecording:
-        """Keep the recording, unless a sound one is there and `anew` is not wanted; gives the one that is kept.
+        """Store a recording, unless there is an undamaged one and `anew` is false; return the stored one.
 
         Raises:
-            StoreFullError: it would be one more than `full_after`.
+            StoreFullError: `full_after` is reached.
         """
         with self._lock:
             if anew or recording.key in self.damaged or recording.key not in self.kept:
@@ -115,7 +123,11 @@ class MemoryToolLog:
 
 @dataclass(frozen=True, slots=True)
 class MemorySink:
-    """Keeps results in the order they came; `full_after` results it says the disk is full.
+    """A sink in memory.
+
+    Args:
+        full_after: The number of results after which it raises StoreFullError; None: never.
+        seconds: The duration of each write.
 
     >>> import asyncio
     >>> sink = MemorySink()
@@ -126,15 +138,15 @@ class MemorySink:
 
     full_after: int | None = None
     seconds: float = 0.0
-    """How long each write takes, as a disk would."""
+    """The duration of each write in seconds."""
     results: list[Result] = field(default_factory=list)
     batches: list[int] = field(default_factory=list)
 
     async def write(self, results: Sequence[Result]) -> None:
-        """Keep the results, all or none.
+        """Store results, all or none.
 
         Raises:
-            StoreFullError: they would be more than `full_after`.
+            StoreFullError: There would be more than `full_after` results.
         """
         await asyncio.sleep(self.seconds)
         if self.full_after is not None and len(self.results) + len(results) > self.full_after:

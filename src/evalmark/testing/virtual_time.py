@@ -1,4 +1,4 @@
-"""An event loop that leaps over every wait: an hour of backing off takes a test no time."""
+"""An event loop with a virtual clock, so that tests do not wait."""
 
 import asyncio
 import selectors
@@ -9,11 +9,18 @@ T = TypeVar("T")
 
 
 def run_in_virtual_time(main: Coroutine[Any, Any, T]) -> T:
-    """What a coroutine gives, run on a loop whose clock leaps to the next thing that is due when nothing else is to do.
+    """Run a coroutine on an event loop whose clock jumps to the next scheduled event when nothing else is to do.
 
-    `asyncio.sleep`, time limits and everything else that asks the loop for the time see hours pass in order; the clock
-    starts at 0. Work in threads takes real time, which the loop does not wait for while something is due.
+    `asyncio.sleep`, timeouts and everything else that uses the time of the loop see the virtual time, which starts at 0. Work
+    in threads takes real time; the loop does not wait for it while an event is scheduled.
 
+    Args:
+        main: The coroutine.
+
+    Returns:
+        The result of the coroutine.
+
+    Example:
     >>> async def hour():
     ...     await asyncio.sleep(3600)
     ...     return asyncio.get_running_loop().time()
@@ -26,15 +33,15 @@ def run_in_virtual_time(main: Coroutine[Any, Any, T]) -> T:
 
 class _VirtualTimeLoop(asyncio.SelectorEventLoop):
     def __init__(self) -> None:
-        self._leaps = _VirtualTimeSelector(selectors.DefaultSelector())
-        super().__init__(self._leaps)
+        self._virtual_selector = _VirtualTimeSelector(selectors.DefaultSelector())
+        super().__init__(self._virtual_selector)
 
     def time(self) -> float:
-        return self._leaps.now
+        return self._virtual_selector.now
 
 
 class _VirtualTimeSelector(selectors.BaseSelector):
-    """Where a selector would wait for the next thing that is due, moves the clock."""
+    """Moves the clock instead of waiting for the next event."""
 
     def __init__(self, inner: selectors.BaseSelector) -> None:
         self._inner = inner

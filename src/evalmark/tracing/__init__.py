@@ -1,1 +1,1 @@
-"""Recording an application, and annotating what was recorded."""
+"""Record an application, and annotate what was recorded or what a run produced."""

@@ -375,7 +375,7 @@ def test_a_file_that_is_no_suite_is_told_what_one_is(folder, text, told):
         ),
         pytest.param(
             "judge: {model: a/b, settings: {model: a/c}}",
-            "`judge[0].settings.model` would take the place of what is asked; leave it out.",
+            "`judge[0].settings.model` would replace a part of the request; leave it out.",
             id="a second model among the settings",
         ),
         pytest.param(

@@ -92,7 +92,7 @@ def test_an_embedder_is_taken_as_it_is():
 
 @pytest.mark.parametrize("thing", [None, 7, "all-MiniLM", [1.0], Lengths, SimpleNamespace(), {"model": "x"}])
 def test_anything_else_is_refused_before_the_run(thing: object):
-    with pytest.raises(ConfigError, match="is no embedder"):
+    with pytest.raises(ConfigError, match="is not an embedder"):
         as_embedder(thing)
 
 
@@ -124,7 +124,9 @@ class HalfWay:
         pytest.param(lambda t: np.zeros((4, 4)), r"shape \(4, 4\); expected 3 vectors", id="a row too many"),
         pytest.param(lambda t: np.zeros((3, 0)), r"shape \(3, 0\)", id="rows of nothing"),
         pytest.param(lambda t: [], r"shape \(0,\)", id="an empty list"),
-        pytest.param(lambda t: [[1.0], [1.0, 2.0], [1.0]], "returned no 3 vectors of equal length", id="ragged rows"),
+        pytest.param(
+            lambda t: [[1.0], [1.0, 2.0], [1.0]], "did not return 3 vectors of equal length", id="ragged rows"
+        ),
         pytest.param(lambda t: None, "type object", id="nothing"),
         pytest.param(lambda t: "vector", "expected 3 vectors", id="a text"),
         pytest.param(lambda t: [["a"], ["b"], ["c"]], "expected 3 vectors", id="rows of texts"),
@@ -233,7 +235,7 @@ def test_an_object_of_a_module_is_an_embedder_under_its_name(world: Path):
     embedder = load_embedder("my_embedders:here", Settings(), (world,))
     assert embedder.fingerprint == "function:my_embedders:here"
     assert asyncio.run(embedder(["a"])).tolist() == [[1.0]]
-    with pytest.raises(ConfigError, match="my_embedders:bad is no embedder"):
+    with pytest.raises(ConfigError, match="my_embedders:bad is not an embedder"):
         load_embedder("my_embedders:bad", Settings(), (world,))
     with pytest.raises(ConfigError, match="nothing"):
         load_embedder("my_embedders:nothing", Settings(), (world,))

@@ -237,8 +237,8 @@ def test_lone_surrogates_never_reach_the_cache():
     ("texts", "said"),
     [
         pytest.param("one text", "list of texts", id="a text instead of a list"),
-        pytest.param(["a", {"b": 1}], "given a dict", id="an object among the texts"),
-        pytest.param(["a", None], "given a NoneType", id="nothing among the texts"),
+        pytest.param(["a", {"b": 1}], "found a dict", id="an object among the texts"),
+        pytest.param(["a", None], "found a NoneType", id="nothing among the texts"),
     ],
 )
 def test_what_is_no_text_is_refused(texts: object, said: str):

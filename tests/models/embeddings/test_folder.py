@@ -54,8 +54,8 @@ def entry(**changes) -> bytes:
             "the one before ends at",
             id="two tensors over each other",
         ),
-        pytest.param(safetensors(ONE)[:-1], "cut short", id="a byte is missing at the end"),
-        pytest.param(safetensors(ONE) + b"x", "cut short or spoilt", id="a byte too many at the end"),
+        pytest.param(safetensors(ONE)[:-1], "truncated", id="a byte is missing at the end"),
+        pytest.param(safetensors(ONE) + b"x", "truncated or damaged", id="a byte too many at the end"),
     ],
 )
 def test_a_damaged_weight_file_is_refused(content: bytes, said: str, tmp_path: Path):

@@ -147,7 +147,7 @@ def test_each_mode_has_a_fingerprint_of_its_own_and_no_vector_is_another_modes(t
 
 def test_a_run_says_that_its_cosines_are_near_ones(tmp_path: Path):
     embedder = CachedEmbedder(LocalEmbedder(Tiny().write(tmp_path), "int8"))
-    assert embedder.notes() == ("Embeddings ran in int8 mode: cosines are near those of exact mode, and not the same.",)
+    assert embedder.notes() == ("Embeddings ran in int8 mode: similarities differ slightly from exact mode.",)
 
 
 @pytest.mark.parametrize("mode", ["quick", "INT8", "", "int4"])

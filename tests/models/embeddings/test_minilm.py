@@ -108,7 +108,7 @@ def test_only_the_first_256_tokens_count_and_that_is_said_once_with_a_count(each
     vectors = embed(cached, [long, longer, fits, "short", long])
     np.testing.assert_allclose(vectors[0], vectors[2], atol=1e-6)
     embed(cached, [long, "another"])
-    assert cached.notes()[-1:] == ("2 of 5 texts were longer than the model's 256 tokens and were cut.",)
+    assert cached.notes()[-1:] == ("2 of 5 texts were longer than the model's 256 tokens and were truncated.",)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ def test_without_bf16_fast_is_exact_and_says_so_once(tmp_path: Path):
     assert exact.notes() == ()
     cached = CachedEmbedder(fast)
     asyncio.run(cached(["a", "b"]))
-    assert cached.notes() == ("Embeddings ran in exact mode: this processor has no bf16 for the fast one.",)
+    assert cached.notes() == ("Embeddings ran in exact mode: this processor has no bf16, which fast mode needs.",)
 
 
 def test_with_bf16_fast_has_a_fingerprint_of_its_own(tmp_path: Path):

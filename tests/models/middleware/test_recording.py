@@ -75,7 +75,7 @@ def test_an_error_is_kept_with_all_its_attempts():
         "openai: answered 503 Service Unavailable.",
         fault="transient",
         attempts=(
-            Attempt(seconds=60.0, error="no whole answer came within 60 s"),
+            Attempt(seconds=60.0, error="no complete response within 60 s"),
             Attempt(seconds=0.5, error="answered 503", status=503, body="<html>busy</html>"),
         ),
     )
@@ -83,7 +83,7 @@ def test_an_error_is_kept_with_all_its_attempts():
         run_in_virtual_time(LoggedModel(Watched([error]), journal)(ask()))
     assert journal.calls[0].error == (
         "openai: answered 503 Service Unavailable.\n"
-        "Attempt 1, no response after 60.00 s: no whole answer came within 60 s\n"
+        "Attempt 1, no response after 60.00 s: no complete response within 60 s\n"
         "Attempt 2, status 503 after 0.50 s: answered 503\n"
         "<html>busy</html>"
     )

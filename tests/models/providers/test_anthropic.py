@@ -110,7 +110,7 @@ def test_messages_arrive_as_the_api_wants_them(server, turns, arrived):
 def test_an_unknown_role_is_never_sent(server):
     error = failure(server, Request(messages=(Turn(role="critic", content="x"),)))
     assert (error.fault, server.count) == ("rejected", 0)
-    assert "'critic' is no role" in str(error)
+    assert "'critic' is not a role" in str(error)
 
 
 def test_an_object_is_asked_for_in_the_native_form_with_limits_told_in_words(server):
@@ -254,7 +254,7 @@ def test_what_is_no_reply_is_an_error_with_one_attempt(server, answer, fault, st
 
 def test_an_answer_that_never_comes_is_given_up(server):
     server.answer = [HeadersOnly()]
-    assert "no whole answer came within 0.05 s" in str(failure(server, within=0.05))
+    assert "no complete response within 0.05 s" in str(failure(server, within=0.05))
 
 
 def test_without_a_key_nothing_is_sent(server):

@@ -294,7 +294,7 @@ def test_a_candidate_without_anything_readable_is_empty(server, parts):
 
 def test_an_answer_that_never_comes_is_given_up(server):
     server.answer = [HeadersOnly()]
-    assert "no whole answer came within 0.05 s" in str(failure(server, within=0.05))
+    assert "no complete response within 0.05 s" in str(failure(server, within=0.05))
 
 
 def test_without_a_key_nothing_is_sent(server):

@@ -67,7 +67,7 @@ def test_the_status_says_what_an_error_means_for_other_calls(status, fault):
         pytest.param(400, b"[" * 5000, "400 Bad Request: [[[", id="a deep nest"),
         pytest.param(302, b"", "302 Found. Redirects are not followed: give the final address.", id="a redirect"),
         pytest.param(407, b"", "407 Proxy Authentication Required. Check HTTP_PROXY, HTTPS_PROXY and NO_PROXY.", id="a proxy that wants a password"),
-        pytest.param(429, {"error": {"code": "insufficient_quota", "message": "You exceeded"}}, "429 Too Many Requests: You exceeded. The account has nothing left to spend.", id="no money"),
+        pytest.param(429, {"error": {"code": "insufficient_quota", "message": "You exceeded"}}, "429 Too Many Requests: You exceeded. The account has no credit left.", id="no money"),
     ],
 )  # fmt: skip
 def test_an_error_is_one_sentence_with_what_the_server_says_and_what_to_do(status, body, said):
@@ -225,10 +225,10 @@ def test_odd_bytes_in_headers_do_no_harm():
 @pytest.mark.parametrize(
     ("trouble", "said"),
     [
-        pytest.param(Slow(20), "no whole answer came within 0.3 s", id="a byte at a time"),
-        pytest.param(HeadersOnly(), "no whole answer came within 0.3 s", id="a head without a body"),
+        pytest.param(Slow(20), "no complete response within 0.3 s", id="a byte at a time"),
+        pytest.param(HeadersOnly(), "no complete response within 0.3 s", id="a head without a body"),
         pytest.param(Reset(), "the connection broke: Connection reset by peer", id="a reset"),
-        pytest.param(Cut(40), "the answer broke off", id="a cut"),
+        pytest.param(Cut(40), "the response was cut off", id="a cut"),
     ],
 )
 def test_an_attempt_ends_at_its_deadline_or_with_the_connection(trouble, said):
@@ -243,7 +243,7 @@ def test_an_attempt_ends_at_its_deadline_or_with_the_connection(trouble, said):
 @pytest.mark.parametrize("trouble", [Endless(), Huge(40 << 20)])
 def test_a_body_without_end_is_not_read(trouble):
     with ScriptedServer([trouble]) as server:
-        assert "the answer is larger than 32 MiB and was not read" in str(failed(server.url, within=20))
+        assert "the response is larger than 32 MiB and was not read" in str(failed(server.url, within=20))
 
 
 def test_a_body_of_a_gigabyte_is_not_even_begun():
@@ -432,7 +432,7 @@ def test_hosts_that_are_asked_without_the_proxy(host, exceptions, direct):
     ("answer", "said"),
     [
         (b"HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n", "407"),
-        (b"", "without an answer"),
+        (b"", "without a response"),
     ],
 )
 def test_a_proxy_that_fails_does_not_show_its_password(answer, said):

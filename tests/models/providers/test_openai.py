@@ -447,6 +447,9 @@ def test_no_setting_takes_the_place_of_what_is_asked_and_recorded(name, variable
             await http.close()
 
     keys = {"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k", "GEMINI_API_KEY": "k"}
-    with ScriptedServer() as server, pytest.raises(ModelCallError, match=f"the setting '{setting}' would take") as told:
+    with (
+        ScriptedServer() as server,
+        pytest.raises(ModelCallError, match=f"the setting '{setting}' would replace") as told,
+    ):
         asyncio.run(ask({**keys, f"{variable}_BASE_URL": server.url}))
     assert (told.value.fault, server.count) == ("rejected", 0)

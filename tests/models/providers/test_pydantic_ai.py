@@ -256,7 +256,7 @@ def test_an_answer_that_never_comes_is_given_up(server):
     server.answer = [HeadersOnly()]
     error = failure(within=0.1)
     assert error.fault == "transient"
-    assert "no whole answer came within 0.1 s" in str(error)
+    assert "no complete response within 0.1 s" in str(error)
 
 
 def test_keys_of_the_environment_are_in_no_error(server):

@@ -139,7 +139,9 @@ def test_a_form_leads_back_to_a_page_of_the_viewer_only(own, place):
         pytest.param({**FIRST, "score": "high", "by": "ann"}, 400, "from 0 to 1", id="no number"),
         pytest.param({**FIRST, "score": "nan", "by": "ann"}, 400, "from 0 to 1", id="not a number"),
         pytest.param({**FIRST, "score": "2", "by": "ann"}, 400, "from 0 to 1", id="a score beyond 1"),
-        pytest.param({**FIRST, "withdraw": "1", "by": "ann"}, 400, "could be withdrawn", id="nothing to take back"),
+        pytest.param(
+            {**FIRST, "withdraw": "1", "by": "ann"}, 400, "has no label to withdraw", id="nothing to take back"
+        ),
         pytest.param({**FIRST, "metric": "none", "liked": "up", "by": "ann"}, 400, "no score", id="no such score"),
         pytest.param({"run": RUN, "number": "999", "liked": "up", "by": "ann"}, 409, "no such result", id="no result"),
         pytest.param({"run": "none", "number": "1", "liked": "up", "by": "ann"}, 409, "there is no run", id="no run"),

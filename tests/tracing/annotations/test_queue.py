@@ -84,7 +84,7 @@ def test_outputs_of_a_run_are_known_by_what_labels_are_about(store):
         result_subject("r", one).about: (result_subject("r", one), one.trial.case.input, one.output.value, contexts)
         for one, contexts in ((results[0], ()), (results[2], ("ctx",)))
     }
-    with pytest.raises(StoreError, match="no such result"):
+    with pytest.raises(StoreError, match="does not have this result"):
         source.shown(QueueItem(about="output:r/0", number=99))
 
 

@@ -1,4 +1,4 @@
-"""Embedders that are not evalmark's own: functions, LangChain's and sentence-transformers' objects."""
+"""Adapters for embedders of users: functions, LangChain embeddings, sentence-transformers models."""
 
 import asyncio
 import functools
@@ -20,27 +20,27 @@ if TYPE_CHECKING:
     from evalmark.core.protocols import Vectors
 
 _SETTINGS = ("model", "model_name", "model_id", "deployment", "dimensions", "size", "normalize_embeddings")
-"""Attributes of LangChain embedders that tell one model from another."""
+"""Attributes of LangChain embeddings that identify the model."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FunctionEmbedder:
-    """A function of `list[str]` that returns one vector a text; its answers are checked before they are used."""
+    """An embedder around a function from `list[str]` to one vector for each text; the vectors are checked."""
 
     function: Callable[[list[str]], Any]
     name: str
     fingerprint: str
-    """Vectors are cached under it."""
+    """Part of the cache key of the vectors."""
     awaits: bool = False
-    """It is async, so it need not run in a thread."""
+    """Whether the function is async; otherwise it runs in a thread."""
     threads: DaemonThreads = field(default_factory=DaemonThreads, repr=False, compare=False)
-    """Where it runs otherwise; a call that hangs does not keep the process alive."""
+    """The threads for it; a call that hangs does not keep the process alive."""
 
     async def __call__(self, texts: Sequence[str]) -> "Vectors":
-        """One vector a text, in order.
+        """Return one vector for each text, in order.
 
         Raises:
-            ModelError: the function raised, or returned something else than vectors.
+            ModelError: The function raised, or did not return vectors.
         """
         wanted = clean_texts(texts)
         try:
@@ -49,20 +49,20 @@ class FunctionEmbedder:
                 given = await given
         except (asyncio.CancelledError, GeneratorExit):
             raise
-        except BaseException as error:  # foreign code
+        except BaseException as error:  # code of the user
             raise ModelError(f"The embedder {self.name} raised {type(error).__name__}: {error}") from error
         return validate_vectors(given, len(wanted), self.name)
 
 
 def as_embedder(thing: object, name: str = "") -> Embedder:
-    """Make an embedder of what a user has.
+    """Return an embedder for an object of the user.
 
-    That is: a function (plain or async) from `list[str]` to an array of shape (texts, dimensions), an object with
-    LangChain's `embed_documents`, a `SentenceTransformer`, or an object that is an Embedder already.
-    `name` is where it can be found again, such as `package.module:attribute`.
+    The object is a function (plain or async) from `list[str]` to an array of shape (texts, dimensions), an object with
+    LangChain's `embed_documents`, a `SentenceTransformer`, or an Embedder. `name` is its import path, such as
+    `package.module:attribute`.
 
     Raises:
-        ConfigError: it is none of these.
+        ConfigError: It is none of these.
     """
     if not isinstance(thing, type):
         if _is_sentence_transformer(thing):
@@ -77,13 +77,13 @@ def as_embedder(thing: object, name: str = "") -> Embedder:
                 function=thing, name=called, fingerprint=f"function:{identity}", awaits=_is_async(thing)
             )
     raise ConfigError(
-        f"{name or format(repr(thing), '.100')} is no embedder. Give a function of list[str] that returns "
+        f"{name or format(repr(thing), '.100')} is not an embedder. Pass a function of list[str] that returns "
         "one vector a text, or an object with `embed_documents`."
     )
 
 
 def sentence_transformer(model: Any, name: str) -> FunctionEmbedder:
-    """A loaded SentenceTransformer as an embedder."""
+    """Return an embedder for a loaded SentenceTransformer."""
     encode = functools.partial(model.encode, convert_to_numpy=True, show_progress_bar=False)
     return FunctionEmbedder(function=encode, name=name, fingerprint=f"sentence-transformers:{name}")
 
@@ -113,10 +113,10 @@ def _name(thing: Any) -> str:
 
 
 def _identity(thing: Any, name: str) -> str:
-    """What vectors are cached under: the name and the code of a function.
+    """The identity of an embedder for the cache: the name and the code of a function.
 
-    What it calls or reads is not part of it. Without a lasting name (a lambda, a bound method, an object)
-    two things could share one identity, so it gets one that only this process has.
+    Functions that it calls are not part of it. An embedder without a stable name (a lambda, a bound method, an object) gets
+    an identity that is unique to this process.
     """
     code = thing.__code__ if isinstance(thing, FunctionType) else None
     if code is not None and (name or "<" not in thing.__qualname__):
@@ -129,7 +129,7 @@ def _unique(name: str) -> str:
 
 
 def _content(code: CodeType) -> str:
-    """What a function does, whatever the place of its lines in the file."""
+    """The code of a function without line numbers."""
     constants = [_constant(constant) for constant in code.co_consts]
     return f"{code.co_code.hex()} {code.co_names} {constants}"
 

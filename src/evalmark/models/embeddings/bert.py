@@ -1,4 +1,4 @@
-"""The encoder of the BERT family as one ONNX graph of standard operators, straight over a safetensors file."""
+"""Write a BERT-like encoder as an ONNX graph over the weights of a safetensors file."""
 
 import math
 from collections.abc import Callable
@@ -10,32 +10,32 @@ from .tensors import TensorFile
 
 TOKENS, MASK = "input_ids", "attention_mask"
 _BLOCKED = 1e4
-"""What is taken from the attention to a padded place: its share becomes exactly 0 in 32 bits."""
+"""Subtracted from the attention to padding, whose share becomes exactly 0 in 32 bits."""
 
 Linear = Callable[[GraphWriter, str, str, int, int], str]
-"""Adds rows times the weights of a name, plus their bias; the last two are the numbers of inputs and of outputs."""
+"""Adds the product of rows and the weights of a name, plus the bias; the numbers are those of inputs and outputs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Shared:
-    """What every layer works with."""
+    """Values that all layers use."""
 
     heads: str
-    """The shape of tokens whose numbers are divided among the heads."""
+    """The shape of tokens split into heads."""
     blocked: str
-    """What is added to the attention to each place."""
+    """Added to the attention to each position."""
     linear: Linear
 
 
 def write_graph(
     weights: TensorFile, encoder: Encoder, *, inline: bool = False, linear: Linear = GraphWriter.linear
 ) -> bytes:
-    """An ONNX model from tokens and their mask to one vector a text.
+    """Build an ONNX model from tokens and their mask to one vector for each text.
 
-    `inline` copies the weights into it; `linear` says how rows are multiplied with weights.
+    `inline` copies the weights into the model; `linear` adds a linear layer.
 
     Raises:
-        ModelError: the weights are not those that the configuration describes.
+        ModelError: The weights do not match the configuration.
     """
     g = GraphWriter(weights, inline=inline)
     mask = g.op("Cast", MASK, to=FLOAT)
@@ -52,7 +52,7 @@ def write_graph(
 
 
 def _embedded(g: GraphWriter, encoder: Encoder) -> str:
-    """Word, place and type of every token, summed."""
+    """Add the sum of word, position and type embeddings."""
     names = f"{encoder.prefix}embeddings."
     places = g.weight(f"{names}position_embeddings.weight", encoder.places, encoder.hidden)
     types = g.weight(f"{names}token_type_embeddings.weight", encoder.types, encoder.hidden)
@@ -64,7 +64,7 @@ def _embedded(g: GraphWriter, encoder: Encoder) -> str:
 
 
 def _layer(g: GraphWriter, encoder: Encoder, names: str, rows: str, shared: _Shared) -> str:
-    """One layer over the tokens as rows; only the attention sees the texts apart."""
+    """Add a layer over all tokens as rows; only the attention separates the texts."""
     h, wide = encoder.hidden, encoder.intermediate
     seen = _attention(g, encoder, f"{names}attention.self.", rows, shared)
     seen = g.op("Add", rows, shared.linear(g, f"{names}attention.output.dense", seen, h, h))
@@ -81,10 +81,10 @@ def _attention(g: GraphWriter, encoder: Encoder, names: str, rows: str, shared: 
         product = shared.linear(g, names + kind, rows, h, h)
         return g.op("Transpose", g.op("Reshape", product, shared.heads), perm=order)
 
-    asked, offered, given = split("query", [0, 2, 1, 3]), split("key", [0, 2, 3, 1]), split("value", [0, 2, 1, 3])
+    query, key, value = split("query", [0, 2, 1, 3]), split("key", [0, 2, 3, 1]), split("value", [0, 2, 1, 3])
     scale = g.number(1 / math.sqrt(h // encoder.heads))
-    scores = g.op("Add", g.op("Mul", g.op("MatMul", asked, offered), scale), shared.blocked)
-    mixed = g.op("MatMul", g.op("Softmax", scores, axis=-1), given)
+    scores = g.op("Add", g.op("Mul", g.op("MatMul", query, key), scale), shared.blocked)
+    mixed = g.op("MatMul", g.op("Softmax", scores, axis=-1), value)
     return g.op("Reshape", g.op("Transpose", mixed, perm=[0, 2, 1, 3]), g.integers(-1, h))
 
 

@@ -1,4 +1,4 @@
-"""Everything that is asked for at about the same time, embedded once, together."""
+"""An embedder that batches concurrent requests and caches vectors."""
 
 import asyncio
 from collections import OrderedDict, deque
@@ -22,46 +22,46 @@ else:
 
 
 MAX_BATCH_CHARS = 131_072
-"""Characters after which a batch takes no more texts: some seconds of a small model's work, then kept for good."""
+"""Characters from which a batch is full: a few seconds of work for a small model."""
 _QUIET = 2
-"""Turns of the event loop without a new text after which a batch is taken to be complete."""
+"""Iterations of the event loop without a new text after which a batch is embedded."""
 
 
 @runtime_checkable
 class HasTokenLimit(Protocol):
-    """An embedder that reads only the start of a long text."""
+    """An embedder that truncates long texts."""
 
     @property
     def longest(self) -> int:
-        """Tokens of a text that it reads."""
+        """The number of tokens that it reads of a text."""
         ...
 
     def too_long(self, texts: Sequence[str]) -> int:
-        """How many of the texts are cut."""
+        """Return how many of the texts are truncated."""
         ...
 
 
 @runtime_checkable
 class HasNotes(Protocol):
-    """An embedder with something to say to the reader of the results."""
+    """An embedder with notes for the report."""
 
     def notes(self) -> tuple[str, ...]: ...
 
 
 @dataclass(slots=True)
 class MemoryVectorCache:
-    """The vectors of the last texts, but not the texts."""
+    """A cache of vectors in memory, by hashes of the texts."""
 
     limit: int = 20_000
     _kept: "OrderedDict[tuple[str, int, int], Vectors]" = field(default_factory=OrderedDict)
 
     async def get(self, fingerprint: str, texts: Sequence[str]) -> "Mapping[str, Vectors]":
-        """The known ones of `texts`."""
+        """Return the vectors of those texts that are in the cache."""
         found = ((text, self._kept.get(_key(fingerprint, text))) for text in texts)
         return {text: vector for text, vector in found if vector is not None}
 
     async def put(self, fingerprint: str, vectors: "Mapping[str, Vectors]") -> None:
-        """Keep these, and forget the oldest beyond the limit."""
+        """Add vectors, and remove the oldest beyond the limit."""
         self._kept.update({_key(fingerprint, text): vector for text, vector in vectors.items()})
         while len(self._kept) > self.limit:
             self._kept.popitem(last=False)
@@ -73,7 +73,7 @@ def _key(fingerprint: str, text: str) -> tuple[str, int, int]:
 
 @dataclass(slots=True, eq=False)
 class _Batch:
-    """Texts that are embedded together, and everyone who waits for one of them."""
+    """Texts that are embedded together, and a future for the callers that wait for them."""
 
     done: "asyncio.Future[None]"
     texts: list[str] = field(default_factory=list)
@@ -84,14 +84,14 @@ class _Batch:
 
 @dataclass(slots=True, eq=False)
 class _BatchQueue:
-    """The work of one event loop: batches in order, the last one still open. Empty when nobody waits."""
+    """The batches of one event loop in order; the last one is open for more texts."""
 
     batches: deque[_Batch] = field(default_factory=deque)
     where: dict[str, _Batch] = field(default_factory=dict)
     worker: "asyncio.Task[None] | None" = None
 
     def join(self, text: str) -> _Batch:
-        """The batch that will have this text's vector."""
+        """Return the batch with this text; add the text to the open batch if there is none."""
         if found := self.where.get(text):
             return found
         if not self.batches or self.batches[-1].size >= MAX_BATCH_CHARS:
@@ -102,7 +102,7 @@ class _BatchQueue:
         return batch
 
     def close(self, batch: _Batch, error: BaseException | None) -> None:
-        """Wake those who wait for this batch."""
+        """Wake the callers that wait for a batch."""
         for text in batch.texts:
             self.where.pop(text, None)
         batch.error = error
@@ -111,73 +111,72 @@ class _BatchQueue:
 
 
 class CachedEmbedder:
-    """An embedder that gathers what is asked for at the same time, asks the cache, and embeds each text once.
+    """An embedder that batches the texts of concurrent calls, looks them up in a cache, and embeds each text once.
 
-    Many callers may wait for it at once, on any number of event loops. When a batch fails, it fails
-    for those who asked for a text of it; later calls try again.
+    It may be used from several event loops. If a batch fails, the calls with a text in it fail; later calls try again.
     """
 
     def __init__(self, embedder: Embedder, cache: EmbeddingCache | None = None) -> None:
         self._embedder = embedder
         self._memory = MemoryVectorCache()
         self._cache: EmbeddingCache = self._memory if cache is None else cache
-        self._lines: WeakKeyDictionary[asyncio.AbstractEventLoop, _BatchQueue] = WeakKeyDictionary()
+        self._queues: WeakKeyDictionary[asyncio.AbstractEventLoop, _BatchQueue] = WeakKeyDictionary()
         self._seen: set[int] = set()
         self._cut = 0
 
     @property
     def fingerprint(self) -> str:
-        """That of the embedder inside."""
+        """The fingerprint of the wrapped embedder."""
         return self._embedder.fingerprint
 
     async def __call__(self, texts: Sequence[str]) -> "Vectors":
-        """One vector a text, in order.
+        """Return one vector for each text, in order.
 
         Raises:
-            ModelError: the embedder failed, or returned something else than vectors.
+            ModelError: The embedder failed, or did not return vectors.
         """
         cleaned = clean_texts(texts)
         if not cleaned:
             return np.zeros((0, 0), np.float32)
-        line = self._lines.setdefault(asyncio.get_running_loop(), _BatchQueue())
-        batches = {text: line.join(text) for text in cleaned}
-        if line.worker is None:
-            line.worker = asyncio.create_task(self._work(line))
-        # `wait` leaves the batch alone when this caller is cancelled: others may wait for it too.
+        queue = self._queues.setdefault(asyncio.get_running_loop(), _BatchQueue())
+        batches = {text: queue.join(text) for text in cleaned}
+        if queue.worker is None:
+            queue.worker = asyncio.create_task(self._work(queue))
+        # `wait` does not cancel the batch when this caller is cancelled: others may wait for it too.
         await asyncio.wait({batch.done for batch in batches.values()})
         if error := next((batch.error for batch in batches.values() if batch.error), None):
             raise error
         return np.stack([batches[text].vectors[text] for text in cleaned])
 
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the results should know, such as how many texts were cut."""
+        """Notes for the report, such as the number of truncated texts."""
         inner = self._embedder.notes() if isinstance(self._embedder, HasNotes) else ()
         if not self._cut or not isinstance(self._embedder, HasTokenLimit):
             return inner
         be = "was" if self._cut == 1 else "were"
         longest = f"longer than the model's {self._embedder.longest} tokens"
-        return (*inner, f"{self._cut} of {len(self._seen)} texts {be} {longest} and {be} cut.")
+        return (*inner, f"{self._cut} of {len(self._seen)} texts {be} {longest} and {be} truncated.")
 
-    async def _work(self, line: _BatchQueue) -> None:
-        """Serve the line until it is empty."""
+    async def _work(self, queue: _BatchQueue) -> None:
+        """Embed batches until there are none."""
         batch: _Batch | None = None
         try:
-            while line.batches:
-                await _settled(line)
-                batch = line.batches.popleft()
-                line.close(batch, await self._serve(batch))
+            while queue.batches:
+                await _wait_until_complete(queue)
+                batch = queue.batches.popleft()
+                queue.close(batch, await self._serve(batch))
                 batch = None
-        finally:  # the loop is being shut down, if anything is left
-            line.worker = None
-            for left in filter(None, (batch, *line.batches)):
-                line.close(left, asyncio.CancelledError())
-            line.batches.clear()
+        finally:  # batches are left only if the loop is shutting down
+            queue.worker = None
+            for left in filter(None, (batch, *queue.batches)):
+                queue.close(left, asyncio.CancelledError())
+            queue.batches.clear()
 
     async def _serve(self, batch: _Batch) -> BaseException | None:
-        """Fill the batch, or say why not."""
+        """Embed a batch; return the error if it fails."""
         try:
             fingerprint = await asyncio.to_thread(getattr, self._embedder, "fingerprint")
-            vectors = await self._known(fingerprint, batch.texts)
+            vectors = await self._look_up(fingerprint, batch.texts)
             if missing := [text for text in batch.texts if text not in vectors]:
                 rows = validate_vectors(await self._embedder(missing), len(missing), fingerprint)
                 fresh = dict(zip(missing, rows, strict=True))
@@ -187,29 +186,29 @@ class CachedEmbedder:
             await self.count(batch.texts)
         except EvalmarkError as error:
             return error
-        except (Exception, SystemExit) as error:  # noqa: BLE001  foreign code: its failure belongs to its callers
+        except (Exception, SystemExit) as error:  # noqa: BLE001  code of the user; the error goes to the callers
             return ModelError(f"The embedder {self.fingerprint} raised {type(error).__name__}: {error}")
         batch.vectors = vectors
         return None
 
-    async def _known(self, fingerprint: str, texts: Sequence[str]) -> "dict[str, Vectors]":
-        """What this process remembers, and what the cache has of the rest."""
+    async def _look_up(self, fingerprint: str, texts: Sequence[str]) -> "dict[str, Vectors]":
+        """Look texts up in memory, then in the cache."""
         known = dict(await self._memory.get(fingerprint, texts))
         unknown = [text for text in texts if text not in known]
         return known | dict(await self._cache.get(fingerprint, unknown)) if unknown else known
 
     async def count(self, texts: Sequence[str]) -> None:
-        """Keep count of the distinct texts, and of those that are cut; also of such as were embedded elsewhere."""
+        """Count distinct and truncated texts; also called for texts embedded in another process."""
         new = [text for text in texts if hash(text) not in self._seen]
         self._seen.update(map(hash, new))
         if isinstance(self._embedder, HasTokenLimit):
             self._cut += await asyncio.to_thread(self._embedder.too_long, new)
 
 
-async def _settled(line: _BatchQueue) -> None:
-    """Return when the first batch is full, or when no text has joined it for some turns of the event loop."""
-    batch, quiet = line.batches[0], 0
-    while quiet < _QUIET and batch.size < MAX_BATCH_CHARS and len(line.batches) == 1:
+async def _wait_until_complete(queue: _BatchQueue) -> None:
+    """Wait until the first batch is full, or no text has been added for some iterations of the event loop."""
+    batch, quiet = queue.batches[0], 0
+    while quiet < _QUIET and batch.size < MAX_BATCH_CHARS and len(queue.batches) == 1:
         before = len(batch.texts)
         await asyncio.sleep(0)
         quiet = quiet + 1 if len(batch.texts) == before else 0

@@ -1,4 +1,4 @@
-"""A model folder in Hugging Face layout: what it holds, and whether evalmark can run it."""
+"""Read a model folder in Hugging Face layout, and check that evalmark can run the model."""
 
 import hashlib
 import json
@@ -16,18 +16,18 @@ from .tensors import TensorFile, open_model_file, read_tensor_file
 
 WEIGHTS = "model.safetensors"
 HASHED = (WEIGHTS, "tokenizer.json")
-"""The files whose content is part of the model's fingerprint."""
+"""The files that are part of the fingerprint of the model."""
 _FAMILIES = {"bert": 0, "roberta": 1, "xlm-roberta": 1, "camembert": 1}
-"""Model types, and how many places after `pad_token_id` their first token stands (BERT: at place 0)."""
+"""Model types, and the offset of the first position after `pad_token_id` (BERT: positions start at 0)."""
 _ACTIVATIONS = {"gelu": "none", "gelu_new": "tanh", "gelu_fast": "tanh", "gelu_pytorch_tanh": "tanh", "relu": "relu"}
 _GRAPH_VERSION = 1
-"""Raised when the graph gives other vectors for the same weights."""
+"""Increased when the graph computes other vectors for the same weights."""
 _LARGEST_JSON = 4_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Encoder:
-    """The shape of a model of the BERT family and how its tokens become one vector."""
+    """The architecture of a BERT-like model, and its pooling."""
 
     prefix: str
     layers: int
@@ -48,27 +48,27 @@ class Encoder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFolder:
-    """A folder that can be run."""
+    """A folder with a model that evalmark can run."""
 
     path: Path
     encoder: Encoder
     weights: TensorFile
     longest: int
-    """Tokens of a text that the model reads; the rest is cut."""
+    """Most tokens of a text; the rest is cut off."""
     lower_case: bool
 
     def fingerprint(self, mode: EmbeddingMode, hashes: Mapping[str, str]) -> str:
-        """The identity of the vectors: the hashes of weights and tokenizer, pooling, length and mode."""
+        """Return the identity of the vectors: hashes of weights and tokenizer, pooling, length and mode."""
         content = [hashes[name] for name in HASHED]
         model = fingerprint(_GRAPH_VERSION, content, self.encoder, self.longest, self.lower_case, "exact")
         return fingerprint_in_mode(model, mode)
 
 
 def read_folder(path: Path) -> ModelFolder:
-    """Read a model folder; only safetensors weights are accepted, and no code of the folder is ever run.
+    """Read a model folder; only safetensors weights are accepted, and no code of the folder is run.
 
     Raises:
-        ModelError: a file is missing or damaged, or the model is of another family.
+        ModelError: A file is missing or damaged, or the model has an unsupported architecture.
     """
     _refuse_missing(path)
     config, modules = _json(path / "config.json"), _modules(path)
@@ -88,10 +88,10 @@ def read_folder(path: Path) -> ModelFolder:
 
 
 def sha256(path: Path) -> str:
-    """The SHA-256 of a file.
+    """Return the SHA-256 of a file.
 
     Raises:
-        ModelError: it cannot be read.
+        ModelError: It cannot be read.
     """
     try:
         with open_model_file(path) as file:
@@ -101,10 +101,10 @@ def sha256(path: Path) -> str:
 
 
 def verify_hashes(path: Path, pins: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """The hashes of the pinned files of a folder.
+    """Return the hashes of the pinned files of a folder.
 
     Raises:
-        ModelError: a file is not the pinned one.
+        ModelError: A file has another hash.
     """
     found = {name: sha256(path / name) for name, _ in pins}
     for name, expected in pins:
@@ -151,7 +151,7 @@ def _json(path: Path, *, optional: bool = False) -> dict[str, Any]:
 
 
 def _modules(path: Path) -> dict[str, Any]:
-    """Pooling and normalising as `modules.json` asks; without that file the mean, as it is."""
+    """Pooling and normalization as in `modules.json`; without that file the mean, not normalized."""
     listed = _json(path / "modules.json", optional=True).get("modules", [])
     kinds = [(str(m.get("type", "")).rpartition(".")[2], str(m.get("path", ""))) for m in listed if isinstance(m, dict)]
     other = [kind for kind, _ in kinds if kind not in ("Transformer", "Pooling", "Normalize")]
@@ -214,7 +214,7 @@ def _encoder(config: Mapping[str, Any], modules: Mapping[str, Any], weights: Ten
 
 
 def _prefix(weights: TensorFile) -> str:
-    """What stands before `embeddings.` in the names: nothing, or `bert.` where a head was saved too."""
+    """The prefix of `embeddings.` in the names of tensors: empty, or `bert.` if a head was saved too."""
     ending = "embeddings.word_embeddings.weight"
     found = [name.removesuffix(ending) for name in weights.tensors if name.endswith(ending)]
     if len(found) != 1:

@@ -1,4 +1,4 @@
-"""From the name of an embedding model to the embedder."""
+"""Load an embedder by its name."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,22 +22,22 @@ _SENTENCE_TRANSFORMERS = "sentence-transformers:"
 def load_embedder(
     name: str, settings: Settings, folders: Sequence[Path] = (), progress: Progress | None = None
 ) -> Embedder:
-    """The embedder that a name stands for.
+    """Return the embedder of a name.
 
-    That is: a model evalmark knows (its weights are fetched where they are missing), a folder in Hugging Face layout,
-    `package.module:attribute`, or `sentence-transformers:NAME`. A folder is looked for in the working directory, then
-    in `folders`. The model itself is loaded at the first use.
+    The name is that of a known model (its weights are fetched if they are missing), a folder in Hugging Face layout,
+    `package.module:attribute`, or `sentence-transformers:NAME`. Folders are looked up in the working directory, then in
+    `folders`. The model itself is loaded at the first use.
 
     Raises:
-        ConfigError: the name stands for nothing.
-        ModelError: the weights cannot be had or used.
+        ConfigError: The name denotes no embedder.
+        ModelError: The weights cannot be fetched or used.
     """
     if model := known_model(name):
         return open_local(fetch_model(name, settings, progress), settings.embedding_mode, model.pins)
     if name.startswith(_SENTENCE_TRANSFORMERS):
         return _load_sentence_transformer(name.removeprefix(_SENTENCE_TRANSFORMERS), settings)
     if found := _folder(name, folders):
-        read_folder(found)  # a fault is said now, not at the first text
+        read_folder(found)  # reports faults now, not at the first text
         return open_local(found, settings.embedding_mode)
     if is_named_object(name):
         return as_embedder(load_object(name, folders, what="embedder"), name)
@@ -63,6 +63,6 @@ def _load_sentence_transformer(name: str, settings: Settings) -> Embedder:
     library = need("sentence_transformers", "sentence-transformers")
     try:
         model = library.SentenceTransformer(name, local_files_only=settings.offline)
-    except Exception as error:  # foreign code: whatever the library and the hub raise
+    except Exception as error:  # errors of the library and of the hub
         raise ModelError(f"sentence-transformers cannot load {name!r}: {error}") from error
     return sentence_transformer(model, name)

@@ -1,4 +1,4 @@
-"""A local model as an embedder: text to tokens, tokens in batches, batches to vectors, all off the event loop."""
+"""Local embedding models: tokenize, batch and embed texts in threads."""
 
 import asyncio
 import threading
@@ -30,7 +30,7 @@ else:
 
 
 BUDGET = 512
-"""Tokens of one batch, padding included: few enough for its numbers to stay in a processor's own cache."""
+"""Most tokens of one batch, padding included, so that its numbers fit into the cache of a processor."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ class LoadedModel:
     folder: ModelFolder
 
     def embed(self, texts: Sequence[str], stop: threading.Event) -> "Vectors":
-        """One vector a text, in order; `stop` ends the work early and leaves the rest undone."""
+        """Return one vector for each text, in order; `stop` ends the work early."""
         rows = [encoding.ids for encoding in self.tokenizer(clean_texts(texts))]
         vectors = np.zeros((len(rows), self.folder.encoder.hidden), np.float32)
 
@@ -52,9 +52,9 @@ class LoadedModel:
 
         with ThreadPoolExecutor(processor_count(), thread_name_prefix="evalmark-embed") as workers:
             try:
-                for _ in workers.map(run, pack([len(row) for row in rows])):
+                for _ in workers.map(run, pack_batches([len(row) for row in rows])):
                     pass
-            finally:  # after a failure, the batches that are still to come need not run
+            finally:  # after a failure, skip the remaining batches
                 stop.set()
         return vectors
 
@@ -83,17 +83,17 @@ _OPEN: "Mapping[EmbeddingMode, Callable[[ModelFolder], Infer]]" = {
 
 @dataclass(frozen=True)
 class LocalEmbedder:
-    """A model folder as an embedder; what it needs is read at the first use.
+    """An embedder for a model folder; files are read at the first use.
 
     Raises:
-        ConfigError: there is no such mode.
+        ConfigError: There is no such mode.
     """
 
     path: Path
     mode: EmbeddingMode = "exact"
-    """`exact`; `fast`: bf16 where the processor has it; or `int8`: 8-bit integers."""
+    """`exact`, `fast` (bf16 if the processor supports it) or `int8` (8-bit integers)."""
     pins: tuple[tuple[str, str], ...] = ()
-    """Files and the SHA-256 they must have."""
+    """File names with the SHA-256 they must have."""
     bf16: Callable[[], bool] = has_bf16
 
     def __post_init__(self) -> None:
@@ -103,7 +103,7 @@ class LocalEmbedder:
 
     @cached_property
     def folder(self) -> ModelFolder:
-        """What the folder holds."""
+        """The parsed model folder."""
         verify_hashes(self.path, [pin for pin in self.pins if pin[0] not in HASHED])
         return read_folder(self.path)
 
@@ -116,7 +116,7 @@ class LocalEmbedder:
 
     @cached_property
     def mode_in_force(self) -> EmbeddingMode:
-        """That which was asked for, but `exact` instead of `fast` where the hardware cannot."""
+        """The requested mode; `exact` instead of `fast` if the processor has no bf16."""
         return "exact" if self.mode == "fast" and not self.bf16() else self.mode
 
     @cached_property
@@ -126,20 +126,20 @@ class LocalEmbedder:
 
     @cached_property
     def tokenizer(self) -> "Tokenizer":
-        """From texts to tokens, cut to what the model reads."""
+        """Converts texts to tokens, truncated to the limit of the model."""
         return _tokenizer(self.folder)
 
     @cached_property
     def loaded(self) -> LoadedModel:
         """The model in memory."""
-        with ThreadPoolExecutor(1) as aside:  # hashing needs no interpreter, so it costs no time here
+        with ThreadPoolExecutor(1) as aside:  # hashing releases the interpreter lock, so it runs in parallel
             checked = aside.submit(lambda: self.hashes)
             infer = _OPEN[self.mode_in_force](self.folder)
             checked.result()
         return LoadedModel(infer=infer, tokenizer=self.tokenizer, folder=self.folder)
 
     async def __call__(self, texts: Sequence[str]) -> "Vectors":
-        """One vector a text. The work is done in threads; when cancelled, they stop after the batch in hand."""
+        """Return one vector for each text. The work runs in threads; if cancelled, they stop after the current batch."""
         stop = threading.Event()
         try:
             return await asyncio.to_thread(lambda: self.loaded.embed(texts, stop))
@@ -148,30 +148,30 @@ class LocalEmbedder:
             raise
 
     def too_long(self, texts: Sequence[str]) -> int:
-        """How many of the texts are cut to what the model reads."""
-        # A token takes at least one ASCII character. Others may come apart before they become tokens: a Korean
-        # syllable into three letters, and no character of Unicode into more than eighteen.
-        room = self.longest - 3
-        suspects = [text for text in clean_texts(texts) if len(text) * (1 if text.isascii() else 18) > room]
+        """Return how many of the texts are truncated."""
+        # A token has at least one ASCII character. Other characters may be decomposed first: a Korean syllable into
+        # three letters, and no Unicode character into more than eighteen.
+        limit = self.longest - 3
+        suspects = [text for text in clean_texts(texts) if len(text) * (1 if text.isascii() else 18) > limit]
         return sum(bool(encoding.overflowing) for encoding in self.tokenizer(suspects)) if suspects else 0
 
     @property
     def longest(self) -> int:
-        """Tokens of a text that the model reads."""
+        """The number of tokens that the model reads of a text."""
         return self.folder.longest
 
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the results should know."""
+        """Notes for the report."""
         if self.mode_in_force == "int8":
-            return ("Embeddings ran in int8 mode: cosines are near those of exact mode, and not the same.",)
+            return ("Embeddings ran in int8 mode: similarities differ slightly from exact mode.",)
         if self.mode == self.mode_in_force:
             return ()
-        return ("Embeddings ran in exact mode: this processor has no bf16 for the fast one.",)
+        return ("Embeddings ran in exact mode: this processor has no bf16, which fast mode needs.",)
 
 
 @cache
 def open_local(path: Path, mode: EmbeddingMode, pins: tuple[tuple[str, str], ...] = ()) -> LocalEmbedder:
-    """The embedder of a folder, kept for the life of the process: a model is loaded once, whoever asks."""
+    """Return the embedder of a folder, cached so that a model is loaded once in a process."""
     return LocalEmbedder(path, mode, pins)
 
 
@@ -180,7 +180,7 @@ def _tokenizer(folder: ModelFolder) -> "Tokenizer":
         tokenizer = need("tokenizers", "").Tokenizer.from_file(str(folder.path / "tokenizer.json"))
         tokenizer.no_padding()
         tokenizer.enable_truncation(folder.longest)
-    except Exception as error:  # foreign code: the library raises bare Exceptions
+    except Exception as error:  # the library raises Exception itself
         raise ModelError(f"{folder.path / 'tokenizer.json'}: cannot be used: {error}.") from error
 
     def encode(texts: list[str]) -> Any:
@@ -189,12 +189,12 @@ def _tokenizer(folder: ModelFolder) -> "Tokenizer":
     return encode
 
 
-def pack(lengths: Sequence[int], budget: int = BUDGET) -> list[list[int]]:
-    """Indices in batches, the longest first: hardly any padding, and no batch over the budget.
+def pack_batches(lengths: Sequence[int], budget: int = BUDGET) -> list[list[int]]:
+    """Return the indices of texts in batches, longest texts first, for little padding and at most `budget` tokens a batch.
 
     A text longer than the budget is a batch of its own.
 
-    >>> pack([3, 9, 4, 2], budget=10)
+    >>> pack_batches([3, 9, 4, 2], budget=10)
     [[1], [2, 0], [3]]
     """
     batches: list[list[int]] = []

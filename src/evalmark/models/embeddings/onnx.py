@@ -1,7 +1,7 @@
-"""Writes ONNX models: the few protobuf messages that a graph over an existing weight file needs.
+"""Write ONNX models: the few protobuf messages that a graph over an existing weight file needs.
 
-The numbers of the fields are those of onnx.proto, which are fixed for good. The `onnx` package would add 31 MB and
-more time than loading the model takes, for what is one page here; the tests read what is written with that package.
+The field numbers are those of onnx.proto and do not change. The `onnx` package would add 31 MB, and importing it takes longer
+than loading the model; the tests read the written models with that package.
 """
 
 import struct
@@ -20,11 +20,11 @@ _IR_VERSION = 9
 
 @dataclass(slots=True)
 class GraphWriter:
-    """Gathers nodes and weights; every method returns the name of the value it has added."""
+    """Collects nodes and weights; each method returns the name of the value it adds."""
 
     weights: TensorFile
     inline: bool = False
-    """Copy the weights into the model, for a runtime that cannot read them from their file."""
+    """Copy the weights into the model, for a runtime that cannot read them from the file."""
     _nodes: list[bytes] = field(default_factory=list)
     _initializers: dict[str, bytes] = field(default_factory=dict)
 
@@ -43,7 +43,7 @@ class GraphWriter:
         return name if tensor.dtype == "F32" else self.op("Cast", name, to=FLOAT)
 
     def linear(self, name: str, rows: str, inputs: int, outputs: int) -> str:
-        """Add the product of rows with the weights of this name, plus their bias."""
+        """Add the product of rows and the weights of this name, plus the bias."""
         weights, bias = self.weight(f"{name}.weight", outputs, inputs), self.weight(f"{name}.bias", outputs)
         return self.op("Gemm", rows, weights, bias, transB=1)
 
@@ -64,7 +64,7 @@ class GraphWriter:
         return self._constant(_tensor("", FLOAT, []) + _field(9, struct.pack("<f", value)))
 
     def model(self, inputs: Sequence[str], output: str, width: int) -> bytes:
-        """The finished model: token inputs of (texts, tokens), one output of (texts, width)."""
+        """Return the finished model: token inputs of (texts, tokens), one output of (texts, width)."""
         graph = b"".join(_field(1, node) for node in self._nodes) + _field(2, "encoder")
         graph += b"".join(_field(5, body) for body in self._initializers.values())
         graph += b"".join(_field(11, _value(name, INT32, ("texts", "tokens"))) for name in inputs)
@@ -77,7 +77,7 @@ class GraphWriter:
         return name
 
     def _data(self, tensor: Tensor) -> bytes:
-        """The bytes of a tensor, or where to find them."""
+        """The data of a tensor, or its place in the file."""
         if self.inline:
             with open_model_file(self.weights.path) as file:
                 file.seek(tensor.offset)

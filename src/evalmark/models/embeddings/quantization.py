@@ -1,8 +1,7 @@
-"""Matrix products of 8-bit integers in place of floats, so that a text's vector is the same whatever stands beside it.
+"""Matrix products with 8-bit integers, whose results do not depend on the other texts of a batch.
 
-Each row of what goes into a product, which is one token, has a scale and a place of zero of its own, from its least and
-its largest number; each output of the weights has a scale of its own. What is multiplied and summed are whole numbers,
-which come out alike on every processor and in every batch.
+Each input row (a token) has its own scale and zero point, from its smallest and largest number; each output of the weights has
+its own scale. Integers are multiplied and summed, so results are the same on every processor and in every batch.
 """
 
 from dataclasses import dataclass, field
@@ -24,15 +23,15 @@ else:
 
 
 _EXEMPT = ".self.value"
-"""The product whose error weighs most: each of its rows goes into every token that looks there. It stays in 32 bits, for
-a twelfth of the work, and the vectors are twice as near."""
+"""This product stays in 32 bits: its rows affect all other tokens, so its error matters most. It is a twelfth of the work
+and halves the error of the vectors."""
 _LEAST = 1e-30
-"""The least step between two integers: a row of zeros is divided by it."""
+"""The smallest step between two integers, used for rows of zeros."""
 
 
 @dataclass(frozen=True, slots=True)
 class _QuantizedRows:
-    """What is known of rows that are integers now: rows = step * integers + shift."""
+    """The names of quantized rows in the graph: rows = step * integers + shift."""
 
     integers: str
     step: str
@@ -41,17 +40,17 @@ class _QuantizedRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuantizedLinear:
-    """Writes a linear part of the graph in 8-bit integers."""
+    """Adds a linear layer with 8-bit integers to the graph."""
 
     unsigned: bool
-    """Weights without a sign, for processors whose faster instruction cuts sums off; the results are the same."""
+    """Use unsigned weights, for processors whose signed instruction saturates; the results are the same."""
     _rows: dict[str, _QuantizedRows] = field(default_factory=dict)
 
     def __call__(self, g: GraphWriter, name: str, rows: str, inputs: int, outputs: int) -> str:
-        """The rows times the weights of this name, plus their bias.
+        """Add the product of rows and the weights of this name, plus the bias.
 
         Raises:
-            ModelError: the weights are not those that the configuration describes, or not finite.
+            ModelError: The weights do not match the configuration, or are not finite.
         """
         if name.endswith(_EXEMPT):
             return g.linear(name, rows, inputs, outputs)
@@ -68,7 +67,7 @@ class QuantizedLinear:
         return g.op("Add", scaled, g.op("Gemm", row.shift, shifts, g.weight(f"{name}.bias", outputs)))
 
     def _product(self, g: GraphWriter, rows: str, integers: "npt.NDArray[np.int16]") -> str:
-        """Rows times weights, exactly."""
+        """Add the exact integer product of rows and weights."""
         shape = integers.T.shape
         if not self.unsigned:
             return g.op("MatMulInteger", rows, g.array(INT8, shape, integers.T.astype(np.int8).tobytes()))
@@ -77,7 +76,7 @@ class QuantizedLinear:
 
 
 def _in_integers(g: GraphWriter, rows: str) -> _QuantizedRows:
-    """Each row from 0 to 255, by its own least and largest number."""
+    """Quantize each row to 0 … 255 by its smallest and largest number."""
     zero, columns = g.number(0.0), g.integers(1)
     low = g.op("Min", g.op("ReduceMin", rows, columns, keepdims=0), zero)
     high = g.op("Max", g.op("ReduceMax", rows, columns, keepdims=0), zero)
@@ -88,10 +87,10 @@ def _in_integers(g: GraphWriter, rows: str) -> _QuantizedRows:
 
 
 def read_matrix(weights: TensorFile, name: str, *shape: int) -> "Matrix":
-    """The numbers of a tensor, in 32 bits.
+    """Read a tensor as 32-bit floats.
 
     Raises:
-        ModelError: there is no such tensor of this shape, or its numbers are not finite.
+        ModelError: There is no such tensor of this shape, or its numbers are not finite.
     """
     tensor = weights.tensor(name, *shape)
     with open_model_file(weights.path) as file:
@@ -107,7 +106,7 @@ def read_matrix(weights: TensorFile, name: str, *shape: int) -> "Matrix":
 
 
 def saturation_probe(weights: TensorFile) -> bytes:
-    """A model of one product whose sums are the largest there are: 64 times 255 x 127 where nothing is cut off."""
+    """Build a model of one product with the largest possible sums: 64 times 255 x 127 unless the processor saturates."""
     g = GraphWriter(weights)
     table = g.array(INT8, [64, 32], bytes([127]) * (64 * 32))
     product = g.op("MatMulInteger", g.op("Cast", PROBE_INPUT, to=UINT8), table)

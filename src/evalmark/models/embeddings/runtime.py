@@ -29,30 +29,30 @@ _REPORTS = "openvino_telemetry"
 
 
 def onnx_runtime() -> Any:
-    """The module of ONNX Runtime, which sends nothing home.
+    """Import ONNX Runtime with its telemetry switched off.
 
-    From 1.29 on its packages for Linux and macOS note an id of the machine in the home directory and report to its
-    makers what is run. It looks at the variable when it is loaded, so whoever has loaded it before has decided that.
+    From version 1.29 its packages for Linux and macOS store an id of the machine in the home directory and report usage. The
+    variable is read when the library is loaded, so this has no effect if it was loaded before.
     """
-    is_silent = os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1") == "1"  # a user may want it otherwise
+    is_silent = os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1") == "1"  # the user may have set the variable
     ort = need("onnxruntime", "")
     if is_silent:
-        ort.disable_telemetry_events()  # on Windows, where the variable says nothing
+        ort.disable_telemetry_events()  # on Windows the variable has no effect
     return ort
 
 
 def openvino_runtime() -> Any:
-    """The module of OpenVINO, which sends nothing home.
+    """Import OpenVINO with its telemetry switched off.
 
-    It reports that it was imported, and notes an id in the home directory, where it finds a package for that beside it;
-    where that cannot be imported, it does without. There is no variable for it.
+    It reports its import and stores an id in the home directory if the package `openvino_telemetry` can be imported, so that
+    import is blocked. There is no variable for it.
 
     Raises:
         MissingExtraError: OpenVINO is not installed.
     """
     if _REPORTS in sys.modules:
         return need("openvino", "openvino")
-    sys.modules[_REPORTS] = None  # type: ignore[assignment]  # Python's way to say that there is no such module
+    sys.modules[_REPORTS] = None  # type: ignore[assignment]  # makes the import fail
     try:
         return need("openvino", "openvino")
     finally:
@@ -60,44 +60,44 @@ def openvino_runtime() -> Any:
 
 
 def processor_count() -> int:
-    """How many processors this process may use."""
+    """Return the number of processors this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1  # pragma: no cover  macOS and Windows
 
 
 def open_exact(folder: ModelFolder) -> "Infer":
-    """ONNX Runtime in 32 bits, one thread a call: many calls at once are faster than many threads in one.
+    """Run the model with ONNX Runtime in 32 bits; one thread for each call is faster than several threads in one call.
 
     The weights stay in their file, which the runtime maps into memory.
 
     Raises:
-        ModelError: the runtime refuses the model.
+        ModelError: The runtime rejects the model.
     """
     return _inference(folder, write_graph(folder.weights, folder.encoder))
 
 
 def open_int8(folder: ModelFolder, *, unsigned: bool | None = None) -> "Infer":
-    """ONNX Runtime with most matrix products in 8-bit integers, one thread a call.
+    """Run the model with ONNX Runtime and most matrix products in 8-bit integers, one thread for each call.
 
-    The vectors are the same on every processor but for the rounding of 32-bit floats. `unsigned` has the weights without
-    a sign; None: where this processor needs it.
+    The vectors are the same on every processor up to rounding of 32-bit floats. `unsigned` uses unsigned weights; None: if
+    this processor needs them.
 
     Raises:
-        ModelError: the runtime refuses the model.
+        ModelError: The runtime rejects the model.
     """
     products = QuantizedLinear(unsigned=saturates_signed_products(folder) if unsigned is None else unsigned)
     return _inference(folder, write_graph(folder.weights, folder.encoder, linear=products))
 
 
 def saturates_signed_products(folder: ModelFolder) -> bool:
-    """Whether products with signed 8-bit weights come out wrong here, as they do on x86 processors without VNNI.
+    """Whether products with signed 8-bit weights are wrong on this processor, as on x86 without VNNI.
 
-    Their instruction adds two products in 16 bits, which is too few for the largest. The runtime takes another one for
-    weights without a sign.
+    There the instruction adds two products in 16 bits and saturates. The runtime uses another instruction for unsigned
+    weights.
     """
     session = _session(folder, saturation_probe(folder.weights))
-    rows = [np.full((count, 64), 255, np.int32) for count in (1, 8)]  # one row alone goes through code of its own
+    rows = [np.full((count, 64), 255, np.int32) for count in (1, 8)]  # a single row uses other code
     return any((session.run(None, {PROBE_INPUT: many})[0] != 64 * 255 * 127).any() for many in rows)
 
 
@@ -122,21 +122,21 @@ def _session(folder: ModelFolder, graph: bytes) -> Any:
     )
     try:
         return ort.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # foreign code: the runtime has one exception class for each of its faults
+    except Exception as error:  # the runtime has many exception classes
         raise ModelError(f"{folder.path}: ONNX Runtime cannot run this model: {error}") from error
 
 
 def has_bf16() -> bool:
-    """Whether this processor multiplies bf16 numbers itself, as OpenVINO sees it."""
+    """Whether this processor has bf16 instructions, according to OpenVINO."""
     capabilities = openvino_runtime().Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
     return "BF16" in capabilities
 
 
 def open_openvino(folder: ModelFolder, precision: str = "bf16") -> "Infer":
-    """OpenVINO, which multiplies in bf16 where the processor can.
+    """Run the model with OpenVINO, in bf16 if the processor supports it.
 
     Raises:
-        ModelError: the runtime refuses the model.
+        ModelError: The runtime rejects the model.
         MissingExtraError: OpenVINO is not installed.
     """
     core = openvino_runtime().Core()
@@ -145,11 +145,11 @@ def open_openvino(folder: ModelFolder, precision: str = "bf16") -> "Infer":
     graph = write_graph(folder.weights, folder.encoder, inline=True)
     try:
         compiled: Any = core.compile_model(core.read_model(graph), "CPU", hints)
-    except Exception as error:  # foreign code: the runtime raises bare RuntimeErrors
+    except Exception as error:  # the runtime raises RuntimeError itself
         raise ModelError(f"{folder.path}: OpenVINO cannot run this model: {error}") from error
     one = np.ones((1, 1), np.int32)
-    # The binding sets itself up when it first touches an array; two threads that do so at the same time wait for each
-    # other for ever, so it is made to do it here, where there is one.
+    # The binding initializes itself with the first array. Two threads that do so at the same time deadlock, so it is done
+    # here in one thread.
     np.array(compiled.create_infer_request().infer([one - 1, one])[0])
     own = threading.local()  # a request serves one thread at a time
 

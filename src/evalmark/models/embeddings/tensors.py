@@ -1,4 +1,4 @@
-"""Where each tensor of a safetensors file lies: the header is read and checked, the numbers stay on the disk."""
+"""Read and check the header of a safetensors file; the data stay in the file."""
 
 import json
 import math
@@ -17,17 +17,17 @@ from evalmark.inputs.documents.files import open_file
 _WIDTHS = {"BOOL": 1, "U8": 1, "I8": 1, "I16": 2, "U16": 2, "F16": 2, "BF16": 2, "I32": 4, "U32": 4, "F32": 4}
 _WIDTHS |= {"I64": 8, "U64": 8, "F64": 8}
 _LARGEST_HEADER = 16_000_000
-"""Bytes; a BERT of 100 layers needs a quarter of a million."""
+"""Bytes; a BERT with 100 layers has a header of 250,000."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tensor:
-    """One tensor: its type, its shape and its bytes in the file."""
+    """The type, the shape and the place of a tensor in the file."""
 
     dtype: str
     shape: tuple[int, ...]
     offset: int
-    """Counted from the start of the file."""
+    """Bytes from the start of the file."""
     length: int
 
 
@@ -40,10 +40,10 @@ class TensorFile:
     tensors: Mapping[str, Tensor]
 
     def tensor(self, name: str, *shape: int) -> Tensor:
-        """The tensor of this name, which must have this shape and hold floats.
+        """Return the tensor of this name, and check that it has this shape and holds floats.
 
         Raises:
-            ModelError: it is missing or of another kind.
+            ModelError: It is missing, or has another shape or type.
         """
         found = self.tensors.get(name)
         if found is None:
@@ -60,10 +60,10 @@ class TensorFile:
 
 @contextmanager
 def open_model_file(path: Path) -> Iterator[BufferedReader]:
-    """A file of a model, open to be read.
+    """Open a file of a model for reading.
 
     Raises:
-        ModelError: it cannot be opened, or is no regular file.
+        ModelError: It cannot be opened, or is not a regular file.
     """
     try:
         file = open_file(path)
@@ -77,7 +77,7 @@ def read_tensor_file(path: Path) -> TensorFile:
     """Read and check the header of a safetensors file.
 
     Raises:
-        ModelError: the file is missing, cut short, or its header does not hold together.
+        ModelError: The file is missing or truncated, or its header is inconsistent.
     """
     try:
         with open_model_file(path) as file:
@@ -95,7 +95,7 @@ def read_tensor_file(path: Path) -> TensorFile:
 
 
 def _checked(header: Any, path: Path, base: int, size: int) -> dict[str, Tensor]:
-    """The tensors of a header: well-formed, and together filling the file without gap or overlap."""
+    """Read the tensors of a header, and check that they fill the file without gaps or overlaps."""
     if not isinstance(header, dict):
         raise ModelError(f"{path}: not a safetensors file: its header is a {type(header).__name__}.")
     tensors = {name: _tensor(name, row, path, base) for name, row in header.items() if name != "__metadata__"}
@@ -107,7 +107,7 @@ def _checked(header: Any, path: Path, base: int, size: int) -> dict[str, Tensor]
             )
         end += tensor.length
     if end != size:
-        raise ModelError(f"{path}: the tensors end at byte {end}, but the file has {size}; it is cut short or spoilt.")
+        raise ModelError(f"{path}: the tensors end at byte {end}, but the file has {size}; it is truncated or damaged.")
     return tensors
 
 

@@ -1,4 +1,4 @@
-"""What an embedder may be given, and what it may give back."""
+"""Validation of the texts given to an embedder, and of the vectors it returns."""
 
 import re
 from collections.abc import Sequence
@@ -19,16 +19,16 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def clean_texts(texts: Sequence[str]) -> list[str]:
-    """The texts as UTF-8 can hold them: a lone surrogate becomes U+FFFD.
+    """Return texts that can be encoded as UTF-8: lone surrogates become U+FFFD.
 
     Raises:
-        ModelError: one of them is no text.
+        ModelError: One of them is not a text.
     """
     if isinstance(texts, str):
-        raise ModelError("The embedder wants a list of texts, but was given one text.")
+        raise ModelError("The embedder takes a list of texts; found one text.")
     odd = next((text for text in texts if not isinstance(text, str)), None)
     if odd is not None or None in texts:
-        raise ModelError(f"The embedder wants texts, but was given a {type(odd).__name__}: {odd!r:.100}.")
+        raise ModelError(f"The embedder takes texts; found a {type(odd).__name__}: {odd!r:.100}.")
     return [text if text.isascii() else _clean(text) for text in texts]
 
 
@@ -39,21 +39,21 @@ def _clean(text: str) -> str:
 
 
 def validate_vectors(given: Any, count: int, name: str) -> "Vectors":
-    """What an embedder returned, as `count` finite rows of 32-bit floats.
+    """Return the result of an embedder as `count` finite rows of 32-bit floats.
 
     Raises:
-        ModelError: it is something else; the message says what came back.
+        ModelError: The result is something else; the message describes it.
     """
-    wanted = f"{count} vector{'s' * (count != 1)} of equal length"
+    expected = f"{count} vector{'s' * (count != 1)} of equal length"
     try:
         vectors = np.asarray(given)
     except (TypeError, ValueError, RuntimeError) as error:
-        raise ModelError(f"The embedder {name} returned no {wanted}: {error}.") from error
+        raise ModelError(f"The embedder {name} did not return {expected}: {error}.") from error
     if vectors.dtype.kind not in "fiu" or vectors.ndim != 2:
         found = f"an array of shape {vectors.shape} and type {vectors.dtype}"
-        raise ModelError(f"The embedder {name} returned {found}; expected {wanted}.")
+        raise ModelError(f"The embedder {name} returned {found}; expected {expected}.")
     if len(vectors) != count or (count and not vectors.shape[1]):
-        raise ModelError(f"The embedder {name} returned an array of shape {vectors.shape}; expected {wanted}.")
+        raise ModelError(f"The embedder {name} returned an array of shape {vectors.shape}; expected {expected}.")
     with np.errstate(over="ignore"):
         vectors = np.ascontiguousarray(vectors, dtype=np.float32)
     bad = np.flatnonzero(~np.isfinite(vectors).all(axis=1))

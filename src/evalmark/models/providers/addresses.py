@@ -1,4 +1,4 @@
-"""Addresses of servers as users write them, checked before a key goes there."""
+"""Check addresses of servers before a key is sent there."""
 
 import re
 from collections.abc import Sequence
@@ -12,16 +12,16 @@ _OLLAMA_PORT = 11434
 
 
 def validate_address(text: str, place: str) -> str:
-    """An http address without a slash at its end.
+    """Return a checked http address without a trailing slash.
 
-    What is wrong is not repeated where it may hold a password.
+    Error messages do not repeat an address that may contain a password.
 
     Raises:
-        ConfigError: it has another scheme, no host, credentials, or a query; `place` says where it was written.
+        ConfigError: It has another scheme, no host, credentials, or a query; `place` is where it was written.
     """
     shown = "this address" if "@" in text or "?" in text or "#" in text else repr(text)
     if not text.isprintable() or " " in text or "\\" in text:
-        raise ConfigError(f"{place}: the address holds a space, a backslash or a control character. Write it anew.")
+        raise ConfigError(f"{place}: the address holds a space, a backslash or a control character. Write it again.")
     try:
         parts = urlsplit(text)
         port = parts.port
@@ -32,15 +32,15 @@ def validate_address(text: str, place: str) -> str:
     if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
         raise ConfigError(f"{place}: {shown} is no http address with a host. Write http://HOST:PORT/v1.")
     if parts.query or parts.fragment:
-        raise ConfigError(f"{place}: the address goes on with ? or #, where nothing may stand. End it before.")
+        raise ConfigError(f"{place}: the address has a query or a fragment. Remove it.")
     return text.rstrip("/?#")
 
 
 def split_model_url(text: str, place: str) -> tuple[str, str]:
-    """The address of a server and the model, out of one written after the other.
+    """Split `ADDRESS/MODEL` into the address and the model.
 
-    The address goes up to the first part of the path that is a version, such as `v1`; where there is none, the last
-    part of the path is the model.
+    The address ends with the first part of the path that is a version, such as `v1`; without one, the last part of the path
+    is the model.
 
     >>> split_model_url("http://127.0.0.1:8000/v1/org/model", "x")
     ('http://127.0.0.1:8000/v1', 'org/model')
@@ -48,7 +48,7 @@ def split_model_url(text: str, place: str) -> tuple[str, str]:
     ('http://127.0.0.1:8000', 'model')
 
     Raises:
-        ConfigError: no model is left, or the address cannot be used.
+        ConfigError: There is no model, or the address is invalid.
     """
     checked = validate_address(text, place)
     scheme, _, rest = checked.partition("://")
@@ -56,18 +56,18 @@ def split_model_url(text: str, place: str) -> tuple[str, str]:
     at = next((i + 1 for i, part in enumerate(path) if _VERSION.fullmatch(part)), len(path) - 1)
     model = unquote("/".join(path[at:])) if path else ""
     if not model:
-        raise ConfigError(f"{place}: no model stands after the address. Write http://HOST:PORT/v1/MODEL.")
+        raise ConfigError(f"{place}: the address is not followed by a model. Write http://HOST:PORT/v1/MODEL.")
     return "/".join([f"{scheme}://{host}", *path[:at]]), model
 
 
 def ollama_address(text: str) -> str:
-    """Where the server is that OLLAMA_HOST names: a host, a port, both, or an address.
+    """Return the address of the server that OLLAMA_HOST names: a host, a port, both, or an address.
 
     >>> ollama_address("0.0.0.0"), ollama_address("https://box.example/ollama")
     ('http://127.0.0.1:11434/v1', 'https://box.example/ollama/v1')
 
     Raises:
-        ConfigError: it cannot be used.
+        ConfigError: The value is invalid.
     """
     place = "OLLAMA_HOST"
     if "://" in text:
@@ -78,5 +78,5 @@ def ollama_address(text: str) -> str:
 
 
 def strip_suffix(address: str, ends: Sequence[str]) -> str:
-    """The address without the parts of the API's own path, which some write along and some do not."""
+    """Remove the path of the API from the end of an address; users write it or leave it out."""
     return next((address.removesuffix(end) for end in ends if address.endswith(end)), address)

@@ -17,7 +17,7 @@ from .structured import EMPTY_CALL, TOOL, ForcedCall, StructuredOutputFallback, 
 
 VERSION = "2023-06-01"
 MAX_TOKENS = 8_192
-"""What is asked for where a request sets no `max_tokens`: the API wants one, and every model in service takes this."""
+"""Default `max_tokens`: the API requires the setting, and all current models accept this value."""
 _NAMES = {"temperature": "temperature", "top_p": "top_p", "max_tokens": "max_tokens", "stop": "stop_sequences"}
 _STATUSES: Mapping[str, ReplyStatus] = {  # all others (`pause_turn`, …) are stops before the end
     "end_turn": "ok",
@@ -30,7 +30,7 @@ _STATUSES: Mapping[str, ReplyStatus] = {  # all others (`pause_turn`, …) are s
 
 
 class AnthropicChat:
-    """A Claude model at one address."""
+    """A Claude model at an address."""
 
     def __init__(self, endpoint: Endpoint, http: HttpClient, within: float) -> None:
         self.name = endpoint.name
@@ -43,10 +43,10 @@ class AnthropicChat:
         self._fallback = StructuredOutputFallback()
 
     async def __call__(self, request: Request) -> Reply:
-        """The reply to one request: one attempt, and one more for each form of structured reply that is rejected.
+        """Send one request; one more attempt is made for each form of structured output that the server rejects.
 
         Raises:
-            ModelCallError: there is none.
+            ModelCallError: There is no reply.
         """
         require_key(self._endpoint)
         refuse_reserved_settings(request, self._endpoint)
@@ -64,11 +64,11 @@ def _headers(endpoint: Endpoint) -> dict[str, str]:
 
 
 def _body(request: Request, form: ReplyForm, endpoint: Endpoint) -> dict[str, Any]:
-    system, spoken = split_system(request.messages, endpoint)
+    system, turns = split_system(request.messages, endpoint)
     body = {
         "model": endpoint.model,
         "max_tokens": MAX_TOKENS,
-        "messages": [{"role": role, "content": content} for role, content in spoken],
+        "messages": [{"role": role, "content": content} for role, content in turns],
         **_settings(request.settings),
     }
     if system:
@@ -83,7 +83,7 @@ def _body(request: Request, form: ReplyForm, endpoint: Endpoint) -> dict[str, An
 
 
 def _settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Under Anthropic's names; there is no `seed`, so it is left out."""
+    """The settings under the names of Anthropic, without `seed`, which it does not have."""
     given = {_NAMES.get(name, name): plain(value) for name, value in settings.items() if value is not None}
     given.pop("seed", None)
     if isinstance(stop := given.get("stop_sequences"), str):
@@ -92,10 +92,10 @@ def _settings(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_reply(response: Response, endpoint: Endpoint, form: ReplyForm) -> Reply:
-    """The reply in a response.
+    """Read the reply in a response.
 
     Raises:
-        ModelCallError: it holds none.
+        ModelCallError: The response has no reply.
     """
     data = read_json(response, endpoint)
     blocks = data.get("content")
@@ -137,7 +137,7 @@ def _explanation(data: Mapping[str, Any]) -> str:
 
 
 def read_usage(given: Any) -> Usage:
-    """The tokens that Anthropic counted; what cannot be is None.
+    """Read the token counts of a reply; impossible ones are None.
 
     >>> read_usage({"input_tokens": 10, "cache_read_input_tokens": 90, "output_tokens": 5}).input_tokens
     100
@@ -145,7 +145,7 @@ def read_usage(given: Any) -> Usage:
     usage = given if isinstance(given, Mapping) else {}
     read, written = usage.get("cache_read_input_tokens"), usage.get("cache_creation_input_tokens")
     details = usage.get("output_tokens_details")
-    # Anthropic's own count of input tokens leaves out what went through its cache.
+    # Anthropic counts cached input tokens separately.
     parts = [token_count(part) for part in (usage.get("input_tokens"), read or 0, written or 0)]
     return Usage(
         input_tokens=None if None in parts else sum(part for part in parts if part is not None),
@@ -156,19 +156,19 @@ def read_usage(given: Any) -> Usage:
     )
 
 
-_SAID_INSTEAD = frozenset(
+_UNSUPPORTED_KEYWORDS = frozenset(
     (
         *("contains", "exclusiveMaximum", "exclusiveMinimum", "maxItems", "maxLength", "maxProperties", "maximum"),
         *("minLength", "minProperties", "minimum", "multipleOf", "uniqueItems"),
     )
 )
-"""Words of JSON Schema that Anthropic's grammars do not know; models go by them all the same when they are told."""
+"""Keywords of JSON Schema that Anthropic does not enforce; they are added to the description for the model."""
 
 
 def grammar_schema(schema: Any) -> Any:
-    """The schema as Anthropic compiles it: objects closed, limits of numbers and lengths told in the description.
+    """Convert a schema for Anthropic: objects are closed, and unsupported limits move to the description.
 
-    Objects without named properties are left as they are: closed, they could only be empty.
+    Objects without named properties stay open, since they could only be empty otherwise.
 
     >>> grammar_schema({"type": "object", "properties": {"score": {"type": "integer", "minimum": 0, "maximum": 4}}})
     {'type': 'object', 'properties': {'score': {'type': 'integer', 'description': 'minimum: 0, maximum: 4'}}, \
@@ -178,17 +178,17 @@ def grammar_schema(schema: Any) -> Any:
         return [grammar_schema(part) for part in schema]
     if not isinstance(schema, Mapping):
         return schema
-    told = [f"{word}: {json.dumps(value)}" for word, value in schema.items() if _is_told(word, value)]
-    kept = {word: _inner(word, value) for word, value in schema.items() if not _is_told(word, value)}
-    if told:
-        kept["description"] = " ".join(filter(None, [kept.get("description"), ", ".join(told)]))
+    unsupported = [f"{word}: {json.dumps(value)}" for word, value in schema.items() if _is_unsupported(word, value)]
+    kept = {word: _inner(word, value) for word, value in schema.items() if not _is_unsupported(word, value)}
+    if unsupported:
+        kept["description"] = " ".join(filter(None, [kept.get("description"), ", ".join(unsupported)]))
     if kept.get("properties"):
         kept.setdefault("additionalProperties", False)
     return kept
 
 
-def _is_told(word: str, value: Any) -> bool:
-    return word in _SAID_INSTEAD or (word == "minItems" and value not in (0, 1))
+def _is_unsupported(word: str, value: Any) -> bool:
+    return word in _UNSUPPORTED_KEYWORDS or (word == "minItems" and value not in (0, 1))
 
 
 def _inner(word: str, value: Any) -> Any:

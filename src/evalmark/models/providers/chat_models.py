@@ -1,4 +1,4 @@
-"""Chat models by their names."""
+"""Create chat models by their names."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,18 +10,19 @@ from .endpoint import PYDANTIC_AI, find_endpoint
 from .http import HttpClient
 
 _OWN = {"anthropic": "AnthropicChat", "gemini": "GeminiChat"}
-"""Providers with a form of their own, each in a file that is loaded for it alone; all others speak as OpenAI does."""
+"""Providers with an API of their own, each in a module loaded on demand; all others are compatible with OpenAI."""
 
 
 def open_chat(
     name: str, *, environ: Mapping[str, str], table: Mapping[str, Any], http: HttpClient, within: float
 ) -> ChatModel:
-    """The chat model that a name means; nothing is sent before its first call, and no key is needed before it.
+    """Create the chat model of a name; no request is sent and no key is needed before its first call.
 
-    `table` is `[tool.evalmark.models]`; `within` is how many seconds each attempt may take.
+    `table` is `[tool.evalmark.models]`; `within` is the timeout of each attempt in seconds.
 
     Raises:
-        ConfigError: the name means none, or needs pydantic-ai, which is not installed; the sentence says what to do.
+        ConfigError: The name denotes no model.
+        MissingExtraError: The name needs pydantic-ai, which is not installed.
     """
     endpoint = find_endpoint(name, environ, table)
     if endpoint.provider == PYDANTIC_AI:

@@ -1,4 +1,4 @@
-"""Vectors from a server: OpenAI's embeddings, which Azure, Ollama and many others speak too, and Gemini's."""
+"""Embedding models of servers: OpenAI's API, which Azure, Ollama and many others have too, and Gemini's."""
 
 import asyncio
 import base64
@@ -25,16 +25,16 @@ else:
 
 
 Around = Callable[[Callable[[], Awaitable["Vectors"]]], Awaitable["Vectors"]]
-"""Sends one request by calling what it is given, once or until it succeeds: the place for limits and retries."""
+"""Sends one request by calling its argument, once or more often: adds limits and retries."""
 
 MOST_TEXTS = 100
-"""In one request; Gemini takes no more."""
+"""Most texts in one request; the limit of Gemini."""
 MOST_BYTES = 250_000
-"""Of all texts of one request. A token has at least one byte, and OpenAI takes 300,000 tokens."""
+"""Most bytes of all texts of one request. A token has at least one byte, and OpenAI accepts 300,000 tokens."""
 AT_ONCE = 8
-"""Requests of one call that are under way at the same time."""
+"""Most requests of one call in flight."""
 _PACKED = ("openai", "azure")
-"""Who is known to send vectors as packed bytes, which are read a hundred times faster than digits."""
+"""Providers that can send vectors in base64, which is read a hundred times faster than decimal numbers."""
 _TOO_MUCH = (400, 413, 422)
 
 
@@ -47,12 +47,12 @@ def open_embedder(
     within: float,
     around: Around | None = None,
 ) -> "RemoteEmbedder":
-    """The embedding model that a name means, for all providers that have some.
+    """Create the embedding model of a name.
 
-    `around` sends each request of it: the place for limits and retries.
+    `around` sends each request; it adds limits and retries.
 
     Raises:
-        ConfigError: the name means none, or its provider has no embedding models.
+        ConfigError: The name denotes no model, or its provider has no embedding models.
     """
     endpoint = find_endpoint(name, environ, table)
     if endpoint.provider in ("anthropic", PYDANTIC_AI):
@@ -61,10 +61,10 @@ def open_embedder(
 
 
 class RemoteEmbedder:
-    """An embedding model behind a server; its answers are checked before they are used.
+    """An embedding model of a server; its vectors are checked.
 
-    An empty text, which servers refuse, is sent as one space. A server that refuses a request with several texts gets
-    it in halves, and no larger one from then on.
+    An empty text, which servers reject, is sent as one space. If a server rejects a request with several texts, the request
+    is split in half, and later requests are not larger.
     """
 
     def __init__(self, endpoint: Endpoint, http: HttpClient, within: float, around: Around | None = None) -> None:
@@ -75,16 +75,16 @@ class RemoteEmbedder:
         self._http = http
         self._within = within
         self._around = around or _once
-        self._speech: _OpenAI | _Gemini = _Gemini(endpoint) if endpoint.provider == "gemini" else _OpenAI(endpoint)
+        self._api: _OpenAI | _Gemini = _Gemini(endpoint) if endpoint.provider == "gemini" else _OpenAI(endpoint)
         self._most = MOST_TEXTS
         self._dimensions = 0
 
     async def __call__(self, texts: Sequence[str]) -> "Vectors":
-        """One vector a text, in order: float32, shape (texts, dimensions).
+        """Return one vector for each text, in order: float32, shape (texts, dimensions).
 
         Raises:
-            ModelCallError: a request failed, or the answer is something else than a finite vector of equal length for
-                each text.
+            ModelCallError: A request failed, or the response does not have one finite vector of equal length for each
+                text.
         """
         if not texts:
             return np.zeros((0, self._dimensions), np.float32)
@@ -103,7 +103,7 @@ class RemoteEmbedder:
         return np.concatenate([task.result() for task in tasks])
 
     async def _part(self, texts: Sequence[str]) -> "Vectors":
-        if len(texts) > self._most:  # another part has found out meanwhile that the server takes fewer
+        if len(texts) > self._most:  # another request has found meanwhile that the server accepts fewer
             return np.concatenate([await self._part(part) for part in batches(texts, self._most)])
         try:
             return await self._around(lambda: self._ask(texts))
@@ -111,15 +111,17 @@ class RemoteEmbedder:
             if len(texts) == 1 or not error.attempts or error.attempts[-1].status not in _TOO_MUCH:
                 raise
         half = len(texts) // 2
-        first = await self._part(texts[:half])  # one text that no server takes is found in a few steps, and raises
+        first = await self._part(
+            texts[:half]
+        )  # a single text that the server rejects is found in a few steps, and raises
         self._most = min(self._most, half)
         return np.concatenate([first, await self._part(texts[half:])])
 
     async def _ask(self, texts: Sequence[str]) -> "Vectors":
-        speech = self._speech
-        body = encode_body(speech.body([text or " " for text in texts]), self._endpoint)
-        response = await self._http.post(speech.url, body, speech.headers, within=self._within)
-        rows = speech.rows(read_json(response, self._endpoint), len(texts))
+        api = self._api
+        body = encode_body(api.body([text or " " for text in texts]), self._endpoint)
+        response = await self._http.post(api.url, body, api.headers, within=self._within)
+        rows = api.rows(read_json(response, self._endpoint), len(texts))
         return self._checked(rows, len(texts), response)
 
     def _checked(self, rows: list[Any], count: int, response: Response) -> "Vectors":
@@ -128,11 +130,9 @@ class RemoteEmbedder:
         try:
             vectors = np.stack([_vector(row) for row in rows])
         except (TypeError, ValueError, binascii.Error, OverflowError):
-            raise response_error(response, self._endpoint, "sent something else than vectors of equal length") from None
+            raise response_error(response, self._endpoint, "sent data that are not vectors of equal length") from None
         if vectors.ndim != 2 or not vectors.shape[1] or not np.isfinite(vectors).all():
-            raise response_error(
-                response, self._endpoint, "sent vectors that are empty, or hold more than finite numbers"
-            )
+            raise response_error(response, self._endpoint, "sent vectors that are empty or not finite")
         if self._dimensions not in (0, vectors.shape[1]):
             changed = f"{vectors.shape[1]} dimensions, {self._dimensions} before"
             raise response_error(response, self._endpoint, f"sent vectors of {changed}", "closed")
@@ -145,7 +145,7 @@ async def _once(send: Callable[[], Awaitable["Vectors"]]) -> "Vectors":
 
 
 def batches(texts: Sequence[str], most: int) -> Iterator[Sequence[str]]:
-    """The texts in order, in parts that one request may hold.
+    """Split the texts into parts for one request each, in order.
 
     >>> [len(part) for part in batches(["a"] * 5, 2)]
     [2, 2, 1]
@@ -161,12 +161,12 @@ def batches(texts: Sequence[str], most: int) -> Iterator[Sequence[str]]:
 
 
 def _vector(row: Any) -> "Vectors":
-    """One vector: a list of numbers, or the bytes of 32-bit floats in base64."""
+    """Read a vector: a list of numbers, or 32-bit floats in base64."""
     if isinstance(row, str):
         return np.frombuffer(base64.b64decode(row, validate=True), dtype="<f4").astype(np.float32)
     if not isinstance(row, list) or any(type(number) not in (int, float) for number in row):
         raise TypeError
-    with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused as such
+    with np.errstate(over="ignore"):  # too large numbers become infinite, which is rejected later
         return np.asarray(row, dtype=np.float64).astype(np.float32)
 
 
@@ -182,7 +182,7 @@ class _OpenAI:
         return {**self._fixed, "input": texts}
 
     def rows(self, data: dict[str, Any], count: int) -> list[Any]:
-        """The vectors in the order of their `index`; nothing when these are not 0, 1, 2 and so on."""
+        """The vectors in the order of their `index`; empty if these are not 0, 1, 2 and so on."""
         given = data.get("data")
         parts = [part for part in given if isinstance(part, dict)] if isinstance(given, list) else []
         places = {part.get("index", at): part.get("embedding") for at, part in enumerate(parts)}

@@ -1,4 +1,4 @@
-"""Which model at which address a name means, and which variable holds its key."""
+"""Resolve the name of a model to its provider, address and API key."""
 
 import difflib
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ class Endpoint:
     name: str
     """As the user named it."""
     provider: str
-    """`openai`, `azure`, `anthropic`, `gemini`, `pydantic-ai`, or one that speaks as OpenAI does: `ollama`, …"""
+    """`openai`, `azure`, `anthropic`, `gemini`, `pydantic-ai`, or one that is compatible with OpenAI: `ollama`, …"""
     model: str
     """As the provider names it; for `pydantic-ai` all after the slash, such as `bedrock:some-model`."""
     base_url: str = ""
@@ -41,7 +41,7 @@ class Endpoint:
 
     @property
     def identity(self) -> str:
-        """Which model at which address, without secrets; part of every call's key."""
+        """Model and address without secrets; part of the cache key of every call."""
         version = f"?{self.api_version}" if self.api_version else ""
         return f"{self.provider}/{self.model}@{self.base_url}{version}"
 
@@ -53,12 +53,12 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
-    """Where a provider is, and which variables say otherwise."""
+    """The address of a provider, and the environment variables that change it."""
 
     base_url: str = ""
     url_variable: str = ""
     key_variables: tuple[str, ...] = ()
-    """The first that is set counts."""
+    """The first one that is set is used."""
     path: tuple[str, ...] = ()
     """Ends of an address that are not part of `Endpoint.base_url`."""
 
@@ -98,7 +98,7 @@ _KNOWN = (*PROVIDERS, COMPATIBLE, PYDANTIC_AI)
 
 
 def find_endpoint(name: str, environ: Mapping[str, str], table: Mapping[str, Any]) -> Endpoint:
-    """The endpoint that a name means; nothing is sent, and no key is needed for it.
+    """Return the endpoint of a name; no request is sent and no key is needed.
 
     A name is one of the table `[tool.evalmark.models]`, or `provider/model`, or `openai_compatible:` and the address
     of a server with the model at its end, or `pydantic-ai/` and what pydantic-ai calls the model.
@@ -107,7 +107,7 @@ def find_endpoint(name: str, environ: Mapping[str, str], table: Mapping[str, Any
     'openai_compatible/some-model@http://127.0.0.1:8000/v1'
 
     Raises:
-        ConfigError: it means none, or the table or a variable with an address cannot be used.
+        ConfigError: The name denotes no model, or the table or an address in a variable is invalid.
     """
     named = read_table(table, _KNOWN)
     if name in named:
@@ -133,9 +133,9 @@ def find_endpoint(name: str, environ: Mapping[str, str], table: Mapping[str, Any
 
 
 def missing_key(endpoint: Endpoint) -> str | None:
-    """One sentence that names the variable to set; None when the endpoint can be asked."""
+    """Return the error message if the key is missing or invalid; otherwise None."""
     if endpoint.key and not (endpoint.key.isascii() and endpoint.key.isprintable() and " " not in endpoint.key):
-        return f"{endpoint.name}: {endpoint.key_variable} holds a character that no key has. Set it anew."
+        return f"{endpoint.name}: {endpoint.key_variable} holds a character that no key has. Set it again."
     if endpoint.key or not endpoint.needs_key:
         return None
     return f"{endpoint.name}: {endpoint.key_variable} is not set. Set it to the key of {endpoint.host}."
@@ -155,14 +155,14 @@ def _of_provider(name: str, provider: str, model: str, environ: Mapping[str, str
         base_url=base_url,
         key_variable=variable,
         key=_key(environ, variable),
-        # A server of one's own that stands in for a provider often wants no key.
+        # A server of the user in place of a provider often needs no key.
         needs_key=bool(variable) and (base_url == known.base_url or not known.base_url),
         api_version=_api_version(environ.get("OPENAI_API_VERSION", "")) if provider == "azure" else "",
     )
 
 
 def _of_table(name: str, entry: ModelEntry, environ: Mapping[str, str]) -> Endpoint:
-    """A named endpoint; a key goes to an address of the table only where the table names the key."""
+    """The endpoint of a row; a key is sent to an address of the table only if the table names the key."""
     provider = _ALIASES.get(entry.provider, entry.provider)
     if entry.base_url:
         found = Endpoint(name=name, provider=provider, model=entry.model, base_url=entry.base_url)
@@ -192,13 +192,13 @@ def _key(environ: Mapping[str, str], variable: str) -> str:
 
 
 def _api_version(text: str) -> str:
-    """The date of Azure's dated API; nothing for the API that goes by v1."""
+    """The version of Azure's dated API; empty for its v1 API."""
     return "" if text.strip() in ("", "v1", "preview", "latest") else text.strip()
 
 
 def _unknown(name: str, named: Mapping[str, ModelEntry]) -> str:
     if set("@?#") & set(name) or len(name) > 200:
-        return "A model's name holds what none does. Write provider/model, such as openai/MODEL."
+        return "The name of a model contains an invalid character or is too long. Write provider/model, such as openai/MODEL."
     provider, slash, _ = name.partition("/")
     near = difflib.get_close_matches(provider, [*_KNOWN, *_ALIASES, *named], n=1)
     hint = f" Did you mean {near[0]!r}?" if near and near[0] != provider else ""
@@ -209,6 +209,6 @@ def _unknown(name: str, named: Mapping[str, ModelEntry]) -> str:
         return f"{name!r} names no model of {provider}. Write {provider}/MODEL."
     known = ", ".join(PROVIDERS)
     return (
-        f"{name!r}: {provider!r} is none of {known}.{hint} For a server that speaks as OpenAI does, write "
+        f"{name!r}: {provider!r} is none of {known}.{hint} For a server that is compatible with OpenAI, write "
         f"{COMPATIBLE}:http://HOST/v1/MODEL. For any other, write {PYDANTIC_AI}/PROVIDER:MODEL."
     )

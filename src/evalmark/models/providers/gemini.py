@@ -17,7 +17,7 @@ from .structured import EMPTY_CALL, TOOL, ForcedCall, StructuredOutputFallback, 
 
 _NAMES = {"top_p": "topP", "top_k": "topK", "max_tokens": "maxOutputTokens", "stop": "stopSequences"}
 _BESIDE_CONFIG = frozenset({"cachedContent", "labels", "safetySettings", "serviceTier", "store", "toolConfig", "tools"})
-"""Settings that stand beside `generationConfig`; all others stand in it."""
+"""Settings outside of `generationConfig`; all others are inside."""
 _MOST_LOGPROBS = 20
 _STATUSES: Mapping[str, ReplyStatus] = {
     "STOP": "ok",
@@ -35,7 +35,7 @@ _STATUSES: Mapping[str, ReplyStatus] = {
 
 
 class GeminiChat:
-    """A Gemini model at one address."""
+    """A Gemini model at an address."""
 
     def __init__(self, endpoint: Endpoint, http: HttpClient, within: float) -> None:
         self.name = endpoint.name
@@ -48,10 +48,10 @@ class GeminiChat:
         self._fallback = StructuredOutputFallback()
 
     async def __call__(self, request: Request) -> Reply:
-        """The reply to one request: one attempt, and one more for each form of structured reply that is rejected.
+        """Send one request; one more attempt is made for each form of structured output that the server rejects.
 
         Raises:
-            ModelCallError: there is none.
+            ModelCallError: There is no reply.
         """
         require_key(self._endpoint)
         refuse_reserved_settings(request, self._endpoint)
@@ -64,7 +64,7 @@ class GeminiChat:
 
 
 def _address(endpoint: Endpoint) -> str:
-    """Where the model is asked; the key never stands in it."""
+    """The URL of the model, without the key."""
     model = endpoint.model if "/" in endpoint.model else f"models/{endpoint.model}"
     return f"{endpoint.base_url}/v1beta/{quote(model)}:generateContent"
 
@@ -74,7 +74,7 @@ def _headers(endpoint: Endpoint) -> dict[str, str]:
 
 
 def _body(request: Request, form: ReplyForm, endpoint: Endpoint) -> dict[str, Any]:
-    system, spoken = split_system(request.messages, endpoint)
+    system, turns = split_system(request.messages, endpoint)
     given = {_NAMES.get(name, name): plain(value) for name, value in request.settings.items() if value is not None}
     config = {name: value for name, value in given.items() if name not in _BESIDE_CONFIG}
     if isinstance(stop := config.get("stopSequences"), str):
@@ -92,12 +92,12 @@ def _body(request: Request, form: ReplyForm, endpoint: Endpoint) -> dict[str, An
     if system:
         body["systemInstruction"] = {"parts": [{"text": system}]}
     roles = {"user": "user", "assistant": "model"}
-    body["contents"] = [{"role": roles[role], "parts": _content_parts(content)} for role, content in spoken]
+    body["contents"] = [{"role": roles[role], "parts": _content_parts(content)} for role, content in turns]
     return {**body, "generationConfig": config}
 
 
 def _content_parts(content: Any) -> list[dict[str, Any]]:
-    """A text as its one part; parts of other kinds than text as they are."""
+    """The content of a message as parts."""
     if isinstance(content, str):
         return [{"text": content}]
     return [{name: value for name, value in part.items() if name != "type"} for part in content]
@@ -111,7 +111,7 @@ def _forced_call(request: Request) -> dict[str, Any]:
 
 
 def lone_references(schema: Any) -> Any:
-    """The schema with nothing beside a `$ref`, which is what Gemini wants.
+    """Remove everything beside a `$ref`, as Gemini requires.
 
     >>> lone_references({"properties": {"a": {"$ref": "#/$defs/A", "description": "..."}}})
     {'properties': {'a': {'$ref': '#/$defs/A'}}}
@@ -125,10 +125,10 @@ def lone_references(schema: Any) -> Any:
 
 
 def read_reply(response: Response, endpoint: Endpoint, form: ReplyForm) -> Reply:
-    """The reply in a response.
+    """Read the reply in a response.
 
     Raises:
-        ModelCallError: it holds none.
+        ModelCallError: The response has no reply.
     """
     data = read_json(response, endpoint)
     candidate = _candidate(data, response, endpoint)
@@ -139,7 +139,7 @@ def read_reply(response: Response, endpoint: Endpoint, form: ReplyForm) -> Reply
     found = read_forced_call(text, calls) if form == "tool" else ForcedCall(text, None, calls)
     model = data.get("modelVersion")
     return Reply(
-        text=found.text or _told(data, candidate),
+        text=found.text or _explanation(data, candidate),
         status=_status(data, candidate, has_content=found != EMPTY_CALL),
         data=found.data,
         reasoning="".join(part["text"] for part in parts if _is_text(part) and part.get("thought")),
@@ -153,7 +153,7 @@ def read_reply(response: Response, endpoint: Endpoint, form: ReplyForm) -> Reply
 
 
 def _candidate(data: Mapping[str, Any], response: Response, endpoint: Endpoint) -> Mapping[str, Any]:
-    """The first candidate; empty where the prompt was blocked."""
+    """The first candidate; empty if the prompt was blocked."""
     candidates = data.get("candidates") or []
     if not isinstance(candidates, list) or not all(isinstance(candidate, dict) for candidate in candidates):
         raise response_error(response, endpoint, "answered without a list in `candidates`")
@@ -172,32 +172,32 @@ def _is_text(part: Mapping[str, Any]) -> bool:
     return isinstance(part.get("text"), str)
 
 
-def _told(data: Mapping[str, Any], candidate: Mapping[str, Any]) -> str:
-    """What Gemini says of a reply that has no text."""
+def _explanation(data: Mapping[str, Any], candidate: Mapping[str, Any]) -> str:
+    """The explanation of a reply without text."""
     feedback = data.get("promptFeedback")
     blocked = feedback.get("blockReasonMessage") if isinstance(feedback, dict) else None
-    told = candidate.get("finishMessage") or blocked
-    return told if isinstance(told, str) else ""
+    text = candidate.get("finishMessage") or blocked
+    return text if isinstance(text, str) else ""
 
 
 def _status(data: Mapping[str, Any], candidate: Mapping[str, Any], *, has_content: bool) -> ReplyStatus:
     feedback = data.get("promptFeedback")
     if not candidate and isinstance(feedback, dict) and feedback.get("blockReason"):
         return "filtered"
-    # A reason that is not listed (`OTHER`, `MALFORMED_FUNCTION_CALL`, …) is a stop before the end.
+    # Any other reason (`OTHER`, `MALFORMED_FUNCTION_CALL`, …) means that the reply is incomplete.
     status = _STATUSES.get(str(candidate.get("finishReason", "STOP")), "truncated" if has_content else "empty")
     return "empty" if status == "ok" and not has_content else status
 
 
 def read_usage(given: Any) -> Usage:
-    """The tokens that Gemini counted; what cannot be is None.
+    """Read the token counts of a reply; impossible ones are None.
 
     >>> read_usage({"promptTokenCount": 10, "candidatesTokenCount": 5, "thoughtsTokenCount": 20}).output_tokens
     25
     """
     usage = given if isinstance(given, Mapping) else {}
     known = "promptTokenCount" in usage
-    # Counts of zero are left out by the server, and thoughts are not among the tokens of the candidates.
+    # The server omits counts of zero, and does not count thoughts as tokens of the candidates.
     return Usage(
         input_tokens=_sum(usage, "promptTokenCount", "toolUsePromptTokenCount") if known else None,
         output_tokens=_sum(usage, "candidatesTokenCount", "thoughtsTokenCount") if known else None,
@@ -212,7 +212,7 @@ def _sum(usage: Mapping[str, Any], *names: str) -> int | None:
 
 
 def _tokens(result: Any) -> tuple[Token, ...]:
-    """The tokens chosen, with the likeliest in their place; none where the server's lists make no sense."""
+    """The tokens with their alternatives; empty if the lists of the server are inconsistent."""
     if not isinstance(result, Mapping) or not isinstance(chosen := result.get("chosenCandidates"), list):
         return ()
     places = result.get("topCandidates")

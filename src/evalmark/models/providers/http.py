@@ -19,7 +19,7 @@ class HttpClient:
     """Sends requests over one pool of connections for each event loop.
 
     Proxies are those of `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` in `environ`, never for this machine itself.
-    Nothing else is taken from the environment: no netrc, no cookies. Redirects are not followed.
+    No netrc file and no cookies are used. Redirects are not followed.
     """
 
     def __init__(self, environ: Mapping[str, str] | None = None) -> None:
@@ -28,21 +28,21 @@ class HttpClient:
         self._others: dict[asyncio.AbstractEventLoop, list[Callable[[], Awaitable[None]]]] = {}
 
     def post(self, url: str, body: bytes, headers: Mapping[str, str], *, within: float) -> Awaitable[Response]:
-        """The response, all of it, within so many seconds.
+        """Send a POST request and return the whole response, within `within` seconds.
 
         `headers` have lower-case names. The content type is JSON unless they say otherwise.
 
         Raises:
-            ModelCallError: there is none, or it is larger than `MOST_BYTES`.
+            ModelCallError: There is no response, or it is larger than `MOST_BYTES`.
         """
         return self._pool().post(url, body, headers, within)
 
     def on_close(self, close: Callable[[], Awaitable[None]]) -> None:
-        """Have something else closed with the connections that were made on the running loop."""
+        """Register a function that `close` calls on the running loop."""
         self._others.setdefault(asyncio.get_running_loop(), []).append(close)
 
     async def close(self) -> None:
-        """Close the connections that were made on the running loop."""
+        """Close the connections of the running loop."""
         loop = asyncio.get_running_loop()
         for close in self._others.pop(loop, ()):
             await close()
@@ -65,7 +65,7 @@ class HttpClient:
         host = parts.hostname or ""
         proxy = None if _is_direct(host, self._proxies.get("no", "")) else self._proxies.get(parts.scheme)
         if proxy and not proxy.startswith(("http://", "https://")):
-            raise ValueError  # aiohttp would speak HTTP to it, whatever it is
+            raise ValueError  # aiohttp would use HTTP with any other scheme too
         return proxy
 
 
@@ -76,7 +76,7 @@ def _proxies(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _is_direct(host: str, exceptions: str) -> bool:
-    """Whether a host is asked without the proxy: this machine always, and the names (and what ends in them) listed."""
+    """Whether requests to a host bypass the proxy: this machine, and the listed domains with their subdomains."""
     if host in ("localhost", "::1") or host.startswith("127."):
         return True
     names = [name.strip().lstrip(".").lower() for name in exceptions.split(",")]
@@ -84,10 +84,10 @@ def _is_direct(host: str, exceptions: str) -> bool:
 
 
 def require_key(endpoint: Endpoint) -> None:
-    """Nothing, when a call can be sent.
+    """Check that the endpoint has the key it needs.
 
     Raises:
-        ModelCallError: closed; the sentence names the variable that holds the key.
+        ModelCallError: The key is missing or invalid (fault `closed`); the message names its variable.
     """
     if (fault := missing_key(endpoint)) is not None:
         raise ModelCallError(fault, fault="closed")

@@ -1,4 +1,4 @@
-"""The table `[tool.evalmark.models]`: endpoints under names of the user's own."""
+"""The table `[tool.evalmark.models]`: endpoints with names chosen by the user."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -13,7 +13,7 @@ _PLACE = "pyproject.toml: [tool.evalmark.models]"
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
 _FIELDS = ("provider", "model", "base_url", "key", "api_version")
 _PRICES = ("input", "output", "cached")
-"""What the model costs; read where calls are priced."""
+"""Prices of the model, read by `models.middleware.prices`."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -28,14 +28,14 @@ class ModelEntry:
     """The name of the variable that holds the key."""
     api_version: str = ""
     place: str = ""
-    """Where it stands, for messages."""
+    """Its place in the file, for messages."""
 
 
 def read_table(table: Mapping[str, Any], providers: Collection[str]) -> dict[str, ModelEntry]:
-    """The named endpoints.
+    """Read and check the table.
 
     Raises:
-        ConfigError: rows or fields cannot be used; each with its place, and what a key might be is not repeated.
+        ConfigError: Rows or fields are invalid; each is named with its place, without values that may be keys.
     """
     faults: list[str] = []
     named = {name: row for name, given in table.items() if (row := _row(name, given, providers, faults)) is not None}
@@ -67,7 +67,7 @@ def _row(name: str, given: Any, providers: Collection[str], faults: list[str]) -
 
 def _text(place: str, given: Any, faults: list[str]) -> str:
     if not isinstance(given, str) or not given.strip():
-        # A number or a list may be a key that went astray: only its kind is named.
+        # The value may be a misplaced key: only its type is named.
         faults.append(f"{place} is {'empty' if isinstance(given, str) else f'a {type(given).__name__}'}, not a text.")
         return ""
     return given.strip()

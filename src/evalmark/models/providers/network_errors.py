@@ -1,4 +1,7 @@
-"""Why a request brought no response, in words of our own: those of the HTTP client may hold the password of a proxy."""
+"""Errors of requests without a response.
+
+The messages are our own, since those of the HTTP client may contain the password of a proxy.
+"""
 
 import os
 from urllib.parse import urlsplit
@@ -15,33 +18,33 @@ if TYPE_CHECKING:
     from evalmark.core.errors import CallFault
 
 MOST_BYTES = 32 << 20
-"""A response that is larger is not read."""
+"""Larger responses are not read."""
 
 
 class TooLargeError(ValueError):
-    """More than `MOST_BYTES`."""
+    """A response is larger than `MOST_BYTES`."""
 
 
 _CAUSES: tuple[tuple[type[Exception], str], ...] = (
-    (TimeoutError, "no whole answer came within {within:g} s"),
-    (TooLargeError, f"the answer is larger than {MOST_BYTES >> 20} MiB and was not read"),
+    (TimeoutError, "no complete response within {within:g} s"),
+    (TooLargeError, f"the response is larger than {MOST_BYTES >> 20} MiB and was not read"),
     (aiohttp.ClientHttpProxyError, f"the proxy answered {{status}}. {PROXY}"),
     (aiohttp.ClientProxyConnectionError, f"the proxy cannot be reached. {PROXY}"),
     (aiohttp.ClientConnectorCertificateError, "its certificate is not trusted: {reason}"),
     (aiohttp.ClientConnectorError, "no connection could be made: {reason}"),
-    (aiohttp.ServerDisconnectedError, "the server closed the connection without an answer"),
-    (aiohttp.ClientPayloadError, "the answer broke off, or is not packed as it says"),
-    (aiohttp.ClientResponseError, "the answer is no HTTP"),
+    (aiohttp.ServerDisconnectedError, "the server closed the connection without a response"),
+    (aiohttp.ClientPayloadError, "the response was cut off, or its compression is invalid"),
+    (aiohttp.ClientResponseError, "the response is not valid HTTP"),
     (OSError, "the connection broke: {reason}"),
     (ValueError, f"this address, or that of the proxy, cannot be used. {PROXY}"),
 )
-"""The first kind that fits counts."""
+"""The first matching type decides."""
 _FOR_GOOD = (aiohttp.ClientConnectorCertificateError, ValueError)
-"""What will not be otherwise in a second: a certificate that is not trusted, an address that is none."""
+"""Errors that a retry does not solve: an untrusted certificate, an invalid address."""
 
 
 def network_error(error: Exception, url: str, within: float, seconds: float) -> ModelCallError:
-    """The error for a request that brought no response."""
+    """Build the error for a request without a response."""
     causes = (text for kind, text in _CAUSES if isinstance(error, kind))
     text = next(causes, f"the request failed ({type(error).__name__})")
     status = getattr(error, "status", None)
@@ -56,6 +59,6 @@ def _reason(error: Exception) -> str:
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         return str(getattr(error.certificate_error, "verify_message", "")) or "no reason given"
     inner = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
-    # asyncio puts a sentence of its own with the address in the place of the system's word; names have negative numbers.
+    # asyncio replaces the message of the system; errors of name resolution have negative numbers.
     number = getattr(inner, "errno", None)
     return os.strerror(number) if number and number > 0 else getattr(inner, "strerror", None) or type(inner).__name__

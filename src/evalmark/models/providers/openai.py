@@ -1,4 +1,4 @@
-"""Chat completions as OpenAI defined them, and as Azure and many other servers speak them."""
+"""OpenAI chat completions, also of Azure and the many compatible servers."""
 
 import re
 from collections.abc import Mapping
@@ -17,14 +17,14 @@ from .structured import TOOL, ReplyFormat, StructuredOutputFallback
 
 _CUT = frozenset(("length", "max_tokens", "model_length"))
 _FILTERED = re.compile(rb'"code"\s*:\s*"(?:content_filter|content_policy_violation)"|"flagged_input"\s*:')
-"""What Azure, OpenAI and OpenRouter say of a prompt that they did not let through to the model."""
+"""Error codes of Azure, OpenAI and OpenRouter for a prompt that was filtered."""
 _OWN_HOST = "https://api.openai.com"
 _NEW_LIMIT_SINCE = "2024-09-01"
-"""The first of Azure's dated versions that knows `max_completion_tokens`."""
+"""The first version of Azure's dated API with `max_completion_tokens`."""
 
 
 class OpenAIChat:
-    """A chat model behind any server that speaks OpenAI's chat completions, Azure's included."""
+    """A chat model of any server with OpenAI's chat completions API."""
 
     def __init__(self, endpoint: Endpoint, http: HttpClient, within: float) -> None:
         self.name = endpoint.name
@@ -38,10 +38,10 @@ class OpenAIChat:
         self._fallback = StructuredOutputFallback()
 
     async def __call__(self, request: Request) -> Reply:
-        """The reply to one request: one attempt, and one more for each form of structured reply that is rejected.
+        """Send one request; one more attempt is made for each form of structured output that the server rejects.
 
         Raises:
-            ModelCallError: there is none.
+            ModelCallError: There is no reply.
         """
         require_key(self._endpoint)
         refuse_reserved_settings(request, self._endpoint)
@@ -70,7 +70,7 @@ class OpenAIChat:
 
 
 def address(endpoint: Endpoint, what: str) -> str:
-    """Where requests of one kind go: `chat/completions` or `embeddings`."""
+    """Return the URL of `chat/completions` or `embeddings`."""
     if endpoint.provider != "azure":
         return f"{endpoint.base_url}/{what}"
     if not endpoint.api_version:
@@ -81,7 +81,7 @@ def address(endpoint: Endpoint, what: str) -> str:
 
 
 def key_headers(endpoint: Endpoint) -> dict[str, str]:
-    """The header with the key; none where there is no key."""
+    """Return the header with the key; empty if there is no key."""
     if not endpoint.key:
         return {}
     return {"api-key": endpoint.key} if endpoint.provider == "azure" else {"authorization": f"Bearer {endpoint.key}"}
@@ -94,7 +94,7 @@ def _knows_new_limit(endpoint: Endpoint) -> bool:
 
 
 def _asking(wanted: ReplyFormat, form: ReplyForm) -> dict[str, Any]:
-    """The part of a request that asks for one object."""
+    """The part of a request that asks for a JSON object."""
     if form == "schema":
         asked = {"name": TOOL, "schema": wanted.schema, "strict": wanted.strict}
         return {"response_format": {"type": "json_schema", "json_schema": asked}}
@@ -106,10 +106,10 @@ def _asking(wanted: ReplyFormat, form: ReplyForm) -> dict[str, Any]:
 
 
 def read_reply(response: Response, endpoint: Endpoint, form: ReplyForm) -> Reply:
-    """The reply in a response.
+    """Read the reply in a response.
 
     Raises:
-        ModelCallError: it holds none.
+        ModelCallError: The response has no reply.
     """
     if response.status in (400, 403) and _FILTERED.search(response.body):
         return Reply(status="filtered", seconds=response.seconds, headers=kept_headers(response.headers))
@@ -184,9 +184,9 @@ def _tool_calls(message: Mapping[str, Any]) -> tuple[ToolCall, ...]:
 def _answer(
     text: str, message: Mapping[str, Any], calls: tuple[ToolCall, ...]
 ) -> tuple[str, dict[str, Any] | None, tuple[ToolCall, ...]]:
-    """What was said, the object, and the model's own calls, where the object was asked for as a call of `TOOL`."""
+    """The text, the object and the other tool calls of a reply to a request with a forced call of `TOOL`."""
     asked = next((call for call in calls if call.name == TOOL), None)
-    if asked is None:  # the server let the model answer in words
+    if asked is None:  # the server did not enforce the call
         return text, parse_object(text), calls
     others = tuple(call for call in calls if call.name != TOOL)
     if asked.error is None:
@@ -196,7 +196,7 @@ def _answer(
 
 
 def read_usage(usage: Mapping[str, Any]) -> Usage:
-    """The tokens that a server counted; what cannot be is None."""
+    """Read the token counts of a reply; impossible ones are None."""
     into, out = usage.get("prompt_tokens_details"), usage.get("completion_tokens_details")
     cached = into.get("cached_tokens") if isinstance(into, dict) else usage.get("prompt_cache_hit_tokens")
     return Usage(
@@ -208,7 +208,7 @@ def read_usage(usage: Mapping[str, Any]) -> Usage:
 
 
 def _cost(usage: Any) -> float | None:
-    """What OpenRouter says a call came to, in US dollars."""
+    """The cost of a call in US dollars, which OpenRouter reports."""
     cost = finite_float(usage.get("cost")) if isinstance(usage, dict) else None
     return cost if cost is not None and 0 <= cost <= 1e6 else None
 

@@ -1,6 +1,6 @@
-"""The connections of one event loop: a POST with a total deadline and a cap on what comes back.
+"""The pool of HTTP connections of one event loop.
 
-The HTTP client is loaded with this file, and so with the first request: a run whose replies are all recorded sends none.
+This module loads aiohttp, so it is imported with the first request: a run with only cached replies does not need it.
 """
 
 import functools
@@ -17,35 +17,37 @@ _LARGE_BODY = 1 << 20
 
 
 class ConnectionPool:
-    """Sends requests over connections that are kept open; made on the event loop that it is for."""
+    """Sends requests over connections that stay open. Create it on the event loop that uses it."""
 
     def __init__(self, proxy: Callable[[str], str | None] | None) -> None:
-        """`proxy` gives the proxy for an address, and raises ValueError for one that is none; None: there are none."""
+        """`proxy` returns the proxy of a URL, and raises ValueError for an invalid one; None: no proxies are set."""
         self._proxy = proxy
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0),  # how many calls run at a time is decided above
+            connector=aiohttp.TCPConnector(limit=0),  # the throttle of the endpoint limits the calls in flight
             cookie_jar=aiohttp.DummyCookieJar(),
             headers={"accept": "application/json", "content-type": "application/json", "user-agent": "evalmark"},
         )
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str], within: float) -> Response:
-        """The response, all of it. Raises ModelCallError when there is none."""
+        """Send a POST request and return the whole response. Raises ModelCallError if there is none."""
         started = time.perf_counter()
         try:
-            answer = await self._session.post(
+            response = await self._session.post(
                 url,
-                # aiohttp warns of large bodies that are bytes: it sends them in one piece.
+                # aiohttp warns about large bodies passed as bytes.
                 data=body if len(body) < _LARGE_BODY else io.BytesIO(body),
                 headers=headers,
                 timeout=_deadline(within),
                 allow_redirects=False,
                 proxy=None if self._proxy is None else self._proxy(url),
             )
-            content = await _read(answer)
-        except (aiohttp.ClientError, OSError, ValueError) as error:  # OSError: TimeoutError is one
+            content = await _read(response)
+        except (aiohttp.ClientError, OSError, ValueError) as error:  # TimeoutError is an OSError
             raise network_error(error, url, within, time.perf_counter() - started) from None
         return without_secrets(
-            Response(answer.status, answer.headers, content, time.perf_counter() - started), answer.raw_headers, headers
+            Response(response.status, response.headers, content, time.perf_counter() - started),
+            response.raw_headers,
+            headers,
         )
 
     async def close(self) -> None:
@@ -55,24 +57,24 @@ class ConnectionPool:
 
 @functools.lru_cache(maxsize=16)
 def _deadline(seconds: float) -> aiohttp.ClientTimeout:
-    """A deadline for the whole attempt: a server that sends one byte every few seconds meets no other."""
+    """A deadline for the whole attempt, which also ends responses that trickle in."""
     return aiohttp.ClientTimeout(total=seconds)
 
 
-async def _read(answer: aiohttp.ClientResponse) -> bytes:
-    """The body, up to `MOST_BYTES` after unpacking."""
+async def _read(response: aiohttp.ClientResponse) -> bytes:
+    """Read the body, up to `MOST_BYTES` after decompression."""
     try:
-        length = answer.content_length
-        if length is not None and "content-encoding" not in answer.headers:
+        length = response.content_length
+        if length is not None and "content-encoding" not in response.headers:
             _check(length)
-            return await answer.read()
+            return await response.read()
         body = bytearray()
-        while piece := await answer.content.readany():
+        while piece := await response.content.readany():
             body += piece
             _check(len(body))
         return bytes(body)
     except BaseException:
-        answer.close()
+        response.close()
         raise
 
 

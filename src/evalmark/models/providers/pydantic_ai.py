@@ -1,4 +1,4 @@
-"""Any chat model that pydantic-ai knows, by way of that package."""
+"""Chat models of the package pydantic-ai, for providers that evalmark has no client for."""
 
 import asyncio
 import time
@@ -42,16 +42,16 @@ _FAULTS: tuple[tuple[str, "CallFault"], ...] = (
     ("ModelConnectionError", "transient"),
     ("UserError", "rejected"),
 )
-"""What pydantic-ai raises, the special before the general; earlier versions of it tell less apart."""
+"""Exceptions of pydantic-ai, the specific ones first; earlier versions have fewer."""
 _CLOSED = (401, 402, 403, 404)
 _PASSING = (408, 409, 425, 429)
 
 
 class PydanticAIChat:
-    """A chat model of pydantic-ai, which finds its address and its key by itself.
+    """A chat model of pydantic-ai, which finds its address and key itself.
 
-    `model` takes the place of the one that the endpoint names: a `Model` of pydantic-ai. Values of `environ` that may
-    be keys are kept out of errors.
+    `model`, a `Model` of pydantic-ai, replaces the one that the endpoint names. Values of `environ` that may be keys are
+    removed from error messages.
 
     Raises:
         MissingExtraError: pydantic-ai is not installed.
@@ -70,7 +70,7 @@ class PydanticAIChat:
         self.name = endpoint.name
         self.identity = endpoint.identity
         self._endpoint = endpoint
-        self._http = http  # only to be closed with it: pydantic-ai has connections of its own
+        self._http = http  # used to close the connections of pydantic-ai
         self._within = within
         self._secrets = build_index(environment_secrets(environ or {}))
         self._given = model
@@ -78,10 +78,10 @@ class PydanticAIChat:
         self._fallback = StructuredOutputFallback()
 
     async def __call__(self, request: Request) -> Reply:
-        """The reply to one request: one attempt, and one more for each form of structured reply that is rejected.
+        """Send one request; one more attempt is made for each form of structured output that the server rejects.
 
         Raises:
-            ModelCallError: there is none.
+            ModelCallError: There is no reply.
         """
         model = await self._model()
 
@@ -91,7 +91,7 @@ class PydanticAIChat:
         return await self._fallback.ask(request, ask)
 
     async def _model(self) -> Any:
-        """The model for the running loop: its connections belong to that."""
+        """The model of the running loop; connections belong to a loop."""
         loop = asyncio.get_running_loop()
         if (model := self._models.get(loop)) is not None:
             return model
@@ -123,7 +123,7 @@ class PydanticAIChat:
                     instrument=False,
                 )
         except TimeoutError as error:
-            late = TimeoutError(str(error) or f"no whole answer came within {self._within:g} s")
+            late = TimeoutError(str(error) or f"no complete response within {self._within:g} s")
             raise self._failed(late, "transient", time.perf_counter() - started) from None
         except Exception as error:  # noqa: BLE001  the SDK of any provider
             raise self._failed(error, _fault(error), time.perf_counter() - started) from None
@@ -133,21 +133,21 @@ class PydanticAIChat:
         given = {_NAMES.get(name, name): plain(value) for name, value in request.settings.items() if value is not None}
         if isinstance(stop := given.get("stop_sequences"), str):
             given["stop_sequences"] = [stop]
-        # Attempts are counted and repeated elsewhere.
+        # Retries are made by RetryingModel.
         alone = {} if "max_retries" in getattr(model, "unsupported_settings", ()) else {"max_retries": 0}
         return {**alone, **given}
 
     def _failed(self, error: Exception, fault: "CallFault", seconds: float) -> ModelCallError:
         body = getattr(error, "body", None)
-        told = self._secrets.masked(str(error) if body is None else canonical(body))
+        text = self._secrets.masked(str(error) if body is None else canonical(body))
         status = getattr(error, "status_code", None)
         shown = f" {status}" if isinstance(status, int) else ""
-        message = f"{self.name}: {type(error).__name__}{shown}: {one_line(told, 300).rstrip('.')}."
+        message = f"{self.name}: {type(error).__name__}{shown}: {one_line(text, 300).rstrip('.')}."
         attempt = Attempt(
             seconds=seconds,
             error=message,
             status=status if isinstance(status, int) else None,
-            body=told[:MAX_BODY_CHARS],
+            body=text[:MAX_BODY_CHARS],
         )
         wait = getattr(error, "retry_after", None)
         asked = float(wait) if fault == "transient" and isinstance(wait, (int, float)) and wait >= 0 else None
@@ -166,17 +166,17 @@ def _fault(error: Exception) -> "CallFault":
     status = getattr(error, "status_code", None)
     if isinstance(status, int) and 400 <= status < 500 and status not in _PASSING:
         return "closed" if status in _CLOSED else "rejected"
-    # Anything else is a fault in the request or in the code that took it: it would only happen again.
+    # Other errors are in the request or in the code; a retry would not help.
     return "transient" if isinstance(error, (OSError, known.AgentRunError)) else "rejected"
 
 
 def _messages(request: Request, endpoint: Endpoint) -> list[Any]:
-    """The conversation in pydantic-ai's own words: requests and responses in turn."""
+    """The conversation as messages of pydantic-ai: requests and responses in turn."""
     words = _part("messages")
-    system, spoken = split_system(request.messages, endpoint)
+    system, turns = split_system(request.messages, endpoint)
     found: list[Any] = []
     waiting = [words.SystemPromptPart(system)] if system else []
-    for role, content in spoken:
+    for role, content in turns:
         text = _only_text(content, endpoint)
         if role == "user":
             waiting.append(words.UserPromptPart(text))
@@ -191,9 +191,7 @@ def _messages(request: Request, endpoint: Endpoint) -> list[Any]:
 def _only_text(content: Any, endpoint: Endpoint) -> str:
     parts = content_of(content)
     if isinstance(parts, list) and any(part.get("type") != "text" for part in parts):
-        fault = (
-            f"{endpoint.name}: a message holds more than text, which this way does not carry. Name the provider itself."
-        )
+        fault = f"{endpoint.name}: a message has parts other than text, which pydantic-ai/ models do not support. Name the provider itself."
         raise ModelCallError(fault, fault="rejected", attempts=(Attempt(seconds=0.0, error=fault),))
     return text_of(parts)
 
@@ -238,14 +236,14 @@ def _status(response: Any, *, empty: bool) -> ReplyStatus:
     details = response.provider_details or {}
     if details.get("refusal") or details.get("finish_reason") == "refusal":
         return "refused"
-    # A turn that was paused, and one that ended in an error of the model, may not stand for the whole.
+    # A paused turn, or one that ended with an error, is incomplete.
     whole = getattr(response, "state", "complete") == "complete"
     status = _STATUSES.get(response.finish_reason, "truncated") if whole else "truncated"
     return "empty" if status == "ok" and empty else status
 
 
 def read_usage(given: Any) -> Usage:
-    """The tokens as pydantic-ai counted them; its zeros stand for what was not said, too, and become None."""
+    """Read the token counts; zeros become None, since pydantic-ai uses them for unknown counts too."""
     used = token_count(getattr(given, "input_tokens", None)) or None
     if used is None or getattr(given, "unmeasured_requests", None):
         return Usage()

@@ -1,4 +1,4 @@
-"""What every provider's replies are made of: counts that can be, headers that may be kept, objects that are whole."""
+"""Validate the parts of replies: token counts, numbers, headers, JSON objects, tool calls."""
 
 import json
 import math
@@ -9,7 +9,7 @@ from evalmark.core.values.case import ToolCall
 from evalmark.inputs.documents.strict_json import RefusedJsonError, decode_at
 
 MOST_TOKENS = 10**9
-"""A count above it is a slip of the server."""
+"""A larger count is an error of the server."""
 _KEPT_HEADERS = frozenset(
     (
         "x-request-id",
@@ -26,7 +26,7 @@ _KEPT_PREFIXES = ("x-ratelimit-", "anthropic-ratelimit-")
 
 
 def token_count(value: Any) -> int | None:
-    """A number of tokens; None where it is missing or cannot be.
+    """Return a number of tokens; None if it is missing or impossible.
 
     >>> token_count(12), token_count(-1), token_count(True), token_count(10**12), token_count("7")
     (12, None, None, None, None)
@@ -35,7 +35,7 @@ def token_count(value: Any) -> int | None:
 
 
 def finite_float(value: Any) -> float | None:
-    """A number as a float; None for all else: NaN, infinities, whole numbers beyond every float.
+    """Return a number as a float; None for anything else, NaN, infinities and integers that are too large.
 
     >>> finite_float(1), finite_float(True), finite_float("1"), finite_float(float("nan")), finite_float(10**400)
     (1.0, None, None, None, None)
@@ -48,7 +48,7 @@ def finite_float(value: Any) -> float | None:
 
 
 def kept_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """Those headers of a response that a reply keeps: request ids, limits, dates."""
+    """Return the headers stored with a reply: request ids, limits, dates."""
     return {
         low: value
         for name, value in headers.items()
@@ -57,7 +57,7 @@ def kept_headers(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def parse_object(text: str) -> dict[str, Any] | None:
-    """The object, if the text is exactly one strict JSON object with nothing around it but space.
+    """Return the object if the text is exactly one strict JSON object; otherwise None.
 
     >>> parse_object(' {"a": 1} '), parse_object('Sure: {"a": 1}')
     ({'a': 1}, None)
@@ -73,9 +73,9 @@ def parse_object(text: str) -> dict[str, Any] | None:
 
 
 def tool_call(name: Any, arguments: Any) -> ToolCall:
-    """A tool call of a reply; `arguments` is JSON text, or the object itself.
+    """Build a tool call of a reply; `arguments` is JSON text or the object itself.
 
-    Arguments that are no object leave none, and an `error` that holds what came instead.
+    If the arguments are not an object, the call has an `error` that shows them.
     """
     found = parse_object(arguments) if isinstance(arguments, str) and arguments.strip() else arguments or {}
     if isinstance(found, dict):

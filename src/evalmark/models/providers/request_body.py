@@ -1,4 +1,4 @@
-"""What is sent: JSON text in bytes, and the content of messages as providers take it."""
+"""Request bodies: JSON in bytes, and the content of messages in the form of the providers."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -15,12 +15,12 @@ _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",",
 
 
 def encode_body(body: Mapping[str, Any], endpoint: Endpoint, messages: str | None = None) -> bytes:
-    """The JSON text of a request; half a surrogate pair, which no server takes, becomes U+FFFD.
+    """Encode a request as JSON in UTF-8; lone surrogates, which no server accepts, become U+FFFD.
 
-    `messages` is their JSON text where it is known already; then they do not stand in `body`, which is not empty.
+    `messages` is the JSON text of the messages if it is known already; then `body` does not contain them and is not empty.
 
     Raises:
-        ModelCallError: rejected; something in it cannot be written as JSON.
+        ModelCallError: A value cannot be written as JSON (fault `rejected`).
     """
     try:
         text = _encode(body)
@@ -36,9 +36,9 @@ def encode_body(body: Mapping[str, Any], endpoint: Endpoint, messages: str | Non
 
 
 def messages_text(request: Request) -> str | None:
-    r"""The JSON text of the messages that the key of the request was made of, where it is what would be sent.
+    r"""Return the JSON text of the messages that was computed for the cache key, if it can be sent as it is.
 
-    None where a message is no text, and where letters would go out as \uXXXX, which takes twice the room.
+    None if a message is not a text, or if characters are escaped as \uXXXX, which doubles the size.
     """
     if not all(type(turn.content) is str for turn in request.messages):
         return None
@@ -47,20 +47,20 @@ def messages_text(request: Request) -> str | None:
 
 
 def refuse_reserved_settings(request: Request, endpoint: Endpoint) -> None:
-    """See to it that what is asked is what the request says, since that is what is recorded.
+    """Check that no setting replaces a part of the request, since the request is what is logged.
 
     Raises:
-        ModelCallError: rejected; a setting would take the place of a part of it.
+        ModelCallError: A setting would replace a part of the request (fault `rejected`).
     """
     if request.settings and (taken := sorted(RESERVED_SETTINGS & set(request.settings))):
-        message = f"{endpoint.name}: the setting {taken[0]!r} would take the place of what is asked. Leave it out."
+        message = f"{endpoint.name}: the setting {taken[0]!r} would replace a part of the request. Remove it."
         raise ModelCallError(message, fault="rejected")
 
 
 def content_of(value: Any) -> Any:
-    """A message's content: text, or a list of parts (each with a `type`) as it is; all else as JSON text.
+    """Return the content of a message: a text, or a list of parts (each with a `type`); anything else as JSON text.
 
-    Nothing in it is fetched: an address of an image goes to the provider as it stands.
+    Nothing is downloaded: the URL of an image is sent to the provider as it is.
 
     >>> content_of("hi"), content_of({"a": 1}), content_of(None)
     ('hi', '{"a":1}', '')
@@ -75,7 +75,7 @@ def content_of(value: Any) -> Any:
 
 
 def text_of(content: Any) -> str:
-    """The text of what a provider gave as content: a text, or parts of which some hold text.
+    """Return the text of the content of a reply: a text, or the text parts of a list.
 
     >>> text_of("a"), text_of([{"type": "text", "text": "a"}, {"type": "image"}]), text_of(None)
     ('a', 'a', '')
@@ -89,7 +89,7 @@ def text_of(content: Any) -> str:
 
 
 def json_value(value: Any) -> Any:
-    """A setting as JSON data."""
+    """Convert the value of a setting to JSON data."""
     return value if type(value) in (str, int, float, bool) else plain(value)
 
 
@@ -98,27 +98,27 @@ _SPOKEN = {"user": "user", "tool": "user", "assistant": "assistant"}
 
 
 class SplitMessages(NamedTuple):
-    """A conversation with its system texts apart."""
+    """A conversation with its system prompt separated."""
 
     system: str
-    """All of them, in order, with an empty line between two; empty when there is none."""
-    spoken: list[tuple[str, Any]]
-    """Role (`user` or `assistant`) and content of the others, a text or a list of parts; at least one."""
+    """All system messages in order, separated by empty lines; empty if there are none."""
+    others: list[tuple[str, Any]]
+    """Role (`user` or `assistant`) and content (text or list of parts) of the other messages; at least one."""
 
 
 def split_system(messages: Sequence[Turn], endpoint: Endpoint) -> SplitMessages:
-    """The system texts, and what was said.
+    """Separate the system messages, for providers that take them apart and know only two other roles.
 
-    What a tool returned is said by the user. Where nothing but system texts is given, they are what the user says:
-    these providers answer nobody else.
+    Results of tools become messages of the user. If there are only system messages, they become a message of the user, since
+    these providers require one.
 
     Raises:
-        ModelCallError: rejected; a role is none of those that `Turn.role` names.
+        ModelCallError: The role of a message is unknown (fault `rejected`).
     """
     for turn in messages:
         if turn.role not in _SYSTEM and turn.role not in _SPOKEN:
-            fault = f"{endpoint.name}: {turn.role!r} is no role of a message. Use user, assistant, system or tool."
+            fault = f"{endpoint.name}: {turn.role!r} is not a role. Use user, assistant, system or tool."
             raise ModelCallError(fault, fault="rejected", attempts=(Attempt(seconds=0.0, error=fault),))
     system = "\n\n".join(text_of(content_of(turn.content)) for turn in messages if turn.role in _SYSTEM)
-    spoken = [(_SPOKEN[turn.role], content_of(turn.content)) for turn in messages if turn.role in _SPOKEN]
-    return SplitMessages(system, spoken) if spoken else SplitMessages("", [("user", system)])
+    others = [(_SPOKEN[turn.role], content_of(turn.content)) for turn in messages if turn.role in _SPOKEN]
+    return SplitMessages(system, others) if others else SplitMessages("", [("user", system)])

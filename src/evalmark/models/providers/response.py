@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 PROXY = "Check HTTP_PROXY, HTTPS_PROXY and NO_PROXY"
 MAX_BODY_CHARS = 4096
-"""Characters of a response that an Attempt keeps."""
+"""Characters of a body that an `Attempt` holds."""
 _LARGE_BODY = 1 << 20
 _SECRET_HEADERS = ("authorization", "api-key", "x-api-key", "x-goog-api-key")
 _SPACE = " \t\r\n"
@@ -29,23 +29,23 @@ _MARK = b"\xef\xbb\xbf"
 _TRANSIENT = frozenset((408, 409, 425, 429))
 _CLOSED = frozenset((401, 402, 403, 404, 407))
 _NEVER_AGAIN = ("insufficient_quota", "billing_not_active", "credit balance is too low")
-"""What a provider says, with a status of its own choice, when an account has nothing left."""
+"""What providers report, with various statuses, when an account has no credit left."""
 _PHRASES = {status.value: status.phrase for status in HTTPStatus} | {529: "Overloaded"}
 
 
 class Response(NamedTuple):
-    """What came back for one request, whatever its status. A key that the server sent back is not in it."""
+    """The response to one request, with any status; API keys that the server echoed are removed."""
 
     status: int
     headers: Mapping[str, str]
-    """Found by their names in lower case."""
+    """Looked up by lower-case names."""
     body: bytes
     seconds: float
-    """From the first byte sent to the last one read."""
+    """From the first byte sent to the last byte read."""
 
 
 def without_secrets(response: Response, raw: tuple[tuple[bytes, bytes], ...], sent: Mapping[str, str]) -> Response:
-    """The response without the key, should the server have sent it back, in whatever spelling and however much of it."""
+    """Remove the API key from a response if the server echoed it, in full or in part."""
     for name in _SECRET_HEADERS:
         if not (key := sent.get(name, "").rpartition(" ")[2]):
             continue
@@ -61,11 +61,11 @@ def without_secrets(response: Response, raw: tuple[tuple[bytes, bytes], ...], se
 
 
 def read_json(response: Response, endpoint: Endpoint) -> dict[str, Any]:
-    """The JSON object of a successful response.
+    """Return the JSON object of a successful response.
 
     Raises:
-        ModelCallError: the status is not 2xx, or the body is no strict JSON object, or reports an error. `fault` goes
-            by the status, `retry_after` by the headers, and the one Attempt holds the start of the body.
+        ModelCallError: The status is not 2xx, the body is not a strict JSON object, or it reports an error. `fault`
+            depends on the status, `retry_after` on the headers; the attempt holds the start of the body.
     """
     if not 200 <= response.status < 300:
         raise _refused(response, endpoint, response.status, _read_leniently(response.body))
@@ -89,10 +89,8 @@ def _object(response: Response, endpoint: Endpoint) -> dict[str, Any]:
             response, endpoint, f"answered with bytes that are no UTF-8 (at byte {error.start})"
         ) from None
     except JSONDecodeError as error:
-        said_of_it = (
-            "starts with a byte order mark" if response.body.startswith(_MARK) else f"{error.msg} at {error.pos}"
-        )
-        raise response_error(response, endpoint, f"answered with a text that is no JSON ({said_of_it})") from None
+        problem = "starts with a byte order mark" if response.body.startswith(_MARK) else f"{error.msg} at {error.pos}"
+        raise response_error(response, endpoint, f"answered with a text that is no JSON ({problem})") from None
     except RefusedJsonError:
         unclear = "a key twice in one object, NaN, too large a number, or too deep a nest"
         raise response_error(response, endpoint, f"answered with JSON that holds {unclear}") from None
@@ -108,7 +106,7 @@ def _object(response: Response, endpoint: Endpoint) -> dict[str, Any]:
 def response_error(
     response: Response, endpoint: Endpoint, what: str, fault: "CallFault" = "transient"
 ) -> ModelCallError:
-    """The error for a response that holds no reply; `what` goes on after the name of the server."""
+    """Build the error for a response without a reply; `what` continues the message after the name of the server."""
     message = f"{endpoint.name}: {endpoint.host} {what}."
     attempt = Attempt(seconds=response.seconds, error=message, status=response.status, body=_start(response.body))
     wait = retry_after(response.headers, limited=response.status == 429) if fault == "transient" else None
@@ -116,12 +114,12 @@ def response_error(
 
 
 def _start(body: bytes) -> str:
-    # A character has at most four bytes, and the rest need not be decoded.
+    # A character has at most four bytes.
     return body[: 4 * MAX_BODY_CHARS].decode("utf-8", errors="replace")[:MAX_BODY_CHARS]
 
 
 def _read_leniently(body: bytes) -> Any:
-    """What an error says of itself: JSON, or the text as it is."""
+    """The body of an error as JSON if it is JSON, otherwise as text."""
     text = _start(body)
     try:
         return json.loads(body) if len(body) < _LARGE_BODY else text
@@ -130,14 +128,16 @@ def _read_leniently(body: bytes) -> Any:
 
 
 def _refused(response: Response, endpoint: Endpoint, status: int, data: Any) -> ModelCallError:
-    told = one_line(_told(data), 300).rstrip(".")
+    message_text = one_line(_error_message(data), 300).rstrip(".")
     fault = _fault(status, data)
     phrase = f"answered {status} {_PHRASES.get(status, '')}".rstrip()
-    return response_error(response, endpoint, f"{phrase}{told and ': '}{told}{_advice(status, fault, endpoint)}", fault)
+    return response_error(
+        response, endpoint, f"{phrase}{message_text and ': '}{message_text}{_advice(status, fault, endpoint)}", fault
+    )
 
 
-def _told(data: Any) -> str:
-    """The sentence in an error, wherever this server puts it."""
+def _error_message(data: Any) -> str:
+    """The message in the body of an error."""
     for _ in range(3):
         if not isinstance(data, dict):
             break
@@ -155,17 +155,17 @@ def _fault(status: int, data: Any) -> "CallFault":
 
 def _advice(status: int, fault: "CallFault", endpoint: Endpoint) -> str:
     if status in (401, 403):
-        return f". Check the key in {endpoint.key_variable}" if endpoint.key_variable else ". It wants a key"
+        return f". Check the key in {endpoint.key_variable}" if endpoint.key_variable else ". It requires a key"
     if status == 404:
         return f". Check the model {endpoint.model!r} and the address {endpoint.base_url}"
     if status == 407:
         return f". {PROXY}"
     if status < 400:
         return ". Redirects are not followed: give the final address"
-    return ". The account has nothing left to spend" if fault == "closed" else ""
+    return ". The account has no credit left" if fault == "closed" else ""
 
 
 def one_line(text: str, longest: int) -> str:
-    """A text of a server on one line, with spaces for what cannot be printed, cut to so many characters."""
+    """Put a text on one line, replace unprintable characters by spaces, and cut it to `longest` characters."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text[: 4 * longest]).split())
     return line if len(line) <= longest else f"{line[: longest - 1]}…"

@@ -1,4 +1,4 @@
-"""How long a server asks to be left alone, read out of the headers of its answer."""
+"""The wait that a server asks for in the headers of a response."""
 
 import math
 import re
@@ -7,21 +7,20 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 _NUMBER = re.compile(r"\+?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
-_PIECE = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ns|us|µs|ms|s|m|h|d)")
+_DURATION_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ns|us|µs|ms|s|m|h|d)")
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _LONGEST = 100
-"""Characters; what is longer is no time."""
+"""Characters; a longer value is ignored."""
 _EPOCH = 1e8
-"""A count of seconds above it (three years) is a moment in Unix time, one a thousand times as large is in milliseconds."""
+"""A larger number (three years) is a Unix time; a thousand times as large, one in milliseconds."""
 
 
 def retry_after(headers: Mapping[str, str], *, limited: bool = True) -> float | None:
-    """Seconds to wait before the next request, at least 0; None where the headers do not say.
+    """Return the seconds to wait before the next request, at least 0; None if the headers do not state a wait.
 
-    `retry-after-ms` and `retry-after` are what the server asks for. Only where it sends neither, and turned the request
-    down for a limit (`limited`), the largest of its `x-ratelimit-reset-*` (and `anthropic-ratelimit-*-reset`) counts:
-    they come with every response, and most of them say when the whole limit is there again. A date is compared with the
-    response's own `date`, not with the clock of this machine; without that header it says nothing.
+    `retry-after-ms` and `retry-after` have precedence. Without them, if a rate limit rejected the request (`limited`), the
+    largest of the `x-ratelimit-reset-*` and `anthropic-ratelimit-*-reset` headers is used. Dates are compared with the
+    `date` header of the response, not with the clock of this machine; without that header they are ignored.
 
     >>> retry_after({"retry-after": "1.5"}), retry_after({"x-ratelimit-reset-tokens": "1m30s"}), retry_after({})
     (1.5, 90.0, None)
@@ -44,11 +43,11 @@ def _resets(headers: Mapping[str, str], now: datetime | None) -> Iterator[float]
 
 
 def _wait(text: str, now: datetime | None) -> float | None:
-    """A number of seconds, a duration such as `1m30s`, or a moment; None for all else."""
+    """Parse a number of seconds, a duration such as `1m30s`, or a time; None for anything else."""
     if (number := _number(text)) is not None:
         return number
-    if text and not _PIECE.sub("", text):
-        wait = sum(float(count) * _SECONDS[unit] for count, unit in _PIECE.findall(text))
+    if text and not _DURATION_PART.sub("", text):
+        wait = sum(float(count) * _SECONDS[unit] for count, unit in _DURATION_PART.findall(text))
         return wait if math.isfinite(wait) else None
     then = _moment(text)
     return None if then is None or now is None else max(0.0, (then - now).total_seconds())
@@ -67,7 +66,7 @@ def _number(text: str) -> float | None:
 
 
 def _moment(text: str) -> datetime | None:
-    """An HTTP date or an ISO 8601 time; one without a zone is in UTC."""
+    """Parse an HTTP date or an ISO 8601 time; UTC if it has no zone."""
     if not text:
         return None
     for read in (datetime.fromisoformat, parsedate_to_datetime):

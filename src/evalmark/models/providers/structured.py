@@ -1,4 +1,4 @@
-"""How one JSON object is asked for: native JSON schema first, a forced tool call next, in the prompt last."""
+"""Structured output: native JSON schema first, then a forced tool call, then an instruction in the prompt."""
 
 import json
 import re
@@ -14,13 +14,12 @@ from evalmark.core.values.plain_data import canonical, plain
 from .replies import parse_object
 
 TOOL = "answer"
-"""The name of the one tool that a forced call goes to, and of a native schema."""
+"""The name of the forced tool, and of a native schema."""
 FORMS: tuple[ReplyForm, ...] = ("schema", "tool", "text")
 
 Ask = Callable[[Request, ReplyForm], Awaitable[Reply]]
-"""Sends one request in the form asked for: `schema`, `tool`, `text` (the request then holds the instruction already,
-and nothing is left to do), or "" where no object is wanted. In the form `tool` it fills `data` itself from the
-arguments of the call; in the others the ladder reads `data` out of the text."""
+"""Sends one request in a form: `schema`, `tool`, `text` (the request already contains the instruction), or "" for no object.
+With `tool` it fills `data` from the arguments of the call; otherwise `data` is parsed from the text."""
 
 _INSTRUCTION = (
     "Reply with one JSON object and nothing else: no words before or after it, no code fence. "
@@ -32,38 +31,38 @@ _FORM_WORDS = re.compile(
     re.IGNORECASE,
 )
 _MOST_KNOWN = 256
-"""Schemas that are remembered; a program that makes a new one for each call must not fill the memory."""
+"""Most schemas cached, for programs that create a new one for each call."""
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 
 class ReplyFormat(NamedTuple):
-    """An object that is asked for."""
+    """The schema of a requested object."""
 
     schema: dict[str, Any]
     """As plain data."""
     text: str
-    """The one JSON text of the schema."""
+    """The canonical JSON text of the schema."""
     strict: bool
-    """Whether OpenAI's strict mode takes it."""
+    """Whether it is valid in OpenAI's strict mode."""
 
 
 @dataclass(frozen=True, slots=True)
 class StructuredOutputFallback:
-    """Which form of structured replies a server takes, for each schema; one object a model, filled while calls run."""
+    """Tries the forms of structured output in turn, and remembers for each schema which one the server accepts."""
 
     _known: dict[str, ReplyForm] = field(default_factory=dict, repr=False)
     _wanted: dict[int, ReplyFormat] = field(default_factory=dict, repr=False)
 
     async def ask(self, request: Request, ask: Ask) -> Reply:
-        """The reply, in the first form that the server does not reject; `form` and `data` are filled.
+        """Return the reply in the first form that the server does not reject, with `form` and `data` filled in.
 
-        A rejected form costs an attempt (`Reply.attempts`) and is not tried again for the same schema. A server that
-        takes a form and then answers something else than one object is taken at its word: `data` is None.
+        A rejected form counts as an attempt (`Reply.attempts`) and is not tried again for the same schema. If the reply is
+        not one JSON object, `data` is None.
 
         Raises:
-            ModelCallError: no reply, for a reason that has nothing to do with the form, or in no form at all.
+            ModelCallError: The request failed for another reason, or the server rejected all forms.
         """
         if request.schema is None:
             return await ask(request, "")
@@ -82,9 +81,9 @@ class StructuredOutputFallback:
         raise AssertionError("the last form returns or raises")
 
     def reply_format(self, schema: Mapping[str, Any]) -> ReplyFormat:
-        """What a schema comes to, worked out once: the same few schemas come with thousands of requests."""
+        """Return the plain data and the JSON text of a schema, cached: thousands of requests share a few schemas."""
         found = self._wanted.get(id(schema))
-        if found is None or found.schema != schema:  # another object may have come to the place of one that is gone
+        if found is None or found.schema != schema:  # the id may belong to a new object after the old one was freed
             found = _keep(self._wanted, id(schema), ReplyFormat(plain(schema), canonical(schema), is_strict(schema)))
         return found
 
@@ -107,20 +106,20 @@ def _with_attempts(error: ModelCallError, earlier: list[Attempt]) -> ModelCallEr
 
 
 def is_format_rejection(error: ModelCallError) -> bool:
-    """Whether a server turned a request down for the form it was asked to answer in."""
+    """Whether a server rejected a request because of the form of structured output."""
     if not error.attempts:
         return False
     last = error.attempts[-1]
-    # Some routers say 404 where no server behind them takes the form, and some servers fail while they compile a schema.
+    # Some routers respond 404 if no server supports the form; some servers fail while they compile a schema.
     refused = error.fault == "rejected" or last.status in (404, 500, 501)
-    # A web page is what a machine in between says of its own troubles; scripts in it are full of functions.
+    # An HTML page comes from a proxy; its scripts contain the words of the pattern too.
     return refused and not last.body.lstrip().startswith("<") and bool(_FORM_WORDS.search(last.body))
 
 
 def with_schema_instruction(request: Request) -> Request:
-    """The request with the schema as its last instruction, and no other way to ask for the object.
+    """Return the request with the schema as an instruction in the prompt.
 
-    It goes to the end of the last message where that is the user's: many models want the two to take turns.
+    It is added to the last message if that is the user's, since many models require roles to alternate.
     """
     text = f"{_INSTRUCTION}{json.dumps(object_schema(request), ensure_ascii=False)}"
     *before, last = request.messages or (Turn(role="user", content=""),)
@@ -137,7 +136,7 @@ def object_schema(request: Request) -> dict[str, Any]:
 
 
 def is_strict(schema: Any) -> bool:
-    """Whether a schema is one that OpenAI's strict mode takes: every object closed, every property required.
+    """Whether a schema is valid in OpenAI's strict mode: all objects are closed, all properties required.
 
     >>> is_strict({"type": "object", "properties": {"a": {}}, "required": ["a"], "additionalProperties": False})
     True
@@ -173,25 +172,25 @@ _NOT_STRICT = frozenset(
 
 
 class ForcedCall(NamedTuple):
-    """What a reply with a forced tool call comes to."""
+    """The content of a reply to a request with a forced tool call."""
 
     text: str
     data: dict[str, Any] | None
     calls: tuple[ToolCall, ...]
-    """Those of other tools."""
+    """Calls of other tools."""
 
 
 EMPTY_CALL = ForcedCall("", None, ())
 
 
 def read_forced_call(text: str, calls: tuple[ToolCall, ...]) -> ForcedCall:
-    """The object, if the tool was called with one; else what was said in its place.
+    """Return the arguments of the forced call; otherwise the text of the reply.
 
     >>> read_forced_call("", (ToolCall(name="answer", arguments={"score": 1}),)).data
     {'score': 1}
     """
     asked = next((call for call in calls if call.name == TOOL), None)
-    if asked is None:  # the server let the model answer in words
+    if asked is None:  # the server did not enforce the call
         return ForcedCall(text, parse_object(text), calls)
     others = tuple(call for call in calls if call.name != TOOL)
     if asked.error is None:

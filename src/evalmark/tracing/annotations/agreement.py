@@ -1,4 +1,4 @@
-"""How far people agree on what each of them has labelled."""
+"""Agreement of annotators on the outputs that several of them labelled."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,35 +11,35 @@ from evalmark.stats.calibration.audit_results import HumanAgreement, VerdictAgre
 from evalmark.stats.inference.intervals import LEVEL
 
 Thumbs = Mapping[str, bool]
-"""The last thumb of each person on one thing, by the person's name."""
+"""The last thumb of each annotator on one output, by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnnotatorPair:
-    """What two people say of the outputs that both have labelled."""
+    """The labels of two annotators on the outputs that both labelled."""
 
     first: str
     second: str
     compared: VerdictAgreement
-    """The second held against the first: what the table calls passed, the second calls good."""
+    """The second compared with the first; "passed" in the table means that the second labels the output as good."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnnotatorAgreement:
-    """How far people agree on some outputs."""
+    """The agreement of all annotators on some outputs."""
 
     people: tuple[tuple[str, int], ...]
-    """Who has labelled how many, the busiest first."""
+    """Annotators with their numbers of labels, largest first."""
     together: HumanAgreement | None
-    """All people, where an output has two labels or more; None where none has."""
+    """The agreement of all annotators; None if no output has two labels."""
     pairs: tuple[AnnotatorPair, ...]
-    """Each two people, those first who share the most outputs."""
+    """Each pair of annotators, largest number of shared outputs first."""
     disputed: tuple[str, ...]
-    """Outputs that as many call good as bad, by what they are about, in the order given."""
+    """Outputs with as many good as bad labels, in the order given."""
 
 
 def thumbs_of(labels: Iterable[Label]) -> dict[str, Thumbs]:
-    """The thumbs in force, by what they are about."""
+    """Return the current thumbs by output."""
     found: defaultdict[str, dict[str, bool]] = defaultdict(dict)
     for label in current_labels(labels):
         if label.liked is not None:
@@ -50,23 +50,23 @@ def thumbs_of(labels: Iterable[Label]) -> dict[str, Thumbs]:
 def annotator_agreement(
     said: Mapping[str, Thumbs], cases: Mapping[str, str], level: float = LEVEL
 ) -> AnnotatorAgreement:
-    """How far people agree, from the thumbs on each output; `cases` names the case of an output where it has several.
+    """Compute the agreement from the thumbs on each output; `cases` names the case of outputs that share one.
 
-    Below 10 cases kappa, alpha and AC1 have no interval, and say so.
+    With fewer than 10 cases kappa, alpha and AC1 have no interval.
 
-    >>> found = agreement({"a": {"ann": True, "bob": True}, "b": {"ann": True}}, {})
+    >>> found = annotator_agreement({"a": {"ann": True, "bob": True}, "b": {"ann": True}}, {})
     >>> found.people, found.together.outputs, found.pairs[0].compared.kappa
     ((('ann', 2), ('bob', 1)), 1, None)
     """
     several = {about: thumbs for about, thumbs in said.items() if len(thumbs) > 1}
-    votes = [(cases.get(about, about), tuple(thumbs.values())) for about, thumbs in several.items()]
+    labels_by_output = [(cases.get(about, about), tuple(thumbs.values())) for about, thumbs in several.items()]
     busy = Counter(by for thumbs in said.values() for by in thumbs)
     pairs = sorted(
         _pairs(several, cases, level), key=lambda pair: (-pair.compared.confusion.n, pair.first, pair.second)
     )
     return AnnotatorAgreement(
         people=tuple(sorted(busy.items(), key=lambda one: (-one[1], one[0]))),
-        together=human_agreement(votes, level) if votes else None,
+        together=human_agreement(labels_by_output, level) if labels_by_output else None,
         pairs=tuple(pairs),
         disputed=tuple(about for about, thumbs in several.items() if 2 * sum(thumbs.values()) == len(thumbs)),
     )

@@ -1,4 +1,4 @@
-"""Labels in a file, a row each: all of them are kept, or none and every fault is named by its line."""
+"""Read labels from a CSV, TSV or JSONL file; if rows are invalid, report all faults by line."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -42,23 +42,23 @@ READERS: Mapping[str, RowReader] = {
 }
 COLUMNS = ("id", "label", "score", "comment", "by", "label_id")
 ABOUT = ("id", "about")
-"""Either may name the column of ids."""
+"""Names of the column of ids."""
 OF_RUN = ("case", "target", "repeat", "dataset", "metric")
-"""Columns that say which output of a run is meant, as the flags of these names do."""
+"""Columns that select an output of a run, like the flags of the same names."""
 TEXTS = (*ABOUT, "comment", "by", "label_id", *OF_RUN)
-"""Columns that hold a text; a number, such as the id of somebody, is as good as one."""
+"""Columns with texts; numbers are converted to texts."""
 _ID = 16
-"""Digits of a whole id of a span."""
+"""Digits of a complete span id."""
 
 
 def read_labels(path: Path, ledger: "Store", by: str) -> list[tuple[LabelSubject, NewLabel]]:
-    """What a CSV, TSV or JSONL file says, row by row; `by` says it where a row names nobody.
+    """Read labels from a CSV, TSV or JSONL file; `by` is the annotator of rows that name none.
 
-    Each word has an id, the `label_id` of its row or one that is made of what the row says, so that a file that is read again
-    adds nothing but what is new in it.
+    Each label has an id, the `label_id` of its row or one made of its content, so that reading a file again adds only new
+    labels.
 
     Raises:
-        ConfigError: the file cannot be read, or something is wrong in it; every fault is named.
+        ConfigError: The file cannot be read, or rows are invalid; all faults are named.
     """
     faults = FaultList(str(path))
     rows = [(place, row) for place, row in _rows(path) if _is_sound(place, row, faults)]
@@ -113,7 +113,7 @@ def _is_sound(place: str, row: Any, faults: FaultList) -> bool:
     elif len(said := _ids_of(row)) > 1:
         faults.add(f"{place}: `id` is {said[0]!r} and `about` is {said[1]!r}; leave one of them out.")
     elif not _id_of(row):
-        faults.add(f"{place}: the row does not say what it is about; fill in its `id`.")
+        faults.add(f"{place}: the row has no id; fill in `id`.")
     else:
         return True
     return False
@@ -124,7 +124,7 @@ def _id_of(row: Mapping[str, Any]) -> str:
 
 
 def _ids_of(row: Mapping[str, Any]) -> list[str]:
-    """What it is about; several where its columns contradict each other."""
+    """The ids of a row; several if its columns contradict each other."""
     said = (str(row[name]).strip() for name in ABOUT if row.get(name) is not None)
     return [name for name in dict.fromkeys(said) if name]
 
@@ -136,22 +136,22 @@ def _new_label(row: Mapping[str, Any], by: str) -> NewLabel:
         by=str(row.get("by") or by).strip(), liked=liked, score=_number(score), comment=str(comment or "").strip()
     )
     if word.withdraws:
-        raise ValueError("the row says nothing; fill in label, score or comment")
+        raise ValueError("the row has no label; fill in label, score or comment")
     return word
 
 
 class _LabelIds:
-    """The ids of the words of a file."""
+    """Assigns ids to the labels of a file."""
 
     def __init__(self) -> None:
         self._places: dict[str, str] = {}
         self._times: Counter[str] = Counter()
 
     def named(self, place: str, about: LabelSubject, word: NewLabel, row: Mapping[str, Any]) -> NewLabel:
-        """The word with its id: that of its row, or one made of what it says and how often the file has said so.
+        """Return the label with its id: that of its row, or one made of its content and its number among equal rows.
 
         Raises:
-            ValueError: another row has this id.
+            ValueError: Another row has this id.
         """
         given = str(row.get("label_id") if row.get("label_id") is not None else "").strip()
         if given:
@@ -184,7 +184,7 @@ def _number(said: Any) -> float | None:
 
 
 class _RunResults:
-    """The results of a run, read once, for rows that name one each."""
+    """The results of a run by trial and by case."""
 
     def __init__(self, run: Run) -> None:
         self.every = tuple(run.results)
@@ -196,7 +196,7 @@ class _RunResults:
 
 @dataclass
 class _SubjectFinder:
-    """What ids mean, looked up together where they are whole."""
+    """Finds the subjects of rows; complete span ids are looked up together."""
 
     ledger: "Store"
     ids: set[str]
@@ -209,7 +209,7 @@ class _SubjectFinder:
             self._known[span.id] = span
 
     def subject(self, reference: str, which: OutputSelector = NO_SELECTOR) -> LabelSubject:
-        """Raises ConfigError or StoreError where it means nothing, or several things."""
+        """Find a subject. Raises ConfigError or StoreError if there is none, or several."""
         kind, _, rest = reference.partition(":")
         if kind in ("output", "score") and rest:
             return self._of_trial(kind, rest, which)

@@ -1,4 +1,4 @@
-"""What people say of outputs: an id on a command line or a row of a file becomes a label on what it means."""
+"""Find what an id denotes, and store labels on it."""
 
 import getpass
 import subprocess
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
     from evalmark.storage.store.store import Store
 
 _NAMED = 5
-"""Things that a message names where several could be meant."""
+"""Most ids that a message about an ambiguous id lists."""
 _GIT_SECONDS = 5.0
 MAX_NAME_CHARS = 200
-"""Characters of the name of who says something; a browser keeps no much longer one."""
+"""Most characters of the name of an annotator, because of the cookie of the viewer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputSelector:
-    """Which output of a run is meant, and whether one of its scores; what is not said leaves the choice open."""
+    """Selects an output of a run, or one of its scores; fields that are None match anything."""
 
     case: str | None = None
-    """The id of a case, or the only one that starts so."""
+    """The id of a case, or a unique start of one."""
     target: str | None = None
     repeat: int | None = None
-    """Counted from 1, as reports do."""
+    """Counted from 1, as in reports."""
     dataset: str | None = None
     metric: str | None = None
-    """The score of this metric is meant, not the output."""
+    """Selects the score of this metric instead of the output."""
 
 
 NO_SELECTOR = OutputSelector()
@@ -47,19 +47,19 @@ NO_SELECTOR = OutputSelector()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelSubject:
-    """Something that can be labelled."""
+    """An output, score or span that can be labelled."""
 
     about: str
     """As in `GraderLabel`."""
     content: str
     """As in `GraderLabel`."""
     title: str
-    """What it is called in a sentence."""
+    """Its name in messages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewLabel:
-    """What one person says; with neither thumb, score nor comment it takes back what the person said before."""
+    """A label to store; without thumb, score and comment it withdraws the earlier label of the annotator."""
 
     by: str
     liked: bool | None = None
@@ -67,20 +67,20 @@ class NewLabel:
     """From 0 to 1."""
     comment: str = ""
     id: str = ""
-    """By which a word of a file is known when the file is read again; empty for one that is said by itself."""
+    """Identifies a label of a file when the file is read again; empty for other labels."""
 
     @property
     def withdraws(self) -> bool:
-        """Whether nothing is said, so that it takes back what was."""
+        """Whether it withdraws the earlier label."""
         return self.liked is None and self.score is None and not self.comment
 
 
 def find_labelled(ledger: "Store", reference: str) -> Run | Session | Span:
-    """The run, the session or the span that has an id, or the only one whose id starts so, or the session of an app's key.
+    """Return the run, session or span with an id, with a unique start of an id, or with a session key of the app.
 
     Raises:
-        ConfigError: several could be meant.
-        NotFoundError: there is none.
+        ConfigError: The reference is ambiguous.
+        NotFoundError: There is none.
     """
     named = _by_id(ledger, reference)
     try:
@@ -100,10 +100,10 @@ def find_labelled(ledger: "Store", reference: str) -> Run | Session | Span:
 
 
 def find_session_or_span(ledger: "Store", reference: str) -> "RecordedId | None":
-    """The same of what is recorded alone, without reading it; None where nothing is.
+    """Return the kind and id of a session or span without reading it; None if there is none.
 
     Raises:
-        ConfigError: several could be meant.
+        ConfigError: The reference is ambiguous.
     """
     named = _by_id(ledger, reference) or _of_key(ledger, reference)
     if len(named) > 1:
@@ -121,7 +121,7 @@ def _ambiguous(reference: str, several: Sequence[str]) -> str:
 
 
 def _of_key(ledger: "Store", key: str) -> "list[RecordedId]":
-    """The sessions, of any project, that an app knows by this key."""
+    """The sessions of all projects with this session key."""
     ids = [session_id_for_key(project, key) for project in ledger.sessions.projects()]
     return [one for i in ids for one in ledger.sessions.with_prefix(i) if one.kind == "session"]
 
@@ -138,42 +138,42 @@ def _unknown(ledger: "Store", reference: str, fault: NotFoundError) -> NotFoundE
 
 
 def find_subject(ledger: "Store", reference: str, which: OutputSelector = NO_SELECTOR) -> LabelSubject:
-    """What an id means to somebody who wants to label it: a span, the only answer of a session, an output of a run.
+    """Return what a label on an id belongs to: a span, the only answer of a session, or an output of a run.
 
     Raises:
-        ConfigError: it is a session of several answers or a run without a case, or `which` fits none or several outputs.
-        StoreError: nothing has this id.
+        ConfigError: It is a session with several answers or a run without a selected case, or `which` matches none or several outputs.
+        StoreError: Nothing has this id.
     """
     return select_subject(find_labelled(ledger, reference), which)
 
 
 def select_subject(thing: Run | Session | Span, which: OutputSelector) -> LabelSubject:
-    """What somebody means who names a span, a session of one answer, or an output of a run.
+    """Return the subject of labels on a span, a session with one answer, or an output of a run.
 
     Raises:
-        ConfigError: as `subject` does.
+        ConfigError: See `find_subject`.
     """
     if isinstance(thing, Run):
         return _output(thing, which)
     if which != NO_SELECTOR:
         raise ConfigError(
-            f"{thing.id} is no run, so it has no cases; leave out --case, --target, --repeat, --dataset and --metric."
+            f"{thing.id} is not a run, so it has no cases; leave out --case, --target, --repeat, --dataset and --metric."
         )
     return span_subject(_only_answer(thing) if isinstance(thing, Session) else thing)
 
 
 def span_subject(span: Span) -> LabelSubject:
-    """A recorded span."""
+    """Return the subject of labels on a recorded span."""
     named = f" ({span.name})" if span.name else ""
     content = content_fingerprint(span.input, span.output)
     return LabelSubject(about=about_span(span.id), content=content, title=f"span {span.id}{named} of {span.project}")
 
 
 def result_subject(run: str, result: Result, metric: str | None = None) -> LabelSubject:
-    """The output of a trial of a run, or its score by a metric.
+    """Return the subject of labels on an output of a run, or on one of its scores.
 
     Raises:
-        ConfigError: there is no such score.
+        ConfigError: There is no such score.
     """
     names = [score.name for score in result.scores]
     trial = result.trial
@@ -190,14 +190,13 @@ def result_subject(run: str, result: Result, metric: str | None = None) -> Label
 def save_labels(
     ledger: "Store", said: Sequence[tuple[LabelSubject, NewLabel]], created: str | None = None
 ) -> list[Label]:
-    """Keep what people say, all of it or nothing; what they said before stays in the history.
+    """Store labels, all or none; earlier labels stay in the history. Return the labels that are new.
 
-    A word whose id is kept already is not kept again, and its label is not among those that are given.
-    What looks like a key or a password is taken out of comments, as recording does: people quote what they comment on.
+    A label with an id that is stored already is skipped. Keys and passwords in comments are masked.
 
     Raises:
-        ConfigError: a score is no number from 0 to 1, or somebody takes back what nobody said; nothing is kept.
-        StoreError: the store cannot be written.
+        ConfigError: A label is invalid; none is stored.
+        StoreError: The store cannot be written.
     """
     if faults := list(check_labels(ledger, said)):
         raise ConfigError.of(faults)
@@ -220,14 +219,14 @@ def save_labels(
 
 
 def check_labels(ledger: "Store", said: Sequence[tuple[LabelSubject, NewLabel]]) -> Iterable[str]:
-    """What is wrong with what people want to say, a sentence each."""
+    """Yield a sentence for each fault of the labels."""
     for about, word in said:
         if not word.by.strip():
-            yield f"{about.title}: nobody is named who says so; name somebody with --by."
+            yield f"{about.title}: the label has no annotator; name one with --by."
         if len(word.by) > MAX_NAME_CHARS:
-            yield f"{about.title}: the name of who says so has {len(word.by):,} characters; {MAX_NAME_CHARS} are the most."
+            yield f"{about.title}: the name of the annotator has {len(word.by):,} characters; {MAX_NAME_CHARS} are the most."
         if word.score is not None and not 0 <= word.score <= 1:
-            yield f"{about.title}: the score is {word.score:g}; it goes from 0 to 1."
+            yield f"{about.title}: the score is {word.score:g}; use a number from 0 to 1."
     taken = [(about, word) for about, word in said if word.withdraws]
     if not taken:
         return
@@ -236,7 +235,7 @@ def check_labels(ledger: "Store", said: Sequence[tuple[LabelSubject, NewLabel]])
     }
     for about, word in taken:
         if (about.about, word.by) not in standing:
-            yield f"{about.title}: {word.by} has said nothing of it that could be withdrawn."
+            yield f"{about.title}: {word.by} has no label to withdraw."
 
 
 def label_history(ledger: "Store", about: Iterable[str]) -> list[Label]:
@@ -245,10 +244,10 @@ def label_history(ledger: "Store", about: Iterable[str]) -> list[Label]:
 
 
 def current_user(environ: Mapping[str, str]) -> str:
-    """Whoever is at the keyboard: the name in git's settings, else that of the system's user.
+    """Return the name of the user: `user.name` of git, otherwise the user of the system.
 
     Raises:
-        ConfigError: neither is known.
+        ConfigError: Neither is known.
     """
     command = ["git", "config", "user.name"]
     try:
@@ -261,7 +260,7 @@ def current_user(environ: Mapping[str, str]) -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError, ImportError):  # a container whose user has no name
-        raise ConfigError("It is not known who you are; name yourself with --by.") from None
+        raise ConfigError("Your name is unknown; name yourself with --by.") from None
 
 
 def _only_answer(session: Session) -> Span:
@@ -271,13 +270,13 @@ def _only_answer(session: Session) -> Span:
     if not answers:
         raise ConfigError(f"Session {session.id} has no answer that could be labelled.")
     raise ConfigError(
-        f"Session {session.id} has {len(answers)} answers, {_listed([span.id for span in answers])}; say which with its id."
+        f"Session {session.id} has {len(answers)} answers, {_listed([span.id for span in answers])}; name one by its id."
     )
 
 
 def _output(run: Run, which: OutputSelector) -> LabelSubject:
     if which.case is None:
-        raise ConfigError(f"{run.id} is a run; say which of its outputs with --case ID, in a file in a column `case`.")
+        raise ConfigError(f"{run.id} is a run; select an output with --case ID, or in a file with a column `case`.")
     results = [result for result in run.results if _fits(result, which)]
     ids = {result.trial.case.id for result in results}
     if which.case in ids:
@@ -312,7 +311,7 @@ def _other_criteria(which: OutputSelector) -> str:
 
 
 def _distinguishing_flags(results: Sequence[Result]) -> str:
-    """How to say which of several outputs for one case is meant."""
+    """Name the flags that distinguish several outputs for one case."""
     trials = [result.trial for result in results]
     differ = {
         "--target": list(dict.fromkeys(trial.target for trial in trials)),

@@ -1,4 +1,4 @@
-"""Outputs that people label one by one, in an order that is shuffled and yet the same for everybody."""
+"""Queues of outputs to label, in a shuffled order that is the same for all annotators."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,26 +24,26 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _DIGESTS = 2**48
-"""Numbers that ids of trials go to."""
+"""The range of the digests of ids."""
 MAX_ITEMS = 10_000
-"""Outputs of a queue; nobody labels more in one go, and each page looks at all of them."""
+"""Most outputs in a queue; each page reads all of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueItem:
-    """An output that may be labelled: of a run, or recorded."""
+    """An output to label: of a run, or recorded."""
 
     about: str
     """As in `GraderLabel`."""
     number: int | None = None
-    """That of the result in its run; None for a recorded answer."""
+    """The number of the result in its run; None for a recorded span."""
     span: str = ""
-    """The id of the recorded answer; empty for an output of a run."""
+    """The id of the recorded span; empty for an output of a run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemView:
-    """An output as somebody sees it who is to label it: nothing of who gave it or of what anybody says of it."""
+    """An output as an annotator sees it, without its target and without labels."""
 
     subject: LabelSubject
     input: Any
@@ -54,7 +54,7 @@ class ItemView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputSource:
-    """Where outputs are taken from that people label: a run, or what is recorded of a project."""
+    """The source of the outputs of a queue: a run, or the recorded sessions of a project."""
 
     ledger: "Store"
     run: str = ""
@@ -64,10 +64,10 @@ class OutputSource:
     project: str = ""
 
     def drawn(self, wanted: "ResultFilter", most: int = MAX_ITEMS, seed: str = "") -> tuple[QueueItem, ...]:
-        """A sample of the outputs in shuffled order, without those that ended in an error; of a run those that are wanted.
+        """Return a sample of the outputs without errors in shuffled order; the filter applies to runs.
 
-        It is the same for everybody who draws as many with the same seed; more of them begin with the same ones, and
-        outputs that come later leave the others in their order.
+        The sample depends only on the seed: a larger one starts with the same outputs, and new outputs do not change the
+        order of the others.
         """
         if self.browsing is None:
             return tuple(_span_item(one) for one in _sample(self._spans(), most, seed))
@@ -81,15 +81,15 @@ class OutputSource:
         return ((_number_of(one), one) for one in self.ledger.sessions.answers_without_error(self.project))
 
     def labels(self, items: Iterable[QueueItem]) -> list[Label]:
-        """Everything ever said of some outputs; of a run, of others of it too."""
+        """Return all labels of these outputs; for a run, those of its other outputs too."""
         traffic = self.ledger.sessions
         return traffic.labels_of_run(self.run) if self.browsing else traffic.labels(item.about for item in items)
 
     def shown(self, item: QueueItem) -> ItemView:
-        """An output with what it was given for.
+        """Return an output with its input.
 
         Raises:
-            NotFoundError: it is no longer there.
+            NotFoundError: It is no longer in the store.
         """
         if self.browsing is None or item.number is None:
             span = self.ledger.sessions.span(item.span)
@@ -99,7 +99,7 @@ class OutputSource:
             )
         result = self.browsing.result(item.number)
         if result is None:
-            raise NotFoundError(f"{self.run} has no such result, or no longer.")
+            raise NotFoundError(f"{self.run} does not have this result, or no longer has it.")
         case = result.trial.case
         return ItemView(
             subject=result_subject(self.run, result),
@@ -111,7 +111,7 @@ class OutputSource:
 
 
 def _sample(things: Iterable[tuple[int, T]], most: int, seed: str) -> list[T]:
-    """Things in an order that their numbers, which are digests, and a seed decide; multiplied, digests are shuffled anew."""
+    """Select items by the smallest products of their digests and the digest of the seed."""
     factor = _number_of(seed) | 1
     chosen = nsmallest(min(most, MAX_ITEMS), things, key=lambda one: one[0] * factor % _DIGESTS)
     return [thing for _, thing in chosen]
@@ -127,41 +127,41 @@ def _span_item(span: str) -> QueueItem:
 
 @dataclass(frozen=True, kw_only=True)
 class AnnotatorProgress:
-    """What one person has to do of a queue."""
+    """The progress of one annotator in a queue."""
 
     items: tuple[QueueItem, ...]
     labels: Sequence[Label]
-    """Everything ever said of these outputs, by anybody."""
+    """All labels of these outputs, of all annotators."""
     by: str
 
     @cached_property
     def thumbs(self) -> Mapping[str, Thumbs]:
-        """What each person says of the outputs of the queue, by what it is about."""
+        """The thumbs of each annotator, by output."""
         abouts = {item.about for item in self.items}
         return {about: said for about, said in thumbs_of(self.labels).items() if about in abouts}
 
     @cached_property
     def done(self) -> frozenset[int]:
-        """The places of the outputs that this person has labelled."""
+        """The indices of the outputs that this annotator has labelled."""
         return frozenset(at for at, item in enumerate(self.items) if self.by in self.thumbs.get(item.about, ()))
 
     def counted(self, liked: bool) -> int:
-        """How many outputs this person calls good, or bad."""
+        """Return how many outputs this annotator labels as good, or as bad."""
         return sum(self.thumbs[self.items[at].about][self.by] is liked for at in self.done)
 
     @property
     def is_done(self) -> bool:
-        """Whether nothing is left; only then may this person see what others say."""
+        """Whether all outputs are labelled; only then may the annotator see the labels of others."""
         return len(self.done) == len(self.items)
 
     def following(self, start: int = 0) -> int | None:
-        """The place of the next output without a label, from a place on and then from the first; None where none is left."""
+        """Return the index of the next output without a label, from `start` on and then from the first; None if there is none."""
         left = [at for at in range(len(self.items)) if at not in self.done]
         return next((at for at in left if at >= start), left[0] if left else None)
 
     @property
     def last(self) -> int | None:
-        """The place of the output that this person has labelled last."""
+        """The index of the output that this annotator labelled last."""
         places = {self.items[at].about: at for at in self.done}
         mine = [
             label for label in self.labels if label.by == self.by and label.about in places and label.liked is not None
@@ -170,7 +170,7 @@ class AnnotatorProgress:
 
 
 def queue_agreement(source: OutputSource, part: AnnotatorProgress) -> AnnotatorAgreement:
-    """How far people agree on the outputs of a queue; outputs for one input count as one case, since they are alike."""
+    """Compute the agreement of annotators on a queue; outputs for the same input count as one case."""
     said = {item.about: part.thumbs[item.about] for item in part.items if item.about in part.thumbs}
     cases = {
         item.about: cluster_of(source.shown(item).input) for item in part.items if len(said.get(item.about, ())) > 1

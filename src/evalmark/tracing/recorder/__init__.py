@@ -1,1 +1,5 @@
-"""Records what an app does for its users, and never slows or breaks it."""
+"""Record the answers of an app with little overhead in the thread of the app.
+
+`record.record` opens spans; ended spans are copied (`copies`) and put into a queue (`span_queue`). A thread (`writer`) converts
+them (`span_values`) and writes them to the store in batches. The public names are in `evalmark.recording`.
+"""
