@@ -148,7 +148,7 @@ CHANGING = (
     (re.compile(r"\d{8}-\d{6}-\w{4}"), "ID"),
     (re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?"), "DATE"),
     (re.compile(r"[\d.,]+ m?s (median|p95)"), r"TIME \1"),
-    (re.compile(r"\d+ results are there"), "N results are there"),  # as many as were judged when the budget ended
+    (re.compile(r"\d+ results are stored"), "N results are stored"),  # as many as were judged when the budget ended
     (re.compile(r"~[\d,]+"), "~N"),  # grows with the prompts
     (re.compile(r" {2,}"), "  "),
 )

@@ -108,7 +108,7 @@ def test_github_gets_a_summary_and_annotations(suite, evalmark, monkeypatch):
             ["last", "last-green"], "There is no earlier complete run of 'bot' whose gate passed", id="none green"
         ),
         pytest.param(["last", "none"], "'none' is not a run to compare with", id="none"),
-        pytest.param(["last", "missing.db@last"], "there is no such file of runs", id="no such store"),
+        pytest.param(["last", "missing.db@last"], "this store file does not exist", id="no such store"),
         pytest.param(["last", "last", "--margin", "1"], "the margin from 0 to below 1", id="no margin"),
         pytest.param(["last", "last", "--level", "nan"], "the level has to lie between 0 and 1", id="no level"),
         pytest.param(["last", "last", "-o", "c.html"], "no report of a comparison has this ending", id="no report"),

@@ -194,7 +194,7 @@ def test_a_model_that_fails_leaves_what_was_made_and_the_next_call_goes_on(evalm
     ("how", "code", "said"),
     [
         pytest.param(signal.SIGKILL, -9, "", id="killed"),
-        pytest.param(signal.SIGINT, 130, "Go on with the same command.", id="interrupted"),
+        pytest.param(signal.SIGINT, 130, "resume with the same command.", id="interrupted"),
     ],
 )
 def test_a_process_that_was_ended_is_gone_on_with(evalmark, server, process, how, code, said):
@@ -319,7 +319,7 @@ def test_a_rule_without_an_opposite_is_a_note_and_moves_no_number(evalmark, serv
 def test_a_budget_ends_it_and_the_same_command_goes_on(evalmark, server):
     said = generate(evalmark, "--max-calls", "3")
     assert said.code == 3
-    assert "go on with the same command" in said.err
+    assert "resume with the same command" in said.err
     assert text("rules.txt").splitlines() == RULES
     assert server.count == 3
     assert generate(evalmark).code == 0

@@ -71,7 +71,7 @@ def test_ctrl_c_once_finishes_saves_and_says_how_to_go_on(process, suite, world)
     running.send_signal(signal.SIGINT)
     out, err = running.communicate(timeout=60)
     assert running.returncode == 130, err
-    assert "Go on with: evalmark run suite.json -j 2 --resume 2" in err
+    assert "Resume with: evalmark run suite.json -j 2 --resume 2" in err
     assert "Traceback" not in out + err
     before = results_so_far(world)
     assert 2 <= before < CASES
@@ -79,7 +79,7 @@ def test_ctrl_c_once_finishes_saves_and_says_how_to_go_on(process, suite, world)
     again = process("run", suite, "--resume")
     _, err = again.communicate(timeout=60)
     assert again.returncode == 0
-    assert f"{before} results are there" in err
+    assert f"{before} results are stored" in err
     assert sorted(asked(world)) == sorted(f"x{n}" for n in range(CASES))
 
 

@@ -255,7 +255,7 @@ def edited(name):
         pytest.param(lambda: suite(target="bot:other"), ("2/3",), ALL[:2], "they differ in the target, the scorers or a model.", id="another target"),
         pytest.param(lambda: suite(metrics=["contains"]), ("2/3",), ALL[:2], "they differ in the target, the scorers or a model.", id="another metric"),
         pytest.param(lambda: suite(gate={"min_pass_rate": 0.5}), ("2/3",), ALL[:2], "they differ in the gate.", id="another gate"),
-        pytest.param(lambda: None, (), ("shard-1.db", "gone.db"), "gone.db: there is no such file of runs.", id="a file that is not there"),
+        pytest.param(lambda: None, (), ("shard-1.db", "gone.db"), "gone.db: this store file does not exist.", id="a file that is not there"),
         pytest.param(lambda: None, (), ("shard-1.db@zz",), "there is no run 'zz'", id="a run that is not there"),
         pytest.param(lambda: None, (), ("suite.json",), "suite.json", id="a file that is no store"),
         pytest.param(lambda: open_store("empty.db").close(), (), ("shard-1.db", "empty.db"), "empty.db: there are no runs in this store yet.", id="a store without runs"),
@@ -323,7 +323,7 @@ def test_a_bare_resume_goes_on_with_the_same_shard_or_starts_a_new_one(evalmark,
     )
     assert "starting a new one" in evalmark(*call, "--resume").err, "a run of all cases is none of these"
     same = evalmark(*call, "--shard", "1/2", "--resume")
-    assert (same.code, f"Going on with {broken.id}" in same.err) == (0, True), same.text
+    assert (same.code, f"Resuming {broken.id}" in same.err) == (0, True), same.text
     told = {(str(run.shard), run.status) for run in kept_runs("one.db")}
     assert told == {("1/2", "complete"), ("2/2", "complete"), ("None", "complete")}
 

@@ -201,7 +201,7 @@ def test_the_command_that_asks_what_is_missing_has_the_flags_of_the_shards(evalm
     merged = runs("all.db")[0].id
     command = f"evalmark run one.json --store all.db {printed} --resume {merged}"
     assert said.err == (
-        "Not complete. This asks what is missing; add what the shards were given besides to say what is tested and by what "
+        "Not complete. This command runs the missing cases; add the flags of the shards that are not recorded "
         f"(--target, --model, --judge, --lock, --embeddings, --mode): {command}\n"
     )
     assert evalmark(*shlex.split(command)[1:], "-q").code == 0

@@ -112,7 +112,7 @@ def test_a_run_over_another_dataset_is_not_taken_up(evalmark, rag, world):
         f"run {broken.id} is one of the suite 'rows' (rows.json), and the suite 'more'" in named.err,
     ) == (2, True), named.text
     again, _ = rag("--resume", broken.id)
-    assert (again.code, f"Going on with {broken.id}" in again.err) == (0, True), again.text
+    assert (again.code, f"Resuming {broken.id}" in again.err) == (0, True), again.text
 
 
 def test_without_the_flag_a_mean_beyond_its_limit_is_only_said(rag):

@@ -32,7 +32,7 @@ def test_the_system_asking_to_end_is_like_ctrl_c(process, suite, world, name):
     running.send_signal(getattr(signal, name))
     out, err = running.communicate(timeout=60)
     assert running.returncode == 130, err
-    assert "Go on with: evalmark run suite.json -j 2 --resume 2" in err
+    assert "Resume with: evalmark run suite.json -j 2 --resume 2" in err
     assert "Traceback" not in out + err
     assert 2 <= results_so_far(world) == len(asked(world)) < CASES
 
@@ -82,7 +82,7 @@ def test_ctrl_c_while_the_program_is_still_loading_is_one_sentence(world):
     import subprocess
 
     done = subprocess.run([sys.executable, "-c", LOADING], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (130, "\nInterrupted before anything was started.\n")
+    assert (done.returncode, done.stderr) == (130, "\nInterrupted before anything started.\n")
     assert os.listdir(world) == []  # noqa: PTH208  names are enough
 
 
@@ -114,7 +114,7 @@ def test_the_next_start_after_a_kill_says_how_to_go_on(process, suite, world):
     _, err = again.communicate(timeout=60)
     assert again.returncode == 0
     assert f"The run {run} before this one was interrupted with {kept} results. " in err
-    assert f"To go on with it: evalmark run suite.json --resume {run}\n" in err
+    assert f"Resume it with: evalmark run suite.json --resume {run}\n" in err
     third = process("run", suite)
     _, err = third.communicate(timeout=60)
     assert "broke off" not in err  # the run before that one was whole

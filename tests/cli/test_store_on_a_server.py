@@ -185,7 +185,7 @@ def test_a_server_that_is_stopped_ends_the_run_with_one_sentence_and_it_goes_on_
         again = process("run", suite, "--resume", *at)
         out, err = again.communicate(timeout=60)
         assert again.returncode == 0, out + err
-        assert f"{before} results are there" in err
+        assert f"{before} results are stored" in err
         assert results_at(at[1]) == CASES
         assert len(asked(world)) == so_far + CASES - before, (
             "what was not acknowledged is asked again, and nothing else"

@@ -146,7 +146,7 @@ def test_a_target_that_ends_the_run_is_never_a_success(process, suite, world, ta
     assert (code, out) == (3, "")
     assert "Traceback" not in err
     assert err.count(says) == 1, err
-    assert "Go on with: evalmark run suite.json" in err
+    assert "Resume with: evalmark run suite.json" in err
     assert " --resume" in err
     found = json.loads((world / "out.json").read_text(encoding="utf-8"))
     assert found["run"]["status"] == "interrupted"  # and not the one of the run before, which was fine
@@ -192,7 +192,7 @@ def test_a_module_that_leaves_while_it_is_imported_leaves_no_earlier_report_behi
     assert ended(process, "run", suite, "-o", "out.json")[0] == 0
     code, _, err = ended(process, "run", suite, "--target", "leaves_at_import:answer", "-o", "out.json")
     assert code == 3
-    assert "before anything was sent. Start again with: evalmark run suite.json" in err
+    assert "before any request was sent. Start again with: evalmark run suite.json" in err
     assert json.loads((world / "out.json").read_text(encoding="utf-8"))["run"]["status"] == "interrupted"
 
 
@@ -228,7 +228,7 @@ def test_a_scorer_that_leaves_ends_a_run_and_a_rescoring(process, suite, world):
         first = store.run("last").id
     code, _, err = ended(process, "rescore", "last", "--metric", "targets:scores_and_leaves")
     assert code == 3
-    assert f"Go on with: evalmark rescore {first} --metric targets:scores_and_leaves --resume 2" in err
+    assert f"Resume with: evalmark rescore {first} --metric targets:scores_and_leaves --resume 2" in err
     found = json.loads((world / suite).read_text(encoding="utf-8")) | {"metrics": ["targets:scores_and_leaves"]}
     (world / suite).write_text(json.dumps(found), encoding="utf-8")
     assert ended(process, "run", suite)[0] == 3
@@ -237,7 +237,7 @@ def test_a_scorer_that_leaves_ends_a_run_and_a_rescoring(process, suite, world):
 def test_a_run_that_was_cut_off_goes_on_as_it_says(process, suite, world):
     code, _, err = ended(process, "run", suite, "--target", "targets:leaves")
     assert code == 3
-    words = err.partition("Go on with: evalmark ")[2].split()
+    words = err.partition("Resume with: evalmark ")[2].split()
     source = (
         (world / "targets.py").read_text(encoding="utf-8").replace("def leaves(text): os._exit(0)", "leaves = fine")
     )
@@ -288,9 +288,9 @@ def test_a_signal_to_the_whole_group_counts_once(process, suite, world, name):
     os.killpg(running.pid, getattr(signal, name))
     _, err = running.communicate(timeout=60)
     assert running.returncode == 130
-    assert "Finishing the trials under way" in err
-    assert "Left at once" not in err
-    assert "Go on with: evalmark run suite.json --target targets:asks -j 1 --resume 2" in err
+    assert "Finishing the running trials" in err
+    assert "Exited at once" not in err
+    assert "Resume with: evalmark run suite.json --target targets:asks -j 1 --resume 2" in err
 
 
 def test_a_signal_that_is_ignored_stays_ignored(process, suite, world):
@@ -332,8 +332,8 @@ def test_ctrl_c_in_a_terminal_counts_once(suite, world):
 
     code, shown = in_a_terminal(["run", suite, "--target", "targets:asks", "-j", "1"], world, type_ctrl_c)
     assert code == 130, shown
-    assert "Finishing the trials under way" in shown
-    assert "Left at once" not in shown
+    assert "Finishing the running trials" in shown
+    assert "Exited at once" not in shown
 
 
 def test_ctrl_c_twice_in_a_terminal_leaves_at_once_and_marks_the_report(suite, world):
@@ -346,7 +346,7 @@ def test_ctrl_c_twice_in_a_terminal_leaves_at_once_and_marks_the_report(suite, w
     words = ["run", suite, "--target", "targets:hangs", "-o", "out.json"]
     code, shown = in_a_terminal(words, world, type_ctrl_c_twice)
     assert code == 130, shown
-    assert "Left at once" in shown
+    assert "Exited at once" in shown
     assert json.loads((world / "out.json").read_text(encoding="utf-8"))["run"]["status"] == "interrupted"
 
 
@@ -440,5 +440,5 @@ def test_ctrl_c_in_a_terminal_counts_once_where_nobody_says_where_it_comes_from(
     words = ["run", suite, "--target", "targets:asks", "-j", "1"]
     code, shown = in_a_terminal(words, world, type_ctrl_c, ["-c", WITHOUT_DETAILS])
     assert code == 130, shown
-    assert "Finishing the trials under way" in shown
-    assert "Left at once" not in shown
+    assert "Finishing the running trials" in shown
+    assert "Exited at once" not in shown

@@ -1,4 +1,8 @@
-"""The command line: parse, print, exit code."""
+"""The command line of evalmark.
+
+`commands` holds the verbs and their flags; `terminal` holds what they share: output, progress, runs with their reports,
+and the supervising parent process.
+"""
 
 import gc
 import sys
@@ -10,24 +14,25 @@ from .terminal import supervised, supervisor
 __all__ = ["main"]
 
 GARBAGE = (50_000, 20, 100)
-"""How many objects more there are before garbage is looked for. Nearly all of a command's goes by itself, and with the
-700 that Python waits for, a run spends part of its time on searches that find nothing."""
+"""Thresholds of the garbage collector. Nearly all objects of a command are freed by reference counting, and with
+Python's default of 700 a run spends part of its time on collections that find nothing."""
 
 
 def main(words: list[str] | None = None) -> None:
-    """Run one command and leave with its exit code; the program loads only now, so that Ctrl-C may come meanwhile.
+    """Run one command and exit with its exit code; the program loads here, so that Ctrl-C works while it does.
 
-    Where the process is ours, commands that run users' code go on in a child, and this process watches over it.
+    In a process of its own, a command that runs the user's code continues in a child process, which this process
+    supervises.
     """
     try:
-        if words is None:  # else the process is somebody else's
+        if words is None:  # otherwise the process belongs to the caller
             gc.set_threshold(*GARBAGE)
             if supervisor.is_needed(sys.argv[1:]):
                 supervisor.supervise(sys.argv[1:])
         need("evalmark.core.foreign.import_guard").guard_imports()
         program = need("evalmark.cli.commands.app")
     except KeyboardInterrupt:
-        sys.stderr.write("\nInterrupted before anything was started.\n")
+        sys.stderr.write("\nInterrupted before anything started.\n")
         supervised.send_exit_code(130)
         raise SystemExit(130) from None
     try:

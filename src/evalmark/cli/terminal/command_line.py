@@ -1,4 +1,4 @@
-"""The words of a command line, before they are parsed."""
+"""The words of the command line: completion before parsing, and commands to print."""
 
 import os
 import shlex
@@ -9,14 +9,14 @@ from evalmark.core.lazy import need
 from evalmark.core.settings import load_settings
 
 NEWEST = "newest"
-"""What a bare `--resume` or `--retry-errors` stands for."""
+"""The value of `--resume` or `--retry-errors` without a run."""
 RUN_FLAGS = ("--resume", "--retry-errors")
-"""Flags that may stand with a run's id or without."""
+"""Flags with an optional run id."""
 SUITES = (".json", ".yaml", ".yml", ".prompty")
 
 
 def complete_words(words: Sequence[str]) -> list[str]:
-    """Give a bare `--resume` or `--retry-errors` its value, and a suite that stands where a verb would its `run`.
+    """Add the default value of `--resume` and `--retry-errors`, and the verb `run` before a suite.
 
     >>> in_full(["run", "suite.yaml", "--resume"])
     ['run', 'suite.yaml', '--resume=newest']
@@ -33,7 +33,7 @@ def complete_words(words: Sequence[str]) -> list[str]:
 
 
 def repeat_command(words: Sequence[str], others: Sequence[str] = ()) -> str:
-    """The same command as a shell takes it, without `--resume`, `--retry-errors` and without the `others` among its words.
+    """Return the command for a shell, without `--resume`, `--retry-errors` and the words in `others`.
 
     >>> once_more(["run", "my suite.yaml", "--store", "a.db", "--resume", "20261121-143205-k3f9"])
     "evalmark run 'my suite.yaml' --store a.db"
@@ -47,7 +47,7 @@ def repeat_command(words: Sequence[str], others: Sequence[str] = ()) -> str:
 
 
 def store_flag(store: str) -> str:
-    """What a command needs, with a space before it, to look into this store; nothing where it would do so anyway.
+    """Return ` --store …` for commands that need it, or an empty text for the default store.
 
     Raises:
         ConfigError: the settings cannot be read.
@@ -61,5 +61,5 @@ def store_flag(store: str) -> str:
 
 
 def _is_run(following: Sequence[str]) -> bool:
-    """Whether the word after such a flag names a run: not a flag, not a file."""
+    """Whether the next word is a run id: neither a flag nor a file."""
     return bool(following) and not following[0].startswith("-") and not Path(following[0]).suffix

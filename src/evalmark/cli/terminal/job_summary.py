@@ -1,4 +1,4 @@
-"""The summary of a job of GitHub Actions: a file that the runner names and shows."""
+"""The job summary of GitHub Actions."""
 
 from collections.abc import Callable, Iterable
 from os import environ
@@ -13,7 +13,7 @@ SUMMARY_FILE = "GITHUB_STEP_SUMMARY"
 
 
 def write_job_summary(written: "Callable[[int], Iterable[str]]") -> None:
-    """A summary within so many bytes, to the file that GitHub names, or to the standard output where it names none."""
+    """Write the summary to the file that GitHub names, or to the standard output if it names none."""
     name = environ.get(SUMMARY_FILE)
     if name:
         _append(Path(name), written)
@@ -22,7 +22,7 @@ def write_job_summary(written: "Callable[[int], Iterable[str]]") -> None:
 
 
 def _append(path: Path, written: "Callable[[int], Iterable[str]]") -> None:
-    """What a step has written there already stays, and counts against the room.
+    """Append to the file; earlier content counts towards its size limit.
 
     Raises:
         EvalmarkError: the file cannot be written.

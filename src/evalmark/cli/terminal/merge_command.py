@@ -24,27 +24,27 @@ if TYPE_CHECKING:
 
 WORST_FIRST = (1, 3, 0)
 _UNRECORDED_FLAGS = "--target, --model, --judge, --lock, --embeddings, --mode"
-"""Flags that make a run another one, and that no run notes."""
+"""Flags that change a run and that no run records."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeOptions:
-    """What the person wants of a merge besides its exit code."""
+    """Options of a merge."""
 
     place: str
-    """The store that the whole goes to."""
+    """The store of the merged run."""
     worst: int = 5
-    """How many of the worst cases to show."""
+    """The number of worst cases to show."""
     quiet: bool = False
 
 
 def run_merge(shards: Sequence[str], source: str, wish: MergeOptions) -> int:
-    """Merge the runs that are named, those by id of the store `source`; gives the exit code of what comes of it.
+    """Merge the named runs and return the exit code; ids are looked up in the store `source`.
 
-    Where files hold shards of several suites, each suite is merged, and the worst code counts.
+    Shards of several suites become one run per suite, and the worst code counts.
 
     Raises:
-        EvalmarkError: they cannot be merged, or one cannot be read; nothing of the whole is kept.
+        EvalmarkError: the runs cannot be merged, or one cannot be read; nothing is stored then.
     """
     if wish.place.lower().endswith(tuple(WRITERS)):
         raise ConfigError(
@@ -52,7 +52,7 @@ def run_merge(shards: Sequence[str], source: str, wish: MergeOptions) -> int:
         )
     with ExitStack() as stores:
         suites = shards_of_suites(shards, source, stores, lambda remark: print_error(f"{remark}\n"))
-        for found in suites:  # before there is a store for the whole
+        for found in suites:  # before the target store is created
             if faults := merging_faults([run for _, run in found]):
                 raise ConfigError.of(faults)
         ledger = stores.enter_context(open_store(wish.place))
@@ -61,7 +61,7 @@ def run_merge(shards: Sequence[str], source: str, wish: MergeOptions) -> int:
 
 
 def _merge(found: Sequence[StoredRun], ledger: "Store", wish: MergeOptions) -> int:
-    """Merge the shards of one suite, and say what came of it."""
+    """Merge the shards of one suite and print the result."""
     with Progress(quiet=wish.quiet) as progress:
         progress.begin("merging", sum(len(run.results) for _, run in found))
         merged = merge_shards(found, ledger, progress.recorded)
@@ -74,16 +74,16 @@ def _merge(found: Sequence[StoredRun], ledger: "Store", wish: MergeOptions) -> i
         print_text(run_screen(merged.run, seen, summary=summary, verdict=verdict))
     if merged.run.status != "complete" and merged.run.suite:
         print_error(
-            "Not complete. This asks what is missing; add what the shards were given besides to say what is tested and by "
-            f"what ({_UNRECORDED_FLAGS}): {_remaining_command(found, merged.run, wish.place)}\n"
+            "Not complete. This command runs the missing cases; add the flags of the shards that are not recorded "
+            f"({_UNRECORDED_FLAGS}): {_remaining_command(found, merged.run, wish.place)}\n"
         )
     return verdict.exit_code
 
 
 def _remaining_command(found: Sequence[StoredRun], whole: "Run", place: str) -> str:
-    """The command that asks what is missing of a merged run, with the flags of its shards that are known."""
+    """Return the command that runs the missing cases of a merged run, with the recorded flags of its shards."""
     words = ["run", whole.suite, "--store", place, "--repeat", str(whole.repeat)]
-    shard = found[0][1].shard  # all of them say the same, or they would not have been merged
+    shard = found[0][1].shard  # the same in all shards, otherwise they could not be merged
     if shard is not None:
         words += ["--limit", str(shard.limit)] if shard.limit is not None else []
         words += [word for condition in shard.only for word in ("--filter", condition)]

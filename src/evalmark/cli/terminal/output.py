@@ -1,4 +1,4 @@
-"""What the terminal can show."""
+"""Output to the terminal: text, errors, documents, and commands for GitHub Actions."""
 
 import os
 import shutil
@@ -28,11 +28,11 @@ else:
 
 
 _CHUNKS = 1_000
-"""Of a file, written at once."""
+"""Chunks that are written together."""
 
 
 def output_look(store: str = "", worst: int = 5, flags: str = "") -> "TerminalStyle":
-    """Width, colour and characters of the standard output; `store` is where the run is kept, `flags` say so to a command."""
+    """Return the width, colour and characters of the standard output, with the run's store and its `--store` flag."""
     interactive = is_open(sys.stdout) and sys.stdout.isatty()
     width = shutil.get_terminal_size((100, 24)).columns
     return console.TerminalStyle(
@@ -46,21 +46,21 @@ def output_look(store: str = "", worst: int = 5, flags: str = "") -> "TerminalSt
 
 
 def run_look(run: "Run", store: str, worst: int) -> "TerminalStyle":
-    """The same for a run that is kept in `store`, with what a person can do who has it on the screen."""
+    """Return the look for a run in `store`, including whether it can be resumed."""
     seen = output_look(display_location(store), worst, store_flag(store))
-    return replace(seen, resumable=not shards.is_merged(run))  # to merge once more asks nothing
+    return replace(seen, resumable=not shards.is_merged(run))  # a merged run has no target to call
 
 
 def print_text(text: str) -> None:
-    """Write to the standard output, or to the error stream where a target has closed it; never fails.
+    """Write to the standard output, or to the error stream if a target has closed it; never fails.
 
-    A reader that has gone away (`| head`) has seen enough: the rest is dropped.
+    If the reader has gone away (`| head`), the rest is dropped.
     """
     _write(_without_workflow_commands(mask_known_secrets(text)), sys.stdout, sys.__stdout__, sys.stderr, sys.__stderr__)
 
 
 def print_workflow_command(text: str) -> None:
-    """Write one line for the runner of GitHub Actions to obey; whoever made it has escaped what others wrote."""
+    """Write a workflow command for the GitHub Actions runner; the caller has escaped foreign text in it."""
     _write(f"{text}\n", sys.stdout, sys.__stdout__)
 
 
@@ -69,12 +69,12 @@ def _without_workflow_commands(text: str) -> str:
 
 
 def print_line(text: str) -> None:
-    """`say`, with a line end; nothing in the text, such as the name of a file, acts on the terminal."""
+    """Write a line with control characters removed, so that a file name cannot control the terminal."""
     print_text(f"{clean(text)}\n")
 
 
 def print_document(chunks: Iterable[str]) -> None:
-    """Write a file to the standard output, as UTF-8 whatever a terminal there would take; never fails."""
+    """Write a document to the standard output, always as UTF-8; never fails."""
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(encoding="utf-8", newline="")
     held: list[str] = []
@@ -87,34 +87,34 @@ def print_document(chunks: Iterable[str]) -> None:
 
 
 def print_error(text: str) -> None:
-    """Write to the error stream, unless it is closed; never fails, and nothing in it acts on the terminal."""
+    """Write to the error stream, with secrets masked and control characters removed; never fails."""
     _write(_without_workflow_commands(masks.mask_secrets(clean(text))), sys.stderr, sys.__stderr__)
 
 
 def _write(text: str, *streams: Any) -> None:
-    """Write to the first of the streams that takes it."""
-    for stream in dict.fromkeys(streams):  # one that is named twice is tried once
+    """Write to the first stream that works."""
+    for stream in dict.fromkeys(streams):  # each stream once
         if is_open(stream):
             try:
                 stream.write(text)
                 stream.flush()
             except BrokenPipeError:
                 redirect_to_null(stream)
-            except OSError as error:  # its file is closed, or the disk it goes to is full
+            except OSError as error:  # the file is closed, or the disk is full
                 redirect_to_null(stream)
-                text = f"The output cannot be written there ({error.strerror}), so it stands here.\n{text}"
+                text = f"The standard output cannot be written ({error.strerror}); its text follows here.\n{text}"
                 continue
             return
 
 
 def is_open(stream: Any) -> bool:
-    """Whether something can be written there: a program can be started without, and a target can close it."""
+    """Whether a stream exists and is open."""
     return stream is not None and not stream.closed
 
 
 def redirect_to_null(stream: Any) -> None:
-    """Send what still waits in a broken stream, and all that follows, to nowhere."""
-    with suppress(OSError, ValueError):  # a stream without a file behind it
+    """Redirect a broken stream to the null device, including its buffer."""
+    with suppress(OSError, ValueError):  # a stream without a file descriptor
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
         os.close(nowhere)

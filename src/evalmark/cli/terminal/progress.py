@@ -1,4 +1,4 @@
-"""How far a run is, on the error stream of a terminal; nothing where nobody looks."""
+"""Progress of a run on the error stream, if that is a terminal."""
 
 import sys
 from collections import Counter
@@ -23,7 +23,7 @@ _SHOWN = (("pass", "passed"), ("fail", "failed"), ("error", "errors"), ("unscore
 
 
 class Progress:
-    """A bar while a run goes on, where somebody looks at a terminal; a line for each download where not."""
+    """A progress bar on a terminal; without one, a line for the first download."""
 
     def __init__(self, *, quiet: bool = False) -> None:
         self._counts: Counter[str] = Counter()
@@ -52,25 +52,25 @@ class Progress:
             self._bar.stop()
 
     def begin(self, name: str, total: int | None) -> None:
-        """The trials begin; `total` is None where it is not known without reading everything."""
+        """Start the progress of the trials; `total` is None if it is unknown before all rows are read."""
         if self._bar is not None:
             self._bar.update(self._task, description=name, total=total, visible=True)
 
     def recorded(self, results: Sequence["Result"]) -> None:
-        """More results are durable."""
+        """Add stored results."""
         self._counts.update(result.verdict for result in results)
         if self._bar is not None:
             said = "  ".join(f"{self._counts[key]} {word}" for key, word in _SHOWN if self._counts[key])
             self._bar.update(self._task, advance=len(results), counts=said)
 
     def loading(self, name: str, settings: "Settings", folders: "tuple[Path, ...]") -> "Embedder":
-        """The embedder of this name; shows the download, if there has to be one."""
+        """Load an embedder; show its download, if any."""
         return loading_module.load_embedder(name, settings, folders, self.fetched)
 
     def fetched(self, label: str, done: int, total: int | None) -> None:
-        """A download goes on; sizes in bytes."""
+        """Update the progress of a download; sizes in bytes."""
         if self._bar is None and not self._quiet and not self._said:
-            self._said = label  # the first one is enough
+            self._said = label  # only the first one is printed
             sys.stderr.write(f"Fetching {label} …\n")
         if self._bar is not None:
             finished = total is not None and done >= total

@@ -1,4 +1,4 @@
-"""Carry out a plan in front of a person: progress, Ctrl-C, the table, the reports, the exit code."""
+"""Run a plan from the command line: progress, Ctrl-C, results, reports and the exit code."""
 
 import os
 import re
@@ -54,45 +54,45 @@ else:
 
 INTERRUPTED = 130
 SAME_SIGNAL_SECONDS = 0.2
-"""Seconds: a signal that is sent to a group of processes comes twice, directly and passed on by the parent."""
+"""Seconds in which a second signal counts as the same one: a process group gets it directly and from the supervisor."""
 _BUDGET = re.compile(r"(--max-(?:calls|cost|tokens))[ =]\S+")
 STOPPED = 3
 _WORST_FIRST = (1, 3, 0)
-"""A gate that fails and a run that is worse come before what cannot be told."""
+"""Exit codes by priority: a failed gate or a worse run comes before an inconclusive one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunDisplay:
-    """What the person wants of a run besides its exit code."""
+    """Options of a run that concern its selection of cases, its output and its reports."""
 
     reports: Sequence[Path] = ()
     quiet: bool = False
     worst: int = 5
-    """How many of the worst cases to show."""
+    """The number of worst cases to show."""
     again: str = ""
-    """The command that takes the run up again, should it be interrupted."""
+    """The command that resumes the run."""
     limit: int | None = None
     only: Sequence[str] = ()
-    """Which cases: all of these have to hold."""
+    """Conditions that every case has to match."""
     shard: "Shard | None" = None
-    """Which share of these cases; None: all of them."""
+    """The shard of these cases, or None for all."""
     resume: str | None = None
-    """A run's id, `newest`, or None for a new run."""
+    """The run to resume: an id, `newest`, or None for a new run."""
     retry_errors: bool = False
-    """Whether what ended in an error is run again in the run that is taken up."""
+    """Whether to repeat the failed trials of the resumed run."""
     baseline: str | None = None
-    """The run to compare with: an id, `last`, `last-green`, `none`; None: the one that the suite names."""
+    """The run to compare with: an id, `last`, `last-green`, `none`, or None for the one of the suite."""
     allow_undecided: bool = False
-    """Whether a comparison that cannot tell is no reason for another exit code."""
+    """Whether an inconclusive comparison leaves the exit code unchanged."""
     remarks: "Callable[[Run, Summary, Store], Sequence[str]] | None" = None
-    """Further lines to print under the table."""
+    """Returns further lines to print under the results."""
 
 
 def run_plan(plan: "Plan", settings: "Settings", show: RunDisplay) -> int:
-    """Run the plan, print what was found, write the reports, and give the exit code.
+    """Run the plan, print the results, write the reports, and return the exit code.
 
     Raises:
-        EvalmarkError: a fault of the plan, of the store or of a report's path, as a sentence.
+        EvalmarkError: an error of the plan, of the store or of a report's path.
     """
     refuse_reports(plan, show.reports)
     state = ProcessState()
@@ -100,7 +100,7 @@ def run_plan(plan: "Plan", settings: "Settings", show: RunDisplay) -> int:
         return _run_and_report(plan, settings, show, state)
     except (EvalmarkError, OSError, RuntimeError, ValueError, SystemExit, need("asyncio").CancelledError) as error:
         if why := state.why(error):
-            raise RunAbortedError(f"{why} What was recorded is kept. Go on with: {show.again} --resume") from error
+            raise RunAbortedError(f"{why} Finished results are stored. Resume with: {show.again} --resume") from error
         raise
     finally:
         state.close()
@@ -108,9 +108,9 @@ def run_plan(plan: "Plan", settings: "Settings", show: RunDisplay) -> int:
 
 def _run_and_report(plan: "Plan", settings: "Settings", show: RunDisplay, state: ProcessState) -> int:
     named = store_flag(settings.store)
-    reports = [path.absolute() for path in show.reports]  # a target may change the working directory
+    reports = [path.absolute() for path in show.reports]  # absolute, since a target may change the working directory
     with store.open_store(settings.store) as ledger:
-        against = _baseline(plan, ledger, show)  # found now, when `last` still is the one before this
+        against = _baseline(plan, ledger, show)  # before this run starts and becomes `last`
         run: Run = need("asyncio").run(_run(plan, settings, ledger, show, against))
         lost = state.restore()
         compared = _compare(run, against)
@@ -128,17 +128,17 @@ def _run_and_report(plan: "Plan", settings: "Settings", show: RunDisplay, state:
             for path in reports:
                 writers.save(run, path, summary, ReportOptions(comparison=compared, baseline=against))
             supervised.send("reported")
-        finally:  # a report that cannot be written is no reason to keep the verdict back
+        finally:  # print the verdict even if a report cannot be written
             if not show.quiet:
                 print_text(text)
     if show.reports and not show.quiet:
         print_line(f"  {'Report' if len(show.reports) == 1 else 'Reports'} in {', '.join(map(str, show.reports))}")
     if run.status == "interrupted":
-        print_error(f"Interrupted; nothing that was found is lost. Go on with: {show.again} --resume {run.id}\n")
+        print_error(f"Interrupted. Finished results are stored. Resume with: {show.again} --resume {run.id}\n")
         return INTERRUPTED
     if run.status == "stopped":
-        again = _BUDGET.sub(r"\1 MORE", show.again)  # with the same budget it would stop at once
-        print_error(f"Stopped; nothing that was found is lost. Go on with: {again} --resume {run.id}\n")
+        again = _BUDGET.sub(r"\1 MORE", show.again)  # the same budget would stop it at once
+        print_error(f"Stopped. Finished results are stored. Resume with: {again} --resume {run.id}\n")
         return verdict.exit_code if verdict.exit_code == 1 else STOPPED
     return min(
         verdict.exit_code,
@@ -149,20 +149,20 @@ def _run_and_report(plan: "Plan", settings: "Settings", show: RunDisplay, state:
 
 
 def _report_lost_streams(lost: str, run: "Run", named: str) -> int:
-    """Say what users' code has taken away from the process, where it has; gives the exit code."""
+    """Report what the user's code has closed in this process; return the exit code."""
     if not lost:
         return 0
-    said = f"{lost} The results are kept: evalmark show {run.id}{named}"
+    said = f"{lost} The results are stored: evalmark show {run.id}{named}"
     if not supervised.print_by_supervisor(said):
         print_error(f"{said}\n")
     return STOPPED
 
 
 def _baseline(plan: "Plan", ledger: "Store", show: RunDisplay) -> "Run | None":
-    """The run to compare with; says why, where the one that is wanted is not there yet.
+    """Return the run to compare with, or report why there is none yet.
 
     Raises:
-        StoreError: there is no such run.
+        StoreError: the run does not exist.
     """
     wanted = show.baseline or (plan.baseline if plan.kept is None and show.shard is None else None)
     of = Run(id="", name=plan.name, created="", suite=plan.suite)
@@ -173,12 +173,12 @@ def _baseline(plan: "Plan", ledger: "Store", show: RunDisplay) -> "Run | None":
 
 
 def _compare(run: "Run", against: "Run | None") -> "Comparison | None":
-    """How a run that came to its end compares with the baseline; in one that stopped once decided, the verdict says so."""
+    """Compare a complete run with the baseline, unless the run stopped early on a decided gate."""
     early = run.until_decided is not None and run.until_decided.outcome is not None
     if against is None or early or run.status != "complete":
         return None
     if against.id == run.id:
-        print_error(f"The baseline {run.id} is the run that was taken up, so there is nothing to compare it with.\n")
+        print_error(f"The baseline {run.id} is the resumed run itself, so there is nothing to compare.\n")
         return None
     return compare.compare(run, against)
 
@@ -190,30 +190,30 @@ def _comparison_code(compared: "Comparison | None", show: RunDisplay) -> int:
 
 
 def refuse_reports(plan: "Plan", reports: Sequence[Path]) -> None:
-    """Say before anything runs what is wrong with the reports that were asked for.
+    """Check the requested reports before the run starts.
 
     Raises:
-        ConfigError: an ending that nobody knows, or a file that the run reads.
+        ConfigError: a file extension is unknown, or the run reads the file.
     """
     datasets = (source.info.path for source in plan.sources)
     refuse_overwriting([plan.suite, *datasets, *(scorer.file for scorer in plan.scorers)], reports)
     for path in reports:
         writers.writer_for(path)
         if path.is_dir():
-            raise ConfigError(f"{path}: this is a folder; name a file in it with -o.")
+            raise ConfigError(f"{path}: is a folder; name a file in it with -o.")
 
 
 def refuse_overwriting(read: Iterable[Path | str | None], reports: Sequence[Path]) -> None:
-    """Say which report would take the place of a file that the run has `read`.
+    """Refuse reports that would overwrite a file that the run has `read`.
 
     Raises:
-        ConfigError: one would.
+        ConfigError: a report would.
     """
     kept = {os.path.realpath(name) for name in read if name}
     for path in reports:
         if os.path.realpath(path) in kept:
             raise ConfigError(
-                f"{path}: the run reads this file, so no report is written over it; name another with -o."
+                f"{path}: the run reads this file, so a report must not overwrite it; name another file with -o."
             )
 
 
@@ -223,7 +223,7 @@ async def _run(plan: "Plan", settings: "Settings", ledger: "Store", show: RunDis
 
         def begun(run: "Run", checked: "PlanCheck") -> None:
             _report_to_supervisor(run, settings, show)
-            print_error(taken_up)  # not before: a run that cannot be taken up is refused
+            print_error(taken_up)  # only now: a run that cannot be resumed is refused before
             rows = rows_asked(plan, conduct, checked)
             known = [count for count in rows if count is not None]
             total = sum(known) * plan.repeat * len(plan.modes) if len(known) == len(rows) else None
@@ -248,7 +248,7 @@ async def _run(plan: "Plan", settings: "Settings", ledger: "Store", show: RunDis
 
 
 def _resumed(plan: "Plan", ledger: "Store", show: RunDisplay) -> tuple[str | None, str]:
-    """The run to go on with, and what to say of it once it is taken up; says that a new one begins."""
+    """Return the run to resume and a message for when it starts; report if a new run starts instead."""
     if show.resume is None:
         _mention_unfinished(plan, ledger, show)
         return None, ""
@@ -265,24 +265,24 @@ def _resumed(plan: "Plan", ledger: "Store", show: RunDisplay) -> tuple[str | Non
         shard = "" if show.shard is None else f" that is shard {show.shard}"
         print_error(f"No unfinished run of this suite with the same target and scorers{shard}; starting a new one.\n")
         return None, ""
-    return found.id, f"Going on with {found.id} of {found.created}: {len(found.results)} results are there.\n"
+    return found.id, f"Resuming {found.id} of {found.created}: {len(found.results)} results are stored.\n"
 
 
 def _mention_unfinished(plan: "Plan", ledger: "Store", show: RunDisplay) -> None:
-    """Say how to go on with the run before this one, should it have broken off; another process may be writing it."""
+    """Print how to resume the previous run if it was interrupted and no other process is writing it."""
     newest = ledger.runs(1)
-    if not newest or newest[0].status == "complete":  # a fingerprint takes longer: it reads source code
+    if not newest or newest[0].status == "complete":  # checked first, since a fingerprint reads source code
         return
     found = ledger.unfinished(plan.fingerprint, plan.suite, show.shard)
     if found is not None and found.status != "running" and found.id == newest[0].id:
         there = core_text.count(len(found.results), "result")
         print_error(
-            f"The run {found.id} before this one was interrupted with {there}. To go on with it: {show.again} --resume {found.id}\n"
+            f"The run {found.id} before this one was interrupted with {there}. Resume it with: {show.again} --resume {found.id}\n"
         )
 
 
 def _report_to_supervisor(run: "Run", settings: "Settings", show: RunDisplay) -> None:
-    """Say which run has begun, so that it can be found should this process not come to its end."""
+    """Report the id of the run to the supervisor, which needs it if this process crashes."""
     supervised.send("store", settings.store)
     supervised.send("again", f"{show.again} --resume {run.id}")
     supervised.send("run", run.id)
@@ -290,10 +290,10 @@ def _report_to_supervisor(run: "Run", settings: "Settings", show: RunDisplay) ->
 
 @contextmanager
 def _interrupts(stop: "asyncio.Event", again: str) -> Iterator[None]:
-    """Ctrl-C once: finish what is under way and save; twice: leave now, the store is whole either way."""
+    """On the first Ctrl-C, finish the running trials; on the second, exit at once. The store stays consistent."""
     loop: asyncio.AbstractEventLoop = need("asyncio").get_running_loop()
     names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    # What `nohup`, or a shell in the background, has this process ignore stays ignored.
+    # Signals that `nohup` or a background shell ignores stay ignored.
     names = [name for name in names if signal.getsignal(getattr(signal, name)) is not signal.SIG_IGN]
     since = 0.0
 
@@ -302,16 +302,16 @@ def _interrupts(stop: "asyncio.Event", again: str) -> Iterator[None]:
         if since and loop.time() - since < SAME_SIGNAL_SECONDS:
             return
         if since:
-            print_error(f"\nLeft at once; go on with: {again} --resume\n")
+            print_error(f"\nExited at once. Resume with: {again} --resume\n")
             os._exit(INTERRUPTED)
         since = loop.time()
         stop.set()
-        print_error("\nFinishing the trials under way; Ctrl-C again leaves at once.\n")
+        print_error("\nFinishing the running trials. Press Ctrl-C again to exit at once.\n")
 
     try:
         for name in names:
             loop.add_signal_handler(getattr(signal, name), interrupt)
-    except NotImplementedError:  # Windows has no such handlers: the first Ctrl-C ends the program, the store is whole
+    except NotImplementedError:  # Windows has no such handlers: the first Ctrl-C ends the program
         names = []
     try:
         yield

@@ -1,4 +1,4 @@
-"""Runs as people name them on a command line: by id, or as another file or server with a run of it."""
+"""Resolve run references of the command line: an id, or FILE@RUN of another store."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def find_runs(references: Sequence[str], store: str, stores: ExitStack) -> Iterator["Run"]:
-    """The runs that are meant, each with what its calls came to."""
+    """Yield the referenced runs with their spending."""
     return (run for _, run in find_stored_runs(references, store, stores))
 
 
@@ -28,7 +28,7 @@ def find_stored_runs(
     stores: ExitStack,
     in_file: "Callable[[str, Store], Sequence[Run]] | None" = None,
 ) -> Iterator[tuple["Store", "Run"]]:
-    """The same, each beside the store that has it; `in_file` says which are meant where a file is named and no run in it."""
+    """Yield the referenced runs with their stores; `in_file` selects the runs of a file without a run id."""
     ledgers: dict[str, Store] = {}
     for reference in references:
         path, name = run_location(reference, store)
@@ -41,20 +41,20 @@ def find_stored_runs(
 
 
 def with_store_flag(found: "Comparison", store: str) -> "Comparison":
-    """The comparison, whose command to judge the baseline anew names the store that has the baseline."""
+    """Add the `--store` flag of the baseline's store to the rescore command of a comparison."""
     return replace(found, rescore=found.rescore + store_flag(store)) if found.rescore else found
 
 
 def is_file(reference: str) -> bool:
-    """Whether a file is named, and no run in it."""
+    """Whether the reference names a file without a run id."""
     return parse_run_address(reference) is None and Path(reference).is_file()
 
 
 def run_location(reference: str, store: str) -> tuple[str, str]:
-    """The file of runs that is meant, or the address of a server, and the run in it.
+    """Return the store of a reference (file or server address) and the run in it.
 
     Raises:
-        ConfigError: what looks like a file is not there.
+        ConfigError: the reference looks like a file that does not exist.
     """
     if (found := parse_run_address(reference)) is not None:
         return found
@@ -66,6 +66,6 @@ def run_location(reference: str, store: str) -> tuple[str, str]:
     for file in filter(None, (reference, path)):
         if Path(file).name != file or file.endswith(".db"):
             raise ConfigError(
-                f"{file}: there is no such file of runs. Name one as FILE or FILE@RUN, or a run by its id."
+                f"{file}: this store file does not exist. Name a store as FILE or FILE@RUN, or a run by its id."
             )
     return store, reference

@@ -1,4 +1,4 @@
-"""The shards that a person means who names files: of each suite that has some in a file, the newest one."""
+"""Select the shards of store files: the newest one of each suite."""
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from evalmark.storage.store.store import Store
 
 StoredRun = tuple["Store", "Run"]
-"""A run, behind the store that has it."""
+"""A run with its store."""
 
 
 def shards_of_suites(
     references: Sequence[str], source: str, stores: ExitStack, tell: Callable[[str], None]
 ) -> list[list[StoredRun]]:
-    """The shards that are meant, those of one suite together, suites in the order in which they ran.
+    """Return the referenced shards, grouped by suite in the order in which they ran.
 
-    `tell` is told of shards in the files that are left out, one sentence each.
+    `tell` gets one sentence for each shard in the files that is left out.
 
     Raises:
-        ConfigError: a run is named beside a file with shards of several suites, so it is not clear which of them is meant.
-        StoreError: there is no such run, or a store cannot be read.
+        ConfigError: the references mix a run with a file of shards of several suites, which is ambiguous.
+        StoreError: a run does not exist, or a store cannot be read.
     """
     several: dict[str, list[Run]] = {}
 
@@ -48,9 +48,9 @@ def shards_of_suites(
 
 
 def _newest(path: str, ledger: "Store", tell: Callable[[str], None]) -> "list[Run]":
-    """The newest run of each suite of which a store has shards, the first suite that ran first; merged runs do not count.
+    """Return the newest shard of each suite in a store, oldest suite first, without merged runs.
 
-    Where there are no shards, it is the newest run of all, and whoever wants shards says what is wrong with it.
+    Without shards, return the newest run; the merge then reports that it is no shard.
     """
     suites: dict[tuple[str, str], list[Run]] = {}
     for run in ledger.runs():
@@ -68,7 +68,7 @@ def _newest(path: str, ledger: "Store", tell: Callable[[str], None]) -> "list[Ru
 
 
 def _differs(run: "Run", newest: "Run") -> str:
-    """What an earlier shard has to say that the newest does not say anew; nothing where it does."""
+    """Return how an earlier shard differs from the newest one, or an empty text."""
     if run.plan != newest.plan:
         return "with another target, other scorers or models"
     return f"shard {run.shard}" if str(run.shard) != str(newest.shard) else ""

@@ -1,6 +1,7 @@
-"""A parent process for commands that run users' code, which may end the process with `os._exit(0)`, or crash it.
+"""A parent process for commands that run the user's code, which may crash or call `os._exit(0)`.
 
-It passes signals on, and believes an exit code only once the command has said that it has come to its end. It is there before anything heavy is imported: forked where the system can, else the starter of a second Python.
+The supervisor forwards signals, and accepts an exit code only if the command reported it. It starts before any heavy
+import: by fork where possible, otherwise it starts a second Python.
 """
 
 import os
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from subprocess import Popen
 
 SUPERVISE_VARIABLE = "EVALMARK_SUPERVISE"
-"""The variable that does without a parent where it is 0: for debuggers that cannot follow a fork."""
+"""The variable that disables the supervisor if it is 0, for debuggers that cannot follow a fork."""
 SUPERVISED_VERBS = (
     "run",
     "plan",
@@ -33,19 +34,19 @@ SUPERVISED_VERBS = (
     "doctor",
     "models",
 )
-"""Those that import or call users' code."""
+"""Verbs that import or call the user's code."""
 SUITES = (".json", ".yaml", ".yml", ".prompty")
-"""A file that stands where a verb would: its verb is `run`."""
+"""Extensions of files that can replace the verb: `evalmark FILE` means `evalmark run FILE`."""
 _PIPES = "_EVALMARK_WATCHED"
 _FORWARDED = ("SIGHUP", "SIGINT", "SIGTERM", "SIGUSR1", "SIGUSR2")
 _ENDING = ("SIGHUP", "SIGINT", "SIGTERM")
 _SENT_BY_PROGRAMS = (0, -1, -6)
-"""What Linux says of signals that a program has sent: SI_USER, SI_QUEUE and SI_TKILL. Those of a terminal reach the
-whole group of processes, the command too, so they are not passed on."""
+"""Signal codes on Linux for signals from programs: SI_USER, SI_QUEUE and SI_TKILL. Signals of a terminal reach the
+whole process group, so they are not forwarded."""
 
 
 def is_needed(words: Sequence[str]) -> bool:
-    """Whether a command runs code that could end its process."""
+    """Whether the command runs code of the user, and supervision is not disabled."""
     if (
         not words
         or os.environ.get(SUPERVISE_VARIABLE, "1").lower() in ("0", "false", "no")
@@ -56,7 +57,7 @@ def is_needed(words: Sequence[str]) -> bool:
 
 
 def supervise(words: Sequence[str]) -> None:
-    """Go on in a child of this process, which stays to watch over it; only the child returns."""
+    """Continue in a child process, supervised by this one; only the child returns."""
     if _PIPES in os.environ:
         _connect_subprocess(os.environ.pop(_PIPES))
     elif not hasattr(os, "fork"):
@@ -67,16 +68,20 @@ def supervise(words: Sequence[str]) -> None:
 
 def _supervise_fork(words: Sequence[str]) -> None:
     forwarded = [*_active_signals(_FORWARDED)]
-    # Blocked before the fork, so that none is lost between the fork and the first look.
+    # Blocked before the fork, so that no signal is lost before the first wait.
     before = signal.pthread_sigmask(
         signal.SIG_BLOCK, {*forwarded, signal.SIGCHLD, signal.SIGCONT, *_active_signals(("SIGTSTP",))}
     )
-    children = signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, a child that ends would leave nothing behind
+    children = signal.signal(
+        signal.SIGCHLD, signal.SIG_DFL
+    )  # if it were ignored, the exit status of the child would be lost
     parent, (listens, tells), (lives, alive) = os.getpid(), os.pipe(), os.pipe()
     try:
         child = os.fork()
     except OSError as error:
-        sys.stderr.write(f"No parent process can be started ({error.strerror}), so a crash is not told from an end.\n")
+        sys.stderr.write(
+            f"No supervisor process can be started ({error.strerror}); a crash may look like a normal exit.\n"
+        )
         child = -1
     if child > 0:
         os.close(tells)
@@ -93,13 +98,13 @@ def _supervise_fork(words: Sequence[str]) -> None:
 
 
 def _active_signals(names: Iterable[str]) -> Iterable[signal.Signals]:
-    """The signals that exist here and are not ignored: what `nohup` or a shell in the background ignores stays ignored."""
+    """Return the signals that exist here and are not ignored; `nohup` and background shells ignore some."""
     found = (getattr(signal, name, None) for name in names)
     return [number for number in found if number is not None and signal.getsignal(number) is not signal.SIG_IGN]
 
 
 def _wait_for(child: int) -> tuple[int, set[int]]:
-    """How the child ended, and which signals that ask for an end were met; other signals are passed on."""
+    """Wait for the child and forward signals; return its status and the termination signals that arrived."""
     watching = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     met: set[int] = set()
     while True:
@@ -119,7 +124,7 @@ def _wait_for(child: int) -> tuple[int, set[int]]:
 
 
 def _next_signal(watching: Iterable[int]) -> tuple[int, bool]:
-    """The next signal, and whether it comes from a terminal."""
+    """Wait for a signal; return it and whether it comes from a terminal."""
     if hasattr(signal, "sigwaitinfo"):
         found = signal.sigwaitinfo(watching)
         return found.si_signo, found.si_code not in _SENT_BY_PROGRAMS
@@ -128,7 +133,7 @@ def _next_signal(watching: Iterable[int]) -> tuple[int, bool]:
 
 
 def _is_in_foreground() -> bool:
-    """Whether a terminal sends its signals to this group of processes, where the system says nothing of a single one."""
+    """Whether the process group is in the foreground, for systems that do not report the sender of a signal."""
     for number in (0, 1, 2):
         try:
             return os.tcgetpgrp(number) == os.getpgrp()
@@ -138,7 +143,7 @@ def _is_in_foreground() -> bool:
 
 
 def _stop(child: int, *, is_from_terminal: bool) -> None:
-    """Ctrl-Z: stop as a program does that does not look at the signal; the child does so by itself, or is told."""
+    """Ctrl-Z: stop the child, if the terminal has not done so, and this process."""
     if not is_from_terminal:
         os.kill(child, signal.SIGTSTP)
     os.kill(os.getpid(), signal.SIGTSTP)
@@ -147,7 +152,7 @@ def _stop(child: int, *, is_from_terminal: bool) -> None:
 
 
 def _read_messages(listens: int) -> list[tuple[str, str]]:
-    """What the child has told; it has ended, and what it has started may still hold the pipe."""
+    """Read the messages of the ended child; processes that it started may still hold the pipe open."""
     os.set_blocking(listens, False)
     said = b""
     try:
@@ -159,34 +164,34 @@ def _read_messages(listens: int) -> list[tuple[str, str]]:
 
 
 def _exit_like(words: Sequence[str], ended: int, heard: list[tuple[str, str]], met: set[int]) -> None:
-    """End this process with the code that the child has told, or with what is right where it has told none."""
+    """Exit with the code that the child reported, or with the right one if it reported none."""
     code = next((int(text) for kind, text in heard if kind == "code"), None)
     killer = -ended if ended < 0 else 0
     if code is None and killer in met:
         _die_by_signal(killer)
     if code is None and ended == 130 and met:
-        code = ended  # left at once, at the second Ctrl-C
+        code = ended  # exited at once, on the second Ctrl-C
     told = dict(heard)
     if code is None or "say" in told or ("run" in told and "report" in told and "reported" not in told):
-        # Only here, where something went wrong, does the parent load anything.
+        # The supervisor loads modules only if something went wrong.
         code = need("evalmark.cli.terminal.unfinished").explain(words, ended, heard, code)
-    os._exit(code)  # not `sys.exit`: what runs at the end of Python has run in the child
+    os._exit(code)  # not `sys.exit`: exit handlers have run in the child
 
 
 def _die_by_signal(number: int) -> None:
-    """End as the child did, by a signal that both were sent."""
+    """Die by the same signal as the child."""
     signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
     os.kill(os.getpid(), number)
 
 
 def _supervise_subprocess(words: Sequence[str]) -> None:
-    """The same where a process cannot be forked."""
+    """Supervise a new Python process, where fork does not exist."""
     process = need("subprocess")
     (listens, tells), (lives, alive) = os.pipe(), os.pipe()
     theirs, more = _inherited((tells, lives))
     flags = process._args_from_interpreter_flags()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the child too, which decides
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the child, which handles it
     child: Popen[bytes] = process.Popen(
         [sys.executable, *flags, "-m", "evalmark", *words], env={**os.environ, _PIPES: theirs}, **more
     )
@@ -198,7 +203,7 @@ def _supervise_subprocess(words: Sequence[str]) -> None:
 
 
 def _inherited(pipes: Sequence[int]) -> tuple[str, dict[str, object]]:
-    """The pipes by names that a child knows, and how it gets them."""
+    """Return the numbers of the pipes for the child, and the Popen options that pass them on."""
     if sys.platform == "win32":
         handles = [need("msvcrt").get_osfhandle(pipe) for pipe in pipes]
         for handle in handles:

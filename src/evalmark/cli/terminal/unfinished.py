@@ -1,4 +1,4 @@
-"""What is said and written where a command did not come to its own end; by a process that has run no user's code."""
+"""Messages and reports for a command that crashed, from the supervisor, which runs no code of the user."""
 
 import signal
 import sys
@@ -26,7 +26,7 @@ _REPORT_STARTS = (
     "## \u2754 ",
     "require-trusted-types-for 'script'",
 )
-"""One of these stands at the start of every report."""
+"""Every report has one of these near its start."""
 _START = 2_000
 """Characters."""
 _CRASHES = ("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT")
@@ -34,9 +34,9 @@ _RUNS = ("run", "rescore", "rag")
 
 
 def explain(words: Sequence[str], ended: int, heard: Sequence[tuple[str, str]], code: int | None) -> int:
-    """Say why a command did not finish, and mark its reports; gives the exit code, `code` where one was told."""
+    """Print why a command did not finish, and mark its reports; return the exit code, `code` if it was reported."""
     if sys.stderr is not None and sys.stderr.isatty():
-        sys.stderr.write(_SHOW_CURSOR)  # a progress display that was killed has hidden it
+        sys.stderr.write(_SHOW_CURSOR)  # a killed progress display leaves it hidden
     told = dict(heard)
     why = describe_end(ended)
     if "say" in told:
@@ -52,7 +52,7 @@ def explain(words: Sequence[str], ended: int, heard: Sequence[tuple[str, str]], 
 
 
 def describe_end(ended: int) -> str:
-    """What became of a process, by its exit status; negative for a signal.
+    """Describe how a process ended, by its exit status; negative for a signal.
 
     >>> how_it_ended(0)
     'its process exited with status 0'
@@ -66,7 +66,7 @@ def describe_end(ended: int) -> str:
     except ValueError:
         name = f"signal {-ended}"
     if name == "SIGKILL":
-        return "its process was killed with SIGKILL, by somebody or by the system for want of memory"
+        return "its process was killed with SIGKILL, by a user or by the system when out of memory"
     return f"its process {'crashed with' if name in _CRASHES else 'was ended by'} {name}"
 
 
@@ -74,12 +74,12 @@ def _sentence(words: Sequence[str], why: str, told: Mapping[str, str]) -> str:
     said = complete_words(words)
     what = "The run did not finish" if said[0] in _RUNS else f"evalmark {said[0]} did not finish"
     if "run" in told:
-        return f"{what}: {why}. What was recorded is kept. Go on with: {told['again']}"
-    return f"{what}: {why} before anything was sent. Start again with: {repeat_command(said)}"
+        return f"{what}: {why}. Finished results are stored. Resume with: {told['again']}"
+    return f"{what}: {why} before any request was sent. Start again with: {repeat_command(said)}"
 
 
 def mark_reports(paths: Sequence[Path], suites: Sequence[Path], told: Mapping[str, str], why: str) -> list[Path]:
-    """Write what is kept of the run to its reports, as an incomplete one; gives those that were written."""
+    """Write the stored part of the run to its reports, marked as incomplete; return the written ones."""
     run = _stored_run(told) or Run(id="", name=", ".join(map(str, suites)) or "evalmark", created="")
     run = replace(run, status="interrupted", notes=(*run.notes, f"Incomplete: {why} before the run was over."))
     marked = []
@@ -92,7 +92,7 @@ def mark_reports(paths: Sequence[Path], suites: Sequence[Path], told: Mapping[st
 
 
 def _stored_run(told: Mapping[str, str]) -> Run | None:
-    """The run as far as it is kept."""
+    """Return the stored part of the run."""
     if "run" not in told:
         return None
     try:
@@ -100,12 +100,12 @@ def _stored_run(told: Mapping[str, str]) -> Run | None:
             run = ledger.run(told["run"])
             return replace(run, results=[*run.results])
     except (EvalmarkError, OSError) as error:
-        print_error(f"What is kept of the run cannot be read now: {error}\n")
+        print_error(f"The stored part of the run cannot be read: {error}\n")
         return None
 
 
 def _may_be_replaced(path: Path, suites: Sequence[Path]) -> bool:
-    """Whether a report may be written although nobody has looked yet whether the run reads the file of this name."""
+    """Whether a report may be written although the check for files that the run reads has not run yet."""
     with suppress(EvalmarkError, OSError):
         writer_for(path)
         return not path.exists() or (_is_report(path) and not any(_is_read(path, suite) for suite in suites))
@@ -113,7 +113,7 @@ def _may_be_replaced(path: Path, suites: Sequence[Path]) -> bool:
 
 
 def _is_read(path: Path, suite: Path) -> bool:
-    """Whether a suite is this file, or names it."""
+    """Whether a suite is this file or names it."""
     return suite.samefile(path) or path.name in suite.read_text(encoding="utf-8", errors="replace")
 
 
