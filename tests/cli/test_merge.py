@@ -286,7 +286,7 @@ def kept_runs(store):
         pytest.param(("--shard", "5/4"), "'5/4' is not a shard; they are numbered from 1/4 to 4/4.", id="behind the last"),
         pytest.param(("--shard", "a/b"), "'a/b' is not a shard; write the second of four as 2/4.", id="letters"),
         pytest.param(("--shard", "1/2", "--until-decided"), "suite.json: a run that stops once its gate is decided looks at all cases, and shard 1/2 is a share of them; leave out either `until_decided` or the shard.", id="stopping early"),
-        pytest.param(("--shard", "1/2", "--baseline", "last"), "--baseline last is for a whole run; merge the shards", id="a baseline"),
+        pytest.param(("--shard", "1/2", "--baseline", "last"), "--baseline last needs a whole run; merge the shards", id="a baseline"),
         pytest.param(("--shard", "1/2", "--resume", "last"), "asks all cases, and shard 1/2 is wanted now; leave --shard out", id="going on with a run of all cases"),
     ],
 )  # fmt: skip

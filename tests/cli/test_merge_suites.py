@@ -156,7 +156,7 @@ def test_two_places_for_the_whole_are_refused(evalmark, shard):
     said = evalmark("merge", "s1.db", "-o", "a.db", "-o", "b.db")
     assert (said.code, said.err) == (
         2,
-        "-o names one store for the whole, and there are a.db, b.db; name one of them.\n",
+        "-o takes one store for the merged run, but got a.db, b.db; name one of them.\n",
     )
     assert not Path("a.db").exists()
     assert not Path("b.db").exists()
