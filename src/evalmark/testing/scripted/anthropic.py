@@ -1,4 +1,4 @@
-"""Anthropic's Messages API, as the scripted server speaks it."""
+"""Anthropic's Messages API, for the scripted server."""
 
 import json
 import re
@@ -30,7 +30,7 @@ KNOWN = frozenset(
 )
 NOT_SETTINGS = frozenset({"model", "messages", "system", "tools", "tool_choice", "output_config"})
 WITHOUT_SAMPLING = re.compile(r"claude-(opus-4-[7-9](-|$)|opus-[5-9]|haiku-5-5)")
-"""Models that take no `temperature`, `top_p` or `top_k`."""
+"""Models that reject `temperature`, `top_p` and `top_k`."""
 REFUSED_WORDS = {
     "integer": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
     "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
@@ -53,10 +53,10 @@ KINDS = {
 
 
 def read_message(received: RawRequest) -> ScriptedRequest:
-    """The message that is asked for.
+    """Read and check a chat request.
 
     Raises:
-        WrongRequestError: Anthropic would not take the request.
+        WrongRequestError: Anthropic would reject the request.
     """
     check_key(received, received.headers.get("x-api-key"), required=True)
     if received.headers.get("anthropic-version") not in VERSIONS:
@@ -73,7 +73,7 @@ def read_message(received: RawRequest) -> ScriptedRequest:
     _check_settings(body, model)
     system = _system(body.get("system"))
     messages = _messages(body.get("messages"))
-    schema, form, tool = _wanted(body)
+    schema, form, tool = _requested_object(body)
     if form == "schema" and messages[-1][0] == "assistant":
         raise WrongRequestError("messages: prefilling the answer cannot be combined with output_config.format")
     return ScriptedRequest(
@@ -153,8 +153,8 @@ def _text(content: Any, place: str) -> str:
     return "".join(str(block.get("text", "")) for block in blocks)
 
 
-def _wanted(body: Mapping[str, Any]) -> tuple[Any, Any, str]:
-    """The schema of the object wanted, how it is asked for, and the tool that must be called."""
+def _requested_object(body: Mapping[str, Any]) -> tuple[Any, Any, str]:
+    """The schema of the requested object, its form, and the forced tool."""
     schema = _output_schema(body.get("output_config"))
     tools = {tool["name"]: tool for tool in map(_tool, body.get("tools") or [])}
     choice = body.get("tool_choice")
@@ -200,7 +200,7 @@ def _output_schema(config: Any) -> Any:
 
 
 def _check_schema(schema: Mapping[str, Any], where: str) -> None:
-    """Refuse what cannot be compiled into a grammar."""
+    """Reject a schema that cannot be compiled into a grammar."""
     optional = unions = 0
     for place, _, part in sub_schemas(schema):
         if fault := _schema_fault(part):
@@ -227,56 +227,58 @@ def _schema_fault(part: Mapping[str, Any]) -> str:
     return f"'{refused[0]}' is not supported" if refused else ""
 
 
-def write_message(said: ScriptedRequest, says: ScriptedReply) -> dict[str, Any]:
-    """The reply as Anthropic sends it."""
+def write_message(request: ScriptedRequest, reply_script: ScriptedReply) -> dict[str, Any]:
+    """Return a reply in the form of Anthropic."""
     content: list[dict[str, Any]] = []
-    if says.reasoning:
-        content.append({"type": "thinking", "thinking": says.reasoning, "signature": "c2NyaXB0ZWQ="})
-    if says.text or says.refusal:
-        content.append({"type": "text", "text": says.text or says.refusal})
-    for number, (name, arguments) in enumerate(says.tool_calls):
+    if reply_script.reasoning:
+        content.append({"type": "thinking", "thinking": reply_script.reasoning, "signature": "c2NyaXB0ZWQ="})
+    if reply_script.text or reply_script.refusal:
+        content.append({"type": "text", "text": reply_script.text or reply_script.refusal})
+    for number, (name, arguments) in enumerate(reply_script.tool_calls):
         content.append({"type": "tool_use", "id": f"toolu_{number}", "name": name, "input": _input(arguments)})
-    complete = "refusal" if says.refusal else "tool_use" if says.tool_calls else "end_turn"
+    complete = "refusal" if reply_script.refusal else "tool_use" if reply_script.tool_calls else "end_turn"
     reply = {
-        "id": f"msg_{said.number}",
+        "id": f"msg_{request.number}",
         "type": "message",
         "role": "assistant",
-        "model": says.model or said.model,
+        "model": reply_script.model or request.model,
         "content": content,
-        "stop_reason": says.finish or complete,
+        "stop_reason": reply_script.finish or complete,
         "stop_sequence": None,
     }
-    return reply if says.usage is None else {**reply, "usage": _usage(said, says)}
+    return reply if reply_script.usage is None else {**reply, "usage": _usage(request, reply_script)}
 
 
 def _input(arguments: str) -> Any:
-    """Arguments come as an object; what is no JSON comes as it is, which no real server sends."""
+    """The arguments as an object; invalid JSON stays a text, which no real server sends."""
     try:
         return json.loads(arguments)
     except ValueError:
         return arguments
 
 
-def _usage(said: ScriptedRequest, says: ScriptedReply) -> Mapping[str, Any]:
-    if says.usage is not COUNTED_USAGE and says.usage is not None:
-        return says.usage
+def _usage(request: ScriptedRequest, reply_script: ScriptedReply) -> Mapping[str, Any]:
+    if reply_script.usage is not COUNTED_USAGE and reply_script.usage is not None:
+        return reply_script.usage
     return {
-        "input_tokens": count_tokens([text for _, text in said.messages]),
+        "input_tokens": count_tokens([text for _, text in request.messages]),
         "cache_creation_input_tokens": 0,
         "cache_read_input_tokens": 0,
-        "output_tokens": count_tokens([says.text, says.refusal, *(arguments for _, arguments in says.tool_calls)]),
+        "output_tokens": count_tokens(
+            [reply_script.text, reply_script.refusal, *(arguments for _, arguments in reply_script.tool_calls)]
+        ),
         "service_tier": "standard",
     }
 
 
 def write_fault(status: int, error: WrongRequestError) -> dict[str, Any]:
-    """An error as Anthropic sends it."""
+    """Return an error in the form of Anthropic."""
     kind = KINDS.get(status, "api_error" if status >= 500 else "invalid_request_error")
     return {"type": "error", "error": {"type": kind, "message": str(error)}, "request_id": "req_scripted"}
 
 
 def unsupported(what: str, model: str) -> WrongRequestError:
-    """What Anthropic says of a part that a model does not take."""
+    """Return the error of Anthropic for a part that a model does not support."""
     sentences = {
         "response_format": f"output_config.format: '{model}' does not support output format.",
         "tools": f"'{model}' does not support tool use.",
@@ -285,6 +287,6 @@ def unsupported(what: str, model: str) -> WrongRequestError:
     return WrongRequestError(sentences.get(what, f"{what}: Extra inputs are not permitted"))
 
 
-def asks_for(said: ScriptedRequest, what: str, body: Mapping[str, Any]) -> bool:
-    """Whether the request makes use of that part."""
-    return what in body if what != "response_format" else said.form == "schema"
+def asks_for(request: ScriptedRequest, what: str, body: Mapping[str, Any]) -> bool:
+    """Whether the request uses that part."""
+    return what in body if what != "response_format" else request.form == "schema"

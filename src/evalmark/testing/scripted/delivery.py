@@ -1,4 +1,4 @@
-"""How an answer goes over the wire: whole, cut, slowly, never."""
+"""Send a response: complete, truncated, slowly, or never."""
 
 import asyncio
 import json
@@ -13,12 +13,12 @@ from aiohttp import web
 from .responses import Cut, Endless, HeadersOnly, Reset, Slow
 
 PER_SECOND = 50
-"""How many pieces a slow reply is sent in each second."""
+"""The number of pieces sent each second of a slow response."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outgoing:
-    """A response, and how it is sent."""
+    """A response and the way it is sent."""
 
     body: bytes
     status: int = 200
@@ -28,12 +28,12 @@ class Outgoing:
 
     @classmethod
     def of(cls, value: Any, **rest: Any) -> Self:
-        """A response with this value as JSON."""
+        """Return a response with this value as JSON."""
         return cls(body=json.dumps(value).encode(), **rest)
 
 
 async def deliver(outgoing: Outgoing, request: web.Request) -> web.StreamResponse:
-    """Send it."""
+    """Send a response."""
     headers = {"content-type": outgoing.content_type, **outgoing.headers}
     match outgoing.manner:
         case None:
@@ -81,7 +81,7 @@ def _hang_up(request: web.Request, response: web.StreamResponse) -> web.StreamRe
 
 def _reset(request: web.Request) -> web.StreamResponse:
     if request.transport is not None:
-        # A linger of no time at all makes the system send a reset in place of a farewell.
+        # With a linger time of 0 the system sends a reset instead of closing the connection normally.
         connection = request.transport.get_extra_info("socket")
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         request.transport.abort()

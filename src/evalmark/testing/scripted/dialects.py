@@ -1,4 +1,4 @@
-"""Which dialect is spoken at which path, and how an answer is put into it."""
+"""The API dialect of each path, and how a scripted response is written in it."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -41,7 +41,7 @@ MESSAGES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """How one provider reads and writes one kind of request."""
+    """Reads and writes one kind of request of one provider."""
 
     provider: Provider
     kind: Literal["chat", "embeddings"] = "chat"
@@ -53,18 +53,18 @@ class Dialect:
     asks_for: Callable[[ScriptedRequest, str, Mapping[str, Any]], bool]
 
     def check_support(self, said: ScriptedRequest, body: Mapping[str, Any], unsupported: Sequence[str]) -> None:
-        """Refuse what an older server does not know."""
+        """Reject parts of a request that the server is configured not to support."""
         for what in unsupported:
             if self.asks_for(said, what, body):
                 raise self.unsupported(what, said.model)
 
     def fault(self, error: WrongRequestError) -> Outgoing:
-        """An error in the provider's own form."""
+        """Return an error in the form of the provider."""
         return Outgoing.of(self.write_fault(error.status, error), status=error.status)
 
 
 def build_response(dialect: Dialect, said: ScriptedRequest, answer: ScriptedResponse) -> Outgoing:
-    """What goes over the wire for an answer."""
+    """Return the HTTP response for a scripted response."""
     match answer:
         case Status():
             return _status(dialect, answer)
@@ -92,7 +92,7 @@ def _vectors(said: ScriptedRequest, answer: ScriptedResponse) -> Sequence[Sequen
 
 
 def _plain(said: ScriptedRequest, answer: ScriptedResponse) -> ScriptedReply:
-    """A text or an object, put where the request wants it."""
+    """Return a text or an object as the content of a reply, or as the arguments of the forced tool."""
     text = default_reply(said) if answer is None else answer if isinstance(answer, str) else json.dumps(answer)
     return ScriptedReply(tool_calls=[(said.tool, text)]) if said.tool else ScriptedReply(text=text)
 

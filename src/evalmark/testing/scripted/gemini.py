@@ -1,4 +1,4 @@
-"""Gemini's generateContent and embedContent, as the scripted server speaks them."""
+"""Gemini's generateContent and embedContent, for the scripted server."""
 
 import json
 import re
@@ -64,12 +64,12 @@ MOST_TEXTS = 100
 
 
 def read_chat(received: RawRequest) -> ScriptedRequest:
-    """The content that is asked for.
+    """Read and check a chat request.
 
     Raises:
-        WrongRequestError: Gemini would not take the request.
+        WrongRequestError: Gemini would reject the request.
     """
-    _check_entrance(received)
+    _check_access(received)
     body = received.body
     check_known(body, KNOWN, UNKNOWN)
     config = body.get("generationConfig", {})
@@ -77,7 +77,7 @@ def read_chat(received: RawRequest) -> ScriptedRequest:
     messages = tuple(_content(content, f"contents[{n}]") for n, content in enumerate(body.get("contents") or []))
     if not messages:
         raise WrongRequestError("* GenerateContentRequest.contents: contents is not specified")
-    schema, form, tool = _wanted(body, config)
+    schema, form, tool = _requested_object(body, config)
     system = (
         [("system", _content(body["systemInstruction"], "systemInstruction")[1])] if "systemInstruction" in body else []
     )
@@ -96,12 +96,12 @@ def read_chat(received: RawRequest) -> ScriptedRequest:
 
 
 def read_embeddings(received: RawRequest) -> ScriptedRequest:
-    """The texts whose vectors are asked for, one or several.
+    """Read and check a request for one or several embeddings.
 
     Raises:
-        WrongRequestError: Gemini would not take the request.
+        WrongRequestError: Gemini would reject the request.
     """
-    _check_entrance(received)
+    _check_access(received)
     model = received.names["model"]
     single = ":embedContent" in received.path
     asked = [received.body] if single else received.body.get("requests")
@@ -125,7 +125,7 @@ def read_embeddings(received: RawRequest) -> ScriptedRequest:
     )
 
 
-def _check_entrance(received: RawRequest) -> None:
+def _check_access(received: RawRequest) -> None:
     if "key" in received.query:
         raise WrongRequestError("The key stands in the address, where logs keep it. Send the header x-goog-api-key.")
     if not (given := received.headers.get("x-goog-api-key")):
@@ -162,8 +162,8 @@ def _check_config(config: Any) -> None:
         )
 
 
-def _wanted(body: Mapping[str, Any], config: Mapping[str, Any]) -> tuple[Any, Any, str]:
-    """The schema of the object wanted, how it is asked for, and the function that must be called."""
+def _requested_object(body: Mapping[str, Any], config: Mapping[str, Any]) -> tuple[Any, Any, str]:
+    """The schema of the requested object, its form, and the forced function."""
     functions = {
         function["name"]: function
         for tool in body.get("tools", [])
@@ -220,29 +220,32 @@ def _check_openapi(schema: Any) -> None:
             raise WrongRequestError(f"Proto field is not repeating, cannot start list: type at {place!r}")
 
 
-def write_chat(said: ScriptedRequest, says: ScriptedReply) -> dict[str, Any]:
-    """The reply as Gemini sends it; a refusal is a blocked prompt."""
-    reply: dict[str, Any] = {"modelVersion": says.model or said.model, "responseId": f"scripted-{said.number}"}
-    if says.refusal:
-        reply["promptFeedback"] = {"blockReason": "PROHIBITED_CONTENT", "blockReasonMessage": says.refusal}
+def write_chat(request: ScriptedRequest, reply_script: ScriptedReply) -> dict[str, Any]:
+    """Return a reply in the form of Gemini; a refusal is a blocked prompt."""
+    reply: dict[str, Any] = {
+        "modelVersion": reply_script.model or request.model,
+        "responseId": f"scripted-{request.number}",
+    }
+    if reply_script.refusal:
+        reply["promptFeedback"] = {"blockReason": "PROHIBITED_CONTENT", "blockReasonMessage": reply_script.refusal}
     else:
-        reply["candidates"] = [_candidate(said, says)]
-    return reply if says.usage is None else {**reply, "usageMetadata": _usage(said, says)}
+        reply["candidates"] = [_candidate(request, reply_script)]
+    return reply if reply_script.usage is None else {**reply, "usageMetadata": _usage(request, reply_script)}
 
 
-def _candidate(said: ScriptedRequest, says: ScriptedReply) -> dict[str, Any]:
-    parts: list[dict[str, Any]] = [{"text": says.reasoning, "thought": True}] if says.reasoning else []
-    if says.text:
-        parts.append({"text": says.text})
-    calls = [(name, _arguments(arguments)) for name, arguments in says.tool_calls]
+def _candidate(request: ScriptedRequest, reply_script: ScriptedReply) -> dict[str, Any]:
+    parts: list[dict[str, Any]] = [{"text": reply_script.reasoning, "thought": True}] if reply_script.reasoning else []
+    if reply_script.text:
+        parts.append({"text": reply_script.text})
+    calls = [(name, _arguments(arguments)) for name, arguments in reply_script.tool_calls]
     if any(arguments is None for _, arguments in calls):
-        return {"finishReason": "MALFORMED_FUNCTION_CALL", "finishMessage": says.tool_calls[0][1], "index": 0}
+        return {"finishReason": "MALFORMED_FUNCTION_CALL", "finishMessage": reply_script.tool_calls[0][1], "index": 0}
     parts += [{"functionCall": {"name": name, "args": arguments}} for name, arguments in calls]
-    candidate: dict[str, Any] = {"finishReason": says.finish or "STOP", "index": 0}
+    candidate: dict[str, Any] = {"finishReason": reply_script.finish or "STOP", "index": 0}
     if parts:
         candidate["content"] = {"parts": parts, "role": "model"}
-    if said.settings.get("responseLogprobs"):
-        candidate |= _logprobs(said, says)
+    if request.settings.get("responseLogprobs"):
+        candidate |= _logprobs(request, reply_script)
     return candidate
 
 
@@ -254,11 +257,11 @@ def _arguments(text: str) -> Any:
     return found if isinstance(found, dict) else None
 
 
-def _logprobs(said: ScriptedRequest, says: ScriptedReply) -> dict[str, Any]:
-    wanted = int(said.settings.get("logprobs") or 0)
-    tokens = says.tokens
+def _logprobs(request: ScriptedRequest, reply_script: ScriptedReply) -> dict[str, Any]:
+    wanted = int(request.settings.get("logprobs") or 0)
+    tokens = reply_script.tokens
     if tokens is None:
-        tokens = [(word, -0.1, [(word, -0.1), ("other", -2.5)]) for word in re.findall(r"\s*\S+", says.text)]
+        tokens = [(word, -0.1, [(word, -0.1), ("other", -2.5)]) for word in re.findall(r"\s*\S+", reply_script.text)]
     result: dict[str, Any] = {"chosenCandidates": [_token(text, logprob) for text, logprob, _ in tokens]}
     if wanted:
         result["topCandidates"] = [
@@ -271,29 +274,33 @@ def _token(text: str, logprob: float) -> dict[str, Any]:
     return {"token": text, "tokenId": len(text), "logProbability": logprob}
 
 
-def _usage(said: ScriptedRequest, says: ScriptedReply) -> Mapping[str, Any]:
-    if says.usage is not COUNTED_USAGE and says.usage is not None:
-        return says.usage
-    asked = count_tokens([text for _, text in said.messages])
-    given = 0 if says.refusal else count_tokens([says.text, *(arguments for _, arguments in says.tool_calls)])
-    thought = {"thoughtsTokenCount": count_tokens([says.reasoning])} if says.reasoning else {}
+def _usage(request: ScriptedRequest, reply_script: ScriptedReply) -> Mapping[str, Any]:
+    if reply_script.usage is not COUNTED_USAGE and reply_script.usage is not None:
+        return reply_script.usage
+    asked = count_tokens([text for _, text in request.messages])
+    given = (
+        0
+        if reply_script.refusal
+        else count_tokens([reply_script.text, *(arguments for _, arguments in reply_script.tool_calls)])
+    )
+    thought = {"thoughtsTokenCount": count_tokens([reply_script.reasoning])} if reply_script.reasoning else {}
     total = asked + given + sum(thought.values())
     return {"promptTokenCount": asked, "candidatesTokenCount": given, **thought, "totalTokenCount": total}
 
 
-def write_embeddings(said: ScriptedRequest, vectors: Sequence[Sequence[float]]) -> dict[str, Any]:
-    """The vectors as Gemini sends them."""
+def write_embeddings(request: ScriptedRequest, vectors: Sequence[Sequence[float]]) -> dict[str, Any]:
+    """Return vectors in the form of Gemini."""
     found = [{"values": list(vector)} for vector in vectors]
-    return {"embedding": found[0]} if said.tool == "one" else {"embeddings": found}
+    return {"embedding": found[0]} if request.tool == "one" else {"embeddings": found}
 
 
 def write_fault(status: int, error: WrongRequestError) -> dict[str, Any]:
-    """An error as Gemini sends it."""
+    """Return an error in the form of Gemini."""
     return {"error": {"code": status, "message": str(error), "status": STATUSES.get(status, "UNKNOWN")}}
 
 
 def unsupported(what: str, model: str) -> WrongRequestError:
-    """What Gemini says of a part that a model does not take."""
+    """Return the error of Gemini for a part that a model does not support."""
     sentences = {
         "response_format": f"Json mode is not enabled for models/{model}",
         "tools": f"Function calling is not enabled for models/{model}",
@@ -302,8 +309,8 @@ def unsupported(what: str, model: str) -> WrongRequestError:
     return WrongRequestError(sentences.get(what, f"{what} is not supported by models/{model}"))
 
 
-def asks_for(said: ScriptedRequest, what: str, body: Mapping[str, Any]) -> bool:
-    """Whether the request makes use of that part."""
+def asks_for(request: ScriptedRequest, what: str, body: Mapping[str, Any]) -> bool:
+    """Whether the request uses that part."""
     if what == "response_format":
-        return said.form == "schema"
+        return request.form == "schema"
     return what in body or what in body.get("generationConfig", {})

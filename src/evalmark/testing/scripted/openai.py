@@ -1,4 +1,4 @@
-"""OpenAI's chat completions and embeddings, and Azure's form of them, as the scripted server speaks them."""
+"""OpenAI's chat completions and embeddings, and Azure's form of them, for the scripted server."""
 
 import base64
 import re
@@ -54,18 +54,18 @@ UNSUPPORTED = {
 
 
 def read_chat(received: RawRequest) -> ScriptedRequest:
-    """The chat completion that is asked for.
+    """Read and check a chat request.
 
     Raises:
-        WrongRequestError: OpenAI would not take the request.
+        WrongRequestError: OpenAI would reject the request.
     """
-    provider = _check_entrance(received)
+    provider = _check_access(received)
     body = received.body
     model = _model(received)
     check_known(body, KNOWN, UNKNOWN)
     messages = _messages(body.get("messages"))
     _check_settings(body, model)
-    schema, form, tool = _wanted(body, messages)
+    schema, form, tool = _requested_object(body, messages)
     return ScriptedRequest(
         provider=provider,
         model=model,
@@ -79,12 +79,12 @@ def read_chat(received: RawRequest) -> ScriptedRequest:
 
 
 def read_embeddings(received: RawRequest) -> ScriptedRequest:
-    """The texts whose vectors are asked for.
+    """Read and check a request for embeddings.
 
     Raises:
-        WrongRequestError: OpenAI would not take the request.
+        WrongRequestError: OpenAI would reject the request.
     """
-    provider = _check_entrance(received)
+    provider = _check_access(received)
     body = received.body
     model = _model(received)
     given = body.get("input")
@@ -108,8 +108,8 @@ def read_embeddings(received: RawRequest) -> ScriptedRequest:
     )
 
 
-def _check_entrance(received: RawRequest) -> Any:
-    """Whether it is OpenAI or Azure, and whether the caller may come in."""
+def _check_access(received: RawRequest) -> Any:
+    """Return whether it is OpenAI or Azure; check the key."""
     bearer = received.headers.get("authorization", "").removeprefix("Bearer ") or None
     if not received.path.startswith("/openai/"):
         check_key(received, bearer, required=False)
@@ -176,8 +176,8 @@ def _check_settings(body: Mapping[str, Any], model: str) -> None:
         raise WrongRequestError("Invalid 'stop': a string or up to 4 strings.", parameter="stop")
 
 
-def _wanted(body: Mapping[str, Any], messages: Sequence[tuple[str, str]]) -> tuple[Any, Any, str]:
-    """The schema of the object wanted, how it is asked for, and the tool that must be called."""
+def _requested_object(body: Mapping[str, Any], messages: Sequence[tuple[str, str]]) -> tuple[Any, Any, str]:
+    """The schema of the requested object, its form, and the forced tool."""
     schema = _response_format(body.get("response_format"), messages)
     tools = {tool["function"]["name"]: tool["function"] for tool in map(_tool, body.get("tools") or [])}
     if "tools" in body and not tools:
@@ -233,40 +233,47 @@ def _response_format(given: Any, messages: Sequence[tuple[str, str]]) -> Any:
     return wanted["schema"]
 
 
-def write_chat(said: ScriptedRequest, says: ScriptedReply) -> dict[str, Any]:
-    """The reply as OpenAI sends it."""
-    message: dict[str, Any] = {"role": "assistant", "content": says.text, "refusal": says.refusal or None}
-    if says.reasoning:
-        message["reasoning_content"] = says.reasoning
-    if says.tool_calls or says.refusal:
+def write_chat(request: ScriptedRequest, reply_script: ScriptedReply) -> dict[str, Any]:
+    """Return a reply in the form of OpenAI."""
+    message: dict[str, Any] = {
+        "role": "assistant",
+        "content": reply_script.text,
+        "refusal": reply_script.refusal or None,
+    }
+    if reply_script.reasoning:
+        message["reasoning_content"] = reply_script.reasoning
+    if reply_script.tool_calls or reply_script.refusal:
         message["content"] = None
-    if says.tool_calls:
+    if reply_script.tool_calls:
         message["tool_calls"] = [
             {"id": f"call_{number}", "type": "function", "function": {"name": name, "arguments": arguments}}
-            for number, (name, arguments) in enumerate(says.tool_calls)
+            for number, (name, arguments) in enumerate(reply_script.tool_calls)
         ]
     choice = {
         "index": 0,
         "message": message,
-        "logprobs": _logprobs(said, says),
-        "finish_reason": says.finish or ("tool_calls" if says.tool_calls and not said.tool else "stop"),
+        "logprobs": _logprobs(request, reply_script),
+        "finish_reason": reply_script.finish
+        or ("tool_calls" if reply_script.tool_calls and not request.tool else "stop"),
     }
     reply = {
-        "id": f"chatcmpl-{said.number}",
+        "id": f"chatcmpl-{request.number}",
         "object": "chat.completion",
-        "created": 1_700_000_000 + said.number,
-        "model": says.model or said.model,
+        "created": 1_700_000_000 + request.number,
+        "model": reply_script.model or request.model,
         "choices": [choice],
         "system_fingerprint": "fp_scripted",
     }
-    return reply if says.usage is None else {**reply, "usage": _usage(said, says)}
+    return reply if reply_script.usage is None else {**reply, "usage": _usage(request, reply_script)}
 
 
-def _usage(said: ScriptedRequest, says: ScriptedReply) -> Mapping[str, Any]:
-    if says.usage is not COUNTED_USAGE and says.usage is not None:
-        return says.usage
-    asked = count_tokens([text for _, text in said.messages])
-    given = count_tokens([says.text, says.refusal, *(arguments for _, arguments in says.tool_calls)])
+def _usage(request: ScriptedRequest, reply_script: ScriptedReply) -> Mapping[str, Any]:
+    if reply_script.usage is not COUNTED_USAGE and reply_script.usage is not None:
+        return reply_script.usage
+    asked = count_tokens([text for _, text in request.messages])
+    given = count_tokens(
+        [reply_script.text, reply_script.refusal, *(arguments for _, arguments in reply_script.tool_calls)]
+    )
     return {
         "prompt_tokens": asked,
         "completion_tokens": given,
@@ -276,13 +283,13 @@ def _usage(said: ScriptedRequest, says: ScriptedReply) -> Mapping[str, Any]:
     }
 
 
-def _logprobs(said: ScriptedRequest, says: ScriptedReply) -> dict[str, Any] | None:
-    if not said.settings.get("logprobs"):
+def _logprobs(request: ScriptedRequest, reply_script: ScriptedReply) -> dict[str, Any] | None:
+    if not request.settings.get("logprobs"):
         return None
-    wanted = int(said.settings.get("top_logprobs") or 0)
-    tokens = says.tokens
+    wanted = int(request.settings.get("top_logprobs") or 0)
+    tokens = reply_script.tokens
     if tokens is None:
-        tokens = [(word, -0.1, [(word, -0.1), ("other", -2.5)]) for word in re.findall(r"\s*\S+", says.text)]
+        tokens = [(word, -0.1, [(word, -0.1), ("other", -2.5)]) for word in re.findall(r"\s*\S+", reply_script.text)]
     return {
         "content": [
             {**_token(text, logprob), "top_logprobs": [_token(*other) for other in others[:wanted]]}
@@ -296,13 +303,13 @@ def _token(text: str, logprob: float) -> dict[str, Any]:
     return {"token": text, "logprob": logprob, "bytes": list(text.encode("utf-8", "replace"))}
 
 
-def write_embeddings(said: ScriptedRequest, vectors: Sequence[Sequence[float]]) -> dict[str, Any]:
-    """The vectors as OpenAI sends them: as numbers, or as little-endian floats in base64."""
-    packed = said.settings.get("encoding_format") == "base64"
-    tokens = count_tokens([text for _, text in said.messages])
+def write_embeddings(request: ScriptedRequest, vectors: Sequence[Sequence[float]]) -> dict[str, Any]:
+    """Return vectors in the form of OpenAI: as numbers, or as little-endian floats in base64."""
+    packed = request.settings.get("encoding_format") == "base64"
+    tokens = count_tokens([text for _, text in request.messages])
     return {
         "object": "list",
-        "model": said.model,
+        "model": request.model,
         "data": [
             {"object": "embedding", "index": index, "embedding": _packed(vector) if packed else list(vector)}
             for index, vector in enumerate(vectors)
@@ -316,19 +323,19 @@ def _packed(vector: Sequence[float]) -> str:
 
 
 def write_fault(status: int, error: WrongRequestError) -> dict[str, Any]:
-    """An error as OpenAI sends it."""
+    """Return an error in the form of OpenAI."""
     kinds = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}
     kind = kinds.get(status, "server_error" if status >= 500 else "invalid_request_error")
     return {"error": {"message": str(error), "type": kind, "param": error.parameter, "code": error.code}}
 
 
 def unsupported(what: str, model: str) -> WrongRequestError:
-    """What OpenAI says of a part that a model does not take."""
+    """Return the error of OpenAI for a part that a model does not support."""
     return WrongRequestError(
         UNSUPPORTED[what].replace("this model", f"the model {model!r}"), parameter=what, code="unsupported_parameter"
     )
 
 
-def asks_for(said: ScriptedRequest, what: str, body: Mapping[str, Any]) -> bool:
-    """Whether the request makes use of that part."""
-    return what in body if what != "response_format" else said.form == "schema"
+def asks_for(request: ScriptedRequest, what: str, body: Mapping[str, Any]) -> bool:
+    """Whether the request uses that part."""
+    return what in body if what != "response_format" else request.form == "schema"

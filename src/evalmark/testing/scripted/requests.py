@@ -1,4 +1,4 @@
-"""What the scripted server was asked, and what it says when nobody told it."""
+"""The requests of the scripted server, and its default replies."""
 
 import hashlib
 import json
@@ -14,7 +14,7 @@ Provider = Literal["openai", "azure", "anthropic", "gemini"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptedRequest:
-    """One request, read in the provider's own form."""
+    """One request, in a form that is the same for all providers."""
 
     provider: Provider
     kind: Literal["chat", "embeddings"] = "chat"
@@ -22,45 +22,45 @@ class ScriptedRequest:
     messages: tuple[tuple[str, str], ...] = ()
     """Role and text, in order; for embeddings the role is `input`."""
     schema: Mapping[str, Any] | None = None
-    """The JSON Schema of the object that is asked for, natively or as a forced tool."""
+    """The JSON Schema of the requested object, natively or as a forced tool."""
     form: Literal["", "schema", "tool"] = ""
-    """How the object is asked for."""
+    """How the object is requested."""
     tool: str = ""
-    """The name of the tool that the model has to call."""
+    """The name of the forced tool."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """All else in the body, under the provider's own names."""
+    """The rest of the body, under the names of the provider."""
     number: int = 0
-    """Which request of this server it is, from 0."""
+    """The number of the request, from 0."""
     headers: Mapping[str, str] = field(default_factory=dict)
-    """By lower-case name, without those that carry keys."""
+    """Headers by lower-case name, without API keys."""
     path: str = ""
-    """Path and query of the address."""
+    """Path and query of the URL."""
     problem: str = ""
-    """Why the request was answered with an error, where it was."""
+    """Why the request was rejected; empty if it was not."""
 
     @property
     def text(self) -> str:
-        """What the user said last."""
+        """The last message of the user."""
         return next((text for role, text in reversed(self.messages) if role in ("user", "input")), "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RawRequest:
-    """A request before anybody looked at what it means."""
+    """An HTTP request that is not interpreted yet."""
 
     path: str
     names: Mapping[str, str]
-    """The parts of the path that are names: of a deployment, a model, a method."""
+    """The variable parts of the path: deployment, model or method."""
     query: Mapping[str, str]
     headers: Mapping[str, str]
     body: Mapping[str, Any]
     number: int
     key: str | None = None
-    """The only key that is taken; None takes any."""
+    """The only accepted key; None accepts any."""
 
 
 class WrongRequestError(Exception):
-    """A request that the provider would not take."""
+    """A request that the provider would reject."""
 
     def __init__(
         self, message: str, *, status: int = 400, parameter: str | None = None, code: str | None = None
@@ -72,13 +72,13 @@ class WrongRequestError(Exception):
 
 
 def request_details(received: RawRequest) -> dict[str, Any]:
-    """What a `Said` keeps of how a request came, whatever it asks for."""
+    """What a `ScriptedRequest` keeps of how a request came, whatever it asks for."""
     headers = {name: value for name, value in received.headers.items() if name not in SECRET_HEADERS}
     return {"number": received.number, "headers": headers, "path": received.path}
 
 
 def check_number(name: str, value: Any, limits: tuple[float | None, float | None], *, whole: bool) -> None:
-    """Refuse what is no number, or none between the limits; a missing one is fine."""
+    """Reject a value that is not a number within the limits; None is accepted."""
     low, high = limits
     if value is None:
         return
@@ -90,7 +90,7 @@ def check_number(name: str, value: Any, limits: tuple[float | None, float | None
 
 
 def check_known(body: Mapping[str, Any], known: Collection[str], sentence: str) -> None:
-    """Refuse a field that the provider does not know, in its own words."""
+    """Reject fields that the provider does not know, with its message."""
     for name in body:
         if name not in known:
             raise WrongRequestError(sentence.format(name=name), parameter=name)
@@ -99,7 +99,7 @@ def check_known(body: Mapping[str, Any], known: Collection[str], sentence: str) 
 def sub_schemas(
     schema: Any, place: tuple[str, ...] = (), level: int = 1
 ) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
-    """Each part of a schema with its place and how deep it lies, the schema itself first."""
+    """Yield each part of a schema with its place and depth, the schema itself first."""
     if not isinstance(schema, Mapping):
         return
     yield "/".join(place) or "(root)", level, schema
@@ -113,13 +113,13 @@ def sub_schemas(
 
 
 def check_key(received: RawRequest, given: str | None, *, required: bool, status: int = 401) -> None:
-    """Refuse a request without the key that the server wants."""
+    """Reject a request without the required key."""
     if (received.key is not None and given != received.key) or (required and not given):
         raise WrongRequestError("the API key is missing or wrong", status=status, code="invalid_api_key")
 
 
 def minimal_example(schema: Any, top: Any = None) -> Any:
-    """The plainest value that a JSON Schema of the usual kind allows.
+    """Return a minimal value that fits a JSON Schema.
 
     >>> minimal_example({"type": "object", "properties": {"score": {"type": "integer", "minimum": 1}, "why": {"type": "string"}}})
     {'score': 1, 'why': 'text'}
@@ -133,10 +133,10 @@ def minimal_example(schema: Any, top: Any = None) -> Any:
         return schema.get("const", *schema.get("enum", [None])[:1])
     if "anyOf" in schema:
         return minimal_example(schema["anyOf"][0], top)
-    return _plainest(schema, top)
+    return _minimal_value(schema, top)
 
 
-def _plainest(schema: Mapping[str, Any], top: Any) -> Any:
+def _minimal_value(schema: Mapping[str, Any], top: Any) -> Any:
     kind = schema.get("type")
     kind = str((kind[0] if isinstance(kind, list) else kind) or "object").lower()
     if kind == "object":
@@ -152,12 +152,12 @@ def _plainest(schema: Mapping[str, Any], top: Any) -> Any:
 
 
 def default_reply(said: ScriptedRequest) -> str:
-    """The default answer: what the user said last, or the plainest object that fits the schema."""
+    """Return the default reply: the last message of the user, or a minimal object that fits the schema."""
     return json.dumps(minimal_example(said.schema)) if said.schema is not None else said.text
 
 
 def unit_vector(text: str, dimensions: int = 8) -> list[float]:
-    """A unit vector that is always the same for a text."""
+    """Return a unit vector that depends only on the text."""
     digest = hashlib.shake_256(text.encode("utf-8", "surrogatepass")).digest(2 * dimensions)
     numbers = [int.from_bytes(digest[i : i + 2], "big") - 32_767.5 for i in range(0, len(digest), 2)]
     length = math.sqrt(sum(n * n for n in numbers))
@@ -165,5 +165,5 @@ def unit_vector(text: str, dimensions: int = 8) -> list[float]:
 
 
 def count_tokens(texts: Sequence[str]) -> int:
-    """How many tokens the server says these texts have: their words, one at the least."""
+    """Return the number of words of the texts, at least 1, as their number of tokens."""
     return max(1, sum(len(text.split()) for text in texts))

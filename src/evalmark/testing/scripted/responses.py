@@ -1,45 +1,50 @@
-"""What the scripted server may do instead of a plain answer."""
+"""The responses of the scripted server, good and bad."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 COUNTED_USAGE: Final[Mapping[str, Any]] = {"as": "counted"}
-"""Stands for the usage that the server counts itself."""
+"""Stands for the usage that the server counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptedReply:
-    """A whole reply, each part in the provider's own form."""
+    """A complete reply; each part is sent in the form of the provider.
+
+    Example:
+        >>> ScriptedReply(text="Oslo", reasoning="An easy one.").text
+        'Oslo'
+    """
 
     text: str = ""
     reasoning: str = ""
     refusal: str = ""
     tool_calls: Sequence[tuple[str, str]] = ()
-    """Name and arguments, the latter as the text that is sent."""
+    """Names and arguments; the arguments as JSON text."""
     finish: str | None = None
-    """The provider's own word, such as `length`, `max_tokens` or `SAFETY`; None: the word for a complete reply."""
+    """The finish reason of the provider, such as `length`, `max_tokens` or `SAFETY`; None: that of a complete reply."""
     usage: Mapping[str, Any] | None = field(default_factory=lambda: COUNTED_USAGE)
-    """Sent as it is; None sends none."""
+    """Sent unchanged; None sends none. By default the server counts tokens."""
     tokens: Sequence[tuple[str, float, Sequence[tuple[str, float]]]] | None = None
-    """Text, log probability and those of others; None: one a word, where the request asks for them."""
+    """Text, log probability and alternatives of each token; None: one token a word, if requested."""
     model: str = ""
-    """The model that claims to answer; empty: the one that was asked."""
+    """The model named in the reply; empty: the requested one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Answers with this HTTP status."""
+    """Responds with this HTTP status."""
 
     code: int
     headers: Mapping[str, str] = field(default_factory=dict)
     body: Any = None
-    """None: the error that the provider sends with this status; a text or bytes as they are; all else as JSON."""
+    """None: the error of the provider for this status; a text or bytes unchanged; anything else as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Promises a whole reply, sends the first bytes of it and hangs up."""
+    """Announces a whole reply, sends its first bytes and closes the connection."""
 
     after_bytes: int
     text: str = "cut short"
@@ -47,7 +52,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Slow:
-    """Sends the reply a byte at a time, so to speak."""
+    """Sends the reply slowly."""
 
     bytes_per_second: float
     text: str = "slowly"
@@ -55,19 +60,19 @@ class Slow:
 
 @dataclass(frozen=True, slots=True)
 class HeadersOnly:
-    """Sends the head of a reply and then nothing, for ever."""
+    """Sends the headers of a reply and then nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endless:
-    """Sends a reply that does not end."""
+    """Sends a reply that never ends."""
 
     bytes_at_once: int = 65_536
 
 
 @dataclass(frozen=True, slots=True)
 class Huge:
-    """Sends a well-formed reply with a text of that many bytes."""
+    """Sends a valid reply with a text of so many bytes."""
 
     bytes: int
 
@@ -83,12 +88,12 @@ class Raw:
 
 @dataclass(frozen=True, slots=True)
 class Reset:
-    """Resets the connection without a word."""
+    """Resets the connection without a response."""
 
 
 @dataclass(frozen=True, slots=True)
 class Delay:
-    """Waits, and then does the other thing."""
+    """Waits, then sends another response."""
 
     seconds: float
     then: "ScriptedResponse" = None
@@ -96,7 +101,7 @@ class Delay:
 
 @dataclass(frozen=True, slots=True)
 class FinishWith:
-    """Ends with the provider's own word for why, such as `length`, `max_tokens` or `SAFETY`."""
+    """A reply with this finish reason of the provider, such as `length`, `max_tokens` or `SAFETY`."""
 
     reason: str
     text: str = ""
@@ -104,21 +109,21 @@ class FinishWith:
 
 @dataclass(frozen=True, slots=True)
 class ModelRefusal:
-    """The model will not answer."""
+    """A refusal of the model."""
 
     text: str = "I can't help with that."
 
 
 @dataclass(frozen=True, slots=True)
 class NoUsage:
-    """Answers, and does not say what it took."""
+    """A reply without usage."""
 
     text: str = "no usage"
 
 
 @dataclass(frozen=True, slots=True)
 class OddUsage:
-    """Answers, and says this of what it took, whatever it is."""
+    """A reply with this usage, valid or not."""
 
     usage: Mapping[str, Any]
     text: str = "odd usage"
@@ -126,7 +131,7 @@ class OddUsage:
 
 @dataclass(frozen=True, slots=True)
 class Unsupported:
-    """Says, as a real provider does, that it does not know this part of the request."""
+    """The error of the provider for a part of the request that it does not support."""
 
     what: Literal["response_format", "tools", "logprobs", "max_tokens", "temperature"]
 
@@ -148,11 +153,11 @@ Misbehavior = (
     | Unsupported
 )
 ScriptedResponse = str | Mapping[str, Any] | Sequence[Sequence[float]] | ScriptedReply | Misbehavior | None
-"""A text, the object that was asked for, vectors, a whole reply, or trouble; None is the echo."""
+"""A text, the requested object, vectors, a complete reply, or misbehaviour; None: the default reply."""
 
 
 def as_reply(answer: ScriptedResponse) -> ScriptedReply | None:
-    """The reply that an answer stands for, where it is one."""
+    """Return the reply that a scripted response stands for; None if it is not a reply."""
     match answer:
         case ScriptedReply():
             return answer

@@ -1,4 +1,4 @@
-"""A server that speaks the wire formats of model providers, checks what it is sent, and misbehaves when told to."""
+"""A local HTTP server with the APIs of model providers, which checks requests and can misbehave."""
 
 import asyncio
 import threading
@@ -18,14 +18,23 @@ ScriptedResponses = Callable[[ScriptedRequest], ScriptedResponse] | Sequence[Scr
 
 
 class ScriptedServer:
-    """A local server for one `with` block, in a thread of its own.
+    """A local model server that runs in a thread for the duration of a `with` block.
 
-    `answer` says what it answers: a function of the request, or a list that is used up in order; without one, and after
-    the end of the list, it repeats what the user said last, or gives the plainest object that fits the schema.
-    `latency` is how many seconds each answer takes. With a `key`, requests that bring another one are refused.
-    Requests that make use of anything in `unsupported` (`response_format`, `tools`, …) are refused as an older server
-    would refuse them. All of these may be changed while it runs. An error in `answer` is raised when the block ends.
-    Its `port` is a free one unless you say which; recorded replies are found by the address.
+    All arguments but `port` may be changed while it runs. An error in `answer` is raised at the end of the block.
+
+    Args:
+        answer: What it responds: a function of the request, or a list that is used in order. Without it, and after the end of
+            the list, it repeats the last message of the user, or returns a minimal object that fits the schema.
+        latency: Seconds before each response.
+        key: The only API key that it accepts; None accepts any.
+        unsupported: Parts of a request that it rejects, as an older server would: `response_format`, `tools`, ….
+        port: The port; 0 for a free one. Cached replies are found by the address, so tests of replay need a fixed port.
+
+    Example:
+        >>> from evalmark.testing.scripted import ScriptedServer, Status
+        >>> with ScriptedServer([Status(429), "Oslo"]) as server:
+        ...     server.url.startswith("http://127.0.0.1:")
+        True
     """
 
     def __init__(
@@ -55,7 +64,7 @@ class ScriptedServer:
 
     @property
     def answer(self) -> ScriptedResponses:
-        """What it answers; a list that is set anew starts anew."""
+        """What it responds; a new list starts from its beginning."""
         return self._answer
 
     @answer.setter
@@ -68,30 +77,30 @@ class ScriptedServer:
 
     @property
     def requests(self) -> list[ScriptedRequest]:
-        """All requests so far, in the order in which they came."""
+        """All requests so far, in order."""
         with self._lock:
             return sorted(self._requests, key=lambda said: said.number)
 
     @property
     def problems(self) -> list[str]:
-        """Why requests were refused, in order; empty when all were as the provider documents."""
+        """Why requests were rejected, in order; empty if all were valid."""
         return [said.problem for said in self.requests if said.problem]
 
     @property
     def count(self) -> int:
-        """How many requests came."""
+        """The number of requests so far."""
         with self._lock:
             return self._number
 
     @property
     def in_flight(self) -> int:
-        """How many requests are being answered now."""
+        """The number of requests in flight."""
         with self._lock:
             return self._now
 
     @property
     def most_in_flight(self) -> int:
-        """The highest number of requests that were being answered at the same time."""
+        """The highest number of requests in flight so far."""
         with self._lock:
             return self._most
 
@@ -99,7 +108,7 @@ class ScriptedServer:
         self._thread.start()
         try:
             self._runner, self.url = self._do(self._start())
-        except OSError:  # the port is taken
+        except OSError:  # the port is in use
             self._end()
             raise
         return self
@@ -138,18 +147,18 @@ class ScriptedServer:
 
     def _handler(self, dialect: Dialect) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         async def handle(request: web.Request) -> web.StreamResponse:
-            number = self._came()
+            number = self._request_started()
             try:
                 if self.latency:
                     await asyncio.sleep(self.latency)
                 outgoing = await self._outgoing(dialect, request, number)
                 return await deliver(outgoing, request)
             finally:
-                self._went()
+                self._request_ended()
 
         return handle
 
-    def _came(self) -> int:
+    def _request_started(self) -> int:
         with self._lock:
             number = self._number
             self._number += 1
@@ -157,7 +166,7 @@ class ScriptedServer:
             self._most = max(self._most, self._now)
             return number
 
-    def _went(self) -> None:
+    def _request_ended(self) -> None:
         with self._lock:
             self._now -= 1
 
@@ -176,7 +185,7 @@ class ScriptedServer:
                 await asyncio.sleep(answer.seconds)
                 answer = answer.then
             return build_response(dialect, said, answer)
-        except Exception as error:  # noqa: BLE001  the answer is the user's own code, or what it returned
+        except Exception as error:  # noqa: BLE001  `answer` is code of the user
             self._broken = self._broken or error
             return Outgoing.of({"error": {"message": f"the scripted answer failed: {error!r}"}}, status=500)
 
@@ -196,7 +205,7 @@ def _read(dialect: Dialect, received: RawRequest) -> ScriptedRequest:
     try:
         return dialect.read(received)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise WrongRequestError(f"the request is not of the form that is documented: {error!r}") from error
+        raise WrongRequestError(f"the request does not have the documented form: {error!r}") from error
 
 
 async def _received(request: web.Request, number: int, key: str | None) -> RawRequest:
@@ -207,7 +216,7 @@ async def _received(request: web.Request, number: int, key: str | None) -> RawRe
     except ValueError as error:
         raise WrongRequestError("We could not parse the JSON body of your request.") from error
     if not isinstance(body, dict):
-        raise WrongRequestError("the body is no JSON object")
+        raise WrongRequestError("the body is not a JSON object")
     return RawRequest(
         path=request.path_qs,
         names=dict(request.match_info),

@@ -1,4 +1,4 @@
-"""The subset of JSON Schema that strict structured outputs take."""
+"""The subset of JSON Schema that OpenAI accepts in strict mode."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,12 +13,12 @@ MOST_PROPERTIES = 5_000
 
 
 def check_strict_schema(schema: Any, name: str) -> None:
-    """Refuse a schema that OpenAI does not take as strict.
+    """Reject a schema that OpenAI does not accept in strict mode.
 
     The root is an object; every object closes its properties and requires all of them.
 
     Raises:
-        WrongRequestError: it is not such a schema.
+        WrongRequestError: It is not such a schema.
     """
     if not isinstance(schema, Mapping) or schema.get("type") != "object" or "anyOf" in schema:
         raise _wrong(name, "(root)", "schema must be a JSON Schema of 'type: \"object\"'")
