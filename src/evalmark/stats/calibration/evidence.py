@@ -109,7 +109,7 @@ def evidence_from_results(
         elif 2 * sum(said) == len(said):
             contested += 1
         else:
-            told.append(_told(trial.id, trial.case, result.output, said))
+            told.append(_labelled_output(trial.id, trial.case, result.output, said))
     return LabelEvidence(
         told=tuple(told),
         source=source or f"run {run}",
@@ -120,7 +120,7 @@ def evidence_from_results(
     )
 
 
-def _told(key: str, case: Case, output: Output, said: tuple[bool, ...]) -> LabelledOutput:
+def _labelled_output(key: str, case: Case, output: Output, said: tuple[bool, ...]) -> LabelledOutput:
     content = content_fingerprint(case.input, output.value)
     return LabelledOutput(
         key=key, cluster=cluster_of(case.input), content=content, liked=2 * sum(said) > len(said), votes=said
@@ -151,7 +151,7 @@ def evidence_from_rows(cases: Sequence[Case], liked: Mapping[str, bool | None], 
     for case in cases:
         thumb = liked.get(case.id)
         if thumb is not None and case.given is not None:
-            told.append(_told(case.id, case, case.given, (thumb,)))
+            told.append(_labelled_output(case.id, case, case.given, (thumb,)))
     return LabelEvidence(told=tuple(told), source=source, unlabelled=len(cases) - len(told))
 
 

@@ -99,7 +99,7 @@ class _RunPair:
         judged, against = self.rules.runs(run, baseline)
         now, before = target_values(judged, first), target_values(against, second)
         self.targets = tuple(now), tuple(before)
-        unfinished = _asked(run), _asked(baseline)
+        unfinished = _planned_repeats(run), _planned_repeats(baseline)
         self.sides = [
             _TargetPair((target, other), now[target], before[other], asked, unfinished)
             for target, other in _pairs(now, before)
@@ -138,7 +138,7 @@ def _pairs(now: Iterable[str], before: Iterable[str]) -> list[tuple[str, str]]:
     return [(target, target) for target in mine if target in theirs]
 
 
-def _asked(run: Run) -> int:
+def _planned_repeats(run: Run) -> int:
     """Return how many results each case of an unfinished run should have; 0 for a finished run."""
     return 0 if run.status == "complete" else run.repeat
 
@@ -171,7 +171,7 @@ class _TargetPair:
             against=self.names[1],
             matching=self.matching,
             overall=overall,
-            metrics=tuple(c for c in found if (c.difference.n or c.is_lost) and not self.tells_the_same(c)),
+            metrics=tuple(c for c in found if (c.difference.n or c.is_lost) and not self.equals_verdict(c)),
             flips=tuple(self.moved(overall)),
             slices=tuple(self.slices()),
             is_identical=bool(self.pairs)
@@ -250,7 +250,7 @@ class _TargetPair:
         found = difference(self.names, first.values, second.values, self.level, margin, bounded=not in_units)
         return with_missing(found, first, second)
 
-    def tells_the_same(self, change: MetricChange) -> bool:
+    def equals_verdict(self, change: MetricChange) -> bool:
         """Return whether a metric equals the verdict in every case, so it would be reported twice."""
         return all(
             side.metrics[change.name].values == side.metrics[VERDICT].values and not side.metrics[change.name].valueless

@@ -93,11 +93,11 @@ def rank_cases(every: Sequence[ComparedCases], metric: str | None = None) -> lis
     deciding metric of each target ranks; an empty name means pass or fail. Targets without the metric are left
     out.
     """
-    found = [place for cases in every for place in _places(cases, metric)]
-    return sorted(found, key=_telling)
+    found = [place for cases in every for place in _ranked_cases(cases, metric)]
+    return sorted(found, key=_rank)
 
 
-def _places(cases: ComparedCases, metric: str | None) -> Iterator[RankedCase]:
+def _ranked_cases(cases: ComparedCases, metric: str | None) -> Iterator[RankedCase]:
     names = [change.name for change in cases.change.changes]
     if metric is not None and metric not in names:
         return
@@ -106,7 +106,7 @@ def _places(cases: ComparedCases, metric: str | None) -> Iterator[RankedCase]:
         yield RankedCase(cases=cases, metric=number, case=case)
 
 
-def _telling(place: RankedCase) -> tuple[int, float]:
+def _rank(place: RankedCase) -> tuple[int, float]:
     share = place.cases.share(place.metric, place.case)
     if share is not None and place.went != "same":
         return (0, share) if share < 0 else (1, -share)

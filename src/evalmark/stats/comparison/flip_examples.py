@@ -36,8 +36,8 @@ def flip_examples(found: Comparison, run: Run, baseline: Run, limit: int) -> lis
     return [
         FlipExample(
             flip=flip,
-            before=_showing(before[change.against, flip.was], flip.metric, passes=flip.is_worse),
-            now=_showing(now[change.target, (flip.dataset, flip.case)], flip.metric, passes=not flip.is_worse),
+            before=_example(before[change.against, flip.was], flip.metric, passes=flip.is_worse),
+            now=_example(now[change.target, (flip.dataset, flip.case)], flip.metric, passes=not flip.is_worse),
         )
         for change, flips in wanted
         for flip in flips
@@ -57,17 +57,17 @@ def _results(run: Run, wanted: Collection[tuple[str, Key]]) -> dict[tuple[str, K
     return found
 
 
-def _showing(results: Iterable[Result], metric: str, *, passes: bool) -> Result:
+def _example(results: Iterable[Result], metric: str, *, passes: bool) -> Result:
     """Return the first result that passes or fails; by a metric the best or worst; the first one if none does."""
     several = list(results)
     if metric:
-        known = [(worth, result) for result in several if (worth := _worth(result, metric)) is not None]
+        known = [(worth, result) for result in several if (worth := _value(result, metric)) is not None]
         return (max if passes else min)(known, key=itemgetter(0), default=(0.0, several[0]))[1]
     word = "pass" if passes else "fail"
     return next((result for result in several if result.verdict == word), several[0])
 
 
-def _worth(result: Result, metric: str) -> float | None:
+def _value(result: Result, metric: str) -> float | None:
     """Return the value of a metric for a result, higher if better."""
     for score in result.scores:
         said = score.raw if score.value is None else score.value

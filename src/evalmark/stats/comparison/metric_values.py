@@ -26,13 +26,13 @@ class MetricValues:
     """In the scorer's own unit."""
     words: dict[Key, list[str]] = field(default_factory=dict)
     """Labels."""
-    told: dict[Key, int] = field(default_factory=dict)
+    scored_trials: dict[Key, int] = field(default_factory=dict)
     """Trials of a case with a score of any status."""
     failed: dict[Key, int] = field(default_factory=dict)
     """Those with an error, or without an output."""
     failed_outputs: dict[Key, int] = field(default_factory=dict)
     """Trials of a case with a score and without an output."""
-    not_asked: dict[Key, int] = field(default_factory=dict)
+    skipped: dict[Key, int] = field(default_factory=dict)
     """Trials that the metric skipped or that cannot pass or fail; if that is so in both runs, nothing is missing."""
     valueless: bool = False
     """Whether there is a raw number without a value from 0 to 1; then raw numbers are compared."""
@@ -45,7 +45,7 @@ class MetricValues:
         """Return the same in the scorer's own unit."""
         return _means(self.raws)
 
-    def has_said(self, key: Key, other: "MetricValues", was: Key) -> bool:
+    def has_same_scores(self, key: Key, other: "MetricValues", was: Key) -> bool:
         """Return whether a case has the same scores as in another run."""
         return all(
             sorted(mine.get(key, ())) == sorted(theirs.get(was, ()))
@@ -55,7 +55,7 @@ class MetricValues:
     def count(self, key: Key, *, answered: bool, failed: bool) -> None:
         """Count a trial: whether it has an output, and whether its score is an error."""
         for counts, is_one in (
-            (self.told, True),
+            (self.scored_trials, True),
             (self.failed_outputs, not answered),
             (self.failed, failed or not answered),
         ):
@@ -71,7 +71,7 @@ class MetricValues:
         if (score.status == "skipped" and answered) or (
             score.status == "scored" and score.value is None and raw is None
         ):
-            _count(self.not_asked, key)
+            _count(self.skipped, key)
         self.count(key, answered=answered, failed=score.status == "error")
         if score.status != "scored":
             return
@@ -92,7 +92,7 @@ class MetricValues:
         if result.verdict in ("pass", "fail"):
             self.values.setdefault(key, []).append(float(result.verdict == "pass"))
         elif result.verdict == "ungated":
-            _count(self.not_asked, key)
+            _count(self.skipped, key)
 
 
 @dataclass(slots=True)
@@ -145,7 +145,7 @@ class TargetValues:
             or self.metrics.keys() != other.metrics.keys()
         ):
             return False
-        return all(column.has_said(key, other.metrics[name], was) for name, column in self.metrics.items())
+        return all(column.has_same_scores(key, other.metrics[name], was) for name, column in self.metrics.items())
 
 
 def target_values(run: Run, target: str | None = None) -> dict[str, TargetValues]:

@@ -57,7 +57,9 @@ def missing_values(
     asked in either run, unless it scored the case in the other run, or there was no output. A trial that it
     skipped in one run only is missing.
     """
-    datasets = {key[0] for key in now[1].told} | {key[0] for key, was in pairs.items() if was in before[1].told}
+    datasets = {key[0] for key in now[1].scored_trials} | {
+        key[0] for key, was in pairs.items() if was in before[1].scored_trials
+    }
     mine: dict[Key, tuple[int, int, int]] = {}
     theirs: dict[Key, tuple[int, int, int]] = {}
     for key, was in pairs.items():
@@ -102,11 +104,11 @@ class _CaseValues:
     @property
     def is_not_asked(self) -> bool:
         """Whether the metric skipped every trial."""
-        return self.column.not_asked.get(self.key, 0) == self.columns.trials[self.key]
+        return self.column.skipped.get(self.key, 0) == self.columns.trials[self.key]
 
     @property
     def is_told(self) -> bool:
-        return self.key in self.column.told
+        return self.key in self.column.scored_trials
 
     @property
     def has_no_output(self) -> bool:
@@ -131,8 +133,8 @@ class _CaseValues:
 
         A trial that is skipped here and scored there is missing, since the output may have caused it.
         """
-        skipped, of = other.column.not_asked.get(other.key, 0), other.columns.trials[other.key]
-        return min(self.column.not_asked.get(self.key, 0), -(-skipped * self.columns.trials[self.key] // of))
+        skipped, of = other.column.skipped.get(other.key, 0), other.columns.trials[other.key]
+        return min(self.column.skipped.get(self.key, 0), -(-skipped * self.columns.trials[self.key] // of))
 
     def _should_judge(self, other: "_CaseValues", *, in_dataset: bool, in_units: bool) -> bool:
         if self.is_not_asked or other.is_not_asked:

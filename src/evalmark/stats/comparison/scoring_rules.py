@@ -426,12 +426,13 @@ def _other_values(now: Metric, before: Metric, *, other_model: bool) -> str:
 def _other_bars(now: Metric, before: Metric) -> str:
     """Return which threshold of a metric changed; empty if none did."""
     if now.threshold != before.threshold:
-        return f"the threshold was {_said(before.threshold)} and is now {_said(now.threshold)}"
+        return f"the threshold was {_format_threshold(before.threshold)} and is now {_format_threshold(now.threshold)}"
     if now.threshold is not None:  # its own thresholds are not used then
         return ""
     names = [name for name in {**before.bars, **now.bars} if before.bars.get(name) != now.bars.get(name)]
     return " and ".join(
-        f"`{name}` was {_said(before.bars.get(name))} and is now {_said(now.bars.get(name))}" for name in names
+        f"`{name}` was {_format_threshold(before.bars.get(name))} and is now {_format_threshold(now.bars.get(name))}"
+        for name in names
     )
 
 
@@ -447,5 +448,5 @@ def _rule_of(now: Metric, evidence: tuple[RuleEvidence, RuleEvidence] | None) ->
     return ScoringRule(kind="truth") if seen.truths and stored.booleans else None
 
 
-def _said(bar: float | None) -> str:
+def _format_threshold(bar: float | None) -> str:
     return "none" if bar is None else f"{bar:g}"

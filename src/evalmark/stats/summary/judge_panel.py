@@ -32,7 +32,7 @@ class JudgePanel:
         self.judges = _labels(metrics)
         self._unit = next((metric.unit for metric in metrics if metric.unit), "")
         self._place = {metric.name: place for place, metric in enumerate(metrics)}
-        self._said = [array("d") for _ in metrics]
+        self._scores = [array("d") for _ in metrics]
         self._values = [array("d") for _ in metrics]
         self._cases = array("Q")
         self._choices: dict[str, float] = {}
@@ -46,7 +46,7 @@ class JudgePanel:
             return
         self._cases.append(case)
         for place in self._place.values():
-            self._said[place].append(said.get(place, math.nan))
+            self._scores[place].append(said.get(place, math.nan))
             self._values[place].append(finite_number(found[place].value) if place in found else math.nan)
 
     def _read(self, score: Score) -> float:
@@ -93,15 +93,15 @@ class JudgePanel:
         return [math.fsum(row) / len(row) for row in rows] if all(rows) else []
 
     def _alpha(self, level: float) -> tuple[float | None, Interval]:
-        units = [[x for x in row if not math.isnan(x)] for row in zip(*self._said, strict=True)]
+        units = [[x for x in row if not math.isnan(x)] for row in zip(*self._scores, strict=True)]
         return alpha_with_interval(units, self._level, clusters=_clusters(self._cases), confidence=level)
 
     def _pair(self, two: tuple[int, int], level: float) -> JudgePair | None:
-        first, second, cases = _both(self._said[two[0]], self._said[two[1]], self._cases)
+        first, second, cases = _both(self._scores[two[0]], self._scores[two[1]], self._cases)
         if not cases:
             return None
         clusters, weighted = _clusters(cases), self._level != "nominal"
-        numbers = self._values if self._choices else self._said
+        numbers = self._values if self._choices else self._scores
         low, high, places = _both(numbers[two[0]], numbers[two[1]], self._cases)
         apart = [b - a for a, b in zip(low, high, strict=True)]
         kappa, interval = kappa_with_interval(first, second, weighted=weighted, clusters=clusters, level=level)
@@ -115,7 +115,7 @@ class JudgePanel:
         )
 
     def _most_common(self) -> tuple[str, float | None]:
-        counts = Counter(x for judge in self._said for x in judge if not math.isnan(x))
+        counts = Counter(x for judge in self._scores for x in judge if not math.isnan(x))
         if self._level == "interval" or not counts:
             return "", None
         said, times = min(counts.items(), key=lambda item: (-item[1], item[0]))

@@ -22,10 +22,10 @@ def random_order(places: Iterable[CasePosition], seed: int) -> list[CasePosition
     >>> random_order([("a", 0), ("a", 1), ("a", 2), ("a", 3)], seed=7)
     [('a', 1), ('a', 2), ('a', 0), ('a', 3)]
     """
-    return sorted(places, key=lambda place: (_lot(place, seed), place))
+    return sorted(places, key=lambda place: (_random_key(place, seed), place))
 
 
-def _lot(place: CasePosition, seed: int) -> bytes:
+def _random_key(place: CasePosition, seed: int) -> bytes:
     name, position = place
     return blake2b(f"{seed}/{position}/{name}".encode(errors="surrogatepass"), digest_size=16).digest()
 
@@ -57,7 +57,7 @@ class OrderedResults:
         for result in results:
             place = result.trial.dataset, result.trial.position
             if place in self._trials:
-                self._waiting.setdefault(place, []).append(_lean(result))
+                self._waiting.setdefault(place, []).append(_without_texts(result))
                 self.met.add(place)
                 self.left -= 1
         while self._next < len(self._order) and self._is_whole(self._order[self._next]):
@@ -68,7 +68,7 @@ class OrderedResults:
         return len(self._waiting.get(place, ())) >= self._trials[place]
 
 
-def _lean(result: Result) -> Result:
+def _without_texts(result: Result) -> Result:
     """Return the result without the texts that a gate does not need, to save memory."""
     case = result.trial.case
     scores = tuple(

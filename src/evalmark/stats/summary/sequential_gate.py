@@ -44,7 +44,7 @@ class SequentialGate:
         self, gate: Gate | None, whole: PlannedRun, level: float = LEVEL, more: Sequence[CriterionFactory] = ()
     ) -> None:
         self._gate = gate or Gate()
-        made = [*_made(self._gate, whole), *more]
+        made = [*_criteria(self._gate, whole), *more]
         each = 1 - (1 - level) / max(1, len(made))
         every = [AllTrialsPass()] if self._gate.min_pass_rate is None else []
         self._bars: list[Criterion] = [*every, *(make(each) for make in made)]
@@ -87,7 +87,7 @@ class SequentialGate:
         return self._gate.min_score is None or any(bar.description for bar in means)
 
 
-def _made(gate: Gate, whole: PlannedRun) -> Iterator[CriterionFactory]:
+def _criteria(gate: Gate, whole: PlannedRun) -> Iterator[CriterionFactory]:
     """Yield factories for all criteria of the gate."""
     if not whole.cases:
         return

@@ -90,11 +90,11 @@ def write_calls(path: Path, calls: Iterable[Call | ToolRecording]) -> int:
             with contextlib.suppress(OSError):  # already renamed if all went well
                 draft.unlink()
     except OSError as error:
-        raise _unwritten(path, error) from error
+        raise _write_error(path, error) from error
     return count - 1
 
 
-def _unwritten(path: Path, error: OSError) -> StoreError:
+def _write_error(path: Path, error: OSError) -> StoreError:
     return StoreError(
         f"{path}: the recordings cannot be written there: {error.strerror or error}; make room or a folder for them, or "
         "name another file."
@@ -118,7 +118,7 @@ def _refuse_other(path: Path) -> None:
                 if stream.read(len(start)) in (b"", start):
                     return
     except OSError as error:
-        raise _unwritten(path, error) from error
+        raise _write_error(path, error) from error
     raise StoreError(f"{path}: something else than recorded calls stands there and stays; name another file.")
 
 
@@ -138,7 +138,7 @@ def read_calls(path: Path, addresses: Mapping[str, str] = NO_ADDRESSES) -> list[
     met: dict[str, None] = {}
     for number, line in found:
         place = f"{path}:{number}"
-        key, row = _call(line, path, number, _Moved(addresses, met))
+        key, row = _call(line, path, number, _AddressMap(addresses, met))
         if key in seen:
             raise PlacedError(place, f"the key {key!r} occurs a second time; the first one is in line {seen[key]}.")
         seen[key] = number
@@ -149,7 +149,7 @@ def read_calls(path: Path, addresses: Mapping[str, str] = NO_ADDRESSES) -> list[
     return rows
 
 
-class _Moved(NamedTuple):
+class _AddressMap(NamedTuple):
     """Replaces addresses of endpoints, and records which of them occurred."""
 
     addresses: Mapping[str, str]
@@ -186,7 +186,7 @@ def _check_first(path: Path, number: int, line: str) -> None:
         raise PlacedError(place, f"the first line is not that of version {VERSION}; export the file again.")
 
 
-def _call(line: str, path: Path, number: int, moved: _Moved) -> tuple[str, CallRow | ToolRow]:
+def _call(line: str, path: Path, number: int, with_address: _AddressMap) -> tuple[str, CallRow | ToolRow]:
     """Parse one line; return the key in the file and the row to store."""
     place = f"{path}:{number}"
     if len(line) > MAX_ROW:
@@ -196,7 +196,7 @@ def _call(line: str, path: Path, number: int, moved: _Moved) -> tuple[str, CallR
         return _tool_call(data, place)
     try:
         call: Call = load_fields(Call, CALL, data)
-        row = encode_call(replace(moved(call), reply=call.reply and _public(call.reply)))
+        row = encode_call(replace(with_address(call), reply=call.reply and _public(call.reply)))
     except (ValueError, TypeError) as fault:
         raise PlacedError(place, f"is no recorded call: {fault}.") from None
     cost = None if call.reply is None else call.reply.cost

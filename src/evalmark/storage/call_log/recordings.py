@@ -76,10 +76,10 @@ def by_model(db: Connection) -> list[ModelCallSummary]:
         from call group by model order by model
     """)
     names = tuple(ModelCallSummary.__dataclass_fields__)
-    return [_made(dict(zip(names, row, strict=True))) for row in rows]
+    return [_summary(dict(zip(names, row, strict=True))) for row in rows]
 
 
-def _made(found: dict[str, Any]) -> ModelCallSummary:
+def _summary(found: dict[str, Any]) -> ModelCallSummary:
     return ModelCallSummary(**{**found, "model": from_sql(found["model"]), "newest": from_sql(found["newest"])})
 
 
@@ -91,10 +91,10 @@ def list_calls(db: Connection, match: str = "", limit: int | None = None) -> lis
     found = islice(_matching(db, match), limit)
     first = list(islice(found, _COMPARED))
     shared = Counter(line for _, text in first for line in {*map(_unmarked, _lines(text))})
-    return [replace(recording, words=_own_words(text, shared)) for recording, text in chain(first, found)]
+    return [replace(recording, words=_excerpt(text, shared)) for recording, text in chain(first, found)]
 
 
-def _own_words(text: str, shared: Mapping[str, int]) -> str:
+def _excerpt(text: str, shared: Mapping[str, int]) -> str:
     """Return the lines of a message that the fewest other calls share: prompts of one judge begin and end alike."""
     lines = _lines(text)
     counts = [shared.get(_unmarked(line), 0) for line in lines]
@@ -122,7 +122,7 @@ def _matching(db: Connection, match: str) -> Iterator[tuple[Recording, str]]:
     row: tuple[Any, ...]
     for row in rows:
         key, model, created, input_tokens, output_tokens, cost, request, ok, error = row
-        texts = _said(request)
+        texts = _message_texts(request)
         recording = Recording(
             key=from_sql(key),
             model=from_sql(model),
@@ -138,7 +138,7 @@ def _matching(db: Connection, match: str) -> Iterator[tuple[Recording, str]]:
             yield recording, texts[-1] if texts else ""
 
 
-def _said(request: str) -> list[str]:
+def _message_texts(request: str) -> list[str]:
     """Return the texts of a request's messages; an empty list if the request is damaged."""
     try:
         contents = [message["content"] for message in json.loads(request)["messages"]]

@@ -64,7 +64,7 @@ class RequestsInFlight:
         """For each key, the end of its last note in the file."""
         if not isinstance(store, Path):  # a store on a server: the notes are in a local file
             with store_errors(store, what="the notes of requests"):
-                self._file = _new(notes_path(store, of))
+                self._file = _create_notes(notes_path(store, of))
 
     def note(self, key: str) -> None:
         """Note that a request is about to be sent. The note survives this process once the method returns.
@@ -80,7 +80,7 @@ class RequestsInFlight:
             if self._over:
                 raise StoreError(f"{self._store}: the run is not being written here any more; resume it first.")
             if self._file is None:
-                self._file = _new(notes_path(self._store, self.of))
+                self._file = _create_notes(notes_path(self._store, self.of))
             written = os.write(self._file, note)
             self._size += written
             if written < len(note):
@@ -137,7 +137,7 @@ def interrupted(db: Connection, store: StoreLocation, of: RunPass) -> int | None
     state = _state(db, of.run)
     if of.number < state.number:
         return lost_by(state.lost, of.number)
-    return len(_under_way(state, store, of)) if _is_told(db, store, of) else None
+    return len(_under_way(state, store, of)) if _is_known_here(db, store, of) else None
 
 
 def lost_by(lost: Mapping[str, Sequence[int]], number: int) -> int | None:
@@ -145,7 +145,7 @@ def lost_by(lost: Mapping[str, Sequence[int]], number: int) -> int | None:
     return None if number in lost.get(UNKNOWN_HERE, ()) else sum(number in passes for passes in lost.values())
 
 
-def _is_told(db: Connection, store: StoreLocation, of: RunPass) -> bool:
+def _is_known_here(db: Connection, store: StoreLocation, of: RunPass) -> bool:
     """Return whether all requests of a pass are known here: it has ended regularly, or its notes are on this machine."""
     if isinstance(store, Path) or notes_path(store, of).exists():
         return True
@@ -159,7 +159,7 @@ def take_over(db: Connection, store: StoreLocation, of: RunPass) -> LostRequests
     lost = {key: [*passes] for key, passes in state.lost.items()}
     for key in _under_way(state, store, before):
         lost.setdefault(key, []).append(before.number)
-    if not _is_told(db, store, before):
+    if not _is_known_here(db, store, before):
         lost.setdefault(UNKNOWN_HERE, []).append(before.number)
     if lost:
         _save(db, of.run, RequestState(of.number, lost=lost))
@@ -173,7 +173,7 @@ def forget(db: Connection, run: int) -> None:
 
 def _under_way(state: RequestState, store: StoreLocation, of: RunPass) -> set[str]:
     known = state if state.number == of.number else RequestState()
-    return {*known.under_way, *_noted(notes_path(store, of), known.known)}
+    return {*known.under_way, *_read_notes(notes_path(store, of), known.known)}
 
 
 def _save(db: Connection, run: int, state: RequestState) -> None:
@@ -211,14 +211,14 @@ def notes_path(store: StoreLocation, of: RunPass) -> Path:
     return store.with_name(f"{store.name}-sent-{of.run}-{of.number}")
 
 
-def _new(path: Path) -> int:
+def _create_notes(path: Path) -> int:
     """Create a file of notes for its owner only; replace one left by a deleted store."""
     with contextlib.suppress(FileNotFoundError):
         path.unlink()
     return os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o600)
 
 
-def _noted(path: Path, known: int) -> Iterator[str]:
+def _read_notes(path: Path, known: int) -> Iterator[str]:
     """Yield the keys that are noted after `known` bytes. A note that was cut off is skipped: its request was not sent."""
     try:
         with path.open("rb") as file:
@@ -253,7 +253,7 @@ def copy_notes(store: StoreLocation, to: Path) -> None:
         with (
             contextlib.suppress(FileNotFoundError),  # the run may have ended meanwhile
             notes_path(store, of).open("rb") as notes,
-            open(_new(notes_path(to, of)), "wb") as copy,
+            open(_create_notes(notes_path(to, of)), "wb") as copy,
         ):
             shutil.copyfileobj(notes, copy)
 

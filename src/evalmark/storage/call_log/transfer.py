@@ -25,19 +25,19 @@ _INTO = f"""
 class CallTransfer:
     """Copies calls to another store. Replayable calls that are already there stay unchanged."""
 
-    def __init__(self, look: SelectRows, db: Connection, run: int) -> None:
-        self._look, self._db, self._run = look, db, run
+    def __init__(self, select: SelectRows, db: Connection, run: int) -> None:
+        self._select, self._db, self._run = select, db, run
         self.damaged: set[str | bytes] = set()
         """The keys of calls that could not be read and were not copied."""
 
-    def paid_for(self, run: int) -> None:
+    def copy_run_calls(self, run: int) -> None:
         """Copy the calls that a run has paid for."""
-        for rows in _pages(self._look, "call", COLUMNS, run):
+        for rows in _pages(self._select, "call", COLUMNS, run):
             self._put_calls(rows)
-        for rows in _pages(self._look, "tool_call", TOOL_COLUMNS, run):
+        for rows in _pages(self._select, "tool_call", TOOL_COLUMNS, run):
             self._put_tools(rows)
 
-    def named(self, keys: Collection[str]) -> None:
+    def copy_keys(self, keys: Collection[str]) -> None:
         """Copy the calls with these keys, whichever run has paid for them."""
         wanted = [sql_text(key) for key in keys]
         for first in range(0, len(wanted), AT_ONCE):
@@ -45,8 +45,8 @@ class CallTransfer:
             known = {row[0] for table in ("call", "tool_call") for row in _found(self._own, table, "key", part)}
             new = [key for key in part if key not in known]
             if new:
-                self._put_calls(_found(self._look, "call", COLUMNS, new))
-                self._put_tools(_found(self._look, "tool_call", TOOL_COLUMNS, new))
+                self._put_calls(_found(self._select, "call", COLUMNS, new))
+                self._put_tools(_found(self._select, "tool_call", TOOL_COLUMNS, new))
 
     def _own(self, sql: str, given: Sequence[Any]) -> list[Any]:
         return self._db.execute(sql, given).fetchall()
@@ -71,14 +71,14 @@ def add_run_spending(db: Connection, run: int, spent: Iterable[Spending]) -> Non
     add_spent(db, {(run, sql_text(one.model)): [one] for one in spent})
 
 
-def _found(look: SelectRows, table: str, columns: str, keys: Sequence[str | bytes]) -> list[Any]:
-    return look(f"select {columns} from {table} where key in ({', '.join('?' * len(keys))})", keys)  # noqa: S608  names of ours
+def _found(select: SelectRows, table: str, columns: str, keys: Sequence[str | bytes]) -> list[Any]:
+    return select(f"select {columns} from {table} where key in ({', '.join('?' * len(keys))})", keys)  # noqa: S608  names of ours
 
 
-def _pages(look: SelectRows, table: str, columns: str, run: int) -> Iterator[list[Any]]:
+def _pages(select: SelectRows, table: str, columns: str, run: int) -> Iterator[list[Any]]:
     """Yield the rows of a run, a page at a time and without their numbers."""
     page = f"select number, {columns} from {table} where run = ? and number > ? order by number limit ?"  # noqa: S608  names of ours
     last = 0
-    while rows := look(page, (run, last, AT_ONCE)):
+    while rows := select(page, (run, last, AT_ONCE)):
         yield [row[1:] for row in rows]
         last = rows[-1][0]

@@ -14,7 +14,7 @@ from evalmark.core.errors import StoreBusyError, StoreError, StoreFullError
 from .connection import Closeable, StoreLocation
 
 ELSEWHERE = "name another file with --store"
-_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
+_DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 def store_errors(path: StoreLocation, *, needed: int = 0, what: str = "what was to be saved") -> "StoreErrorContext":
@@ -46,14 +46,14 @@ class StoreErrorContext:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if isinstance(error, (apsw.Error, OSError, UnicodeDecodeError)):
-            raise _told(error, self.path, self.needed, self.what) from error
+            raise _store_error(error, self.path, self.needed, self.what) from error
 
 
-def _told(error: Exception, path: StoreLocation, needed: int, what: str) -> StoreError:
+def _store_error(error: Exception, path: StoreLocation, needed: int, what: str) -> StoreError:
     match error:
         case apsw.FullError() | apsw.IOError():
             if _is_full(error, path, needed):
-                return StoreFullError(_full(path, needed, what))
+                return StoreFullError(_full_message(path, needed, what))
             return StoreError(f"{path}: the disk reports an error ({error}); what was saved before is kept.")
         case apsw.BusyError():
             return StoreBusyError(
@@ -67,7 +67,7 @@ def _told(error: Exception, path: StoreLocation, needed: int, what: str) -> Stor
                 f"or {ELSEWHERE}."
             )
         case OSError():
-            return _by_the_system(error, path, needed, what)
+            return _system_error(error, path, needed, what)
     return StoreError(f"{path}: the store failed ({type(error).__name__}: {error}); nothing saved is lost.")
 
 
@@ -81,9 +81,9 @@ def close_on_error(db: Closeable) -> Iterator[None]:
         raise
 
 
-def _by_the_system(error: OSError, path: StoreLocation, needed: int, what: str) -> StoreError:
-    if error.errno in _NO_ROOM:
-        return StoreFullError(_full(path, needed, what))
+def _system_error(error: OSError, path: StoreLocation, needed: int, what: str) -> StoreError:
+    if error.errno in _DISK_FULL:
+        return StoreFullError(_full_message(path, needed, what))
     return StoreError(f"{path}: {error.strerror or error}; {ELSEWHERE}.")
 
 
@@ -102,7 +102,7 @@ def damage_message(path: StoreLocation, detail: object) -> str:
     )
 
 
-def _full(path: StoreLocation, needed: int, what: str) -> str:
+def _full_message(path: StoreLocation, needed: int, what: str) -> str:
     room = f"needs about {format_size(needed)}" if needed else "needs more room"
     return (
         f"{path}: the disk is full: {what} {room}, and {format_size(_free(path))} are free. Everything acknowledged before is "

@@ -74,16 +74,16 @@ _TURNS = tuple_field(Turn, _TURN)
 _USED = value_field(Usage, _USAGE)
 
 
-def _kept_call(call: Any) -> dict[str, Any]:
+def _dump_call(call: Any) -> dict[str, Any]:
     return dump_fields(call, _TOOL_CALL) if isinstance(call, ToolCall) else {"name": storable_text(call)}
 
 
-def _kept_event(event: Any) -> dict[str, Any]:
+def _dump_event(event: Any) -> dict[str, Any]:
     """Encode a message or a tool call of a transcript; only a message has a role."""
-    return dump_fields(event, _TURN) if isinstance(event, Turn) else _kept_call(event)
+    return dump_fields(event, _TURN) if isinstance(event, Turn) else _dump_call(event)
 
 
-def _an_event(data: Any) -> Turn | ToolCall:
+def _load_event(data: Any) -> Turn | ToolCall:
     said = "role" in read_object(data)
     event: Turn | ToolCall = load_fields(Turn, _TURN, data) if said else load_fields(ToolCall, _TOOL_CALL, data)
     return event
@@ -95,10 +95,10 @@ OUTPUT: Spec = {
     "seconds": _NUMBER,
     "waited": _NUMBER,
     "contexts": _TEXTS,
-    "tool_calls": tuple_field(ToolCall, _TOOL_CALL, _kept_call),
+    "tool_calls": tuple_field(ToolCall, _TOOL_CALL, _dump_call),
     "metadata": _MAPPING,
     "transcript": Field(
-        lambda events: [*map(_kept_event, events)], lambda data: tuple(map(_an_event, read_list(data))), ()
+        lambda events: [*map(_dump_event, events)], lambda data: tuple(map(_load_event, read_list(data))), ()
     ),
     "usage": _USED,
     "masked": Field(storable, of_type(bool, "true or false"), False),
@@ -226,7 +226,7 @@ REPLY: Spec = {
     "data": _ANYTHING,
     "form": Field(storable_text, one_of(get_args(ReplyForm)), ""),
     "reasoning": _TEXT,
-    "tool_calls": tuple_field(ToolCall, _TOOL_CALL, _kept_call),
+    "tool_calls": tuple_field(ToolCall, _TOOL_CALL, _dump_call),
     "usage": _USED._replace(skip=Usage()),
     "cost": _NUMBER,
     "model": _TEXT,

@@ -72,7 +72,7 @@ def process_start(pid: int) -> str | None:
     try:
         stat = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:
-        return _asked(pid)
+        return _start_from_ps(pid)
     fields = stat.rpartition(b")")[2].split()
     return None if fields[0] in (b"Z", b"X") else fields[19].decode()
 
@@ -87,7 +87,7 @@ def _exists(pid: int) -> bool:
     return True
 
 
-def _asked(pid: int) -> str:
+def _start_from_ps(pid: int) -> str:
     """Return the start time that `ps` reports, for systems without /proc."""
     command = ["ps", "-o", "lstart=", "-p", str(pid)]
     environment = {**os.environ, "LC_ALL": "C", "TZ": "UTC"}

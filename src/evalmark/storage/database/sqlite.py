@@ -21,7 +21,7 @@ Notes = Callable[[str], None]
 
 _LONGEST_WAIT = 60.0
 _QUIET_WAIT = 2.0
-_STRAY = 3600.0
+_STRAY_AGE = 3600.0
 _NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "virtiofs", "fuse.sshfs", "ceph", "glusterfs"})
 
 
@@ -94,11 +94,11 @@ def _connect(path: Path, notes: Notes, flags: int = apsw.SQLITE_OPEN_READWRITE, 
         db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
         db.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
         db.config(apsw.SQLITE_DBCONFIG_ENABLE_FKEY, 1)
-        db.execute(_HABITS)
+        db.execute(_SETTINGS)
     return db
 
 
-_HABITS = """
+_SETTINGS = """
     pragma synchronous = full;      -- a commit is on the disk before it counts
     pragma fullfsync = on;          -- on macOS too
     pragma cell_size_check = on;
@@ -188,7 +188,7 @@ def _remove_strays(path: Path) -> None:
     """Delete temporary files of stores whose creation was killed."""
     for stray in path.parent.glob(f".{path.name}.*.new*"):
         with contextlib.suppress(OSError):
-            if time.time() - stray.stat().st_mtime > _STRAY:
+            if time.time() - stray.stat().st_mtime > _STRAY_AGE:
                 stray.unlink()
 
 
@@ -220,7 +220,7 @@ def _settle_journal(path: Path, notes: Notes, steps: Sequence[Step]) -> None:
             refuse_newer(db, path, steps)
             found = db.pragma("journal_mode")
             if found != wanted:
-                found = _patiently(lambda: db.pragma("journal_mode", wanted), LockTimeout(path, notes))
+                found = _retry_while_busy(lambda: db.pragma("journal_mode", wanted), LockTimeout(path, notes))
                 version(db)  # a log that does not work fails only at the next access
     except apsw.IOError:
         found = _leave_log(path)
@@ -237,7 +237,7 @@ def _leave_log(path: Path) -> Any:
         return db.pragma("journal_mode", "delete")
 
 
-def _patiently(act: Callable[[], Any], again: Callable[[int], bool]) -> Any:
+def _retry_while_busy(act: Callable[[], Any], again: Callable[[int], bool]) -> Any:
     """Retry while the database is busy: changing the journal mode does not call SQLite's busy handler."""
     tries = 0
     while True:

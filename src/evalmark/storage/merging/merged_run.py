@@ -25,16 +25,16 @@ def merge_runs(runs: Sequence[Run]) -> Run:
     """
     if len(runs) == 1:
         return runs[0]
-    found = _met(runs)
+    found = _collect_cases(runs)
     metrics, differing = _metrics(runs, found)
     lost = missing_shards(runs)
     return Run(
         id="+".join(run.id for run in runs),
-        name=_joined(run.name for run in runs),
+        name=_join_texts(run.name for run in runs),
         created=min(run.created for run in runs),
         finished=_latest(runs),
         status=_status_of_all(runs, lost),
-        target=_joined(run.target for run in runs),
+        target=_join_texts(run.target for run in runs),
         datasets=_datasets(runs, found, complete=not lost and all(run.status == "complete" for run in runs)),
         metrics=metrics,
         repeat=max(run.repeat for run in runs),
@@ -71,35 +71,35 @@ class _Cases:
     shared: frozenset[str] = frozenset()
     """Datasets with results in several runs."""
     positions: dict[Key, int] = field(default_factory=dict)
-    taken: dict[str, set[int]] = field(default_factory=dict)
+    used_positions: dict[str, set[int]] = field(default_factory=dict)
     """The positions in use, for each shared dataset."""
-    ends: dict[str, int] = field(default_factory=dict)
+    free_positions: dict[str, int] = field(default_factory=dict)
     """The first free position after all used ones, for each shared dataset."""
-    ways: dict[tuple[str, str, int], int] = field(default_factory=dict)
+    combinations: dict[tuple[str, str, int], int] = field(default_factory=dict)
     """A number for each combination of target, mode and repeat."""
-    held: dict[tuple[int, str, int], int] = field(default_factory=dict)
-    """The first run that contains a trial; a trial is its position, dataset and number in `ways`."""
-    again: int = 0
+    holders: dict[tuple[int, str, int], int] = field(default_factory=dict)
+    """The first run that contains a trial; a trial is its position, dataset and number in `combinations`."""
+    duplicates: int = 0
     """Trials that an earlier run contains already."""
 
-    def meet(self, number: int, run: Run) -> None:
+    def register(self, number: int, run: Run) -> None:
         """Register the trials of one run."""
         for trial in (result.trial for result in run.results):
             if trial.dataset in self.shared:
                 self._place(_key(trial), trial.position)
-                self.again += self.held.setdefault(self._name(trial), number) != number
+                self.duplicates += self.holders.setdefault(self._name(trial), number) != number
 
     def _place(self, key: Key, wanted: int) -> None:
         """Assign a position to a case: its own, unless another case of the dataset already has it."""
         if key not in self.positions:
-            taken = self.taken.setdefault(key[0], set())
-            place = wanted if wanted not in taken else self.ends[key[0]]
+            taken = self.used_positions.setdefault(key[0], set())
+            place = wanted if wanted not in taken else self.free_positions[key[0]]
             taken.add(place)
             self.positions[key] = place
-            self.ends[key[0]] = max(self.ends.get(key[0], 0), place + 1)
+            self.free_positions[key[0]] = max(self.free_positions.get(key[0], 0), place + 1)
 
     def _name(self, trial: Trial) -> tuple[int, str, int]:
-        way = self.ways.setdefault((trial.target, trial.mode, trial.repeat), len(self.ways))
+        way = self.combinations.setdefault((trial.target, trial.mode, trial.repeat), len(self.combinations))
         return self.positions[_key(trial)], trial.dataset, way
 
     def of(self, number: int, results: Iterable[Result]) -> Iterator[Result]:
@@ -108,12 +108,12 @@ class _Cases:
             trial = result.trial
             if trial.dataset not in self.shared:
                 yield result
-            elif _key(trial) in self.positions and self.held.get(self._name(trial)) == number:
+            elif _key(trial) in self.positions and self.holders.get(self._name(trial)) == number:
                 place = self.positions[_key(trial)]
                 yield result if place == trial.position else replace(result, trial=replace(trial, position=place))
 
 
-def _met(runs: Sequence[Run]) -> _Cases:
+def _collect_cases(runs: Sequence[Run]) -> _Cases:
     """Read the cases of all runs in one pass over the results, or two where runs share a dataset."""
     orders, size = [], 0
     for run in runs:
@@ -127,8 +127,8 @@ def _met(runs: Sequence[Run]) -> _Cases:
     found = _Cases(orders=orders, shared=frozenset(name for name, n in having.items() if n > 1))
     for number, run in enumerate(runs):
         if not found.shared.isdisjoint(orders[number]):
-            found.meet(number, run)
-    found.size = size - found.again
+            found.register(number, run)
+    found.size = size - found.duplicates
     return found
 
 
@@ -188,7 +188,7 @@ def _rest(trial: Trial) -> tuple[str, str, int]:
     return trial.target, trial.mode, trial.repeat
 
 
-def _joined(texts: Iterable[str]) -> str:
+def _join_texts(texts: Iterable[str]) -> str:
     return ", ".join(dict.fromkeys(filter(None, texts)))
 
 
@@ -209,7 +209,7 @@ def _datasets(runs: Sequence[Run], found: _Cases, *, complete: bool) -> tuple[Da
     for info in (info for run in runs for info in run.datasets):
         first = infos.setdefault(info.name, info)
         if first is not info:
-            rows = len(found.taken[info.name]) if complete and info.name in found.shared else None
+            rows = len(found.used_positions[info.name]) if complete and info.name in found.shared else None
             infos[info.name] = replace(first, rows=rows, path=first.path or info.path)
         elif not (complete or alike):
             infos[info.name] = replace(info, rows=None)
@@ -240,14 +240,14 @@ def _metrics(runs: Sequence[Run], found: _Cases) -> tuple[tuple[Metric, ...], li
 def merged_versions(runs: Sequence[Run]) -> Mapping[str, str]:
     """Return the software versions of all runs."""
     names = dict.fromkeys(name for run in runs for name in run.versions)
-    return {name: _joined(run.versions.get(name, "") for run in runs) for name in names}
+    return {name: _join_texts(run.versions.get(name, "") for run in runs) for name in names}
 
 
 def _notes(runs: Sequence[Run], found: _Cases, differing: Sequence[str]) -> tuple[str, ...]:
     ids = [f"{run.id}{'' if run.status == 'complete' else f' ({run.status})'}" for run in runs]
     notes = [f"Merged from {len(runs)} runs: {', '.join(ids)}."]
-    if found.again:
-        notes.append(f"{count(found.again, 'trial')} met in an earlier one of them counted once, as it is there.")
+    if found.duplicates:
+        notes.append(f"{count(found.duplicates, 'trial')} met in an earlier one of them counted once, as it is there.")
     if any(run.gate != runs[0].gate for run in runs):
         notes.append("The runs had different gates, so none of them judges the whole.")
     if len({run.embedder for run in runs if run.embedder}) > 1:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _LONGEST_WAIT = 60_000
 _QUIET_WAIT = 2_000
 """Milliseconds."""
-_HABITS = {
+_SETTINGS = {
     "lock_timeout": _LONGEST_WAIT,
     "client_min_messages": "warning",
     "standard_conforming_strings": "on",
@@ -33,7 +33,7 @@ _HABITS = {
     "tcp_keepalives_interval": 10,
     "tcp_keepalives_count": 3,
 }
-_AGAIN = ("begin", "select", "with")
+_RETRYABLE = ("begin", "select", "with")
 """Statements that can be retried on a new connection, because they have changed nothing."""
 
 
@@ -87,12 +87,12 @@ class ServerConnection:
         self.version: int | None = None
         """The schema version that the store must have for this connection to write; None: any."""
         with server_errors(place):
-            self._db = _connected(place, read_only=read_only)
+            self._db = _connect(place, read_only=read_only)
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> ServerCursor:
         """Run a statement that is written for SQLite."""
         with self._lock, server_errors(self.place):
-            rows = self._begun() if sql == "begin immediate" else self._run(for_server(sql), parameters)
+            rows = self._begin_write() if sql == "begin immediate" else self._run(for_server(sql), parameters)
             self._changed = max(0, rows.changed)
             return rows
 
@@ -121,7 +121,7 @@ class ServerConnection:
         """Take an advisory lock, which the server shows to all clients until it is released or the connection ends."""
         with self._lock, server_errors(self.place):
             self._held[self._key(*whose)] = False
-            self._take()
+            self._take_locks()
 
     def release_lock(self, *whose: int) -> None:
         """Release an advisory lock."""
@@ -163,28 +163,28 @@ class ServerConnection:
 
     def _run(self, sql: str, parameters: Sequence[Any] = ()) -> ServerCursor:
         psycopg = need("psycopg", "postgres")
-        may_try_again = (self._db.closed or self.is_reusable) and sql.lstrip().startswith(_AGAIN)
+        may_try_again = (self._db.closed or self.is_reusable) and sql.lstrip().startswith(_RETRYABLE)
         try:
             return ServerCursor(_cursor(self._db).execute(sql, tuple(parameters) or None))
         except psycopg.OperationalError:
             if not (may_try_again and self._db.closed):
                 raise
-        self._db = _connected(self.place, read_only=self._read_only)
+        self._db = _connect(self.place, read_only=self._read_only)
         self._held = dict.fromkeys(self._held, False)
         return ServerCursor(_cursor(self._db).execute(sql, tuple(parameters) or None))
 
-    def _begun(self) -> ServerCursor:
+    def _begin_write(self) -> ServerCursor:
         """Begin a write transaction. As with a file, only one runs at a time."""
         busy = need("psycopg", "postgres").errors.LockNotAvailable
         try:
-            rows = self._locked(_QUIET_WAIT)
+            rows = self._begin_locked(_QUIET_WAIT)
         except busy:
             self._notes(f"Waiting for others who write {self.place}.")
-            rows = self._locked(_LONGEST_WAIT)
-        self._take()
+            rows = self._begin_locked(_LONGEST_WAIT)
+        self._take_locks()
         return rows
 
-    def _locked(self, patience: int) -> ServerCursor:
+    def _begin_locked(self, patience: int) -> ServerCursor:
         wait = f"set local lock_timeout = {patience}; select pg_advisory_xact_lock({self._key()})"
         version = "" if self.version is None else "; select version from store_version"
         try:
@@ -204,7 +204,7 @@ class ServerConnection:
                 f"version {self.version}; update evalmark here, then resume the run."
             )
 
-    def _take(self) -> None:
+    def _take_locks(self) -> None:
         """Take the locks that this connection should have; the server frees those of a broken connection once it notices."""
         for key in [key for key, has in self._held.items() if not has]:
             self._held[key] = bool(self._run("select pg_try_advisory_lock($1)", (key,)).get)
@@ -229,7 +229,7 @@ def _cursor(db: "psycopg.Connection[Any]") -> "psycopg.RawCursor[Any]":
     return found
 
 
-def _connected(place: ServerLocation, *, read_only: bool) -> "psycopg.Connection[Any]":
+def _connect(place: ServerLocation, *, read_only: bool) -> "psycopg.Connection[Any]":
     psycopg = need("psycopg", "postgres")
     requested: dict[str, Any] | None = None
     with suppress(psycopg.ProgrammingError):  # the error message may repeat a password
@@ -238,15 +238,15 @@ def _connected(place: ServerLocation, *, read_only: bool) -> "psycopg.Connection
         raise StoreError(
             f"{place}: the server's library cannot read the options of this address; correct what stands behind the ?."
         )
-    settings = {"search_path": place.schema, **_HABITS}
+    settings = {"search_path": place.schema, **_SETTINGS}
     if read_only:
         settings["default_transaction_read_only"] = "on"
     options = " ".join([*(f"-c {name}={value}" for name, value in settings.items()), str(requested.pop("options", ""))])
-    options_given = {
+    connect_options = {
         "connect_timeout": 10,
         "application_name": f"evalmark on {socket.gethostname()}"[:63],
         "keepalives_idle": 30,
         **requested,
         "client_encoding": "utf8",
     }
-    return psycopg.connect(autocommit=True, options=options, context=adapters(), **options_given)  # type: ignore[no-any-return]
+    return psycopg.connect(autocommit=True, options=options, context=adapters(), **connect_options)  # type: ignore[no-any-return]

@@ -23,7 +23,7 @@ def server_errors(place: ServerLocation) -> Iterator[None]:
     except (psycopg.Error, UnicodeDecodeError) as error:
         for kinds, made, sentence in _sentences(psycopg):
             if isinstance(error, kinds):
-                raise made(f"{place}: {sentence.replace('{}', _first(error))}") from error
+                raise made(f"{place}: {sentence.replace('{}', _first_line(error))}") from error
         raise
 
 
@@ -62,6 +62,6 @@ def _sentences(psycopg: Any) -> list[tuple[Any, type[StoreError], str]]:
     ]
 
 
-def _first(error: BaseException) -> str:
+def _first_line(error: BaseException) -> str:
     """Return the first line of a message, without passwords."""
     return without_password((str(error).strip().splitlines() or [type(error).__name__])[0])

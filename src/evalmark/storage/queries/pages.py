@@ -131,8 +131,8 @@ class ResultBrowser:
         with self._reading():
             several = find_candidates(self._db, self._run, filters, self._pace, known)
             if several is not None:
-                return self._listed(query, several, at, limit)
-            found = self._walked(query, at, limit)
+                return self._sorted_page(query, several, at, limit)
+            found = self._scanned_page(query, at, limit)
             total = self._total(filters) if known is None else known.rows
             return replace(found, total=total)
 
@@ -147,7 +147,7 @@ class ResultBrowser:
         with self._reading():
             several = find_candidates(self._db, self._run, filters, self._pace, known)
             if several is not None:
-                return self._around_listed(query, several, number)
+                return self._sorted_neighbours(query, several, number)
             first = find_leader(self._db, query, number)
             start = ScanPosition(number if first is None else first[0])
             before, after = (scan_rows(self._db, query, start, 1, self._pace, backwards=way) for way in (True, False))
@@ -175,13 +175,13 @@ class ResultBrowser:
         """
         with self._reading():
             rows: list[Any] = self._db.execute(sql, (number,)).fetchall()
-            return [self._kept(found) for (found,) in rows]
+            return [self._numbered_result(found) for (found,) in rows]
 
     def trials(self) -> TrialNumbers:
         """Return the numbers of all results by trial id, including results that no longer belong to the run."""
         with self._reading():
             at = self._pass()
-            if self._trials is None or not _is_settled(at) or self._trials[0] != at:
+            if self._trials is None or not _is_finished(at) or self._trials[0] != at:
                 self._trials = at, read_trial_numbers(self._db, self._run)
             return self._trials[1]
 
@@ -203,7 +203,7 @@ class ResultBrowser:
     def results_of_cases(self, cases: Iterable[TargetCase]) -> list[tuple[NumberedResult, ...]]:
         """Return the results of each case, by repeat."""
         with self._reading():
-            return [tuple(self._kept(number) for number in self._numbers_of(case)) for case in cases]
+            return [tuple(self._numbered_result(number) for number in self._numbers_of(case)) for case in cases]
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
@@ -214,7 +214,7 @@ class ResultBrowser:
         row: Any = self._db.execute("select pass, status from run where number = ?", (self._run,)).fetchone()
         return row or (0, "gone")
 
-    def _listed(self, query: ResultQuery, several: Candidates, at: PagePosition, limit: int) -> ResultPage:
+    def _sorted_page(self, query: ResultQuery, several: Candidates, at: PagePosition, limit: int) -> ResultPage:
         """Return a page of few rows, which are sorted in memory."""
         start = at.before if at.after is None else at.after
         every, place, is_among_them = sort_rows(self._db, query, several.numbers, start)
@@ -230,7 +230,7 @@ class ResultBrowser:
             is_last=last >= len(every),
         )
 
-    def _around_listed(self, query: ResultQuery, several: Candidates, number: int) -> RowNeighbours:
+    def _sorted_neighbours(self, query: ResultQuery, several: Candidates, number: int) -> RowNeighbours:
         every, place, is_among_them = sort_rows(self._db, query, several.numbers, number)
         if place is None:
             return RowNeighbours()
@@ -242,7 +242,7 @@ class ResultBrowser:
             is_last=after >= len(every),
         )
 
-    def _walked(self, query: ResultQuery, at: PagePosition, limit: int) -> ResultPage:
+    def _scanned_page(self, query: ResultQuery, at: PagePosition, limit: int) -> ResultPage:
         """Return a page of many rows, found along an index. One row more than shown tells whether there are others."""
         if at.before is not None:  # close to the start, show the first page
             spot = ScanPosition(at.before, at.stretch)
@@ -275,7 +275,7 @@ class ResultBrowser:
         if replace(filters, verdicts=(), order="position", sorted_metric="", descending=False) != ResultFilter():
             return None
         at = self._pass()
-        if (had := self._totals.get(every)) is not None and had[0] == at and _is_settled(at):
+        if (had := self._totals.get(every)) is not None and had[0] == at and _is_finished(at):
             return had[1]
         if has_more_than(self._db, self._run, every, self._pace.counted):
             return None
@@ -283,7 +283,7 @@ class ResultBrowser:
         return self._totals[every][1]
 
     def _verdicts(self, at: tuple[int, str]) -> Mapping[Verdict, int]:
-        if self._counted is None or not _is_settled(at) or self._counted[0] != at:
+        if self._counted is None or not _is_finished(at) or self._counted[0] != at:
             sql = "select verdict, count(*) from result where run = ? and pass > 0 group by verdict"
             self._counted = at, Counter(dict(self._db.execute(sql, (self._run,))))
         return self._counted[1]
@@ -297,7 +297,7 @@ class ResultBrowser:
         """
         rows = ((leader, self._db.execute(sql, (leader,)).fetchall()) for leader in leaders)
         return tuple(
-            CaseRow(leader=leader, results=tuple(self._kept(number) for (number,) in several))
+            CaseRow(leader=leader, results=tuple(self._numbered_result(number) for (number,) in several))
             for leader, several in rows
         )
 
@@ -309,7 +309,7 @@ class ResultBrowser:
         parameters = (self._run, *map(sql_text, case))
         return tuple(int(number) for (number,) in self._db.execute(sql, parameters).fetchall())
 
-    def _kept(self, number: int) -> NumberedResult:
+    def _numbered_result(self, number: int) -> NumberedResult:
         sql = "select verdict, max(length(content), length(output), length(scores)) from result where number = ?"
         row: Any = self._db.execute(sql, (number,)).fetchone()
         verdict, length = row
@@ -339,6 +339,6 @@ class ResultBrowser:
         )
 
 
-def _is_settled(at: tuple[int, str]) -> bool:
+def _is_finished(at: tuple[int, str]) -> bool:
     """Return whether the run is finished, so that counts stay valid."""
     return at[1] not in ("running", "gone")

@@ -49,17 +49,17 @@ def scan_rows(
     """
     found: list[int] = []
     looked, end = 0, time.monotonic() + pace.patience
-    for index, key in _ways(db, query, start, backwards=backwards):
+    for index, key in _ranges_from(db, query, start, backwards=backwards):
         index_range = query.index_ranges[index]
         for several in _candidates(db, query, index_range, key, pace, backwards=backwards):
             looked += len(several)
             for number, value, is_hit in several:
-                if is_hit and _leads(db, query, index_range, number, value):
+                if is_hit and _is_leader(db, query, index_range, number, value):
                     found.append(number)
                     if len(found) == most:
                         return ScanResult(found, None, looked)
             if looked >= pace.least and time.monotonic() > end:
-                reached = next((one[0] for one in reversed(several) if _stands(db, index_range, *one)), None)
+                reached = next((one[0] for one in reversed(several) if _is_in_place(db, index_range, *one)), None)
                 if reached is not None:
                     return ScanResult(found, ScanPosition(reached, index), looked)
     return ScanResult(found, None, looked)
@@ -67,10 +67,10 @@ def scan_rows(
 
 def can_resume(db: Connection, query: ResultQuery, spot: ScanPosition) -> bool:
     """Return whether a scan can continue from this position."""
-    return next(_ways(db, query, spot, backwards=False), None) is not None
+    return next(_ranges_from(db, query, spot, backwards=False), None) is not None
 
 
-def _ways(
+def _ranges_from(
     db: Connection, query: ResultQuery, start: ScanPosition | None, *, backwards: bool
 ) -> Iterator[tuple[int, tuple[Any, ...] | None]]:
     """Yield the index ranges to scan, and the key to start from in the first one."""
@@ -137,13 +137,13 @@ def _candidates(
         size = max(pace.first, min(pace.most, size * 4, int(in_time)))
 
 
-def _leads(db: Connection, query: ResultQuery, index_range: IndexRange, number: int, value: Any) -> bool:
+def _is_leader(db: Connection, query: ResultQuery, index_range: IndexRange, number: int, value: Any) -> bool:
     """Return whether a result leads its row; a range by score may hold outdated values."""
     found = find_leader(db, query, number)
     return found is not None and found[0] == number and (index_range.place is None or found[1] == value)
 
 
-def _stands(db: Connection, index_range: IndexRange, number: int, value: Any, _is_hit: Any) -> bool:
+def _is_in_place(db: Connection, index_range: IndexRange, number: int, value: Any, _is_hit: Any) -> bool:
     """Return whether a result is still at the position where it was found."""
     if index_range.place is None:
         return True

@@ -33,31 +33,31 @@ def find_candidates(
     """Return a few results that contain all matches; None if there may be many."""
     if known is not None and known.numbers is not None:
         return Candidates(list(known.numbers))
-    if _up_to(db, "select number from result where run = ? and pass > 0", (run,), pace.few) is not None:
+    if _numbers_up_to(db, "select number from result where run = ? and pass > 0", (run,), pace.few) is not None:
         return Candidates(None)
-    for numbers in _ways(db, run, filters, pace.few):
+    for numbers in _indexed_candidates(db, run, filters, pace.few):
         if numbers is not None:
             return Candidates(numbers)
     return None
 
 
-def _ways(db: Connection, run: int, filters: ResultFilter, most: int) -> Iterator[list[int] | None]:
+def _indexed_candidates(db: Connection, run: int, filters: ResultFilter, most: int) -> Iterator[list[int] | None]:
     if filters.numbers is not None:
         yield sorted(filters.numbers) if len(filters.numbers) <= most else None
     if filters.verdicts:
         names = ", ".join("?" * len(filters.verdicts))
         sql = f"select number from result where run = ? and pass > 0 and verdict in ({names})"  # noqa: S608  parameters
-        yield _up_to(db, sql, (run, *filters.verdicts), most)
+        yield _numbers_up_to(db, sql, (run, *filters.verdicts), most)
     if filters.low is not None or filters.high is not None:
-        yield _scored(db, run, filters, most)
+        yield _by_score(db, run, filters, most)
 
 
-def _scored(db: Connection, run: int, filters: ResultFilter, most: int) -> list[int] | None:
+def _by_score(db: Connection, run: int, filters: ResultFilter, most: int) -> list[int] | None:
     """Return the results with a score in the range; some may be outdated."""
     found: set[int] = set()
     for metric in [sql_text(filters.metric)] if filters.metric else _metrics(db, run):
         sql = "select result from scored where run = ? and metric = ? and value between ? and ?"
-        numbers = _up_to(db, sql, (run, metric, *score_bounds(filters)), most)
+        numbers = _numbers_up_to(db, sql, (run, metric, *score_bounds(filters)), most)
         if numbers is None or len(found := found.union(numbers)) > most:
             return None
     return sorted(found)
@@ -73,7 +73,7 @@ def _metrics(db: Connection, run: int) -> Iterator[Any]:
         parameters = (run, row[0])
 
 
-def _up_to(db: Connection, sql: str, parameters: tuple[Any, ...], most: int) -> list[int] | None:
+def _numbers_up_to(db: Connection, sql: str, parameters: tuple[Any, ...], most: int) -> list[int] | None:
     """Return the numbers that a statement finds; None if there are more than `most`."""
     rows = db.execute(f"{sql} limit {most + 1}", parameters).fetchall()
     return [number for (number,) in rows] if len(rows) <= most else None
@@ -82,7 +82,7 @@ def _up_to(db: Connection, sql: str, parameters: tuple[Any, ...], most: int) -> 
 def search_all(db: Connection, run: int, filters: ResultFilter, pace: ScanBudget = DEFAULT_BUDGET) -> SearchHits:
     """Find all matches by reading every result; takes seconds for a large run."""
     query = build_query(run, filters).query
-    numbers = _up_to(db, f"select r.number from result r where {query.conditions}", query.parameters, pace.few)  # noqa: S608
+    numbers = _numbers_up_to(db, f"select r.number from result r where {query.conditions}", query.parameters, pace.few)  # noqa: S608
     return SearchHits(count_rows(db, run, filters), None) if numbers is None else SearchHits(None, tuple(numbers))
 
 

@@ -31,8 +31,8 @@ def masked_result(result: Result) -> Result:
     masked_fields = mask_secrets_in_data(fields)
     masked_fields = {
         **masked_fields,
-        "output": _raised(masked_fields["output"]),
-        "scores": [*map(_raised, masked_fields["scores"])],
+        "output": _mask_errors(masked_fields["output"]),
+        "scores": [*map(_mask_errors, masked_fields["scores"])],
     }
     changed = (
         masked_fields["output"] != fields["output"] or masked_fields["case"] != fields["case"] or _is_marked(fields)
@@ -47,7 +47,7 @@ def masked_result(result: Result) -> Result:
     )
 
 
-def _raised(data: dict[str, Any]) -> dict[str, Any]:
+def _mask_errors(data: dict[str, Any]) -> dict[str, Any]:
     """Mask everything in the text of an exception that may be a secret: no scorer reads such texts."""
     name, beside = ("reason", "detail") if data.get("status") == "error" else ("error", "metadata")
     masked_fields = {**data, **({name: mask_secrets(data[name])} if name in data else {})}

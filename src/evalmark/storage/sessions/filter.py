@@ -10,7 +10,7 @@ from evalmark.storage.database.fields import like_pattern, like_pattern_in_json,
 LabelState = Literal["up", "down", "disputed", "not"]
 """The majority of thumbs on an answer: up, down, as many of both, or no thumb."""
 LABEL_STATES: tuple[LabelState, ...] = get_args(LabelState)
-_FEW = 5_000
+_MAX_LOOKUPS = 5_000
 """Up to this many spans of a prompt are looked up one by one; with more, some of the newest sessions match soon."""
 
 _THUMBS = """
@@ -30,7 +30,7 @@ withdraws the earlier one; a label with only a score or a comment leaves the thu
 are escaped, so no comment is taken for a field.
 """
 _ANSWERS = "select p.session from span p"
-_SAID = {
+_LABEL_QUERIES = {
     "up": f"{_ANSWERS} join ({_THUMBS}) t on p.id = substr(t.about, 6) where p.parent = '' and t.ups > t.downs",
     "down": f"{_ANSWERS} join ({_THUMBS}) t on p.id = substr(t.about, 6) where p.parent = '' and t.ups < t.downs",
     "disputed": f"{_ANSWERS} join ({_THUMBS}) t on p.id = substr(t.about, 6) "
@@ -70,32 +70,32 @@ def conditions(db: Connection, filters: SessionFilter) -> Iterator[Condition]:
     if filters.project:
         yield "s.project = ?", (sql_text(filters.project),)
     if filters.template:
-        yield _filling(db, filters.template)
+        yield _template_condition(db, filters.template)
     if filters.labelled == "not":
         thumbs = f"select t.about from ({_THUMBS}) t where t.ups + t.downs > 0"  # noqa: S608  texts of ours
         yield _some_answer(f"'span:' || p.id not in ({thumbs})"), ()
     elif filters.labelled is not None:
-        yield f"s.id in ({_SAID[filters.labelled]})", ()
+        yield f"s.id in ({_LABEL_QUERIES[filters.labelled]})", ()
     if filters.failed:
         yield _some_answer(_FAILED), ()
     if filters.text:
-        yield _holding(filters.text)
+        yield _text_condition(filters.text)
 
 
 def _some_answer(holds: str) -> str:
     return f"exists (select 1 from span p where p.session = s.id and p.parent = '' and {holds})"  # noqa: S608  texts of ours
 
 
-def _filling(db: Connection, template: str) -> Condition:
+def _template_condition(db: Connection, template: str) -> Condition:
     """Return the condition on the prompt: a few spans are looked up directly, many by session."""
     name = sql_text(template)
     few = "select count(*) from (select 1 from span where template = ? and template != '' limit ?) found"
-    if int(db.execute(few, (name, _FEW)).get) < _FEW:
+    if int(db.execute(few, (name, _MAX_LOOKUPS)).get) < _MAX_LOOKUPS:
         return "s.id in (select p.session from span p where p.template = ? and p.template != '')", (name,)
     return "exists (select 1 from span p where p.session = s.id and p.template = ?)", (name,)
 
 
-def _holding(text: str) -> Condition:
+def _text_condition(text: str) -> Condition:
     """Return the condition on a text in the input, the output or the error, plain or as JSON."""
     inside, bare = like_pattern_in_json(text), like_pattern(text)
     fields = ("input", "output", "error")

@@ -27,8 +27,8 @@ _HIGHEST = 4
 """Levels of parents that are read for the spans of a page."""
 _FIRST_NAMES = 200
 
-Unsealed = Callable[[Any], Span]
-Opened = Callable[[Any], Session]
+DecodeSpan = Callable[[Any], Span]
+DecodeSession = Callable[[Any], Session]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,22 +85,28 @@ class SessionPart:
 
 
 def session_page(
-    db: Connection, opened: Opened, filters: SessionFilter, *, below: int | None, above: int | None, limit: int
+    db: Connection,
+    decode_session: DecodeSession,
+    filters: SessionFilter,
+    *,
+    below: int | None,
+    above: int | None,
+    limit: int,
 ) -> SessionPage:
     """Return sessions older than number `below`, or newer than `above`, or the newest ones."""
     is_upward = below is None and above is not None
-    rows = _found(db, filters, "header", below=below, above=above, limit=limit + 1)
+    rows = _select(db, filters, "header", below=below, above=above, limit=limit + 1)
     is_more, at_edge = len(rows) > limit, below is not None or above is not None
     kept = rows[:limit][::-1] if is_upward else rows[:limit]
-    lines = tuple(_line(db, int(number), opened(header)) for number, header in kept)
+    lines = tuple(_line(db, int(number), decode_session(header)) for number, header in kept)
     # after a jump to older sessions there are newer ones
     return SessionPage(lines=lines, newer=is_more if is_upward else at_edge and bool(rows), older=is_upward or is_more)
 
 
 def neighbours(db: Connection, filters: SessionFilter, number: int) -> tuple[str | None, str | None]:
     """Return the ids of the next newer and the next older matching session."""
-    newer = _found(db, filters, "s.id", above=number, limit=1)
-    older = _found(db, filters, "s.id", below=number, limit=1)
+    newer = _select(db, filters, "s.id", above=number, limit=1)
+    older = _select(db, filters, "s.id", below=number, limit=1)
     return (str(newer[0][1]) if newer else None), (str(older[0][1]) if older else None)
 
 
@@ -119,7 +125,9 @@ def names(db: Connection, table: str, column: str) -> list[str]:
     return [from_sql(name) for (name,) in db.execute(sql).fetchall()]
 
 
-def session_part(db: Connection, unsealed: Unsealed, opened: Opened, identity: str, after: int) -> SessionPart | None:
+def session_part(
+    db: Connection, decode_span: DecodeSpan, decode_session: DecodeSession, identity: str, after: int
+) -> SessionPart | None:
     """Return a session with the spans after number `after`; None if nothing is stored under this id."""
     header = db.execute("select number, header from session where id = ?", (sql_text(identity),)).fetchone()
     total = int(db.execute("select count(*) from span where session = ?", (sql_text(identity),)).get)
@@ -131,11 +139,11 @@ def session_part(db: Connection, unsealed: Unsealed, opened: Opened, identity: s
     chosen = [int(number) for number, _ in sized][: min(fitting, MOST_SPANS)]
     last = chosen[-1] if chosen else after
     some = "select content, checksum from span where session = ? and number > ? and number <= ? order by number"
-    spans = [unsealed(row) for row in db.execute(some, (sql_text(identity), after, last)).fetchall()]
+    spans = [decode_span(row) for row in db.execute(some, (sql_text(identity), after, last)).fetchall()]
     room = _MOST_TEXT - sum(int(n) for _, n in sized[: len(chosen)])
-    higher, elsewhere = _above(db, unsealed, spans, room)
+    higher, elsewhere = _parents(db, decode_span, spans, room)
     before = "select count(*) from span where session = ? and number <= ?"
-    known = opened(header[1]) if header else _of_spans(identity, spans)
+    known = decode_session(header[1]) if header else _session_of_spans(identity, spans)
     shown = sorted([*spans, *higher], key=lambda span: span.started)
     return SessionPart(
         session=replace(known, spans=tuple(shown)),
@@ -160,7 +168,7 @@ def span_position(db: Connection, span: str) -> tuple[str, int] | None:
     return str(session), 0 if is_first or begins is None else int(begins[0])
 
 
-def _of_spans(identity: str, spans: Sequence[Span]) -> Session:
+def _session_of_spans(identity: str, spans: Sequence[Span]) -> Session:
     """Build a session of which only spans are stored."""
     return Session(
         id=identity,
@@ -169,7 +177,9 @@ def _of_spans(identity: str, spans: Sequence[Span]) -> Session:
     )
 
 
-def _above(db: Connection, unsealed: Unsealed, spans: Sequence[Span], room: int) -> tuple[list[Span], frozenset[str]]:
+def _parents(
+    db: Connection, decode_span: DecodeSpan, spans: Sequence[Span], room: int
+) -> tuple[list[Span], frozenset[str]]:
     """Return stored parents of the spans, as far as there is room, and the ids of those left out."""
     found: list[Span] = []
     known, elsewhere = {span.id for span in spans}, set[str]()
@@ -186,12 +196,14 @@ def _above(db: Connection, unsealed: Unsealed, spans: Sequence[Span], room: int)
         room -= sum(n for i, n in sized if i in fits)
         elsewhere |= {i for i, _ in sized} - {*fits}
         known |= {*missing}
-        layer = [unsealed(db.execute("select content, checksum from span where id = ?", (i,)).fetchone()) for i in fits]
+        layer = [
+            decode_span(db.execute("select content, checksum from span where id = ?", (i,)).fetchone()) for i in fits
+        ]
         found += layer
     return found, frozenset(elsewhere)
 
 
-def _found(
+def _select(
     db: Connection,
     filters: SessionFilter,
     column: str,
@@ -212,7 +224,7 @@ def _found(
     return db.execute(sql, (*(value for _, parameters in held for value in parameters), limit)).fetchall()
 
 
-class _Light(NamedTuple):
+class _SpanCounts(NamedTuple):
     """The counted fields of a span."""
 
     number: int
@@ -237,7 +249,7 @@ _COUNTED = """
 
 
 def _line(db: Connection, number: int, session: Session) -> SessionLine:
-    spans = [_light(row) for row in db.execute(_COUNTED, (session.id, _MOST_COUNTED)).fetchall()]
+    spans = [_span_counts(row) for row in db.execute(_COUNTED, (session.id, _MOST_COUNTED)).fetchall()]
     is_counted = len(spans) < _MOST_COUNTED
     answers = [span for span in spans if not span.parent]
     seconds = [span.seconds for span in answers if span.seconds is not None]
@@ -256,10 +268,10 @@ def _line(db: Connection, number: int, session: Session) -> SessionLine:
     )
 
 
-def _light(row: Any) -> _Light:
+def _span_counts(row: Any) -> _SpanCounts:
     number, identity, parent, kind, tokens_in, tokens_out, cost, seconds, has_failed = row
     counts = [None if count is None else int(count) for count in (tokens_in, tokens_out)]
-    return _Light(
+    return _SpanCounts(
         number=int(number),
         id=str(identity),
         parent=str(parent),

@@ -29,7 +29,7 @@ def encode_span(span: Span) -> ChecksummedJson:
     Raises:
         DataError: it is longer than a line of a file may be.
     """
-    found = _sealed(mask_secret_fields(dump_fields(span, SPAN)))
+    found = _encode(mask_secret_fields(dump_fields(span, SPAN)))
     if len(found.content) > MAX_ROW // 2:
         raise DataError(
             f"{span.project}: {span.name or 'a span'} takes {len(found.content):,} characters, and {MAX_ROW // 2:,} can be "
@@ -40,7 +40,7 @@ def encode_span(span: Span) -> ChecksummedJson:
 
 def encode_label(label: Label) -> ChecksummedJson:
     """Encode a label."""
-    return _sealed(dump_fields(label, LABEL))
+    return _encode(dump_fields(label, LABEL))
 
 
 def encode_session(session: Session) -> str:
@@ -54,7 +54,7 @@ def decode_span(row: ChecksummedJson) -> Span:
     Raises:
         ValueError: the row does not hold what `encode_span` returns.
     """
-    found: Span = _opened(Span, SPAN, row)
+    found: Span = _decode(Span, SPAN, row)
     return found
 
 
@@ -64,7 +64,7 @@ def decode_label(row: ChecksummedJson) -> Label:
     Raises:
         ValueError: the row does not hold what `encode_label` returns.
     """
-    found: Label = _opened(Label, LABEL, row)
+    found: Label = _decode(Label, LABEL, row)
     return found
 
 
@@ -78,12 +78,12 @@ def decode_session(header: str) -> Session:
     return found
 
 
-def _sealed(data: Any) -> ChecksummedJson:
+def _encode(data: Any) -> ChecksummedJson:
     text = to_json(mask_secrets_in_data(data))
     return ChecksummedJson(text, zlib.crc32(text.encode()))
 
 
-def _opened(kind: Callable[..., Any], spec: Spec, row: ChecksummedJson) -> Any:
+def _decode(kind: Callable[..., Any], spec: Spec, row: ChecksummedJson) -> Any:
     text = read_text(row.content)
     if zlib.crc32(text.encode(errors="surrogatepass")) != row.checksum:
         raise ValueError("its checksum is wrong")

@@ -12,7 +12,7 @@ _OF = ("output", "score")
 """The kinds of subjects of labels on a run."""
 
 
-def copy_labels(look: SelectRows, db: Connection, run: str, to: str) -> int:
+def copy_labels(select: SelectRows, db: Connection, run: str, to: str) -> int:
     """Copy all labels on outputs and scores of a run within a transaction; they then refer to the run `to`.
 
     Labels that were copied before are skipped. Returns how many were copied.
@@ -24,7 +24,7 @@ def copy_labels(look: SelectRows, db: Connection, run: str, to: str) -> int:
     for kind in _OF:
         begin = f"{kind}:{about_output(run).partition(':')[2]}"
         ends = sql_text(begin), sql_text(f"{begin[:-1]}0")  # `0` sorts right after the slash
-        for row in look("select content, checksum from label where about >= ? and about < ? order by number", ends):
+        for row in select("select content, checksum from label where about >= ? and about < ? order by number", ends):
             label = decode_label(ChecksummedJson(*row))
             moved = replace(label, about=f"{kind}:{to}/{label.about[len(begin) :]}")
             sealed, about = encode_label(moved), sql_text(moved.about)

@@ -58,7 +58,7 @@ class StoredMerge:
 
 
 def merge_shards(
-    db: Connection, path: StoreLocation, whole: Run, shares: Sequence[MergeSource], watch: ResultListener | None
+    db: Connection, path: StoreLocation, whole: Run, sources: Sequence[MergeSource], watch: ResultListener | None
 ) -> StoredMerge:
     """Write the merged run with everything that its shards hold, in one transaction; `watch` is called with the results.
 
@@ -76,54 +76,54 @@ def merge_shards(
         ).get
         if number is None:
             _refuse_other(db, path, whole)
-            return StoredMerge(is_new=False, labels=sum(_labels_since(share, db, whole.id) for share in shares))
-        for share in shares:
-            with _opened(share) as look:
-                damaged += _carry(look, db, share, MergeTarget(whole, int(number), watch))
+            return StoredMerge(is_new=False, labels=sum(_copy_new_labels(source, db, whole.id) for source in sources))
+        for source in sources:
+            with _open_source(source) as select:
+                damaged += _copy_shard(select, db, source, MergeTarget(whole, int(number), watch))
         add_run_spending(db, int(number), whole.spending)
     return StoredMerge(is_new=True, damaged=damaged)
 
 
 @contextmanager
-def _opened(share: MergeSource) -> Iterator[SelectRows]:
+def _open_source(source: MergeSource) -> Iterator[SelectRows]:
     """Open a shard's store; its errors name that store and not the one that is written."""
-    with store_errors(share.path):
-        there = share.connect()
+    with store_errors(source.path):
+        there = source.connect()
 
-    def look(sql: str, given: Sequence[Any]) -> list[Any]:
-        with store_errors(share.path):
+    def select(sql: str, given: Sequence[Any]) -> list[Any]:
+        with store_errors(source.path):
             return there.execute(sql, given).fetchall()
 
     with closing(there):
-        yield look
+        yield select
 
 
-def _carry(look: SelectRows, db: Connection, share: MergeSource, into: MergeTarget) -> int:
+def _copy_shard(select: SelectRows, db: Connection, source: MergeSource, target: MergeTarget) -> int:
     """Copy one shard and return how many of its calls could not be read."""
-    whole, number, watch = into
-    carrier = CallTransfer(look, db, number)
-    for (there,) in look("select number from run where id = ?", (share.run.id,)):
-        carrier.paid_for(int(there))
-    for results in _batches(iter(share.run.results)):
+    whole, number, watch = target
+    carrier = CallTransfer(select, db, number)
+    for (there,) in select("select number from run where id = ?", (source.run.id,)):
+        carrier.copy_run_calls(int(there))
+    for results in _batches(iter(source.run.results)):
         put(db, (number, 1), names_of(whole), [(encode_result(result), result) for result in results])
-        carrier.named({key for result in results for key in result.calls})
+        carrier.copy_keys({key for result in results for key in result.calls})
         if watch is not None:
             watch(results)
-    _carry_labels(look, db, share, whole.id)
+    _copy_labels_of_shard(select, db, source, whole.id)
     return len(carrier.damaged)
 
 
-def _labels_since(share: MergeSource, db: Connection, to: str) -> int:
+def _copy_new_labels(source: MergeSource, db: Connection, to: str) -> int:
     """Copy labels that a shard received after the merge, and return their number."""
-    with _opened(share) as look:
-        return _carry_labels(look, db, share, to)
+    with _open_source(source) as select:
+        return _copy_labels_of_shard(select, db, source, to)
 
 
-def _carry_labels(look: SelectRows, db: Connection, share: MergeSource, to: str) -> int:
+def _copy_labels_of_shard(select: SelectRows, db: Connection, source: MergeSource, to: str) -> int:
     try:
-        return copy_labels(look, db, share.run.id, to)
+        return copy_labels(select, db, source.run.id, to)
     except (ValueError, TypeError) as error:
-        raise StoreError(f"{share.path}: a label on run {share.run.id} is damaged ({error}).") from error
+        raise StoreError(f"{source.path}: a label on run {source.run.id} is damaged ({error}).") from error
 
 
 def _batches(results: Iterator[Result]) -> Iterator[list[Result]]:

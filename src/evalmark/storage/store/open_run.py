@@ -26,31 +26,31 @@ class OpenRun:
     """A run that this process writes, with earlier results that were confirmed but not yet saved."""
 
     def __init__(
-        self, writing: HeldRun, path: StoreLocation, usable: Callable[[], None], connect: Callable[[], Connection]
+        self, held_run: HeldRun, path: StoreLocation, usable: Callable[[], None], connect: Callable[[], Connection]
     ) -> None:
-        self.writing = writing
+        self.held_run = held_run
         self.retry_errors = False
-        self.seen: deque[ConfirmedResult] = deque()
+        self.confirmed: deque[ConfirmedResult] = deque()
         self._path, self._usable, self._connect = path, usable, connect
         self._lookups: Connection | None = None
-        self.sent = RequestsInFlight(path, RunPass(writing.number, writing.pass_), writing.lost)
+        self.sent = RequestsInFlight(path, RunPass(held_run.number, held_run.pass_), held_run.lost)
 
     def save(self, db: Connection, results: Sequence[Result]) -> None:
         """Save results and confirmed earlier ones, in the writer thread."""
         kept = [(encode_result(result), result) for result in results]
-        with self.taken() as seen:
+        with self.take_confirmed() as seen:
             needed = sum(200 + len(row.scores) + len(row.output) + len(row.content) for row, _ in kept)
             with store_errors(self._path, needed=needed, what=f"saving {len(kept)} results"):
-                run_transactions.write(db, self._path, self.writing, kept, seen)
+                run_transactions.write(db, self._path, self.held_run, kept, seen)
 
     @contextlib.contextmanager
-    def taken(self) -> Iterator[list[ConfirmedResult]]:
+    def take_confirmed(self) -> Iterator[list[ConfirmedResult]]:
         """Take the confirmed results that are not saved yet; restore them if the block raises."""
-        seen = [self.seen.popleft() for _ in range(len(self.seen))]
+        seen = [self.confirmed.popleft() for _ in range(len(self.confirmed))]
         try:
             yield seen
         except BaseException:
-            self.seen.extendleft(reversed(seen))
+            self.confirmed.extendleft(reversed(seen))
             raise
 
     @contextlib.contextmanager
@@ -69,7 +69,7 @@ class OpenRun:
             StoreError: it is damaged.
         """
         with self.lookups() as db:
-            return stored_result(db, self._path, self.writing.number, number)
+            return stored_result(db, self._path, self.held_run.number, number)
 
     def close(self) -> None:
         """Close the files of the run."""
@@ -109,10 +109,10 @@ class RecordedTrials:
             return False
         number, verdict = found
         # An error that is not retried, because of a limit, stays part of the run.
-        held.seen.append(
+        held.confirmed.append(
             ConfirmedResult(number, trial.position, sql_text(mask_secrets(trial.case.place, careful=True)))
         )
-        if len(held.seen) >= _MANY_SEEN:
+        if len(held.confirmed) >= _MANY_SEEN:
             self._write(lambda db: held.save(db, ()), "the results")
         return not (self._retry_errors and verdict == "error")
 
@@ -127,7 +127,7 @@ class RecordedTrials:
         return None if result is None else result.output
 
     def _look_up(self, trial: Trial) -> tuple[int, str] | None:
-        if self._held.writing.pass_ == 1:
+        if self._held.held_run.pass_ == 1:
             return None
         with self._held.lookups() as db:
-            return run_transactions.look_up(db, self._held.writing, trial)
+            return run_transactions.look_up(db, self._held.held_run, trial)

@@ -134,12 +134,12 @@ def resume(db: Connection, path: StoreLocation, run_id: str, holder: Holder, *, 
     return HeldRun(run_id=run_id, number=number, pass_=passed + 1, sources=sources, holder=holder, lost=lost)
 
 
-def amend(db: Connection, path: StoreLocation, writing: HeldRun, run: Run) -> HeldRun:
+def amend(db: Connection, path: StoreLocation, held_run: HeldRun, run: Run) -> HeldRun:
     """Update the header of a run with further datasets or metrics; existing ones keep their positions."""
     with transaction(db):
-        _confirm_held(db, path, writing)
-        db.execute("update run set header = ? where number = ?", (encode_run(run), writing.number))
-    return replace(writing, sources=names_of(run))
+        _confirm_held(db, path, held_run)
+        db.execute("update run set header = ? where number = ?", (encode_run(run), held_run.number))
+    return replace(held_run, sources=names_of(run))
 
 
 def _refuse_held(db: Connection, run: tuple[str, int, int], held: Holder | None, here: Holder) -> None:
@@ -157,33 +157,33 @@ def names_of(run: Run) -> tuple[str, ...]:
     return tuple(dataset.name for dataset in run.datasets)
 
 
-def _confirm_held(db: Connection, path: StoreLocation, writing: HeldRun) -> None:
+def _confirm_held(db: Connection, path: StoreLocation, held_run: HeldRun) -> None:
     """Raise an error if another process has taken the run over meanwhile."""
-    row = db.execute("select holder, pass from run where number = ?", (writing.number,)).fetchone()
+    row = db.execute("select holder, pass from run where number = ?", (held_run.number,)).fetchone()
     if row is None:
-        raise StoreError(f"{path}: run {writing.run_id} has been deleted while it was written.")
+        raise StoreError(f"{path}: run {held_run.run_id} has been deleted while it was written.")
     held = from_text(row[0])
-    if row[1] != writing.pass_ or held is None or not held.same_process(writing.holder):
+    if row[1] != held_run.pass_ or held is None or not held.same_process(held_run.holder):
         by = f"process {held.pid}" if held else "another process"
-        raise StoreBusyError(f"run {writing.run_id} was taken over by {by}; this one stops writing it.")
+        raise StoreBusyError(f"run {held_run.run_id} was taken over by {by}; this one stops writing it.")
 
 
 def write(
     db: Connection,
     path: StoreLocation,
-    writing: HeldRun,
+    held_run: HeldRun,
     kept: Sequence[tuple[ResultRow, Result]],
     seen: Sequence[ConfirmedResult],
 ) -> None:
     """Save results and confirmed earlier ones. They are durable when this returns."""
     with transaction(db):
-        _confirm_held(db, path, writing)
-        _confirm(db, writing, seen)
-        put(db, (writing.number, writing.pass_), writing.sources, kept)
-        if writing.pass_ > 1:
+        _confirm_held(db, path, held_run)
+        _confirm(db, held_run, seen)
+        put(db, (held_run.number, held_run.pass_), held_run.sources, kept)
+        if held_run.pass_ > 1:
             db.executemany(
                 _REPLACE_EDITED,
-                ((writing.number, *result_identity(row), writing.pass_) for row, _ in kept),
+                ((held_run.number, *result_identity(row), held_run.pass_) for row, _ in kept),
             )
 
 
@@ -196,29 +196,29 @@ def put(
     index_scores(db, head[0], kept)
 
 
-def _confirm(db: Connection, writing: HeldRun, seen: Sequence[ConfirmedResult]) -> None:
+def _confirm(db: Connection, held_run: HeldRun, seen: Sequence[ConfirmedResult]) -> None:
     """Assign confirmed results to this pass, at the present position of their cases."""
-    db.executemany("update result set pass = ? where number = ?", ((writing.pass_, found.number) for found in seen))
+    db.executemany("update result set pass = ? where number = ?", ((held_run.pass_, found.number) for found in seen))
     db.executemany(
         "update result set position = ?, place = ? where number = ? and (position <> ? or place <> ?)",
         ((found.position, found.place, found.number, found.position, found.place) for found in seen),
     )
 
 
-def look_up(db: Connection, writing: HeldRun, trial: Trial) -> tuple[int, str] | None:
+def look_up(db: Connection, held_run: HeldRun, trial: Trial) -> tuple[int, str] | None:
     """Return the row number and the verdict of a trial's earlier result, if its case is unchanged."""
     row = db.execute(
         "select number, verdict from result where run = ? and dataset = ? and case_id = ? and target = ? "
         "and repeat = ? and mode = ? and fingerprint = ? and pass < ?",
         (
-            writing.number,
+            held_run.number,
             sql_text(trial.dataset),
             sql_text(masked_id(trial.case.id)),
             sql_text(trial.target),
             trial.repeat,
             trial.mode,
             trial.case.fingerprint,
-            writing.pass_,
+            held_run.pass_,
         ),
     ).fetchone()
     return None if row is None else (int(row[0]), str(row[1]))
@@ -227,34 +227,34 @@ def look_up(db: Connection, writing: HeldRun, trial: Trial) -> tuple[int, str] |
 def finish(
     db: Connection,
     path: StoreLocation,
-    writing: HeldRun,
+    held_run: HeldRun,
     run: Run,
     seen: Sequence[ConfirmedResult],
     asked: RequestsInFlight,
 ) -> None:
     """Write the final header and release the run. In a complete run, results that were not confirmed are dropped."""
     with transaction(db):
-        _confirm_held(db, path, writing)
-        _confirm(db, writing, seen)
+        _confirm_held(db, path, held_run)
+        _confirm(db, held_run, seen)
         if run.status == "complete":
             db.execute(
-                "update result set pass = 0 where run = ? and pass < ? and pass > 0", (writing.number, writing.pass_)
+                "update result set pass = 0 where run = ? and pass < ? and pass > 0", (held_run.number, held_run.pass_)
             )
             asked.mark_complete(db)
         else:
             asked.save(db, {})
         db.execute(
             "update run set status = ?, header = ?, holder = null where number = ?",
-            (run.status, encode_run(run), writing.number),
+            (run.status, encode_run(run), held_run.number),
         )
-    db.release_lock(writing.number, writing.pass_)
+    db.release_lock(held_run.number, held_run.pass_)
 
 
-def release(db: Connection, writing: HeldRun) -> None:
+def release(db: Connection, held_run: HeldRun) -> None:
     """Release a run that was not finished; it can be resumed."""
     with transaction(db):
-        db.execute("update run set holder = null where number = ? and pass = ?", (writing.number, writing.pass_))
-    db.release_lock(writing.number, writing.pass_)
+        db.execute("update run set holder = null where number = ? and pass = ?", (held_run.number, held_run.pass_))
+    db.release_lock(held_run.number, held_run.pass_)
 
 
 def forget(db: Connection, path: StoreLocation, run_id: str, here: Holder) -> None:

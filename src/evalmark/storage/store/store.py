@@ -168,8 +168,8 @@ class Store:
             StoreError: the store cannot be written.
         """
         held = self._holding(run.id)
-        held.writing = self._access.write(
-            lambda db: run_transactions.amend(db, self.path, held.writing, run), "the run"
+        held.held_run = self._access.write(
+            lambda db: run_transactions.amend(db, self.path, held.held_run, run), "the run"
         )
 
     def finish(self, run: Run) -> None:
@@ -180,9 +180,9 @@ class Store:
         """
         held = self._holding(run.id)
         self._log.drain()
-        with held.taken() as seen:
+        with held.take_confirmed() as seen:
             self._access.write(
-                lambda db: run_transactions.finish(db, self.path, held.writing, run, seen, held.sent),
+                lambda db: run_transactions.finish(db, self.path, held.held_run, run, seen, held.sent),
                 "the end of the run",
             )
         held.close()
@@ -332,7 +332,7 @@ class Store:
 
     def tool_log(self, run_id: str | None = None) -> ToolLog:
         """Return the log of tool calls, for a run that is written here or outside of runs; for any thread."""
-        number = None if run_id is None else self._holding(run_id).writing.number
+        number = None if run_id is None else self._holding(run_id).held_run.number
         return StoredToolLog(self.path, self._lookups, self._access.write, number)
 
     def interrupted_calls(self, run_id: str) -> int | None:
@@ -342,7 +342,7 @@ class Store:
         another machine, which can happen only with a store on a server.
         """
         if run_id in self._held:
-            return self._held[run_id].writing.interrupted
+            return self._held[run_id].held_run.interrupted
 
         def count(db: Connection) -> int | None:
             number, passed, is_written = current_pass(db, self.path, self._here, run_id)
@@ -385,7 +385,7 @@ class Store:
             return
         for held in self._held.values():
             with contextlib.suppress(StoreError):  # the process ends anyway, which releases the run
-                self._access.write(partial(run_transactions.release, writing=held.writing), "the change")
+                self._access.write(partial(run_transactions.release, held_run=held.held_run), "the change")
         self._access.stop_accepting()
         self._log.drain()
         for held in self._held.values():
