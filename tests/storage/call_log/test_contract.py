@@ -19,7 +19,7 @@ class TestJournalOfARun(JournalContract):
             self.path = store.path
             yield store.call_log(sample.run().id)
 
-    def under_way(self, journal):
+    def in_flight(self, journal):
         with closing(open_read_only(self.path)) as db:
             return interrupted(db, self.path, RunPass(1, 1))
 
