@@ -551,7 +551,7 @@ def test_the_report_names_the_tests_that_have_broken_a_rule_in_the_newest_run(ev
         ),
         pytest.param({"tests.json": "[1]", "tests.csv": "headline\nRain\n"}, [], ["both hold tests"], id="tests twice"),
         pytest.param(
-            {"tests.csv": "headline\nRain\n"}, ["--redo", "rules"], ["move this file away"], id="tests elsewhere"
+            {"tests.csv": "headline\nRain\n"}, ["--redo", "rules"], ["move this file first"], id="tests elsewhere"
         ),
         pytest.param({"generated.json": "[]x"}, [], ["generated.json:1"], id="side data that are no JSON"),
         pytest.param({"intent.txt/x": "x"}, [], ["intent.txt: is a folder"], id="a folder for a file"),

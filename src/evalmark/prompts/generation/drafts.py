@@ -118,19 +118,19 @@ def _listed(drafts: Sequence[GeneratedTest]) -> str:
 
 
 def parse_tests(
-    said: Any, spec: PromptSpec, group: RuleGroup, each: int, generation: int
+    value: Any, spec: PromptSpec, group: RuleGroup, each: int, generation: int
 ) -> DraftedTests | ReplyProblem:
     """Return the tests in a reply; invalid ones are left out and counted.
 
     A reply without a valid test is unusable.
     """
-    if not isinstance(said, list):
-        return ReplyProblem(f"`tests` is {describe_reply_value(said)}, not a list")
+    if not isinstance(value, list):
+        return ReplyProblem(f"`tests` is {describe_reply_value(value)}, not a list")
     known = {rule.number: rule for rule in group.rules}
     drafts: list[GeneratedTest] = []
     dropped: Counter[str] = Counter()
     first = ""
-    for place, row in enumerate(said, 1):
+    for place, row in enumerate(value, 1):
         found = _draft(row, spec, group.scenario, known, generation)
         if isinstance(found, GeneratedTest) and sum(draft.rule == found.rule for draft in drafts) >= each:
             dropped["more than asked for"] += 1
@@ -165,23 +165,23 @@ def _draft(
     )
 
 
-def _line(said: Any) -> str:
-    return one_line(said) if isinstance(said, str) else ""
+def _line(value: Any) -> str:
+    return one_line(value) if isinstance(value, str) else ""
 
 
-def parse_inputs(said: Any, spec: PromptSpec, scenario: Scenario) -> dict[str, Any] | ReplyProblem:
+def parse_inputs(value: Any, spec: PromptSpec, scenario: Scenario) -> dict[str, Any] | ReplyProblem:
     """Return the input values of a test, if the prompt accepts them."""
-    if not isinstance(said, Mapping):
-        return ReplyProblem(f"`inputs` is {describe_reply_value(said)}, not an object")
+    if not isinstance(value, Mapping):
+        return ReplyProblem(f"`inputs` is {describe_reply_value(value)}, not an object")
     wanted: Sequence[Input] = open_inputs(spec.prompt, scenario)
-    missing = [known.name for known in wanted if said.get(known.name) is None]
-    strange = [name for name in said if name not in {known.name for known in wanted}]
+    missing = [known.name for known in wanted if value.get(known.name) is None]
+    strange = [name for name in value if name not in {known.name for known in wanted}]
     if missing:
         return ReplyProblem(f"`inputs` lacks `{missing[0]}`")
     if strange:
         names = ", ".join(f"`{known.name}`" for known in wanted)
         return ReplyProblem(f"`inputs` holds a name for which no value was asked; the variables to give are {names}")
-    inputs = {known.name: said[known.name] for known in wanted}
+    inputs = {known.name: value[known.name] for known in wanted}
     wrong = input_problem(spec, inputs, scenario)
     return inputs if wrong is None else ReplyProblem(wrong)
 
@@ -225,16 +225,16 @@ def _read_part(
     return parse_baseline(reply["tests"], spec, scenario, most)
 
 
-def parse_baseline(said: Any, spec: PromptSpec, scenario: Scenario, most: int) -> DraftedTests | ReplyProblem:
+def parse_baseline(value: Any, spec: PromptSpec, scenario: Scenario, most: int) -> DraftedTests | ReplyProblem:
     """Return the tests in a reply to a question without rules."""
-    if not isinstance(said, list):
-        return ReplyProblem(f"`tests` is {describe_reply_value(said)}, not a list")
+    if not isinstance(value, list):
+        return ReplyProblem(f"`tests` is {describe_reply_value(value)}, not a list")
     found = [
-        parse_inputs(row.get("inputs") if isinstance(row, Mapping) else row, spec, scenario) for row in said[:most]
+        parse_inputs(row.get("inputs") if isinstance(row, Mapping) else row, spec, scenario) for row in value[:most]
     ]
     drafts = [GeneratedTest(inputs=one, scenario=scenario.name) for one in found if not isinstance(one, ReplyProblem)]
     wrong = [one.sentence for one in found if isinstance(one, ReplyProblem)]
-    extra = Counter({"more than asked for": len(said) - most} if len(said) > most else {})
+    extra = Counter({"more than asked for": len(value) - most} if len(value) > most else {})
     return DraftedTests(drafts, Counter(wrong) + extra) if drafts else ReplyProblem((*wrong, "`tests` is empty")[0])
 
 

@@ -58,14 +58,14 @@ def effort_named(name: str, **louder: int | None) -> Effort:
         ConfigError: There is no such preset, or a number is out of range; the message names all faults.
     """
     faults = [] if name in EFFORTS else [_unknown(name)]
-    said: dict[str, Any] = {key: value for key, value in louder.items() if value is not None}
-    for key, value in said.items():
+    raw: dict[str, Any] = {key: value for key, value in louder.items() if value is not None}
+    for key, value in raw.items():
         low, high = RANGES[key]
         if not low <= value <= high:
             faults.append(f"--{key.replace('_', '-')} is {value}; it takes a whole number from {low} to {high}.")
     if faults:
         raise ConfigError.of(faults)
-    return replace(EFFORTS[name], **said)
+    return replace(EFFORTS[name], **raw)
 
 
 def _unknown(name: str) -> str:

@@ -120,9 +120,9 @@ def messages_of(sheet: StageQuestion) -> tuple[Turn, Turn]:
     return Turn(role="system", content=system), Turn(role="user", content=body)
 
 
-def untrusted_slots(**said: str) -> dict[str, Sequence[UntrustedText]]:
+def untrusted_slots(**value: str) -> dict[str, Sequence[UntrustedText]]:
     """Return untrusted texts by slot, each labelled with its slot name; empty ones are left out."""
-    return {slot: (untrusted_text(slot.replace("_", " "), text),) for slot, text in said.items() if text.strip()}
+    return {slot: (untrusted_text(slot.replace("_", " "), text),) for slot, text in value.items() if text.strip()}
 
 
 def prompt_slots(spec: PromptSpec, wishes: str = "") -> dict[str, Sequence[UntrustedText]]:

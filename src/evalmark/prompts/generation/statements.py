@@ -71,20 +71,20 @@ def _listed(key: str, found: Mapping[str, Any]) -> tuple[str, ...] | ReplyProble
     return _statements(found[key], key)
 
 
-def _statements(said: Any, key: str) -> tuple[str, ...] | ReplyProblem:
+def _statements(value: Any, key: str) -> tuple[str, ...] | ReplyProblem:
     """Return the statements without duplicates, or what is wrong."""
-    if not isinstance(said, list):
-        return ReplyProblem(f"`{key}` is {describe_reply_value(said)}, not a list")
-    if not said or len(said) > MOST:
-        return ReplyProblem(f"`{key}` holds {len(said):,} statements; it takes 1 to {MOST}")
-    found = [statement(text, f"statement {number} of `{key}`") for number, text in enumerate(said, 1)]
+    if not isinstance(value, list):
+        return ReplyProblem(f"`{key}` is {describe_reply_value(value)}, not a list")
+    if not value or len(value) > MOST:
+        return ReplyProblem(f"`{key}` holds {len(value):,} statements; it takes 1 to {MOST}")
+    found = [statement(text, f"statement {number} of `{key}`") for number, text in enumerate(value, 1)]
     if wrong := next((one for one in found if isinstance(one, ReplyProblem)), None):
         return wrong
     texts = [one for one in found if isinstance(one, str)]
     return ReplyProblem("it refuses") if is_refusal(texts) else tuple(dict.fromkeys(texts))
 
 
-def statement(said: Any, what: str) -> str | ReplyProblem:
+def statement(value: Any, what: str) -> str | ReplyProblem:
     r"""Return a text as it will be read from its line; list marks, line breaks and headings would change rule numbers.
 
     Terminal control characters are removed, since people view these files in a terminal.
@@ -92,22 +92,22 @@ def statement(said: Any, what: str) -> str | ReplyProblem:
     >>> statement("1. Be\n  short.", "statement 1")
     'Be short.'
     """
-    if not (isinstance(said, str) and clean(said).strip()):
-        return ReplyProblem(f"{what} is {describe_reply_value(said)}, not a text with something in it")
-    lines = lines_of(one_line(clean(said)))
+    if not (isinstance(value, str) and clean(value).strip()):
+        return ReplyProblem(f"{what} is {describe_reply_value(value)}, not a text with something in it")
+    lines = lines_of(one_line(clean(value)))
     return lines[0] if len(lines) == 1 else ReplyProblem(f"{what} is not one sentence on one line")
 
 
-def parse_inverses(said: Any, rules: int) -> tuple[str, ...] | ReplyProblem:
+def parse_inverses(value: Any, rules: int) -> tuple[str, ...] | ReplyProblem:
     """Return the inverse rules in a reply; each rule must occur exactly once.
 
     >>> parse_inverses([{"rule": 2, "inverse": "Be long."}, {"rule": 1, "inverse": "Be rude."}], 2)
     ('Be rude.', 'Be long.')
     """
-    if not isinstance(said, list):
-        return ReplyProblem(f"`inverses` is {describe_reply_value(said)}, not a list")
+    if not isinstance(value, list):
+        return ReplyProblem(f"`inverses` is {describe_reply_value(value)}, not a list")
     found: dict[int, str] = {}
-    for place, row in enumerate(said, 1):
+    for place, row in enumerate(value, 1):
         if wrong := _add_inverse(found, row, place, rules):
             return wrong
     if missing := [number for number in range(1, rules + 1) if number not in found]:
@@ -119,17 +119,17 @@ def parse_inverses(said: Any, rules: int) -> tuple[str, ...] | ReplyProblem:
 def _add_inverse(found: dict[int, str], row: Any, place: int, rules: int) -> ReplyProblem | None:
     if not isinstance(row, Mapping):
         return ReplyProblem(f"inverse {place} is {describe_reply_value(row)}, not an object")
-    number, said = row.get("rule"), row.get("inverse")
+    number, value = row.get("rule"), row.get("inverse")
     if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= rules:
         return ReplyProblem(
             f"`rule` of inverse {place} is {describe_reply_value(number)}, and there are rules 1 to {rules}"
         )
     if number in found:
         return ReplyProblem(f"there are two inverses of rule {number}")
-    if said in ("", None):
+    if value in ("", None):
         found[number] = ""
         return None
-    text = statement(said, f"the inverse of rule {number}")
+    text = statement(value, f"the inverse of rule {number}")
     if isinstance(text, ReplyProblem):
         return text
     if text in found.values():

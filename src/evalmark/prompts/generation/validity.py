@@ -31,16 +31,16 @@ class ValidityVerdict(NamedTuple):
     reason: str
 
 
-def parse_verdicts(said: Any, amount: int) -> list[ValidityVerdict] | ReplyProblem:
+def parse_verdicts(raw: Any, amount: int) -> list[ValidityVerdict] | ReplyProblem:
     """Return one verdict for each number from 1 to `amount`, in order.
 
     >>> parse_verdicts([{"number": 1, "reason": "It says so.", "holds": True}], 1)
     [ValidityVerdict(holds=True, reason='It says so.')]
     """
-    if not isinstance(said, list):
-        return ReplyProblem(f"`verdicts` is {describe_reply_value(said)}, not a list")
+    if not isinstance(raw, list):
+        return ReplyProblem(f"`verdicts` is {describe_reply_value(raw)}, not a list")
     found: dict[int, ValidityVerdict] = {}
-    for place, row in enumerate(said, 1):
+    for place, row in enumerate(raw, 1):
         if not isinstance(row, Mapping):
             return ReplyProblem(f"verdict {place} is {describe_reply_value(row)}, not an object")
         number, holds, reason = row.get("number"), row.get("holds"), row.get("reason")
@@ -75,8 +75,8 @@ async def check_groundedness(
     """Return whether the prompt supports each of these rules."""
     parts = [rules[at : at + MAX_RULES_PER_CALL] for at in range(0, len(rules), MAX_RULES_PER_CALL)]
     verdicts = await gather_all([_grounded(asking, spec, part) for part in parts])
-    said = [verdict for part in verdicts for verdict in part]
-    return {rule: RuleGroundedness(one.holds, one.reason) for rule, one in zip(rules, said, strict=True)}
+    raw = [verdict for part in verdicts for verdict in part]
+    return {rule: RuleGroundedness(one.holds, one.reason) for rule, one in zip(rules, raw, strict=True)}
 
 
 async def _grounded(asking: StageModels, spec: PromptSpec, rules: Sequence[str]) -> list[ValidityVerdict]:
@@ -98,8 +98,8 @@ async def check_validity(asking: StageModels, spec: PromptSpec, rows: Sequence[R
     wanted = rows_without_validity(spec, rows)
     parts = [wanted[at : at + MAX_TESTS_PER_CALL] for at in range(0, len(wanted), MAX_TESTS_PER_CALL)]
     verdicts = await gather_all([_valid(asking, spec, part) for part in parts])
-    said = [verdict for part in verdicts for verdict in part]
-    by_row = {id(row): verdict for row, verdict in zip(wanted, said, strict=True)}
+    raw = [verdict for part in verdicts for verdict in part]
+    by_row = {id(row): verdict for row, verdict in zip(wanted, raw, strict=True)}
     return [_marked(row, by_row[id(row)], names) if id(row) in by_row else row for row in rows]
 
 

@@ -58,11 +58,11 @@ def describe_inputs(inputs: Sequence[Input]) -> str:
 
 
 def _line(known: Input) -> str:
-    said = [one_line(known.description)] if known.description else []
-    said += [f"one of {canonical(list(known.choices))}"] if known.choices else []
-    said += [f"{canonical(known.default)} where none is given"] if known.default is not None else []
-    said += [f"for example {canonical(known.example)}"] if known.example is not None else []
-    return f"{known.name} ({known.type or 'text'}){': ' if said else ''}{'; '.join(said)}"
+    value = [one_line(known.description)] if known.description else []
+    value += [f"one of {canonical(list(known.choices))}"] if known.choices else []
+    value += [f"{canonical(known.default)} where none is given"] if known.default is not None else []
+    value += [f"for example {canonical(known.example)}"] if known.example is not None else []
+    return f"{known.name} ({known.type or 'text'}){': ' if value else ''}{'; '.join(value)}"
 
 
 def inputs_schema(inputs: Sequence[Input]) -> dict[str, Any]:

@@ -45,8 +45,8 @@ def find_metrics(prompt_path: str | os.PathLike[str]) -> list[Path]:
     try:
         found = sorted(prompt.parent.iterdir())
     except OSError as error:
-        said = error.strerror or str(error)
-        raise PlacedError(str(prompt.parent), f"cannot be looked into for metrics: {said}.") from None
+        raw = error.strerror or str(error)
+        raise PlacedError(str(prompt.parent), f"cannot be looked into for metrics: {raw}.") from None
     named = (path for path in found if path.name.lower().endswith(METRIC_ENDING) and path.name != prompt.name)
     return [local_file(path) for path in named if path_kind(path) == "file"]
 
@@ -160,7 +160,7 @@ def name_of(path: Path) -> str:
 def _without_notes(prompt: Prompt) -> Prompt:
     """Return the prompt without notes that the metric's own keys are not read."""
     ours = tuple(f"`{key}` is not read; it is kept unchanged" for key in METRIC_KEYS)
-    return replace(prompt, notes=tuple(note for note in prompt.notes if not any(said in note for said in ours)))
+    return replace(prompt, notes=tuple(note for note in prompt.notes if not any(raw in note for raw in ours)))
 
 
 def _notes(prompt: Prompt) -> Iterator[str]:

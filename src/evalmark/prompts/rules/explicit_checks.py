@@ -58,7 +58,7 @@ class Matches:
         return CheckResult(score.passed, score.reason)
 
 
-def explicit_check(said: Any, schema: Mapping[str, Any] | None = None) -> RuleCheck | None:
+def explicit_check(raw: Any, schema: Mapping[str, Any] | None = None) -> RuleCheck | None:
     """Return the check that a person wrote; None for `none`. `schema` is the prompt's, for `json: schema`.
 
     >>> explicit_check({"paragraphs": 1, "words": {"max": 80}}).says
@@ -67,15 +67,15 @@ def explicit_check(said: Any, schema: Mapping[str, Any] | None = None) -> RuleCh
     Raises:
         ConfigError: The check is invalid.
     """
-    if said == NO_CHECK:
+    if raw == NO_CHECK:
         return None
-    if not isinstance(said, Mapping) or not set(said) - {PARTIAL}:
+    if not isinstance(raw, Mapping) or not set(raw) - {PARTIAL}:
         raise ConfigError(
-            f"a check is {NO_CHECK}, or names what is checked, such as {{words: {{max: 80}}}}; not {preview(said)}"
+            f"a check is {NO_CHECK}, or names what is checked, such as {{words: {{max: 80}}}}; not {preview(raw)}"
         )
-    whole = not _flag(said.get(PARTIAL, False), PARTIAL)
+    whole = not _flag(raw.get(PARTIAL, False), PARTIAL)
     found: list[RuleCheck] = []
-    for kind, wanted in said.items():
+    for kind, wanted in raw.items():
         if kind != PARTIAL:
             found += _kind(str(kind), wanted, schema, whole)
     return found[0] if len(found) == 1 else AllOf(checks=tuple(found), is_whole=whole)
@@ -98,61 +98,61 @@ def _kind(kind: str, wanted: Any, schema: Mapping[str, Any] | None, whole: bool)
         )
 
 
-def _bounds(said: Any, kind: str) -> tuple[int | None, int | None]:
+def _bounds(raw: Any, kind: str) -> tuple[int | None, int | None]:
     """Return the bounds: `3` for exactly 3, or `min` and `max`, of which one is optional."""
-    if _is_count(said):
-        return said, said
-    if not isinstance(said, Mapping) or not said or set(said) - {"min", "max"}:
-        raise ConfigError(f"{kind}: is {preview(said)}; give a number, or min and max")
-    low, high = said.get("min"), said.get("max")
+    if _is_count(raw):
+        return raw, raw
+    if not isinstance(raw, Mapping) or not raw or set(raw) - {"min", "max"}:
+        raise ConfigError(f"{kind}: is {preview(raw)}; give a number, or min and max")
+    low, high = raw.get("min"), raw.get("max")
     if not all(bound is None or _is_count(bound) for bound in (low, high)):
-        raise ConfigError(f"{kind}: min and max are whole numbers from 0, not {preview(said)}")
+        raise ConfigError(f"{kind}: min and max are whole numbers from 0, not {preview(raw)}")
     if low is not None and high is not None and low > high:
         raise ConfigError(f"{kind}: min {low} is above max {high}")
     return low, high
 
 
-def _is_count(said: Any) -> bool:
-    return isinstance(said, int) and not isinstance(said, bool) and said >= 0
+def _is_count(raw: Any) -> bool:
+    return isinstance(raw, int) and not isinstance(raw, bool) and raw >= 0
 
 
-def _texts(said: Any, kind: str, least: int = 1) -> tuple[str, ...]:
-    listed = [said] if isinstance(said, str) and least == 1 else said
+def _texts(raw: Any, kind: str, least: int = 1) -> tuple[str, ...]:
+    listed = [raw] if isinstance(raw, str) and least == 1 else raw
     if not isinstance(listed, list | tuple) or len(listed) < least or not all(isinstance(t, str) and t for t in listed):
         other = isinstance(listed, list | tuple) and not all(isinstance(text, str) for text in listed)
         hint = "; put numbers, true and false between quotes" if other else ""
         raise ConfigError(
-            f"{kind}: is {preview(said)}, not a list of texts{'' if least == 1 else f', {least} at least'}{hint}"
+            f"{kind}: is {preview(raw)}, not a list of texts{'' if least == 1 else f', {least} at least'}{hint}"
         )
     return tuple(listed)
 
 
-def _text(said: Any, kind: str) -> str:
-    if not isinstance(said, str) or not said:
-        raise ConfigError(f"{kind}: is {preview(said)}, not a text")
-    return said
+def _text(raw: Any, kind: str) -> str:
+    if not isinstance(raw, str) or not raw:
+        raise ConfigError(f"{kind}: is {preview(raw)}, not a text")
+    return raw
 
 
-def _flag(said: Any, kind: str) -> bool:
-    if not isinstance(said, bool):
-        raise ConfigError(f"{kind}: is {preview(said)}, not true or false")
-    return said
+def _flag(raw: Any, kind: str) -> bool:
+    if not isinstance(raw, bool):
+        raise ConfigError(f"{kind}: is {preview(raw)}, not true or false")
+    return raw
 
 
-def _choice(said: Any, kind: str, known: tuple[str, ...]) -> str:
-    if said not in known:
-        raise ConfigError(f"{kind}: is {preview(said)}, not one of {', '.join(known)}")
-    return str(said)
+def _choice(raw: Any, kind: str, known: tuple[str, ...]) -> str:
+    if raw not in known:
+        raise ConfigError(f"{kind}: is {preview(raw)}, not one of {', '.join(known)}")
+    return str(raw)
 
 
-def _fields(said: Any, kind: str, known: tuple[str, ...]) -> Mapping[str, Any]:
-    if not isinstance(said, Mapping) or set(said) - set(known):
-        raise ConfigError(f"{kind}: is {preview(said)}; it takes {', '.join(known)}")
-    return said
+def _fields(raw: Any, kind: str, known: tuple[str, ...]) -> Mapping[str, Any]:
+    if not isinstance(raw, Mapping) or set(raw) - set(known):
+        raise ConfigError(f"{kind}: is {preview(raw)}; it takes {', '.join(known)}")
+    return raw
 
 
-def _json(said: Any, schema: Mapping[str, Any] | None, whole: bool) -> RuleCheck:
-    shape = _choice(said, "json", ("any", "object", "array", "strings", "unique strings", "schema"))
+def _json(raw: Any, schema: Mapping[str, Any] | None, whole: bool) -> RuleCheck:
+    shape = _choice(raw, "json", ("any", "object", "array", "strings", "unique strings", "schema"))
     if shape == "schema":
         if schema is None:
             raise ConfigError("json: schema needs a prompt file that has a schema, and this one has none")
@@ -163,17 +163,17 @@ def _json(said: Any, schema: Mapping[str, Any] | None, whole: bool) -> RuleCheck
     return JsonText(shape=shapes.get(shape, "any"), is_whole=whole)
 
 
-def _labels(said: Any, whole: bool) -> Iterator[RuleCheck]:
-    listed, case = said, "exact"
-    if isinstance(said, Mapping):
-        fields = _fields(said, "labels", ("one_of", "case"))
+def _labels(raw: Any, whole: bool) -> Iterator[RuleCheck]:
+    listed, case = raw, "exact"
+    if isinstance(raw, Mapping):
+        fields = _fields(raw, "labels", ("one_of", "case"))
         listed, case = fields.get("one_of"), _choice(fields.get("case", "exact"), "labels: case", ("exact", "ignore"))
     labels = _texts(listed, "labels", least=2)
     yield OneOf(labels=labels, case="ignore" if case == "ignore" else "exact", is_whole=whole)
 
 
-def _number(said: Any, whole: bool) -> Iterator[RuleCheck]:
-    fields = _fields(said, "number", ("min", "max", "integer"))
+def _number(raw: Any, whole: bool) -> Iterator[RuleCheck]:
+    fields = _fields(raw, "number", ("min", "max", "integer"))
     low, high = fields.get("min"), fields.get("max")
     for bound in (low, high):
         if bound is not None and (isinstance(bound, bool) or not isinstance(bound, int | float)):
@@ -183,44 +183,44 @@ def _number(said: Any, whole: bool) -> Iterator[RuleCheck]:
     yield NumberText(low=low, high=high, integer=_flag(fields.get("integer", False), "number: integer"), is_whole=whole)
 
 
-def _case(said: Any, whole: bool) -> Iterator[RuleCheck]:
-    yield LetterCase(case="lower" if _choice(said, "case", ("lower", "upper")) == "lower" else "upper", is_whole=whole)
+def _case(raw: Any, whole: bool) -> Iterator[RuleCheck]:
+    yield LetterCase(case="lower" if _choice(raw, "case", ("lower", "upper")) == "lower" else "upper", is_whole=whole)
 
 
-def _tags(said: Any, whole: bool) -> Iterator[RuleCheck]:
-    for tag, wanted in _by_tag(said, "tags"):
+def _tags(raw: Any, whole: bool) -> Iterator[RuleCheck]:
+    for tag, wanted in _by_tag(raw, "tags"):
         low, high = _bounds(wanted, f"tags: {tag}")
         yield TagCount(tag=tag, low=low or 0, high=high, is_whole=whole)
 
 
-def _tags_in(said: Any, whole: bool) -> Iterator[RuleCheck]:
-    for outer, inner in _by_tag(said, "tags_in"):
+def _tags_in(raw: Any, whole: bool) -> Iterator[RuleCheck]:
+    for outer, inner in _by_tag(raw, "tags_in"):
         for tag, wanted in _by_tag(inner, f"tags_in: {outer}"):
             low, high = _bounds(wanted, f"tags_in: {outer}: {tag}")
             yield TagsInside(outer=outer, tag=tag, low=low or 0, high=high, is_whole=whole)
 
 
-def _by_tag(said: Any, kind: str) -> list[tuple[str, Any]]:
-    if not isinstance(said, Mapping) or not said:
-        raise ConfigError(f"{kind}: is {preview(said)}; give tags, each with a number, or min and max")
-    return [(str(tag).lower(), wanted) for tag, wanted in said.items()]
+def _by_tag(raw: Any, kind: str) -> list[tuple[str, Any]]:
+    if not isinstance(raw, Mapping) or not raw:
+        raise ConfigError(f"{kind}: is {preview(raw)}; give tags, each with a number, or min and max")
+    return [(str(tag).lower(), wanted) for tag, wanted in raw.items()]
 
 
-def _language(said: Any, whole: bool) -> Iterator[RuleCheck]:
-    yield Language(name=_choice(said, "language", tuple(SCRIPTS)), is_whole=whole)
+def _language(raw: Any, whole: bool) -> Iterator[RuleCheck]:
+    yield Language(name=_choice(raw, "language", tuple(SCRIPTS)), is_whole=whole)
 
 
-def _closed(said: Any, whole: bool) -> Iterator[RuleCheck]:
-    yield _true(said, "closed_tags", ClosedTags(is_whole=whole))
+def _closed(raw: Any, whole: bool) -> Iterator[RuleCheck]:
+    yield _true(raw, "closed_tags", ClosedTags(is_whole=whole))
 
 
-def _html(said: Any, whole: bool) -> Iterator[RuleCheck]:
-    yield _true(said, "html", HasMarkup(is_whole=whole))
+def _html(raw: Any, whole: bool) -> Iterator[RuleCheck]:
+    yield _true(raw, "html", HasMarkup(is_whole=whole))
 
 
-def _true(said: Any, kind: str, check: RuleCheck) -> RuleCheck:
-    if said is not True:
-        raise ConfigError(f"{kind}: is {preview(said)}; it can only be true")
+def _true(raw: Any, kind: str, check: RuleCheck) -> RuleCheck:
+    if raw is not True:
+        raise ConfigError(f"{kind}: is {preview(raw)}; it can only be true")
     return check
 
 
@@ -229,16 +229,14 @@ _KINDS: Mapping[str, Callable[[Any, bool], Iterator[RuleCheck]]] = {
     "number": _number,
     "case": _case,
     "language": _language,
-    "contains": lambda said, whole: iter([RequiredTexts(texts=_texts(said, "contains"), is_whole=whole)]),
-    "excludes": lambda said, whole: iter([ForbiddenWords(words=_texts(said, "excludes"), is_whole=whole)]),
-    "starts_with": lambda said, whole: iter(
-        [StartsOrEndsWith(text=_text(said, "starts_with"), where="start", is_whole=whole)]
+    "contains": lambda raw, whole: iter([RequiredTexts(texts=_texts(raw, "contains"), is_whole=whole)]),
+    "excludes": lambda raw, whole: iter([ForbiddenWords(words=_texts(raw, "excludes"), is_whole=whole)]),
+    "starts_with": lambda raw, whole: iter(
+        [StartsOrEndsWith(text=_text(raw, "starts_with"), where="start", is_whole=whole)]
     ),
-    "ends_with": lambda said, whole: iter(
-        [StartsOrEndsWith(text=_text(said, "ends_with"), where="end", is_whole=whole)]
-    ),
-    "order": lambda said, whole: iter([OrderedTexts(texts=_texts(said, "order", least=2), is_whole=whole)]),
-    "matches": lambda said, whole: iter([Matches(pattern=_text(said, "matches"), is_whole=whole)]),
+    "ends_with": lambda raw, whole: iter([StartsOrEndsWith(text=_text(raw, "ends_with"), where="end", is_whole=whole)]),
+    "order": lambda raw, whole: iter([OrderedTexts(texts=_texts(raw, "order", least=2), is_whole=whole)]),
+    "matches": lambda raw, whole: iter([Matches(pattern=_text(raw, "matches"), is_whole=whole)]),
     "tags": _tags,
     "tags_in": _tags_in,
     "closed_tags": _closed,

@@ -96,19 +96,19 @@ class OneOf:
 
     def __call__(self, text: str) -> CheckResult:
         """Compare the output with the labels."""
-        said = text.strip()
+        value = text.strip()
         of = f"of the {len(self.labels)} labels"
-        if said in self.labels:
-            return CheckResult(True, f"{preview(said)} is one {of}")
-        bare = said.strip(_AROUND).casefold()
+        if value in self.labels:
+            return CheckResult(True, f"{preview(value)} is one {of}")
+        bare = value.strip(_AROUND).casefold()
         near = next((label for label in self.labels if label.strip(_AROUND).casefold() == bare), None)
         if self.case == "exact" or near is None:
-            return CheckResult(False, f"{preview(said)} is none {of}")
-        if self.case == "ignore" and said.casefold() in (label.casefold() for label in self.labels):
-            return CheckResult(True, f"{preview(said)} is one {of}, but for case")
+            return CheckResult(False, f"{preview(value)} is none {of}")
+        if self.case == "ignore" and value.casefold() in (label.casefold() for label in self.labels):
+            return CheckResult(True, f"{preview(value)} is one {of}, but for case")
         return CheckResult(
             None,
-            f"{preview(said)} is {preview(near)} in another spelling; the rule does not say whether that is allowed",
+            f"{preview(value)} is {preview(near)} in another spelling; the rule does not say whether that is allowed",
         )
 
 
@@ -135,8 +135,8 @@ def _demand(match: re.Match[str], rule: MaskedRule) -> Requirement | None:
     tail = listed.groupdict()
     sure = bool(groups.get("colon")) and (match.re is _NAMED_FIRST or bool(groups.get("noun")) or _is_order(match))
     labels = _items(listed["list"], rule, sure)
-    said, letters = groups.get("number"), groups.get("letters") or tail["letters"]
-    if len(labels) < 2 or (said and number_of(said) != len(labels)):
+    value, letters = groups.get("number"), groups.get("letters") or tail["letters"]
+    if len(labels) < 2 or (value and number_of(value) != len(labels)):
         return None
     if match.re is _DIRECT and re.search(r"\bor\b|[|/]", listed["list"]) is None:
         return None  # may ask for both labels
@@ -154,9 +154,9 @@ def _is_order(match: re.Match[str]) -> bool:
     return re.match(r"be\s+only\s+(?:exactly\s+)?one\s+of:|(?:exactly\s+)?match\s", match[0], re.IGNORECASE) is not None
 
 
-def _items(said: str, rule: MaskedRule, sure: bool) -> tuple[str, ...]:
+def _items(value: str, rule: MaskedRule, sure: bool) -> tuple[str, ...]:
     """Return the items of a list; empty if it is ambiguous."""
-    text = said.strip()
+    text = value.strip()
     bracket = re.fullmatch(r"\[(.+)\]", text)
     if _QUOTED_LIST.fullmatch(bracket[1] if bracket else text):
         found = [rule.unmasked(item) for item in re.findall(_QUOTED_ITEM, text)]

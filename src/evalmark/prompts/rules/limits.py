@@ -330,9 +330,9 @@ def _linked(text: str, place: int, kept: bool) -> Requirement | None:
         place = joint.end()
 
 
-def _may_share_a_bound(said: str, check: RuleCheck, earlier: list[RuleCheck]) -> bool:
+def _may_share_a_bound(value: str, check: RuleCheck, earlier: list[RuleCheck]) -> bool:
     """Return whether an amount without its own bound may share an earlier one: `at most 3 sentences and 50 words`."""
-    if not isinstance(check, Limit) or check.low != check.high or _EXACTLY.match(said):
+    if not isinstance(check, Limit) or check.low != check.high or _EXACTLY.match(value):
         return False
     return any(isinstance(one, Limit) and one.low != one.high for one in earlier)
 

@@ -148,11 +148,11 @@ def mask_rule(rule: str) -> MaskedRule:
     text = " ".join(rule.replace("**", "").replace("\u27e6", "").split())
 
     def mask(match: re.Match[str]) -> str:
-        said = next(filter(None, match.groups()))
+        value = next(filter(None, match.groups()))
         is_last = not text[match.end() :].strip(" .")
-        inside = re.search(r"[,;]$|(?<=\w)\.$" if is_last and " " not in said else r"[,;]$", said)  # "so," or "so."
-        found.append(said[: inside.start()] if inside and inside.start() else said)
-        mark = inside[0] if inside else "." if is_last and said.endswith((".", "!")) else ""
+        inside = re.search(r"[,;]$|(?<=\w)\.$" if is_last and " " not in value else r"[,;]$", value)  # "so," or "so."
+        found.append(value[: inside.start()] if inside and inside.start() else value)
+        mark = inside[0] if inside else "." if is_last and value.endswith((".", "!")) else ""
         return f"\u27e6{len(found) - 1}\u27e7{mark}"
 
     plain = _YOU_NOT.sub("do not", _QUOTED.sub(mask, text))

@@ -164,30 +164,30 @@ def _requirement(sentence: str, rule: MaskedRule, context: RuleContext) -> Requi
         return whole
     if _speaks_of_a_part(sentence, context.parts):
         return None
-    said = clauses(sentence)
-    found = [_of_clause(clause, rule, context) for clause in said]
-    if not any(found) or not _is_consistent(said, found):
+    value = clauses(sentence)
+    found = [_of_clause(clause, rule, context) for clause in value]
+    if not any(found) or not _is_consistent(value, found):
         return None
     checks = tuple(check for demand in found if demand for check in demand.checks)
     return Requirement(checks, all(demand is not None and demand.is_whole for demand in found))
 
 
-def _is_consistent(said: tuple[Clause, ...], found: list[Requirement | None]) -> bool:
+def _is_consistent(value: tuple[Clause, ...], found: list[Requirement | None]) -> bool:
     """Return whether the clauses that are not understood leave the others unchanged."""
     first = next(place for place, demand in enumerate(found) if demand is not None)
-    for place, (clause, demand) in enumerate(zip(said, found, strict=True)):
+    for place, (clause, demand) in enumerate(zip(value, found, strict=True)):
         if clause.of_one and (
-            not place or _HOLDS.match(said[place - 1].text) or not _says_what_it_is(found[place - 1])
+            not place or _HOLDS.match(value[place - 1].text) or not _says_what_it_is(found[place - 1])
         ):
             return False
         if demand is None and (_UNCLEAR.search(clause.text) or clause.of_one):
             return False
         if demand is None and place < first and not _is_quality(clause):
             return False
-    if any(demand is None and _APART.match(clause.text) for clause, demand in zip(said, found, strict=True)):
+    if any(demand is None and _APART.match(clause.text) for clause, demand in zip(value, found, strict=True)):
         return False
     exact = any(_is_exact(check) for demand in found if demand for check in demand.checks)
-    unread = [clause for clause, demand in zip(said, found, strict=True) if demand is None]
+    unread = [clause for clause, demand in zip(value, found, strict=True) if demand is None]
     return not exact or all(clause.negated or _says_how(clause) for clause in unread)
 
 

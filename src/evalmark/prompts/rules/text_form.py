@@ -43,16 +43,16 @@ class NumberText:
 
     def __call__(self, text: str) -> CheckResult:
         """Parse the number."""
-        said = text.strip()
-        if re.fullmatch(r"-?\d{1,15}(?:\.\d{1,15})?", said) is None:
-            many = len(said.split()) > 3 or not said
-            return CheckResult(False if many else None, f"{preview(said)} is no number in digits alone")
-        number = float(said)
-        if self.integer and "." in said:
-            return CheckResult(None if number.is_integer() else False, f"{preview(said)} is no whole number in digits")
+        value = text.strip()
+        if re.fullmatch(r"-?\d{1,15}(?:\.\d{1,15})?", value) is None:
+            many = len(value.split()) > 3 or not value
+            return CheckResult(False if many else None, f"{preview(value)} is no number in digits alone")
+        number = float(value)
+        if self.integer and "." in value:
+            return CheckResult(None if number.is_integer() else False, f"{preview(value)} is no whole number in digits")
         inside = (self.low is None or number >= self.low) and (self.high is None or number <= self.high)
         return CheckResult(
-            inside, f"{preview(said)} is {'' if inside else 'not '}{self.says.partition(' number ')[2] or 'a number'}"
+            inside, f"{preview(value)} is {'' if inside else 'not '}{self.says.partition(' number ')[2] or 'a number'}"
         )
 
 

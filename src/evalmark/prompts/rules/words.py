@@ -102,17 +102,17 @@ class StartsOrEndsWith:
 
     def __call__(self, text: str) -> CheckResult:
         """Compare the text."""
-        said = text.strip()
+        value = text.strip()
         at_start = self.where == "start"
-        holds: bool | None = said.startswith(self.text) if at_start else said.endswith(self.text)
-        plain, wanted = (words.strip(" \t\r\n\"'`*_.\u201c\u201d").casefold() for words in (said, self.text))
+        holds: bool | None = value.startswith(self.text) if at_start else value.endswith(self.text)
+        plain, wanted = (words.strip(" \t\r\n\"'`*_.\u201c\u201d").casefold() for words in (value, self.text))
         if holds and not _stands_alone(
-            self.text, said[: len(self.text) + 1] if at_start else said[-len(self.text) - 1 :]
+            self.text, value[: len(self.text) + 1] if at_start else value[-len(self.text) - 1 :]
         ):
             holds = None  # a part of a longer word
         elif not holds and wanted and (plain.startswith(wanted) if at_start else plain.endswith(wanted)):
             holds = None  # differs only in case, quotes or a full stop
-        return CheckResult(holds, f"it {self.where}s with {preview(said[:40] if at_start else said[-40:])}")
+        return CheckResult(holds, f"it {self.where}s with {preview(value[:40] if at_start else value[-40:])}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,12 +190,12 @@ def _required(match: re.Match[str], texts: tuple[str, ...]) -> Requirement | Non
     return Requirement((RequiredTexts(texts=texts),), is_whole=not added)
 
 
-def _order(said: str, rule: MaskedRule) -> Requirement | None:
-    items = _texts(said, rule) or tuple(
-        part for part in re.split(r",\s*(?:and\s+)?|\s+and\s+", said.rstrip(". ")) if part
+def _order(value: str, rule: MaskedRule) -> Requirement | None:
+    items = _texts(value, rule) or tuple(
+        part for part in re.split(r",\s*(?:and\s+)?|\s+and\s+", value.rstrip(". ")) if part
     )
     plain = all(item[:1].isupper() and len(item.split()) <= 3 and not _ANY.search(item) for item in items)
-    fit = 2 <= len(items) <= 20 and (plain or bool(_texts(said, rule)))
+    fit = 2 <= len(items) <= 20 and (plain or bool(_texts(value, rule)))
     return Requirement((OrderedTexts(texts=items),)) if fit else None
 
 
@@ -206,8 +206,8 @@ def _places(wanted: str, text: str) -> list[int]:
     return at_start or [match.end() for match in re.finditer(rf"(?<!\w){re.escape(wanted)}(?!\w)", text)]
 
 
-def _texts(said: str, rule: MaskedRule) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(map(rule.unmasked, re.findall(_Q, said))))
+def _texts(value: str, rule: MaskedRule) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(map(rule.unmasked, re.findall(_Q, value))))
 
 
 def _stands_alone(wanted: str, text: str) -> bool:

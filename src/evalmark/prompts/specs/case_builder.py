@@ -30,7 +30,7 @@ UNKNOWN_WORDS = ("", "unknown", "null", "none")
 
 
 @dataclass(frozen=True, slots=True)
-class CaseBuilder:
+class PromptCaseBuilder:
     """Builds cases from the rows of one file, with unique ids."""
 
     spec: PromptSpec
@@ -51,14 +51,14 @@ class CaseBuilder:
         values = input_values(self.spec.prompt, whole, fields.inputs, self._parameters(scenario, place))
         if whole is not None and fields.inputs and any(values.get(k) != v for k, v in fields.inputs.items()):
             self._tell(f"{place}: `{key}` and the columns of the inputs differ; `{key}` is what is asked.")
-        said = fields.take("ruleid")
-        about = self._about(said, fields, place)
+        raw = fields.take("ruleid")
+        about = self._about(raw, fields, place)
         baseline = _truth("baseline", fields.take("baseline")) or False
         expected = self._expected(fields)
         name, tags = fields.take("testuid", "id"), _tags(fields.take("tags"))
         metadata = {
             "rule": about.text if about else None,
-            "ruleid": (about and about.number) or _number(said) or _text(said) or None,
+            "ruleid": (about and about.number) or _number(raw) or _text(raw) or None,
             "inverse": about.inverse if about else False,
             "scenario": scenario,
             "baseline": baseline,
@@ -85,10 +85,10 @@ class CaseBuilder:
             return {}
         return found.parameters
 
-    def _about(self, said: Any, fields: "_Fields", place: str) -> PromptRule | None:
+    def _about(self, raw: Any, fields: "_Fields", place: str) -> PromptRule | None:
         """Return the rule that a test is about: as the row says, else by its number."""
         text, inverse = _text(fields.take("rule")), fields.take("inverse")
-        number = _number(said)
+        number = _number(raw)
         known = None if number is None else self.spec.rule(number)
         if text:
             if known is not None and known.text != text:
@@ -99,10 +99,10 @@ class CaseBuilder:
             same = next((rule for rule in self.spec.numbered if rule.text == text), None)
             fallback = (same or known or PromptRule(0, "")).inverse
             return PromptRule(number or (same.number if same else 0), text, fallback if turned is None else turned)
-        if known is None and (number or (number is None and _text(said))):
+        if known is None and (number or (number is None and _text(raw))):
             there = count(len(self.spec.numbered), "rule")
             self._tell(
-                f"{place}: {preview(said)} is none of the {there} of the prompt; such tests are run and belong to no rule."
+                f"{place}: {preview(raw)} is none of the {there} of the prompt; such tests are run and belong to no rule."
             )
         return known
 

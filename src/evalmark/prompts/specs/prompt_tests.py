@@ -13,7 +13,7 @@ from evalmark.inputs.documents.errors import PlacedError
 from evalmark.inputs.documents.files import local_file, path_kind
 from evalmark.inputs.documents.text import read_text
 
-from .case_builder import CaseBuilder
+from .case_builder import PromptCaseBuilder
 from .row_values import InvalidRowError
 from .spec import PromptSpec
 
@@ -55,7 +55,7 @@ def read_tests(path: Path, spec: PromptSpec, notes: Note = _ignore_note) -> Iter
     options = ReadOptions()
     reader = READERS[format_of(path, options)]
     reading = DatasetFile(path=path, options=options, notes=notes, any_columns=True)
-    maker = CaseBuilder(spec=spec, notes=notes)
+    maker = PromptCaseBuilder(spec=spec, notes=notes)
     started = False
     try:
         for line, column, value in reader(reading):
@@ -78,7 +78,7 @@ def read_baseline(path: Path, spec: PromptSpec, notes: Note = _ignore_note) -> I
     """
     path = Path(path)
     local_file(path)
-    maker = CaseBuilder(spec=spec, notes=notes)
+    maker = PromptCaseBuilder(spec=spec, notes=notes)
     held: list[str] = []
     start = 1
     for number, line in enumerate([*read_text(path).splitlines(), "==="], start=1):
@@ -94,13 +94,13 @@ def read_baseline(path: Path, spec: PromptSpec, notes: Note = _ignore_note) -> I
 
 def sample_tests(spec: PromptSpec, notes: Note = _ignore_note) -> Iterator[Case | BadRow]:
     """Yield the samples in the prompt's own file as tests."""
-    maker = CaseBuilder(spec=spec, notes=notes)
+    maker = PromptCaseBuilder(spec=spec, notes=notes)
     for sample in spec.prompt.samples:
         row: Mapping[str, Any] = {**sample.rest, **sample.values}
         yield _build_case(maker, row, f"{spec.prompt.file}:{sample.line}")
 
 
-def _build_case(maker: CaseBuilder, row: Any, place: str) -> Case | BadRow:
+def _build_case(maker: PromptCaseBuilder, row: Any, place: str) -> Case | BadRow:
     try:
         return maker.build(row, place)
     except InvalidRowError as fault:

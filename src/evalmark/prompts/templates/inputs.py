@@ -23,9 +23,9 @@ PROPERTY_KEYS = frozenset(
 _TYPES_WITHOUT_DEFAULT = ("image", "audio", "file")
 
 
-def inputs_of(said: Any, messages: Iterable[Message], findings: Findings) -> tuple[Input, ...]:
+def inputs_of(value: Any, messages: Iterable[Message], findings: Findings) -> tuple[Input, ...]:
     """Return the declared inputs, then those that only a message uses."""
-    declared = _declared(said, findings)
+    declared = _declared(value, findings)
     used: dict[str, int] = {}
     for message in messages:
         for name, line in template_of(message.text).variables:
@@ -41,13 +41,17 @@ def _unused(name: str, others: list[str]) -> str:
     return f"the input {name!r} stands in no message" + (f"; {close[0]!r} does." if close else ".")
 
 
-def _declared(said: Any, findings: Findings) -> dict[str, Input]:
+def _declared(value: Any, findings: Findings) -> dict[str, Input]:
     at: DataPath = ("inputs",)
-    if isinstance(said, Mapping) and isinstance(said.get("properties"), (list, dict)) and said.keys() <= PROPERTY_KEYS:
-        said, at = said["properties"], (*at, "properties")
-    if isinstance(said, list):
-        return _listed(said, at, findings)
-    rows = findings.mapping(at, said)
+    if (
+        isinstance(value, Mapping)
+        and isinstance(value.get("properties"), (list, dict))
+        and value.keys() <= PROPERTY_KEYS
+    ):
+        value, at = value["properties"], (*at, "properties")
+    if isinstance(value, list):
+        return _listed(value, at, findings)
+    rows = findings.mapping(at, value)
     return {
         name: _input(name, row, (*at, name), findings) for name, row in rows.items() if _is_name(name, at, findings)
     }
@@ -106,15 +110,15 @@ def _type_of(default: Any) -> InputType | None:
 
 def _type(row: Mapping[str, Any], at: DataPath, findings: Findings) -> InputType | None:
     key = "kind" if "kind" in row else "type"
-    said = row.get(key)
-    if said is None or said == "any":
+    value = row.get(key)
+    if value is None or value == "any":
         return None
-    if isinstance(said, str) and said.lower() in TYPES:
-        return TYPES[said.lower()]
-    close = get_close_matches(str(said).lower(), TYPES, n=1)
+    if isinstance(value, str) and value.lower() in TYPES:
+        return TYPES[value.lower()]
+    close = get_close_matches(str(value).lower(), TYPES, n=1)
     known = ", ".join(dict.fromkeys(TYPES.values()))
     advice = f"did you mean {close[0]!r}?" if close else f"there are {known}."
-    findings.find((*at, key), f"is {json_preview(said)}, which is no type; {advice}")
+    findings.find((*at, key), f"is {json_preview(value)}, which is no type; {advice}")
     return None
 
 

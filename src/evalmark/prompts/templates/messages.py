@@ -21,10 +21,10 @@ def split_messages(body: str, line: int, findings: Findings) -> tuple[Message, .
     """
     messages = []
     for role, number, lines in _sections(body.split("\n"), line, findings):
-        said = [place for place, text in enumerate(lines) if text.strip()]
-        if said:
-            text = "\n".join(lines[said[0] : said[-1] + 1])
-            messages.append(Message(role=role or "system", text=text, line=number + said[0]))
+        value = [place for place, text in enumerate(lines) if text.strip()]
+        if value:
+            text = "\n".join(lines[value[0] : value[-1] + 1])
+            messages.append(Message(role=role or "system", text=text, line=number + value[0]))
         elif role:
             findings.note(number - 1, f"nothing follows `{role}:`; the message is left out.")
     return tuple(messages)

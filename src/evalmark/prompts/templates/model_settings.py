@@ -28,11 +28,11 @@ SETTING_NAMES = {
 _FORMATS = ("text", "json_object", "json_schema")
 
 
-def model_of(said: Any, findings: Findings) -> str | None:
+def model_of(raw: Any, findings: Findings) -> str | None:
     """Return the model that the file names, unchanged."""
-    if said is None or isinstance(said, str):
-        return said or None
-    row = findings.mapping(("model",), said)
+    if raw is None or isinstance(raw, str):
+        return raw or None
+    row = findings.mapping(("model",), raw)
     key = next((key for key in ("id", "name") if row.get(key) is not None), None)
     return None if key is None else findings.text(("model", key), row[key])
 
@@ -45,10 +45,10 @@ def settings_of(data: Mapping[str, Any], findings: Findings) -> dict[str, Any]:
         places += [("model", "parameters"), ("model", "options")]
     settings: dict[str, Any] = {}
     for at in places:
-        said = model.get(at[1]) if len(at) == 2 and isinstance(model, Mapping) else data.get(str(at[0]))
-        for name, value in findings.mapping(at, said).items():
+        raw = model.get(at[1]) if len(at) == 2 and isinstance(model, Mapping) else data.get(str(at[0]))
+        for name, value in findings.mapping(at, raw).items():
             _add(settings, name, value, at, findings)
-        for where in secret_paths(said, at):
+        for where in secret_paths(raw, at):
             findings.find(where, "would be recorded with every request; put keys into the environment.")
     return settings
 
@@ -65,8 +65,8 @@ def _add(settings: dict[str, Any], name: str, value: Any, at: DataPath, findings
 
 def schema_of(data: Mapping[str, Any], settings: dict[str, Any], findings: Findings) -> Mapping[str, Any] | None:
     """Return the response schema, and remove it from the settings if it stands there."""
-    if (said := data.get("responseFormat")) is not None:
-        return _github_schema(said, data.get("jsonSchema"), settings, findings)
+    if (raw := data.get("responseFormat")) is not None:
+        return _github_schema(raw, data.get("jsonSchema"), settings, findings)
     wanted = settings.get("response_format")
     if not isinstance(wanted, Mapping) or wanted.get("type") != "json_schema":
         return None
@@ -78,12 +78,12 @@ def schema_of(data: Mapping[str, Any], settings: dict[str, Any], findings: Findi
     return None
 
 
-def _github_schema(said: Any, schema: Any, settings: dict[str, Any], findings: Findings) -> Mapping[str, Any] | None:
-    if said not in _FORMATS:
-        findings.find(("responseFormat",), f"is {json_preview(said)}; it takes one of {', '.join(_FORMATS)}.")
-    if said == "json_object":
+def _github_schema(raw: Any, schema: Any, settings: dict[str, Any], findings: Findings) -> Mapping[str, Any] | None:
+    if raw not in _FORMATS:
+        findings.find(("responseFormat",), f"is {json_preview(raw)}; it takes one of {', '.join(_FORMATS)}.")
+    if raw == "json_object":
         settings.setdefault("response_format", {"type": "json_object"})
-    if said != "json_schema":
+    if raw != "json_schema":
         return None
     at: DataPath = ("jsonSchema",)
     if isinstance(schema, str):

@@ -160,23 +160,23 @@ def _check_keys(data: Mapping[str, Any], findings: Findings) -> None:
         findings.note(findings.line_of((key,)), f"`{key}` is not read; it is kept unchanged{advice}")
     if data.get("base") is not None:
         findings.find(("base",), "names a prompt to build on, which is not followed; write its keys out here.")
-    said = data.get("template")
-    kind = _template_kind(said)
+    raw = data.get("template")
+    kind = _template_kind(raw)
     if kind is not None and kind != "jinja2":
         findings.find(("template",), f"asks for {json_preview(kind)}; only jinja2 is read.")
 
 
-def _template_kind(said: Any) -> Any:
+def _template_kind(raw: Any) -> Any:
     """Return the template language as both versions of Prompty name it; None if unnamed."""
-    if not isinstance(said, Mapping):
-        return said
-    inner = said.get("format", said.get("type"))
+    if not isinstance(raw, Mapping):
+        return raw
+    inner = raw.get("format", raw.get("type"))
     return inner.get("kind") if isinstance(inner, Mapping) else inner
 
 
-def _instructions(said: Any, findings: Findings) -> dict[str, str]:
+def _instructions(raw: Any, findings: Findings) -> dict[str, str]:
     at: DataPath = ("instructions",)
-    found = {key: findings.text((*at, key), value) for key, value in findings.mapping(at, said).items()}
+    found = {key: findings.text((*at, key), value) for key, value in findings.mapping(at, raw).items()}
     return {key: text for key, text in found.items() if text}
 
 
@@ -184,8 +184,8 @@ def _tags(data: Mapping[str, Any], findings: Findings) -> tuple[str, ...]:
     metadata = data.get("metadata")
     inner = metadata.get("tags") if isinstance(metadata, Mapping) else None
     at: DataPath = ("tags",) if data.get("tags") is not None else ("metadata", "tags")
-    said = inner if data.get("tags") is None else data["tags"]
-    rows = [said] if isinstance(said, str) else findings.list(at, said)
+    raw = inner if data.get("tags") is None else data["tags"]
+    rows = [raw] if isinstance(raw, str) else findings.list(at, raw)
     found = [findings.text((*at, number), row) for number, row in enumerate(rows)]
     return tuple(tag for tag in found if tag)
 

@@ -79,11 +79,11 @@ def _look_up(text: str, env: Mapping[str, str], findings: Findings, at: DataPath
         if _REFERENCE.search(text):
             findings.note(findings.line_of(at), "a reference among other text is text; as the whole value it is read.")
         return text
-    kind, said = found.groups()
+    kind, raw = found.groups()
     try:
-        return _variable(said, env) if kind == "env" else file_under(findings.document.path.parent, said)
+        return _variable(raw, env) if kind == "env" else file_under(findings.document.path.parent, raw)
     except PlacedError as error:
-        findings.find(at, f"names the file {json_preview(said)}: {error.message}")
+        findings.find(at, f"names the file {json_preview(raw)}: {error.message}")
     except DataError as error:
         if at[0] == "model":  # the command line usually names the model
             findings.note(findings.line_of(at), f"{json_path(at)} {error}")
@@ -92,8 +92,8 @@ def _look_up(text: str, env: Mapping[str, str], findings: Findings, at: DataPath
     return None
 
 
-def _variable(said: str, env: Mapping[str, str]) -> str:
-    name, colon, other = said.partition(":")
+def _variable(raw: str, env: Mapping[str, str]) -> str:
+    name, colon, other = raw.partition(":")
     if _SECRET.search(name) or any(secret_paths({name: ""})):
         raise DataError(f"names the variable {json_preview(name)}, a secret; it would be recorded with every question.")
     if name in env:
@@ -105,22 +105,22 @@ def _variable(said: str, env: Mapping[str, str]) -> str:
     )
 
 
-def file_under(folder: Path, said: str) -> Any:
+def file_under(folder: Path, raw: str) -> Any:
     """Return the data of a JSON or YAML file, or the text of another file, under a folder; links are followed.
 
     Raises:
         DataError: The path is not relative, leads out of the folder, or is not a regular file of at most 4 MiB.
     """
-    parts = said.split("/")
-    if not said.strip() or _ODD.search(said) or said.startswith(("/", "~")):
-        raise PlacedError(json_preview(said), "only a plain relative path under the prompt's folder is read.")
-    real, root = Path(os.path.realpath(folder / said)), Path(os.path.realpath(folder))
+    parts = raw.split("/")
+    if not raw.strip() or _ODD.search(raw) or raw.startswith(("/", "~")):
+        raise PlacedError(json_preview(raw), "only a plain relative path under the prompt's folder is read.")
+    real, root = Path(os.path.realpath(folder / raw)), Path(os.path.realpath(folder))
     if ".." in parts or not real.is_relative_to(root):
-        raise PlacedError(json_preview(said), "it leads out of the prompt's folder; copy the file there.")
-    regular_file(folder / said)
+        raise PlacedError(json_preview(raw), "it leads out of the prompt's folder; copy the file there.")
+    regular_file(folder / raw)
     if real.stat().st_size > MAX_FILE_BYTES:
-        raise PlacedError(json_preview(said), _TOO_LARGE)
+        raise PlacedError(json_preview(raw), _TOO_LARGE)
     text = read_text(real)
     if len(text) > MAX_FILE_BYTES:  # gzip content may be larger than the file
-        raise PlacedError(json_preview(said), _TOO_LARGE)
+        raise PlacedError(json_preview(raw), _TOO_LARGE)
     return document_of(text, real, is_text).data if real.suffix.lower() in _DATA else text

@@ -41,11 +41,11 @@ def _note_unknown_inputs(sample: PromptSample, names: list[str], key: str, findi
 
 
 def _rows(
-    said: Any, at: DataPath, names: Sequence[str], findings: Findings
+    raw: Any, at: DataPath, names: Sequence[str], findings: Findings
 ) -> Iterable[tuple[DataPath, Mapping[str, Any]]]:
-    if said is None:
+    if raw is None:
         return
-    for number, item in enumerate(said) if isinstance(said, list) else ((None, said),):
+    for number, item in enumerate(raw) if isinstance(raw, list) else ((None, raw),):
         here = at if number is None else (*at, number)
         for row in _sample_rows(item, here, names, findings):
             if isinstance(row, Mapping):
@@ -76,16 +76,16 @@ def _rows_in_data(data: Any, names: Sequence[str]) -> list[Any]:
     return data if isinstance(data, list) else [data]
 
 
-def scenarios_of(said: Any, inputs: tuple[Input, ...], findings: Findings) -> tuple[Scenario, ...]:
+def scenarios_of(raw: Any, inputs: tuple[Input, ...], findings: Findings) -> tuple[Scenario, ...]:
     """Return PromptPex's scenarios: a name, instructions, and values of some inputs."""
     return tuple(
         _scenario(row, ("scenarios", number), inputs, findings)
-        for number, row in enumerate(findings.list(("scenarios",), said))
+        for number, row in enumerate(findings.list(("scenarios",), raw))
     )
 
 
-def _scenario(said: Any, at: DataPath, inputs: tuple[Input, ...], findings: Findings) -> Scenario:
-    row = findings.mapping(at, said)
+def _scenario(raw: Any, at: DataPath, inputs: tuple[Input, ...], findings: Findings) -> Scenario:
+    row = findings.mapping(at, raw)
     line = findings.line_of(at)
     parameters = findings.mapping((*at, "parameters"), row.get("parameters"))
     known = {one.name for one in inputs}

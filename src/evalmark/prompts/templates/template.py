@@ -98,9 +98,9 @@ def _parse(text: str) -> nodes.Template:
     except RecursionError:
         raise BrokenTemplateError(1, "the template is nested too deep to be read.") from None
     except TemplateError as error:
-        said = (error.message or type(error).__name__).rstrip(".")
+        raw = (error.message or type(error).__name__).rstrip(".")
         advice = "Braces that open no variable go between {% raw %} and {% endraw %}."
-        raise BrokenTemplateError(getattr(error, "lineno", 1), f"not a valid template: {said}. {advice}") from None
+        raise BrokenTemplateError(getattr(error, "lineno", 1), f"not a valid template: {raw}. {advice}") from None
     except (ValueError, OverflowError) as error:  # a number with too many digits, or an incomplete escape
         raise BrokenTemplateError(1, f"not a valid template: {error}.") from None
 

@@ -30,8 +30,8 @@ def read_setting(value: Any, hint: Any, folders: Sequence[Path]) -> tuple[Any, s
     try:
         return _resolve_paths(read, folders), ""
     except PlacedError as fault:
-        said = fault.message.replace(", or give it on the command line", "").rstrip(".")
-        return value, f"it {said}" if said.startswith(("leads", "is ", "hides")) else said
+        raw = fault.message.replace(", or give it on the command line", "").rstrip(".")
+        return value, f"it {raw}" if raw.startswith(("leads", "is ", "hides")) else raw
 
 
 def _resolve_paths(read: Any, folders: Sequence[Path]) -> Any:

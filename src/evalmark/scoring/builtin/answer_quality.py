@@ -176,8 +176,8 @@ def _citation_issues_compat(asked: QualityInput) -> list[tuple[bool, str]]:
 
 
 def _fallback_phrase(answer: str, phrases: Iterable[str]) -> str | None:
-    said = answer.lower()
-    return next((phrase for phrase in phrases if phrase.lower() in said), None)
+    raw = answer.lower()
+    return next((phrase for phrase in phrases if phrase.lower() in raw), None)
 
 
 def _asks_for_list(question: str, triggers: Sequence[str]) -> bool:

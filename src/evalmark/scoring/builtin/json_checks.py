@@ -114,8 +114,8 @@ def _read_schema(path: Path) -> Any:
     try:
         return json.loads(read_text(path), parse_constant=reject_constant)
     except PlacedError as error:
-        said = error.message.replace("there is no such file", "No such file", 1)
-        raise ConfigError(f"json_schema: {path} cannot be read: {said}") from error
+        raw = error.message.replace("there is no such file", "No such file", 1)
+        raise ConfigError(f"json_schema: {path} cannot be read: {raw}") from error
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"json_schema: {path} is not JSON: {error}.") from error
 

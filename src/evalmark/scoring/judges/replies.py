@@ -53,7 +53,7 @@ def describe_reply_value(value: Any) -> str:
     return "a list" if isinstance(value, list) else "an object"
 
 
-class FoundObject(NamedTuple):
+class JsonObjectSpan(NamedTuple):
     """An object in a text, with its position."""
 
     start: int
@@ -123,7 +123,7 @@ def refusal_fault(text: str) -> ReplyFault | None:
     return ReplyFault("judge_refused", "it refuses to judge") if _REFUSAL.search(text) else None
 
 
-def _surrounding_fault(text: str, objects: Sequence[FoundObject]) -> ReplyFault | None:
+def _surrounding_fault(text: str, objects: Sequence[JsonObjectSpan]) -> ReplyFault | None:
     """Return what is wrong with the text around the last object."""
     last = objects[-1]
     before, after = text[: last.start].rstrip(), text[last.end :].strip()
@@ -137,15 +137,15 @@ def _surrounding_fault(text: str, objects: Sequence[FoundObject]) -> ReplyFault 
     return None
 
 
-def _text_before_objects(text: str, objects: Sequence[FoundObject]) -> list[str]:
+def _text_before_objects(text: str, objects: Sequence[JsonObjectSpan]) -> list[str]:
     """Return the text before each object, from the end of the previous one."""
     ends = [0, *(found.end for found in objects)]
     return [text[end : found.start] for end, found in zip(ends, objects, strict=False)]
 
 
-def objects_in(text: str) -> list[FoundObject] | ReplyFault:
+def objects_in(text: str) -> list[JsonObjectSpan] | ReplyFault:
     """Return the top-level objects in a text, or a fault if one holds what JSON forbids."""
-    found: list[FoundObject] = []
+    found: list[JsonObjectSpan] = []
     left = MAX_SCANS_PER_CHAR * len(text) + 10_000
     at = text.find("{")
     while at >= 0 and left > 0:
@@ -157,7 +157,7 @@ def objects_in(text: str) -> list[FoundObject] | ReplyFault:
         except RefusedJsonError:
             return _invalid_json_fault(text, at)
         else:
-            found.append(FoundObject(at, end, value))
+            found.append(JsonObjectSpan(at, end, value))
         at = text.find("{", end)
     return found if left > 0 else []
 
