@@ -250,7 +250,7 @@ def test_the_published_folders_are_read(shared, name, sample, rules, inverse):
 
 def test_a_folder_that_cannot_be_looked_into_is_not_taken_for_an_empty_one(prompt, tmp_path):
     closed = tmp_path / ("a" * 300)
-    with pytest.raises(ConfigError, match="cannot be looked at"):
+    with pytest.raises(ConfigError, match="cannot be read"):
         read_spec(prompt, closed)
-    with pytest.raises(ConfigError, match="cannot be looked at"):
+    with pytest.raises(ConfigError, match="cannot be read"):
         file_of_tests(replace(read_spec(prompt), folder=closed))

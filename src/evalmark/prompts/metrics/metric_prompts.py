@@ -46,7 +46,7 @@ def find_metrics(prompt_path: str | os.PathLike[str]) -> list[Path]:
         found = sorted(prompt.parent.iterdir())
     except OSError as error:
         raw = error.strerror or str(error)
-        raise PlacedError(str(prompt.parent), f"cannot be looked into for metrics: {raw}.") from None
+        raise PlacedError(str(prompt.parent), f"cannot be searched for metrics: {raw}.") from None
     named = (path for path in found if path.name.lower().endswith(METRIC_ENDING) and path.name != prompt.name)
     return [local_file(path) for path in named if path_kind(path) == "file"]
 
