@@ -156,8 +156,8 @@ def test_what_a_row_brings_along_is_all_there():
         tags=("edge", "long"),
     )
     assert re.sub(r"x{100,}", "x", re.search(r"<dl id=.*</dl>", text)[0].partition(">")[2]) == (
-        "<dt>Asked<dd>x<dt>Before, user<dd>Hello.<dt>Expected<dd>{&#34;ok&#34;: true}"
-        '<dt>Answered<dd class="answered">Yes.<dt>Context 1<dd>Found.<dt>Took<dd>3 tokens in, ? tokens out'
+        "<dt>Input<dd>x<dt>Before, user<dd>Hello.<dt>Expected<dd>{&#34;ok&#34;: true}"
+        '<dt>Output<dd class="answered">Yes.<dt>Context 1<dd>Found.<dt>Took<dd>3 tokens in, ? tokens out'
         '<dt>m<dd class="pass"><b>B (0.60)</b> Said well.<dt>Tags<dd>edge, long</dl>'
     )
     assert 'data-t="edge\nlong"' in text

@@ -195,7 +195,7 @@ def test_where_there_are_several_datasets_a_case_names_its_own():
 def test_a_case_in_full_keeps_its_lines():
     result = replace(RESULTS[0], output=replace(RESULTS[0].output, value="one\n  two\nthree"))
     lines = [line.strip() for line in case_screen(result).splitlines()]
-    assert "answered              one" in lines
+    assert "output                one" in lines
     assert {"two", "three"} <= set(lines)
 
 
@@ -222,8 +222,8 @@ def test_the_input_of_a_prompt_with_one_variable_is_what_it_says(asked, shown):
     result = Result(trial=trial, output=Output(value="x"), scores=(Score(name="s", value=0.0, passed=False),))
     run = replace(EMPTY, results=(result,))
     for text in (case_screen(result), run_screen(run)):
-        (line,) = [line.strip() for line in text.splitlines() if line.strip().startswith("asked")]
-        assert line.removeprefix("asked").strip().startswith(shown)
+        (line,) = [line.strip() for line in text.splitlines() if line.strip().startswith("input")]
+        assert line.removeprefix("input").strip().startswith(shown)
 
 
 def test_a_verdict_on_two_runs_is_whole_on_a_narrow_terminal():

@@ -113,7 +113,7 @@ def watched(page) -> list:
 
 def test_a_run_is_followed_from_its_first_result_to_its_end(followed, page):
     page.goto(followed.page())
-    assert "No case has been answered yet" in page.inner_text("main")
+    assert "No case is finished yet" in page.inner_text("main")
     page.fill("input[name=text]", "sq")
     page.focus("input[name=text]")
     followed.write(1)

@@ -53,7 +53,7 @@ class Rater:
 
 
 def question(page):
-    return re.search(r'<h2 id="asked">Asked</h2>\s*<div class="text" dir="auto">(.*?)</div>', page)[1]
+    return re.search(r'<h2 id="asked">Input</h2>\s*<div class="text" dir="auto">(.*?)</div>', page)[1]
 
 
 def heading(page):

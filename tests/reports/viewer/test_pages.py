@@ -323,7 +323,7 @@ def test_a_run_under_way_grows_from_look_to_look(store):
 
 def test_a_run_without_a_case_is_a_page_too(store):
     keep(store, a_run(), [])
-    assert "No case was answered in this run." in words(page(shown(store), PAGE))
+    assert "No case was run." in words(page(shown(store), PAGE))
 
 
 def test_a_store_that_may_only_be_read_is_shown(store, tmp_path):

@@ -117,7 +117,7 @@ def test_a_person_filters_opens_and_labels_by_key(watched, opened):
         page.keyboard.press("u")
     page.wait_for_selector("tbody tr:nth-child(2) .labelled")
     page.keyboard.press("Enter")
-    page.wait_for_selector("text=Answered")
+    page.wait_for_selector("text=Output")
     page.wait_for_load_state("load")
     assert page.inner_text("h1") == "user-0"
     page.keyboard.press("k")

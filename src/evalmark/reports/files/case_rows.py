@@ -145,7 +145,7 @@ def _parts(
 def _asked(case: Case) -> Iterator[TextPart]:
     asked = page_text(unwrap_single_input(case.input))
     if one_line(asked.shown, ASKED) != asked.shown:
-        yield TextPart("Asked", asked)
+        yield TextPart("Input", asked)
     for turn in islice(case.history, _MOST_TURNS):
         yield TextPart(f"Before, {one_line(turn.role, 20)}", page_text(turn.content))
     if case.expected is not None:
@@ -163,7 +163,7 @@ def _answered(result: Result, was: BaselineOutput | None) -> Iterator[TextPart]:
             yield TextPart("Traceback", page_text(traceback), "error")
     if output.value is not None or output.error is None:
         notes = ["Marked: not supported by any context."] if unsupported else []
-        yield TextPart("Answered", page_text(_said(output.value)), "answered", unsupported=unsupported, notes=notes)
+        yield TextPart("Output", page_text(_said(output.value)), "answered", unsupported=unsupported, notes=notes)
     if was is None or (was.value, was.error) == (output.value, output.error):
         return
     if was.error is None and output.error is None:

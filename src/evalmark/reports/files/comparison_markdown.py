@@ -89,7 +89,7 @@ def _pair(pair: FlipExample, heads: SideNames) -> str:
     case = pair.now.trial.case
     title = f"{trial_name(pair.now)}: {comparison.flip_text(pair.flip, heads)}"
     lines = [f"<details><summary>{html_text(title)}</summary>\n"]
-    asked = (("asked", unwrap_single_input(case.input)), ("expected", case.expected))
+    asked = (("input", unwrap_single_input(case.input)), ("expected", case.expected))
     lines += [f"{label}\n{html_block(value)}\n" for label, value in asked if value is not None]
     sides = word_changes(pair.before.output.value, pair.now.output.value)
     rows = [("answer", _words(sides.before, GONE), _words(sides.now, NEW))]

@@ -111,7 +111,7 @@ def _of_case(result: Result, run: Run, verdict: GateVerdict) -> str:
     level = "warning" if verdict.outcome == "pass" or result.verdict == "unscored" else "error"
     said = verdict_reasons(result, metrics_for(run.metrics, result.trial.dataset))
     if result.output.error is None:
-        said.append(f"answered: {one_line(result.output.value, 300)}")
+        said.append(f"output: {one_line(result.output.value, 300)}")
     case = result.trial.case
     asked = quoted(case.input) if case.has_generated_id else ""
     title = f"{trial_name(result, run)}{asked}: {result.verdict}"

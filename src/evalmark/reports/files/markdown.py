@@ -98,9 +98,9 @@ def case_markdown(result: Result, run: Run, scores: Sequence[Score]) -> str:
     asked = quoted(case.input) if case.has_generated_id else ""
     lines = [f"<details><summary>{html_text(trial_name(result, run) + asked)} ({result.verdict})</summary>\n"]
     rows = (
-        ("asked", unwrap_single_input(case.input)),
+        ("input", unwrap_single_input(case.input)),
         ("expected", case.expected),
-        ("answered", output.value),
+        ("output", output.value),
         ("error", None if output.error is None else output.error + raised_at(output)),
     )
     lines += [f"{label}\n{html_block(value)}\n" for label, value in rows if value is not None]

@@ -29,9 +29,9 @@ def case_screen(result: Result, style: TerminalStyle = DEFAULT, *, run: Run | No
     """Show one trial in full: input, output and every score."""
     case, output = result.trial.case, result.output
     rows = [
-        ("asked", unwrap_single_input(case.input)),
+        ("input", unwrap_single_input(case.input)),
         ("expected", case.expected),
-        ("answered", output.value),
+        ("output", output.value),
         ("error", output.error),
     ]
     rows += [("context", context) for context in case.contexts_of(output) or ()]
@@ -60,9 +60,9 @@ def worst_cases(run: Run, summary: Summary, style: TerminalStyle) -> list[Render
     room = style.width - 27
     for result in shown_results:
         table = field_table()
-        table.add_row("asked", Text(one_line(unwrap_single_input(result.trial.case.input), room)))
+        table.add_row("input", Text(one_line(unwrap_single_input(result.trial.case.input), room)))
         if result.output.error is None:
-            table.add_row("answered", Text(one_line(result.output.value, room)))
+            table.add_row("output", Text(one_line(result.output.value, room)))
         else:
             said = Text(one_line(result.output.error, 2 * room), style=COLORS["error"])
             table.add_row("error", said.append(raised_at(result.output), style="not bold dim"))

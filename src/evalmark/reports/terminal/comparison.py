@@ -198,7 +198,7 @@ def _pairs(pairs: Sequence[FlipExample], heads: SideNames, style: TerminalStyle)
         yield named.append(f"   {comparison.flip_text(pair.flip, heads)}", style="not bold")
         table = field_table()
         case = pair.now.trial.case
-        for label, value in (("asked", unwrap_single_input(case.input)), ("expected", case.expected)):
+        for label, value in (("input", unwrap_single_input(case.input)), ("expected", case.expected)):
             if value is not None:
                 table.add_row(label, Text(one_line(value, style.width * _LINES)))
         yield Padding(table, (0, 0, 0, 2))

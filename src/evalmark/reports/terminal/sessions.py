@@ -139,7 +139,7 @@ def _span(span: Span, labels: Iterable[Label], style: TerminalStyle, depth: int)
     heading = Text.assemble((f"{MARKS[kind]} ", COLORS[kind]), (span.id, "bold"), f"  {' · '.join([title, *took])}")
     table = field_table()
     most = style.width * (_STEP_LINES if span.parent else _LINES)
-    rows = [("asked", span.input), ("answered", span.output), ("error", span.error), ("model", span.model or None)]
+    rows = [("input", span.input), ("output", span.output), ("error", span.error), ("model", span.model or None)]
     rows += [("prompt", span.template or None), *(("context", context) for context in span.contexts or ())]
     rows += [("metadata", span.metadata or None)]
     for name, value in rows:
