@@ -18,11 +18,11 @@ SUITES = (".json", ".yaml", ".yml", ".prompty")
 def complete_words(words: Sequence[str]) -> list[str]:
     """Add the default value of `--resume` and `--retry-errors`, and the verb `run` before a suite.
 
-    >>> in_full(["run", "suite.yaml", "--resume"])
+    >>> complete_words(["run", "suite.yaml", "--resume"])
     ['run', 'suite.yaml', '--resume=newest']
-    >>> in_full(["run", "--resume", "20261121-143205-k3f9", "suite.yaml"])
+    >>> complete_words(["run", "--resume", "20261121-143205-k3f9", "suite.yaml"])
     ['run', '--resume', '20261121-143205-k3f9', 'suite.yaml']
-    >>> in_full(["tests/tutor.json", "-j", "4"])
+    >>> complete_words(["tests/tutor.json", "-j", "4"])
     ['run', 'tests/tutor.json', '-j', '4']
     """
     verb = ["run"] if words and Path(words[0]).suffix in SUITES else []
@@ -35,9 +35,9 @@ def complete_words(words: Sequence[str]) -> list[str]:
 def repeat_command(words: Sequence[str], others: Sequence[str] = ()) -> str:
     """Return the command for a shell, without `--resume`, `--retry-errors` and the words in `others`.
 
-    >>> once_more(["run", "my suite.yaml", "--store", "a.db", "--resume", "20261121-143205-k3f9"])
+    >>> repeat_command(["run", "my suite.yaml", "--store", "a.db", "--resume", "20261121-143205-k3f9"])
     "evalmark run 'my suite.yaml' --store a.db"
-    >>> once_more(["run", "suite.yaml", "--store", "postgresql://ann:secret@db/evals"])
+    >>> repeat_command(["run", "suite.yaml", "--store", "postgresql://ann:secret@db/evals"])
     'evalmark run suite.yaml --store postgresql://ann@db/evals'
     """
     left_out = {number for number, word in enumerate(words) if word.startswith(RUN_FLAGS) or word in others}

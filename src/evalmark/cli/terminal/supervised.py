@@ -46,7 +46,7 @@ class SupervisorPipe:
 def parse_messages(said: bytes) -> list[tuple[str, str]]:
     r"""Parse messages into kinds and texts; drop an incomplete last one.
 
-    >>> messages(b"report=/tmp/out.json\0code=0\0co")
+    >>> parse_messages(b"report=/tmp/out.json\0code=0\0co")
     [('report', '/tmp/out.json'), ('code', '0')]
     """
     whole = [part.decode(errors="surrogateescape").partition("=") for part in said.split(_SEPARATOR)[:-1]]

@@ -54,9 +54,9 @@ def explain(words: Sequence[str], ended: int, heard: Sequence[tuple[str, str]], 
 def describe_end(ended: int) -> str:
     """Describe how a process ended, by its exit status; negative for a signal.
 
-    >>> how_it_ended(0)
+    >>> describe_end(0)
     'its process exited with status 0'
-    >>> how_it_ended(-11)
+    >>> describe_end(-11)
     'its process crashed with SIGSEGV'
     """
     if ended >= 0:

@@ -37,7 +37,7 @@ def evals_endpoint(environ: Mapping[str, str], base_url: str | None = None) -> E
     Without an address it is OpenAI, or what OPENAI_BASE_URL names. An address under azure.com, or one that ends in
     `/openai/v1`, takes the key of Azure: AZURE_OPENAI_AD_TOKEN as a bearer token, else AZURE_OPENAI_API_KEY.
 
-    >>> service({"AZURE_OPENAI_API_KEY": "key"}, "https://box.services.ai.azure.com/api/projects/mine").base_url
+    >>> evals_endpoint({"AZURE_OPENAI_API_KEY": "key"}, "https://box.services.ai.azure.com/api/projects/mine").base_url
     'https://box.services.ai.azure.com/api/projects/mine/openai/v1'
 
     Raises:

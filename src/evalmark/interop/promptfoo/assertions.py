@@ -474,7 +474,7 @@ def with_raw_marks(value: Any) -> Any:
 def without_raw_marks(value: Any) -> Any:
     """Data without the marks that `literal` sets.
 
-    >>> spoken(literal(["{{x}}", 1])), literal("{{x}}")
+    >>> without_raw_marks(with_raw_marks(["{{x}}", 1])), with_raw_marks("{{x}}")
     (['{{x}}', 1], '{% raw %}{{x}}{% endraw %}')
     """
     if isinstance(value, str):

@@ -128,7 +128,7 @@ class StoreView:
 def pass_share(counted: VerdictCounts) -> Share:
     """Return the pass rate of counted trials, with the interval used in reports.
 
-    >>> found = pass_share(Endings(verdicts={}, counted={"pass": 9, "fail": 1, "error": 4}))
+    >>> found = pass_share(VerdictCounts(verdicts={}, counted={"pass": 9, "fail": 1, "error": 4}))
     >>> found.passed, found.n, round(found.interval.low, 3)
     (9, 10, 0.596)
     """

@@ -27,7 +27,7 @@ class GrpcEndpoint:
 def grpc_endpoint(address: str, environ: Mapping[str, str] = os.environ) -> GrpcEndpoint | None:
     """Return the endpoint of `ray://HOST:PORT` or of the local cluster (`auto`), or None without such a cluster.
 
-    >>> endpoint_of("auto", {"RAY_ADDRESS": "10.0.0.1:6379"}).target
+    >>> grpc_endpoint("auto", {"RAY_ADDRESS": "10.0.0.1:6379"}).target
     '10.0.0.1:6379'
     """
     if address == "auto":

@@ -51,7 +51,7 @@ class ClusterAddress:
 def parse_place(on: str, *, is_trusted: bool = False) -> ClusterAddress:
     """Parse the value of `--on`.
 
-    >>> where("ray").address, where("ray:auto").address, where("ray://10.0.0.1:10001").address
+    >>> parse_place("ray").address, parse_place("ray:auto").address, parse_place("ray://10.0.0.1:10001").address
     (None, 'auto', 'ray://10.0.0.1:10001')
 
     Raises:

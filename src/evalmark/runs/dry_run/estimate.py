@@ -283,8 +283,8 @@ def _calls_of(model: ChatModel) -> int:
 def tokens_of(request: Request) -> int:
     """Return the approximate number of tokens of a request.
 
-    >>> from evalmark import MarkedRow
-    >>> tokens_of(Request(messages=(MarkedRow(role="user", content="Where is Oslo?"),)))
+    >>> from evalmark import Turn
+    >>> tokens_of(Request(messages=(Turn(role="user", content="Where is Oslo?"),)))
     3
     """
     said = sum(

@@ -213,7 +213,7 @@ def _is_cancelled_from_outside() -> bool:
 def describe_error(error: BaseException) -> str:
     """Return an exception as one line: its type and its text, cut where it is very long.
 
-    >>> describe(ValueError("no such city"))
+    >>> describe_error(ValueError("no such city"))
     'ValueError: no such city'
     """
     try:

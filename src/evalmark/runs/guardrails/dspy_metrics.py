@@ -53,8 +53,8 @@ def dspy_metric(
         ConfigError: the scorer cannot be used or lacks its judge, or `unscored` is not a number from 0 to 1.
 
     Example:
-        >>> dspy_metric("exact_match").__name__
-        'exact_match'
+        >>> dspy_metric("equals").__name__
+        'equals'
     """
     if unscored is not None and not (isinstance(unscored, int | float) and 0 <= unscored <= 1):
         raise ConfigError(f"dspy_metric: `unscored` is {unscored!r}; it has to be a number from 0 to 1, or None.")

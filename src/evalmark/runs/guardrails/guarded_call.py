@@ -68,7 +68,7 @@ def read_call(
 def read_output(returned: Any, seconds: float | None = None) -> Output:
     """Convert a return value to an Output: a text, an Output, a chat message, or an object with an `answer`.
 
-    >>> read_answer({"answer": "Oslo", "contexts": ["Oslo is the capital."]}).contexts
+    >>> read_output({"answer": "Oslo", "contexts": ["Oslo is the capital."]}).contexts
     ('Oslo is the capital.',)
 
     Raises:

@@ -54,7 +54,7 @@ def build_rewrite_prompt(question: str, answer: str, contexts: Sequence[str], is
 def clean_reply(said: str, mark: str) -> str:
     """Remove a repeated prompt and a leading `Answer:` from a reply.
 
-    >>> cleaned("Question: who? </data-ab12> Answer: Ida Holm [1].", "ab12")
+    >>> clean_reply("Question: who? </data-ab12> Answer: Ida Holm [1].", "ab12")
     'Ida Holm [1].'
     """
     said = said.rsplit(mark, 1)[-1].removeprefix(">") if mark in said else said

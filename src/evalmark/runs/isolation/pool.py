@@ -220,7 +220,7 @@ class WorkerProcess:
 def describe_exit(code: int) -> str:
     """Describe how a process ended, by its exit code; negative for a signal.
 
-    >>> told_exit(0), told_exit(-11)
+    >>> describe_exit(0), describe_exit(-11)
     ('exited with status 0', 'was ended by SIGSEGV')
     """
     if code >= 0:

@@ -11,7 +11,7 @@ class GivenTarget:
 
     >>> import asyncio
     >>> case = Case(id="1", input="2 + 2", given=Output(value="4"))
-    >>> asyncio.run(Given()(case)).value
+    >>> asyncio.run(GivenTarget()(case)).value
     '4'
     """
 

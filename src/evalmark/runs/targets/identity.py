@@ -11,7 +11,7 @@ def target_name(thing: Any) -> str:
     """Return `package.module:name` of a function or class, or the `name` of an object or of its class.
 
     >>> import textwrap
-    >>> name_of(textwrap.shorten)
+    >>> target_name(textwrap.shorten)
     'textwrap:shorten'
     """
     while isinstance(thing, functools.partial):

@@ -23,7 +23,7 @@ def join_chunks(pieces: Iterable[Any], is_wanted: Callable[[], bool] = lambda: T
 
     Reading stops once `is_wanted` returns False.
 
-    >>> joined(iter(["Hel", "lo"])), joined([1, 2]), joined([])
+    >>> join_chunks(iter(["Hel", "lo"])), join_chunks([1, 2]), join_chunks([])
     ('Hello', [1, 2], '')
     """
     found = []

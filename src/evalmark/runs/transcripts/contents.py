@@ -21,7 +21,7 @@ _FILES = (
 def get_field(thing: Any, name: str) -> Any:
     """Return a field of a mapping or an attribute of an object, or None.
 
-    >>> part({"role": "user"}, "role"), part(1j, "imag"), part(None, "role")
+    >>> get_field({"role": "user"}, "role"), get_field(1j, "imag"), get_field(None, "role")
     ('user', 1.0, None)
     """
     try:
@@ -38,7 +38,7 @@ def first_field(thing: Any, *names: str) -> Any:
 def as_name(value: Any) -> str:
     """Return an id or a name as a text, or an empty text.
 
-    >>> word("call_1"), word(7), word(None)
+    >>> as_name("call_1"), as_name(7), as_name(None)
     ('call_1', '7', '')
     """
     return value if isinstance(value, str) else "" if value is None else str(as_plain(value))
@@ -72,7 +72,7 @@ def one_line(value: Any) -> str:
 def message_text(content: Any) -> Any:
     r"""Return the parts of a message as one text, with files as `[type]`, or other content as plain data.
 
-    >>> text_of([{"type": "text", "text": "What is it?"}, {"type": "image_url", "image_url": {"url": "data:…"}}])
+    >>> message_text([{"type": "text", "text": "What is it?"}, {"type": "image_url", "image_url": {"url": "data:…"}}])
     'What is it?\n[image_url]'
     """
     if content is None or isinstance(content, str):
@@ -88,7 +88,7 @@ def message_text(content: Any) -> Any:
 def tool_result(content: Any) -> Any:
     """Return the result of a tool: text parts as one text, or other content as plain data.
 
-    >>> result_of([{"type": "text", "text": "3 degrees"}]), result_of([3, 4]), result_of(None)
+    >>> tool_result([{"type": "text", "text": "3 degrees"}]), tool_result([3, 4]), tool_result(None)
     ('3 degrees', [3, 4], None)
     """
     if not isinstance(content, (list, tuple)) or not content:
@@ -137,7 +137,7 @@ def reasoning_texts(content: Any) -> Iterator[str]:
 def call_arguments(given: Any) -> Mapping[str, Any]:
     """Return the arguments of a call from a mapping or its JSON text; any other value becomes `unparsed`.
 
-    >>> arguments_of('{"city": "Oslo"}'), arguments_of('{"city": '), arguments_of("")
+    >>> call_arguments('{"city": "Oslo"}'), call_arguments('{"city": '), call_arguments("")
     ({'city': 'Oslo'}, {'unparsed': '{"city": '}, {})
     """
     if isinstance(given, Mapping):

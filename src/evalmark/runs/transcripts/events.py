@@ -145,7 +145,7 @@ def _finished_call(asked: CallEvent, answered: ResultEvent) -> ToolCall:
 def parse_time(value: Any) -> datetime | None:
     """Convert a datetime or an ISO 8601 text to UTC, or return None. A time without a zone counts as UTC.
 
-    >>> moment("2026-05-01T12:00:00+02:00"), moment("soon")
+    >>> parse_time("2026-05-01T12:00:00+02:00"), parse_time("soon")
     (datetime.datetime(2026, 5, 1, 10, 0, tzinfo=datetime.timezone.utc), None)
     """
     try:

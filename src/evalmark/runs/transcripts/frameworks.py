@@ -28,7 +28,7 @@ def recognize_output(thing: Any) -> Output | None:
     Known are results of pydantic-ai, OpenAI Agents and AgentExecutor, LangGraph states, LangChain messages, and
     responses of OpenAI's SDK. Lists and other mappings are not converted.
 
-    >>> recognised([{"role": "assistant", "content": "Oslo"}]) is None
+    >>> recognize_output([{"role": "assistant", "content": "Oslo"}]) is None
     True
     """
     if isinstance(thing, _PLAIN):

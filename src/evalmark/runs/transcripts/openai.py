@@ -138,7 +138,7 @@ def _parsed(message: Any, content: Any) -> Iterator[Event]:
 def call_event(call: Any) -> CallEvent | None:
     """Convert a call of a chat message, or return None.
 
-    >>> asked_of({"id": "1", "function": {"name": "weather", "arguments": "{}"}}).name
+    >>> call_event({"id": "1", "function": {"name": "weather", "arguments": "{}"}}).name
     'weather'
     """
     if call is None or isinstance(call, (str, int, float, bytes, list, tuple)):

@@ -17,7 +17,7 @@ MAX_TOKENS = 10**12
 def token_usage(told: Any) -> Usage | None:
     """Read token counts, or return None without any.
 
-    >>> usage_of({"prompt_tokens": 9, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 4}})
+    >>> token_usage({"prompt_tokens": 9, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 4}})
     Usage(input_tokens=9, output_tokens=2, cached_tokens=4, cache_write_tokens=None, reasoning_tokens=None)
     """
     into, out = first_field(told, *_INTO), first_field(told, *_OUT)
@@ -36,7 +36,7 @@ def token_usage(told: Any) -> Usage | None:
 def nonzero_usage(told: Any) -> Usage | None:
     """Read token counts of a framework that writes 0 for unknown counts; a 0 becomes None.
 
-    >>> sure({"input_tokens": 3, "output_tokens": 1, "cache_read_tokens": 0}).cached_tokens is None
+    >>> nonzero_usage({"input_tokens": 3, "output_tokens": 1, "cache_read_tokens": 0}).cached_tokens is None
     True
     """
     found = token_usage(told)
