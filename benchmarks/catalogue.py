@@ -11,6 +11,9 @@ PARTS = (
     "floor.py",
     "machine.py",
     "mock_server.py",
+    "mutant_tests.py",
+    "mutants.py",
+    "mutation.py",
     "peaks.py",
     "rows.py",
     "running.py",
@@ -74,6 +77,7 @@ KNOWN = (
     Script("comparison_errors.py", "statistics", _short("--rounds 2")),
     Script("sequential.py", "statistics", _short("--runs 200 --cases 200 --gated 40")),
     Script("pytest_plugin.py", "pytest", _short("--cases 50 --runs 1")),
+    Script("structure.py", "structure", ()),
     Script("peer_runs.py", "peers", _short("--cases 100 --runs 1")),
 )
 
