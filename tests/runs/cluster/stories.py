@@ -51,7 +51,7 @@ class Upper:
 class Chat(Upper):
     """Remembers by itself what was said, as an agent with a session does."""
 
-    def anew(self):
+    def new_conversation(self):
         return Heard()
 
 

@@ -342,7 +342,7 @@ def test_each_conversation_begins_with_a_target_that_knows_no_other():
     begun = []
 
     class Fresh(Upper):
-        def anew(self):
+        def new_conversation(self):
             begun.append(self)
             return Upper()
 

@@ -52,7 +52,7 @@ class Agent:
         self.heard.append(found)
         return Output(value=" ".join(self.heard))
 
-    def anew(self) -> "Agent":
+    def new_conversation(self) -> "Agent":
         return Agent(self.hides, self.soon, [])
 
 

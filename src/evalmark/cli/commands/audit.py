@@ -78,9 +78,9 @@ def audit(  # noqa: PLR0913  each is a flag of the command line
     With --canaries, the judges also score outputs that try to manipulate them.
     """
     settings = flags.settings(**flags.settings_given(context))
-    with open_store(settings.store, read_only=not canaries) as ledger:
+    with open_store(settings.store, read_only=not canaries) as run_store:
         wanted = AuditRequest(
-            run=ledger.run(run),
+            run=run_store.run(run),
             metrics=tuple(metric or ()),
             against=against,
             prompt=prompt,
@@ -89,14 +89,14 @@ def audit(  # noqa: PLR0913  each is a flag of the command line
             suite=suite,
             overrides=Overrides(judges=tuple(judge or ())),
         )
-        found = audits.audit(wanted, ledger)
+        found = audits.audit(wanted, run_store)
         print_text(audit_screen(wanted.run, found, output_look()))
         if canaries:
             with Progress() as progress:
                 plan, metrics = plan_canaries(wanted, settings, progress.loading, cases)
-            conduct = RunOptions(store=ledger, settings=settings)
+            conduct = RunOptions(store=run_store, settings=settings)
             print_text(forecast.forecast_screen(need("asyncio").run(estimate(plan, conduct)), output_look()))
-            answered = run_judges(plan, settings, ledger, quiet=False)
+            answered = run_judges(plan, settings, run_store, quiet=False)
             print_text(canary_screen(audits.canaries(answered, metrics, wanted), output_look()))
     told = all(one.is_told for one in found)
     if not told and against == LABELS:

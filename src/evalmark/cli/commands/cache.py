@@ -49,12 +49,14 @@ def list_calls(
     store: flags.Store = None,
 ) -> None:
     """List recorded calls by model and tool, or single calls with --calls or --match."""
-    with open_store(flags.settings(store=store).store, read_only=True) as ledger:
+    with open_store(flags.settings(store=store).store, read_only=True) as run_store:
         if calls or match:
-            found = ledger.recordings.newest(match, limit)
-            print_text(recorded_calls_screen(found, output_look(), of=0 if found else _recorded(ledger)))
+            found = run_store.recordings.newest(match, limit)
+            print_text(recorded_calls_screen(found, output_look(), of=0 if found else _recorded(run_store)))
         else:
-            print_text(recorded_models_screen(ledger.recordings.by_model(), output_look(), ledger.recordings.by_tool()))
+            print_text(
+                recorded_models_screen(run_store.recordings.by_model(), output_look(), run_store.recordings.by_tool())
+            )
 
 
 def clear(
@@ -74,9 +76,9 @@ def clear(
     if all == bool(model or tool or before or failed):
         raise ConfigError("name the calls to delete: --all, or some of --model, --tool, --older-than and --failed.")
     _of_one_kind(tool, {"--model": bool(model), "--failed": failed})
-    with _existing(store) as ledger:
-        there = _recorded(ledger)
-        gone = ledger.recordings.clear(model, before, failed_only=failed, tool=tool)
+    with _existing(store) as run_store:
+        there = _recorded(run_store)
+        gone = run_store.recordings.clear(model, before, failed_only=failed, tool=tool)
     if gone or not there:
         print_line(f"Deleted {count(gone, 'call')}." if gone else "No calls are recorded, so none is deleted.")
     else:
@@ -94,8 +96,8 @@ def export(
 ) -> None:
     """Write the recorded calls that can be replayed to a file, ordered by key."""
     _of_one_kind(tool, {"--model": bool(model)})
-    with open_store(flags.settings(store=store).store, read_only=True) as ledger:
-        written = ledger.recordings.export(file, run, model, tool)
+    with open_store(flags.settings(store=store).store, read_only=True) as run_store:
+        written = run_store.recordings.export(file, run, model, tool)
     print_line(f"{file}: {count(written, 'call')}")
 
 
@@ -113,8 +115,8 @@ def import_calls(
 ) -> None:
     """Add the recorded calls of a file, all or none; calls that exist already stay unchanged."""
     addresses = _addresses(address or [])
-    with open_store(flags.settings(store=store).store) as ledger:
-        added, known = ledger.recordings.add(file, addresses)
+    with open_store(flags.settings(store=store).store) as run_store:
+        added, known = run_store.recordings.add(file, addresses)
     print_line(f"{file}: {count(added, 'call')} added, {known:,} known before")
 
 
@@ -138,8 +140,8 @@ def _of_one_kind(tool: str | None, others: Mapping[str, bool]) -> None:
         raise ConfigError(f"--tool names calls of tools and {given[0]} calls of models; leave one of them out.")
 
 
-def _recorded(ledger: "Store") -> int:
-    recordings = ledger.recordings
+def _recorded(run_store: "Store") -> int:
+    recordings = run_store.recordings
     return sum(model.calls for model in recordings.by_model()) + sum(tool.calls for tool in recordings.by_tool())
 
 

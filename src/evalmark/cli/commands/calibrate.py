@@ -98,12 +98,12 @@ def calibrate(  # noqa: PLR0913  each is a flag of the command line
     )
     check_lock(output)
     refuse_overwriting([about, suite, output], [html] if html else [])
-    with open_store(settings.store) as ledger:
+    with open_store(settings.store) as run_store:
         with Progress(quiet=quiet) as progress:
-            prepared = prepare(wanted, settings, ledger, progress.loading)
+            prepared = prepare(wanted, settings, run_store, progress.loading)
         run = None
         if prepared.plan is not None and prepared.evidence.told:
-            run = run_judges(prepared.plan, settings, ledger, quiet=quiet)
+            run = run_judges(prepared.plan, settings, run_store, quiet=quiet)
         found = learn_from(prepared, run)
     if not quiet:
         print_text(calibration_screen(found, output_look()))
@@ -117,14 +117,14 @@ def calibrate(  # noqa: PLR0913  each is a flag of the command line
         print_line(f"  Written to {output}; a run uses it with: evalmark run SUITE --lock {output}")
 
 
-def run_judges(plan: "Plan", settings: "Settings", ledger: "Store", *, quiet: bool) -> "Run":
+def run_judges(plan: "Plan", settings: "Settings", run_store: "Store", *, quiet: bool) -> "Run":
     """Score existing outputs; exit the program if a budget or an endpoint stops the run.
 
     Replies are stored, so the same command resumes where it stopped.
     """
     with Progress(quiet=quiet) as progress:
         conduct = RunOptions(
-            store=ScratchRunStore(ledger),
+            store=ScratchRunStore(run_store),
             settings=settings,
             on_start=lambda run, checked: progress.begin(plan.name, sum(checked.rows.values())),
             on_results=progress.recorded,

@@ -168,12 +168,12 @@ def _runs(run: str, baseline: str | None, store: str, stores: ExitStack) -> "tup
         ConfigError: no run matches `last-green`.
         StoreError: a run does not exist.
     """
-    ledgers: dict[str, Store] = {}
+    run_stores: dict[str, Store] = {}
 
     def opened(path: str) -> Store:
-        if path not in ledgers:
-            ledgers[path] = stores.enter_context(open_store(path, read_only=True))
-        return ledgers[path]
+        if path not in run_stores:
+            run_stores[path] = stores.enter_context(open_store(path, read_only=True))
+        return run_stores[path]
 
     path, name = run_location(run, store)
     newer = opened(path).run(name)

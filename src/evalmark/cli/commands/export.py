@@ -107,8 +107,8 @@ def export(  # noqa: PLR0913  each is a flag of the command line
         raise ConfigError("--base-url says where --create sends; add --create, or leave it out.")
     service = client.evals_endpoint(environ, base_url) if create else None
     settings = flags.settings(store=store)
-    with open_store(settings.store, read_only=True) as ledger:
-        exported = write(export_run_of(ledger.run(run), suite))
+    with open_store(settings.store, read_only=True) as run_store:
+        exported = write(export_run_of(run_store.run(run), suite))
     write_new(output, exported.files)
     for name in exported.files:
         print_line(f"{output / name}")

@@ -134,16 +134,16 @@ def _report(file: Path, settings: "Settings") -> None:
     found = read_coverage(file)
     say_line_by_line(coverage_text(found, output_look().width))
     if store_exists(settings.store):
-        with open_store(settings.store, read_only=True) as ledger:
-            broken = broken_rules(file, ledger)
+        with open_store(settings.store, read_only=True) as run_store:
+            broken = broken_rules(file, run_store)
         if broken is not None:
             say_line_by_line(f"\n{broken_text(found, broken)}")
 
 
 def _carry_out(job: "GenerateJob", settings: "Settings", quiet: bool) -> None:
-    with open_store(settings.store) as ledger:
+    with open_store(settings.store) as run_store:
         try:
-            account, spent = need("asyncio").run(generate_tests(job, settings, ledger.call_log()))
+            account, spent = need("asyncio").run(generate_tests(job, settings, run_store.call_log()))
         except RunStoppedError as stopped:
             print_error(f"Stopped: {stopped}\nFinished files and replies are stored; resume with the same command.\n")
             raise typer.Exit(STOPPED) from None

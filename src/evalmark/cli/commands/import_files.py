@@ -96,8 +96,8 @@ def import_files(
         for path, imported in found:
             _print_account(path, imported)
         return
-    with open_store(settings.store) as ledger:
-        runs = iter(save_runs([imported.run for _, imported in found if imported.run is not None], ledger))
+    with open_store(settings.store) as run_store:
+        runs = iter(save_runs([imported.run for _, imported in found if imported.run is not None], run_store))
         for path, imported in found:
             _print_account(path, imported)
             if imported.run is not None:

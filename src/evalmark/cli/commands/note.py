@@ -81,10 +81,10 @@ def note(  # noqa: PLR0913  each is a flag of the command line
     name = by or current_user(os.environ)
     word = NewLabel(by=name, liked=_thumb(label), score=score, comment=comment.strip())
     _check_flags(id, file, word, which, withdraw=withdraw)
-    with open_store(flags.settings(store=store).store) as ledger:
+    with open_store(flags.settings(store=store).store) as run_store:
         if file is not None:
-            said = read_labels(file, ledger, name)
-            kept_labels = labels.save_labels(ledger, said)
+            said = read_labels(file, run_store, name)
+            kept_labels = labels.save_labels(run_store, said)
             people = sorted({one.by for _, one in said})
             known = len(said) - len(kept_labels)
             there = f"; {known:,} stored before" if known else ""
@@ -92,11 +92,11 @@ def note(  # noqa: PLR0913  each is a flag of the command line
             new = {one.id for one in kept_labels}
             _say_masked([one for one in said if one[1].id in new], kept_labels)
             return
-        subject = labels.find_subject(ledger, id or "", which)
-        (written,) = labels.save_labels(ledger, [(subject, word)])
+        subject = labels.find_subject(run_store, id or "", which)
+        (written,) = labels.save_labels(run_store, [(subject, word)])
         print_line(f"{_told(written)} {subject.title}, by {written.by}.")
         _say_masked([(subject, word)], [written])
-        before = [one for one in label_history(ledger, [subject.about]) if one.by == written.by]
+        before = [one for one in label_history(run_store, [subject.about]) if one.by == written.by]
         if len(before) > 1:
             print_line(f"  {written.by} has {count(len(before), 'label')} on it; show them with: evalmark show {id}")
 

@@ -63,8 +63,8 @@ def plan(  # noqa: PLR0913  each is a flag of the command line
     conditions = flags.conditions(filter)
     only = parse_filter(conditions) if conditions else None
     share = None if shard is None else parse_shard(shard)
-    with _ledger(settings.store) as ledger:
-        conduct = RunOptions(store=ledger, settings=settings, limit=limit, only=only, shard=share)
+    with _open_run_store(settings.store) as run_store:
+        conduct = RunOptions(store=run_store, settings=settings, limit=limit, only=only, shard=share)
         for path in files:
             wanted = plan_suite(path, settings, overrides, _no_weights, recorded_cases)
             print_text(forecast.forecast_screen(need("asyncio").run(estimate(wanted, conduct)), output_look()))
@@ -72,7 +72,7 @@ def plan(  # noqa: PLR0913  each is a flag of the command line
                 print_line(f"  Imported to check what is named: {', '.join(wanted.imported)}. No target was called.")
 
 
-def _ledger(path: str) -> "AbstractContextManager[RunStore]":
+def _open_run_store(path: str) -> "AbstractContextManager[RunStore]":
     """Open the store read-only, or an empty one in memory if there is none."""
     return open_store(path, read_only=True) if store_exists(path) else nullcontext(MemoryRunStore())
 

@@ -70,8 +70,8 @@ def rescore(  # noqa: PLR0913  each is a flag of the command line
     """
     send_paths(() if suite is None else [suite], output or ())
     settings = flags.settings(**flags.settings_given(context))
-    with open_store(settings.store, read_only=True) as ledger:
-        earlier = ledger.run(run)
+    with open_store(settings.store, read_only=True) as run_store:
+        earlier = run_store.run(run)
     overrides = Overrides(embeddings=embeddings, timeout=timeout, judges=tuple(judge or ()))
     wanted = RescoreRequest(run=earlier, metrics=tuple(metric or ()), suite=suite, overrides=overrides)
     with Progress(quiet=quiet) as progress:

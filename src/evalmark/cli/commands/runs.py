@@ -12,11 +12,9 @@ from evalmark.cli.terminal.output import output_look, print_line, print_text, ru
 from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import LazyModule
 from evalmark.core.values.run import Run as values_Run
-from evalmark.reports.terminal import target_overview
 from evalmark.reports.terminal.run_list import run_list_screen
 from evalmark.stats.summary.gate import apply_gate
 from evalmark.stats.summary.summarise import summarise
-from evalmark.stats.summary.target_overview import overview
 from evalmark.storage.store.store import Store, open_store
 from evalmark.tracing.annotations import labels
 
@@ -27,13 +25,16 @@ if TYPE_CHECKING:
     from evalmark.cli.commands import file_checks
     from evalmark.core.values.run import Run as Kept
     from evalmark.reports.terminal import call as call_module
-    from evalmark.reports.terminal import cases, run_report, sessions
+    from evalmark.reports.terminal import cases, run_report, sessions, target_overview
+    from evalmark.stats.summary import target_overview as stats_overview
 else:
     file_checks = LazyModule("evalmark.cli.commands.file_checks")
     call_module = LazyModule("evalmark.reports.terminal.call")
     cases = LazyModule("evalmark.reports.terminal.cases")
     run_report = LazyModule("evalmark.reports.terminal.run_report")
     sessions = LazyModule("evalmark.reports.terminal.sessions")
+    target_overview = LazyModule("evalmark.reports.terminal.target_overview")
+    stats_overview = LazyModule("evalmark.stats.summary.target_overview")
 
 
 NOT_PASSED = ("fail", "error", "unscored")
@@ -58,11 +59,11 @@ def list_runs(
     if what not in ("runs", "sessions") or (what == "runs" and project is not None):
         wrong = what if what != "runs" else str(project)
         raise ConfigError(f"there is no list of {wrong!r}; it is evalmark list, or evalmark list sessions [PROJECT].")
-    with open_store(flags.settings(store=store).store, read_only=True) as ledger:
+    with open_store(flags.settings(store=store).store, read_only=True) as run_store:
         if what == "runs":
-            print_text(run_list_screen(ledger.runs(limit), output_look()))
+            print_text(run_list_screen(run_store.runs(limit), output_look()))
         else:
-            print_text(sessions.session_list_screen(sessions_of(ledger, project, limit), output_look()))
+            print_text(sessions.session_list_screen(sessions_of(run_store, project, limit), output_look()))
 
 
 def show(  # noqa: PLR0913  each is a flag of the command line
@@ -84,14 +85,14 @@ def show(  # noqa: PLR0913  each is a flag of the command line
     The id may also name a recorded session, or one output or step in it.
     """
     settings = flags.settings(store=store)
-    with open_store(settings.store, read_only=True) as ledger:
-        thing = labels.find_labelled(ledger, run)
+    with open_store(settings.store, read_only=True) as run_store:
+        thing = labels.find_labelled(run_store, run)
         if not isinstance(thing, values_Run):
             if overview or failed or calls or case is not None:
                 raise ConfigError(f"{thing.id} is not a run; leave out --failed, --case, --calls and --overview.")
-            print_text(describe(ledger, thing))
+            print_text(describe(run_store, thing))
             return
-        found = _with_spending(thing, ledger)
+        found = _with_spending(thing, run_store)
         if overview:
             _show_overview(found, with_cases=failed or calls or case is not None)
             return
@@ -102,10 +103,10 @@ def show(  # noqa: PLR0913  each is a flag of the command line
                 run_report.run_screen(found, run_look(found, settings.store, worst), summary=summary, verdict=verdict)
             )
             return
-        _show_cases(ledger, found, case, limit, failed=failed, calls=calls)
+        _show_cases(run_store, found, case, limit, failed=failed, calls=calls)
 
 
-def _show_cases(ledger: "Store", run: "Kept", case: str | None, limit: int, *, failed: bool, calls: bool) -> None:
+def _show_cases(run_store: "Store", run: "Kept", case: str | None, limit: int, *, failed: bool, calls: bool) -> None:
     """Print cases of a run with their labels."""
     chosen = None if case is None else _case_id(run, case)
     wanted = (
@@ -116,9 +117,9 @@ def _show_cases(ledger: "Store", run: "Kept", case: str | None, limit: int, *, f
     count = 0
     for count, result in enumerate(islice(wanted, limit), start=1):  # noqa: B007  counts to the end
         print_text(cases.case_screen(result, output_look(), run=run))
-        print_text(sessions.labels_screen(labels_of(ledger, run, result), output_look()))
+        print_text(sessions.labels_screen(labels_of(run_store, run, result), output_look()))
         for key in result.calls if calls else ():
-            print_text(_one_call(ledger, key))
+            print_text(_one_call(run_store, key))
     if count == limit:
         print_line(
             f"Showing the first {limit}. Show more with -n, or write all with: evalmark report {run.id} -o cases.jsonl"
@@ -132,14 +133,14 @@ def _show_cases(ledger: "Store", run: "Kept", case: str | None, limit: int, *, f
 def _show_overview(run: "Kept", *, with_cases: bool) -> None:
     if with_cases:
         raise ConfigError("--overview shows no cases; leave out --failed, --case and --calls.")
-    print_text(target_overview.overview_screen(run, overview(run), output_look()))
+    print_text(target_overview.overview_screen(run, stats_overview.overview(run), output_look()))
 
 
-def _one_call(ledger: "Store", key: str) -> str:
+def _one_call(run_store: "Store", key: str) -> str:
     """Format a recorded call of a model or a tool."""
-    if (call := ledger.recordings.call(key)) is not None:
+    if (call := run_store.recordings.call(key)) is not None:
         return call_module.call_screen(call, output_look())
-    if (recording := ledger.recordings.tool_call(key)) is not None:
+    if (recording := run_store.recordings.tool_call(key)) is not None:
         return call_module.tool_call_screen(recording, output_look())
     return f"  The call {key} is no longer recorded.\n"
 
@@ -170,9 +171,9 @@ def _all_cases(run: "Kept") -> str:
     return f"all of them: evalmark report {run.id} -o cases.csv"
 
 
-def _with_spending(run: "Kept", ledger: "Store") -> "Kept":
+def _with_spending(run: "Kept", run_store: "Store") -> "Kept":
     """A run that was killed has no figures of its calls in its header; the journal has."""
-    return run if run.spending else replace(run, spending=ledger.spending(run.id))
+    return run if run.spending else replace(run, spending=run_store.spending(run.id))
 
 
 def validate(

@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from evalmark.storage.store.store import Store
 
 
-def sessions_of(ledger: "Store", project: str | None, limit: int) -> "list[RecordedSession]":
+def sessions_of(run_store: "Store", project: str | None, limit: int) -> "list[RecordedSession]":
     """The newest sessions, of one project or of all.
 
     Raises:
         ConfigError: the project has no sessions.
     """
-    found = ledger.sessions.summaries(project, limit)
+    found = run_store.sessions.summaries(project, limit)
     if project is not None and not found:
-        known = ledger.sessions.projects()
+        known = run_store.sessions.projects()
         close = get_close_matches(project, known, n=1)
         several = f"there are sessions of {', '.join(known)}." if known else "there are no sessions in this store yet."
         raise ConfigError(
@@ -36,17 +36,17 @@ def sessions_of(ledger: "Store", project: str | None, limit: int) -> "list[Recor
     return found
 
 
-def describe(ledger: "Store", thing: "Session | Span") -> str:
+def describe(run_store: "Store", thing: "Session | Span") -> str:
     """Format a session or a span with the history of its labels."""
     spans = thing.spans if isinstance(thing, Session) else (thing,)
-    labels = label_history(ledger, [about_span(span.id) for span in spans])
+    labels = label_history(run_store, [about_span(span.id) for span in spans])
     if isinstance(thing, Session):
         return session_screen(thing, labels, output_look())
     return span_screen(thing, labels, output_look())
 
 
-def labels_of(ledger: "Store", run: "Run", result: "Result") -> "list[Label]":
+def labels_of(run_store: "Store", run: "Run", result: "Result") -> "list[Label]":
     """Return the label history of an output of a run and of its scores."""
     of = run.id, result.trial.id
     scores = (about_score(*of, score.name) for score in result.scores)
-    return label_history(ledger, [about_output(*of), *scores])
+    return label_history(run_store, [about_output(*of), *scores])

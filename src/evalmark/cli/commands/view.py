@@ -65,8 +65,8 @@ def view(
         need("uvicorn", "view")
         web = need("evalmark.reports.viewer.app")
         place = flags.settings(store=store).store
-        with open_store(place, read_only=read_only or not store_is_writable(place)) as ledger:
-            path = "/" if run is None else run_path(ledger.run(run).id)
+        with open_store(place, read_only=read_only or not store_is_writable(place)) as run_store:
+            path = "/" if run is None else run_path(run_store.run(run).id)
             bound = server.bind(port, host, os.environ.get(TOKEN, ""))
 
             def ready() -> None:
@@ -74,7 +74,7 @@ def view(
                 _print_address(bound.address_of(path), bound.address_once(path) if opens else "")
 
             pages = web.viewer_app(
-                ledger, bound.policy, author=_author(), prepare_after=_PREPARE_AFTER, flags=store_flag(place)
+                run_store, bound.policy, author=_author(), prepare_after=_PREPARE_AFTER, flags=store_flag(place)
             )
             serve(pages, bound, ready)
 

@@ -55,16 +55,16 @@ def run_merge(shards: Sequence[str], source: str, wish: MergeOptions) -> int:
         for found in suites:  # before the target store is created
             if faults := merging_faults([run for _, run in found]):
                 raise ConfigError.of(faults)
-        ledger = stores.enter_context(open_store(wish.place))
-        codes = [_merge(found, ledger, wish) for found in suites]
+        run_store = stores.enter_context(open_store(wish.place))
+        codes = [_merge(found, run_store, wish) for found in suites]
     return min(codes, key=WORST_FIRST.index)
 
 
-def _merge(found: Sequence[StoredRun], ledger: "Store", wish: MergeOptions) -> int:
+def _merge(found: Sequence[StoredRun], run_store: "Store", wish: MergeOptions) -> int:
     """Merge the shards of one suite and print the result."""
     with Progress(quiet=wish.quiet) as progress:
         progress.begin("merging", sum(len(run.results) for _, run in found))
-        merged = merge_shards(found, ledger, progress.recorded)
+        merged = merge_shards(found, run_store, progress.recorded)
     for remark in merged.remarks:
         print_error(f"{remark}\n")
     summary = summarise(merged.run)

@@ -109,9 +109,9 @@ def run_plan(plan: "Plan", settings: "Settings", show: RunDisplay) -> int:
 def _run_and_report(plan: "Plan", settings: "Settings", show: RunDisplay, state: ProcessState) -> int:
     named = store_flag(settings.store)
     reports = [path.absolute() for path in show.reports]  # absolute, since a target may change the working directory
-    with store.open_store(settings.store) as ledger:
-        against = _baseline(plan, ledger, show)  # before this run starts and becomes `last`
-        run: Run = need("asyncio").run(_run(plan, settings, ledger, show, against))
+    with store.open_store(settings.store) as run_store:
+        against = _baseline(plan, run_store, show)  # before this run starts and becomes `last`
+        run: Run = need("asyncio").run(_run(plan, settings, run_store, show, against))
         lost = state.restore()
         compared = _compare(run, against)
         compared = None if compared is None else with_store_flag(compared, settings.store)
@@ -120,7 +120,7 @@ def _run_and_report(plan: "Plan", settings: "Settings", show: RunDisplay, state:
         if not show.quiet:
             seen = replace(
                 output_look(display_location(settings.store), show.worst, named),
-                remarks=tuple(show.remarks(run, summary, ledger)) if show.remarks else (),
+                remarks=tuple(show.remarks(run, summary, run_store)) if show.remarks else (),
             )
             text = run_screen(run, seen, summary=summary, verdict=verdict)
             text += compared_module.comparison_screen(compared, seen) if compared is not None else ""
@@ -158,7 +158,7 @@ def _report_lost_streams(lost: str, run: "Run", named: str) -> int:
     return STOPPED
 
 
-def _baseline(plan: "Plan", ledger: "Store", show: RunDisplay) -> "Run | None":
+def _baseline(plan: "Plan", run_store: "Store", show: RunDisplay) -> "Run | None":
     """Return the run to compare with, or report why there is none yet.
 
     Raises:
@@ -166,7 +166,7 @@ def _baseline(plan: "Plan", ledger: "Store", show: RunDisplay) -> "Run | None":
     """
     wanted = show.baseline or (plan.baseline if plan.kept is None and show.shard is None else None)
     of = Run(id="", name=plan.name, created="", suite=plan.suite)
-    found = baseline_of(ledger, wanted, of)
+    found = baseline_of(run_store, wanted, of)
     if found.said:
         print_error(f"{found.said}\n")
     return found.run
@@ -217,7 +217,9 @@ def refuse_overwriting(read: Iterable[Path | str | None], reports: Sequence[Path
             )
 
 
-async def _run(plan: "Plan", settings: "Settings", ledger: "Store", show: RunDisplay, against: "Run | None") -> "Run":
+async def _run(
+    plan: "Plan", settings: "Settings", run_store: "Store", show: RunDisplay, against: "Run | None"
+) -> "Run":
     stop: asyncio.Event = need("asyncio").Event()
     with Progress(quiet=show.quiet) as progress:
 
@@ -229,9 +231,9 @@ async def _run(plan: "Plan", settings: "Settings", ledger: "Store", show: RunDis
             total = sum(known) * plan.repeat * len(plan.modes) if len(known) == len(rows) else None
             progress.begin(plan.name, total)
 
-        resume, taken_up = _resumed(plan, ledger, show)
+        resume, taken_up = _resumed(plan, run_store, show)
         conduct = run_options.RunOptions(
-            store=ledger,
+            store=run_store,
             settings=settings,
             resume=resume,
             retry_errors=show.retry_errors,
@@ -247,15 +249,15 @@ async def _run(plan: "Plan", settings: "Settings", ledger: "Store", show: RunDis
             return await execution.execute(plan, conduct)
 
 
-def _resumed(plan: "Plan", ledger: "Store", show: RunDisplay) -> tuple[str | None, str]:
+def _resumed(plan: "Plan", run_store: "Store", show: RunDisplay) -> tuple[str | None, str]:
     """Return the run to resume and a message for when it starts; report if a new run starts instead."""
     if show.resume is None:
-        _mention_unfinished(plan, ledger, show)
+        _mention_unfinished(plan, run_store, show)
         return None, ""
     if show.resume != NEWEST:
-        found: Run | None = ledger.run(show.resume)
+        found: Run | None = run_store.run(show.resume)
     else:
-        found = ledger.unfinished(plan.fingerprint, plan.suite, show.shard, retry_errors=show.retry_errors)
+        found = run_store.unfinished(plan.fingerprint, plan.suite, show.shard, retry_errors=show.retry_errors)
     if found is None and show.retry_errors:
         raise ConfigError(
             "--retry-errors: no run of this suite with the same target and scorers has errors or is unfinished. "
@@ -268,12 +270,12 @@ def _resumed(plan: "Plan", ledger: "Store", show: RunDisplay) -> tuple[str | Non
     return found.id, f"Resuming {found.id} of {found.created}: {len(found.results)} results are stored.\n"
 
 
-def _mention_unfinished(plan: "Plan", ledger: "Store", show: RunDisplay) -> None:
+def _mention_unfinished(plan: "Plan", run_store: "Store", show: RunDisplay) -> None:
     """Print how to resume the previous run if it was interrupted and no other process is writing it."""
-    newest = ledger.runs(1)
+    newest = run_store.runs(1)
     if not newest or newest[0].status == "complete":  # checked first, since a fingerprint reads source code
         return
-    found = ledger.unfinished(plan.fingerprint, plan.suite, show.shard)
+    found = run_store.unfinished(plan.fingerprint, plan.suite, show.shard)
     if found is not None and found.status != "running" and found.id == newest[0].id:
         there = core_text.count(len(found.results), "result")
         print_error(

@@ -29,15 +29,15 @@ def find_stored_runs(
     in_file: "Callable[[str, Store], Sequence[Run]] | None" = None,
 ) -> Iterator[tuple["Store", "Run"]]:
     """Yield the referenced runs with their stores; `in_file` selects the runs of a file without a run id."""
-    ledgers: dict[str, Store] = {}
+    run_stores: dict[str, Store] = {}
     for reference in references:
         path, name = run_location(reference, store)
-        if path not in ledgers:
-            ledgers[path] = stores.enter_context(open_store(path, read_only=True))
-        ledger = ledgers[path]
-        for run in in_file(path, ledger) if in_file and is_file(reference) else [ledger.run(name)]:
+        if path not in run_stores:
+            run_stores[path] = stores.enter_context(open_store(path, read_only=True))
+        run_store = run_stores[path]
+        for run in in_file(path, run_store) if in_file and is_file(reference) else [run_store.run(name)]:
             # A run that was killed has no figures of its calls in its header; the journal has.
-            yield ledger, run if run.spending else replace(run, spending=ledger.spending(run.id))
+            yield run_store, run if run.spending else replace(run, spending=run_store.spending(run.id))
 
 
 def with_store_flag(found: "Comparison", store: str) -> "Comparison":

@@ -30,8 +30,8 @@ def shards_of_suites(
     """
     several: dict[str, list[Run]] = {}
 
-    def in_file(path: str, ledger: "Store") -> "list[Run]":
-        found = _newest(path, ledger, tell)
+    def in_file(path: str, run_store: "Store") -> "list[Run]":
+        found = _newest(path, run_store, tell)
         if len(found) > 1:
             several[path] = found
         return found
@@ -42,18 +42,18 @@ def shards_of_suites(
     if not all(map(is_file, references)):
         raise ConfigError.of([_unclear(path, found) for path, found in several.items()])
     suites: dict[tuple[str, str], list[StoredRun]] = {}
-    for ledger, run in named:
-        suites.setdefault(_suite(run), []).append((ledger, run))
+    for run_store, run in named:
+        suites.setdefault(_suite(run), []).append((run_store, run))
     return [*suites.values()]
 
 
-def _newest(path: str, ledger: "Store", tell: Callable[[str], None]) -> "list[Run]":
+def _newest(path: str, run_store: "Store", tell: Callable[[str], None]) -> "list[Run]":
     """Return the newest shard of each suite in a store, oldest suite first, without merged runs.
 
     Without shards, return the newest run; the merge then reports that it is no shard.
     """
     suites: dict[tuple[str, str], list[Run]] = {}
-    for run in ledger.runs():
+    for run in run_store.runs():
         if not is_merged(run):
             suites.setdefault(_suite(run), []).append(run)
     having = [runs for runs in suites.values() if any(run.shard is not None for run in runs)]
@@ -64,7 +64,7 @@ def _newest(path: str, ledger: "Store", tell: Callable[[str], None]) -> "list[Ru
                 f"{path}: of {newest.suite or newest.name}, the newest run {newest.id} is taken; {other.id}, "
                 f"{_differs(other, newest)}, is left out, and can be named as {path}@{other.id}."
             )
-    return [newest for newest, *_ in reversed(having)] or [ledger.run("last")]
+    return [newest for newest, *_ in reversed(having)] or [run_store.run("last")]
 
 
 def _differs(run: "Run", newest: "Run") -> str:

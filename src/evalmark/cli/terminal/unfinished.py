@@ -96,8 +96,8 @@ def _stored_run(told: Mapping[str, str]) -> Run | None:
     if "run" not in told:
         return None
     try:
-        with open_store(told["store"], read_only=True) as ledger:
-            run = ledger.run(told["run"])
+        with open_store(told["store"], read_only=True) as run_store:
+            run = run_store.run(told["run"])
             return replace(run, results=[*run.results])
     except (EvalmarkError, OSError) as error:
         print_error(f"The stored part of the run cannot be read: {error}\n")

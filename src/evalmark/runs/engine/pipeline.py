@@ -350,7 +350,7 @@ class _MissingTarget:
 
 def new_conversation(target: Target) -> Target:
     """Return the target without memory of other conversations; unchanged where it has none."""
-    begin = getattr(target, "anew", None)
+    begin = getattr(target, "new_conversation", None)
     begun: Target = begin() if callable(begin) else target
     return begun
 

@@ -93,7 +93,7 @@ class IsolatedTarget:
 class IsolatedClass(IsolatedTarget):
     """A target class in worker processes, with a new object for each row and each conversation."""
 
-    def anew(self) -> Target:
+    def new_conversation(self) -> Target:
         """Return a target that keeps one object in one worker for the turns of a conversation."""
         return _IsolatedConversation(self.name, self.workers)
 

@@ -25,7 +25,7 @@ class ClassTarget:
         target = await self.make()
         return await target(case)
 
-    def anew(self) -> Target:
+    def new_conversation(self) -> Target:
         """Return a target that keeps one object, created at the first turn, for a conversation."""
         return _ConversationTarget(self)
 
