@@ -31,14 +31,14 @@ def part(*labels, by="ann", items=ITEMS[:4]):
 def test_what_is_left_comes_from_a_place_on_and_what_was_skipped_comes_at_the_end():
     found = part(label(ITEMS[1]), label(ITEMS[3]), label(ITEMS[2], by="bob"), label(ITEMS[9]))
     assert found.done == {1, 3}
-    assert [found.following(start) for start in range(5)] == [0, 2, 2, 0, 0]
+    assert [found.next_unlabelled(start) for start in range(5)] == [0, 2, 2, 0, 0]
     assert not found.is_done
-    assert part(*(label(item) for item in ITEMS[:4])).following() is None
+    assert part(*(label(item) for item in ITEMS[:4])).next_unlabelled() is None
 
 
 def test_nothing_to_label_is_done():
     assert part(items=()).is_done
-    assert part(items=()).following() is None
+    assert part(items=()).next_unlabelled() is None
 
 
 def test_a_comment_alone_is_no_label_and_what_was_taken_back_is_none():
@@ -78,14 +78,14 @@ def test_outputs_of_a_run_are_known_by_what_labels_are_about(store):
     results = [result("a"), result("b", value=None, error="E: late"), result("c", contexts=("ctx",))]
     asyncio.run(store.sink("r").write(results))
     store.finish(replace(run, status="complete"))
-    source = OutputSource(ledger=store, run="r", browsing=store.browse("r"))
-    shown = {item.about: source.shown(item) for item in source.drawn(ResultFilter())}
+    source = OutputSource(store=store, run="r", browsing=store.browse("r"))
+    shown = {item.about: source.view(item) for item in source.sample(ResultFilter())}
     assert {about: (one.subject, one.input, one.value, one.contexts) for about, one in shown.items()} == {
         result_subject("r", one).about: (result_subject("r", one), one.trial.case.input, one.output.value, contexts)
         for one, contexts in ((results[0], ()), (results[2], ("ctx",)))
     }
     with pytest.raises(StoreError, match="does not have this result"):
-        source.shown(QueueItem(about="output:r/0", number=99))
+        source.view(QueueItem(about="output:r/0", number=99))
 
 
 def test_recorded_answers_are_known_by_their_spans_and_answers_to_one_input_are_one_case(store):
@@ -97,17 +97,17 @@ def test_recorded_answers_are_known_by_their_spans_and_answers_to_one_input_are_
     failed = replace(spans[0], id="f" * 16, error="E: x", output=None)
     step = replace(spans[0], id="e" * 16, parent=spans[0].id)
     store.sessions.add([session], [*spans, failed, step])
-    source = OutputSource(ledger=store, project="demo")
-    items = source.drawn(ResultFilter())
+    source = OutputSource(store=store, project="demo")
+    items = source.sample(ResultFilter())
     assert {(item.span, item.about) for item in items} == {(span.id, f"span:{span.id}") for span in spans}
-    assert {source.shown(item).input for item in items} == {"hello", "bye"}
+    assert {source.view(item).input for item in items} == {"hello", "bye"}
     labels = [label(item, by, liked=number % 3 > 0) for number, item in enumerate(items) for by in ("ann", "bob")]
     store.sessions.add_labels(labels)
     assert len(source.labels(items[:2])) == 4
     found = queue_agreement(source, AnnotatorProgress(items=tuple(items), labels=source.labels(items), by="ann"))
     assert found.pairs[0].compared.kappa == 1.0
     assert found.pairs[0].compared.kappa_interval.method == "none: fewer than 10 cases"
-    assert OutputSource(ledger=store, project="other").drawn(ResultFilter()) == ()
+    assert OutputSource(store=store, project="other").sample(ResultFilter()) == ()
 
 
 @pytest.mark.parametrize("kind", ["run", "project"])
@@ -126,20 +126,20 @@ def test_a_sample_is_the_same_for_everybody_and_in_no_order_of_the_source(store,
     sink = store.sink("r")
     more(0, 60)
     found = {
-        "run": OutputSource(ledger=store, run="r", browsing=store.browse("r")),
-        "project": OutputSource(ledger=store, project="demo"),
+        "run": OutputSource(store=store, run="r", browsing=store.browse("r")),
+        "project": OutputSource(store=store, project="demo"),
     }
     source = found[kind]
-    every = source.drawn(ResultFilter())
+    every = source.sample(ResultFilter())
     assert len(set(every)) == 60
-    assert source.drawn(ResultFilter(), 20) == every[:20]
-    other = source.drawn(ResultFilter(), seed="2")
+    assert source.sample(ResultFilter(), 20) == every[:20]
+    other = source.sample(ResultFilter(), seed="2")
     assert set(other) == set(every)
     assert len({*other[:20]} & {*every[:20]}) < 15
     for order in (every, other):
         places = [item.number or int(item.span or "0", 16) for item in order]
         assert 15 < sum(after > before for before, after in pairwise(places)) < 45
     more(60, 90)
-    later = source.drawn(ResultFilter())
+    later = source.sample(ResultFilter())
     assert [item for item in later if item in set(every)] == [*every]
     assert len({*later[:20]} - {*every}) > 0

@@ -72,9 +72,9 @@ def _answer(context: PageContext, request: Request) -> Response:
     if not asked.what or not by:
         return _choose(context, request)
     source = _source(context, asked)
-    items = source.drawn(_wanted(asked), asked.n or MAX_ITEMS, asked.seed)
+    items = source.sample(_wanted(asked), asked.n or MAX_ITEMS, asked.seed)
     part = AnnotatorProgress(items=items, labels=source.labels(items), by=by)
-    at = asked.at - 1 if 0 < asked.at <= len(items) else part.following(asked.start - 1)
+    at = asked.at - 1 if 0 < asked.at <= len(items) else part.next_unlabelled(asked.start - 1)
     asked = replace(asked, run=source.run)
     values = {"asked": asked, "part": part, "at": at, "queue": QUEUE, "source": source}
     if at is None:
@@ -87,9 +87,9 @@ def _answer(context: PageContext, request: Request) -> Response:
 
 def _source(context: PageContext, asked: LabelQueueQuery) -> OutputSource:
     if not asked.run:
-        return OutputSource(ledger=context.view.store, project=asked.project)
+        return OutputSource(store=context.view.store, project=asked.project)
     run = context.view.store.run(asked.run)
-    return OutputSource(ledger=context.view.store, run=run.id, browsing=context.view.browsing(run))
+    return OutputSource(store=context.view.store, run=run.id, browsing=context.view.browsing(run))
 
 
 def _wanted(asked: LabelQueueQuery) -> ResultFilter:
@@ -99,7 +99,7 @@ def _wanted(asked: LabelQueueQuery) -> ResultFilter:
 def _seen(context: PageContext, source: OutputSource, part: AnnotatorProgress, at: int) -> Mapping[str, Any]:
     """An output with its labels; only this person's until everything is labelled."""
     item = part.items[at]
-    shown = source.shown(item)
+    shown = source.view(item)
     said = label_views(context.view.store, [(shown.subject, _fields(source, item))], part.by)[shown.subject.about]
     return {"shown": shown, "said": said if part.is_done else replace(said, labels=said.mine)}
 
@@ -108,7 +108,7 @@ def _agreed(source: OutputSource, part: AnnotatorProgress) -> Mapping[str, Any]:
     """Agreement of people, and the disputed outputs."""
     found = queue_agreement(source, part)
     places = {item.about: at for at, item in enumerate(part.items, start=1)}
-    disputed = [(places[about], source.shown(part.items[places[about] - 1])) for about in found.disputed[:_DISPUTED]]
+    disputed = [(places[about], source.view(part.items[places[about] - 1])) for about in found.disputed[:_DISPUTED]]
     return {"found": found, "disputed": disputed}
 
 

@@ -51,7 +51,7 @@ _ID = 16
 """Digits of a complete span id."""
 
 
-def read_labels(path: Path, ledger: "Store", by: str) -> list[tuple[LabelSubject, NewLabel]]:
+def read_labels(path: Path, store: "Store", by: str) -> list[tuple[LabelSubject, NewLabel]]:
     """Read labels from a CSV, TSV or JSONL file; `by` is the annotator of rows that name none.
 
     Each label has an id, the `label_id` of its row or one made of its content, so that reading a file again adds only new
@@ -62,7 +62,7 @@ def read_labels(path: Path, ledger: "Store", by: str) -> list[tuple[LabelSubject
     """
     faults = FaultList(str(path))
     rows = [(place, row) for place, row in _rows(path) if _is_sound(place, row, faults)]
-    naming = _SubjectFinder(ledger, {_id_of(row) for _, row in rows})
+    naming = _SubjectFinder(store, {_id_of(row) for _, row in rows})
     read: list[tuple[LabelSubject, NewLabel]] = []
     ids = _LabelIds()
     for place, row in rows:
@@ -72,7 +72,7 @@ def read_labels(path: Path, ledger: "Store", by: str) -> list[tuple[LabelSubject
         except (EvalmarkError, ValueError) as fault:
             faults.add(f"{place}: {str(fault).rstrip('.')}.")
             continue
-        for sentence in check_labels(ledger, [said]):
+        for sentence in check_labels(store, [said]):
             faults.add(f"{place}: {sentence}")
         read.append(said)
     if told := faults.lines():
@@ -198,14 +198,14 @@ class _RunResults:
 class _SubjectFinder:
     """Finds the subjects of rows; complete span ids are looked up together."""
 
-    ledger: "Store"
+    store: "Store"
     ids: set[str]
     _known: dict[str, Run | Session | Span | EvalmarkError] = field(default_factory=dict)
     _results: dict[str, _RunResults] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         whole = [name for name in (i.removeprefix(about_span()) for i in self.ids) if len(name) == _ID]
-        for span in self.ledger.sessions.spans(whole):
+        for span in self.store.sessions.spans(whole):
             self._known[span.id] = span
 
     def subject(self, reference: str, which: OutputSelector = NO_SELECTOR) -> LabelSubject:
@@ -222,7 +222,7 @@ class _SubjectFinder:
     def _named(self, name: str) -> Run | Session | Span:
         if name not in self._known:
             try:
-                self._known[name] = find_labelled(self.ledger, name)
+                self._known[name] = find_labelled(self.store, name)
             except EvalmarkError as fault:
                 self._known[name] = fault
         thing = self._known[name]
@@ -237,7 +237,7 @@ class _SubjectFinder:
             raise ConfigError("an output is named output:RUN/TRIAL, a score score:RUN/TRIAL/METRIC")
         if which != NO_SELECTOR:
             raise ConfigError(f"output:RUN/TRIAL says which output it is; leave out {', '.join(OF_RUN)}")
-        results = self._of_run(self.ledger.run(run)) if run not in self._results else self._results[run]
+        results = self._of_run(self.store.run(run)) if run not in self._results else self._results[run]
         if trial not in results.by_trial:
             raise ConfigError(f"{run} has no trial {trial!r}")
         return result_subject(run, results.by_trial[trial], metric or None)

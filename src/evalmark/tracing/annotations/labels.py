@@ -75,20 +75,20 @@ class NewLabel:
         return self.liked is None and self.score is None and not self.comment
 
 
-def find_labelled(ledger: "Store", reference: str) -> Run | Session | Span:
+def find_labelled(store: "Store", reference: str) -> Run | Session | Span:
     """Return the run, session or span with an id, with a unique start of an id, or with a session key of the app.
 
     Raises:
         ConfigError: The reference is ambiguous.
         NotFoundError: There is none.
     """
-    named = _by_id(ledger, reference)
+    named = _by_id(store, reference)
     try:
-        run = ledger.run(reference)
+        run = store.run(reference)
     except NotFoundError as fault:
-        named = named or _of_key(ledger, reference)
+        named = named or _of_key(store, reference)
         if not named:
-            raise _unknown(ledger, reference, fault) from None
+            raise _unknown(store, reference, fault) from None
         run = None
     several = ([] if run is None else [f"run {run.id}"]) + [f"{one.kind} {one.id}" for one in named]
     if len(several) > 1 and (run is None or run.id != reference):
@@ -96,23 +96,23 @@ def find_labelled(ledger: "Store", reference: str) -> Run | Session | Span:
     if run is not None:
         return run
     one = named[0]
-    return ledger.sessions.session(one.id) if one.kind == "session" else ledger.sessions.span(one.id)
+    return store.sessions.session(one.id) if one.kind == "session" else store.sessions.span(one.id)
 
 
-def find_session_or_span(ledger: "Store", reference: str) -> "RecordedId | None":
+def find_session_or_span(store: "Store", reference: str) -> "RecordedId | None":
     """Return the kind and id of a session or span without reading it; None if there is none.
 
     Raises:
         ConfigError: The reference is ambiguous.
     """
-    named = _by_id(ledger, reference) or _of_key(ledger, reference)
+    named = _by_id(store, reference) or _of_key(store, reference)
     if len(named) > 1:
         raise ConfigError(_ambiguous(reference, [f"{one.kind} {one.id}" for one in named]))
     return named[0] if named else None
 
 
-def _by_id(ledger: "Store", reference: str) -> "list[RecordedId]":
-    named = ledger.sessions.with_prefix(reference)
+def _by_id(store: "Store", reference: str) -> "list[RecordedId]":
+    named = store.sessions.with_prefix(reference)
     return [one for one in named if one.id == reference] or named
 
 
@@ -120,14 +120,14 @@ def _ambiguous(reference: str, several: Sequence[str]) -> str:
     return f"{reference!r} could be {_listed(several)}; write more of the id."
 
 
-def _of_key(ledger: "Store", key: str) -> "list[RecordedId]":
+def _of_key(store: "Store", key: str) -> "list[RecordedId]":
     """The sessions of all projects with this session key."""
-    ids = [session_id_for_key(project, key) for project in ledger.sessions.projects()]
-    return [one for i in ids for one in ledger.sessions.with_prefix(i) if one.kind == "session"]
+    ids = [session_id_for_key(project, key) for project in store.sessions.projects()]
+    return [one for i in ids for one in store.sessions.with_prefix(i) if one.kind == "session"]
 
 
-def _unknown(ledger: "Store", reference: str, fault: NotFoundError) -> NotFoundError:
-    if not ledger.sessions.projects():
+def _unknown(store: "Store", reference: str, fault: NotFoundError) -> NotFoundError:
+    if not store.sessions.projects():
         return fault
     if reference.startswith("last"):
         return NotFoundError(f"{fault} Recorded sessions go by their ids: evalmark list sessions")
@@ -137,14 +137,14 @@ def _unknown(ledger: "Store", reference: str, fault: NotFoundError) -> NotFoundE
     )
 
 
-def find_subject(ledger: "Store", reference: str, which: OutputSelector = NO_SELECTOR) -> LabelSubject:
+def find_subject(store: "Store", reference: str, which: OutputSelector = NO_SELECTOR) -> LabelSubject:
     """Return what a label on an id belongs to: a span, the only answer of a session, or an output of a run.
 
     Raises:
         ConfigError: It is a session with several answers or a run without a selected case, or `which` matches none or several outputs.
         StoreError: Nothing has this id.
     """
-    return select_subject(find_labelled(ledger, reference), which)
+    return select_subject(find_labelled(store, reference), which)
 
 
 def select_subject(thing: Run | Session | Span, which: OutputSelector) -> LabelSubject:
@@ -188,7 +188,7 @@ def result_subject(run: str, result: Result, metric: str | None = None) -> Label
 
 
 def save_labels(
-    ledger: "Store", said: Sequence[tuple[LabelSubject, NewLabel]], created: str | None = None
+    store: "Store", new: Sequence[tuple[LabelSubject, NewLabel]], created: str | None = None
 ) -> list[Label]:
     """Store labels, all or none; earlier labels stay in the history. Return the labels that are new.
 
@@ -198,49 +198,49 @@ def save_labels(
         ConfigError: A label is invalid; none is stored.
         StoreError: The store cannot be written.
     """
-    if faults := list(check_labels(ledger, said)):
+    if faults := list(check_labels(store, new)):
         raise ConfigError.of(faults)
     when = created or datetime.now(UTC).isoformat(timespec="microseconds")
     labels = [
         Label(
-            about=about.about,
-            liked=word.liked,
-            score=word.score,
-            comment=mask_secrets(word.comment),
-            by=word.by,
+            about=subject.about,
+            liked=label.liked,
+            score=label.score,
+            comment=mask_secrets(label.comment),
+            by=label.by,
             created=when,
-            content=about.content,
-            id=word.id,
+            content=subject.content,
+            id=label.id,
         )
-        for about, word in said
+        for subject, label in new
     ]
-    known = ledger.sessions.add_labels(labels)
+    known = store.sessions.add_labels(labels)
     return [label for label in labels if label.id not in known]
 
 
-def check_labels(ledger: "Store", said: Sequence[tuple[LabelSubject, NewLabel]]) -> Iterable[str]:
+def check_labels(store: "Store", new: Sequence[tuple[LabelSubject, NewLabel]]) -> Iterable[str]:
     """Yield a sentence for each fault of the labels."""
-    for about, word in said:
-        if not word.by.strip():
-            yield f"{about.title}: the label has no annotator; name one with --by."
-        if len(word.by) > MAX_NAME_CHARS:
-            yield f"{about.title}: the name of the annotator has {len(word.by):,} characters; {MAX_NAME_CHARS} are the most."
-        if word.score is not None and not 0 <= word.score <= 1:
-            yield f"{about.title}: the score is {word.score:g}; use a number from 0 to 1."
-    taken = [(about, word) for about, word in said if word.withdraws]
-    if not taken:
+    for subject, label in new:
+        if not label.by.strip():
+            yield f"{subject.title}: the label has no annotator; name one with --by."
+        if len(label.by) > MAX_NAME_CHARS:
+            yield f"{subject.title}: the name of the annotator has {len(label.by):,} characters; {MAX_NAME_CHARS} are the most."
+        if label.score is not None and not 0 <= label.score <= 1:
+            yield f"{subject.title}: the score is {label.score:g}; use a number from 0 to 1."
+    withdrawn = [(subject, label) for subject, label in new if label.withdraws]
+    if not withdrawn:
         return
-    standing = {
-        (label.about, label.by) for label in current_labels(ledger.sessions.labels({one.about for one, _ in taken}))
+    existing = {
+        (label.about, label.by) for label in current_labels(store.sessions.labels({one.about for one, _ in withdrawn}))
     }
-    for about, word in taken:
-        if (about.about, word.by) not in standing:
-            yield f"{about.title}: {word.by} has no label to withdraw."
+    for subject, label in withdrawn:
+        if (subject.about, label.by) not in existing:
+            yield f"{subject.title}: {label.by} has no label to withdraw."
 
 
-def label_history(ledger: "Store", about: Iterable[str]) -> list[Label]:
+def label_history(store: "Store", about: Iterable[str]) -> list[Label]:
     """Everything ever said about some things, named as in `GraderLabel.about`, in the order in which it was said."""
-    return ledger.sessions.labels(about)
+    return store.sessions.labels(about)
 
 
 def current_user(environ: Mapping[str, str]) -> str:

@@ -56,14 +56,14 @@ class ItemView:
 class OutputSource:
     """The source of the outputs of a queue: a run, or the recorded sessions of a project."""
 
-    ledger: "Store"
+    store: "Store"
     run: str = ""
     """The id of the run; empty for a project."""
     browsing: "ResultBrowser | None" = None
     """The results of the run; None for a project."""
     project: str = ""
 
-    def drawn(self, wanted: "ResultFilter", most: int = MAX_ITEMS, seed: str = "") -> tuple[QueueItem, ...]:
+    def sample(self, wanted: "ResultFilter", most: int = MAX_ITEMS, seed: str = "") -> tuple[QueueItem, ...]:
         """Return a sample of the outputs without errors in shuffled order; the filter applies to runs.
 
         The sample depends only on the seed: a larger one starts with the same outputs, and new outputs do not change the
@@ -78,21 +78,21 @@ class OutputSource:
         )
 
     def _spans(self) -> Iterator[tuple[int, str]]:
-        return ((_number_of(one), one) for one in self.ledger.sessions.answers_without_error(self.project))
+        return ((_number_of(one), one) for one in self.store.sessions.answers_without_error(self.project))
 
     def labels(self, items: Iterable[QueueItem]) -> list[Label]:
         """Return all labels of these outputs; for a run, those of its other outputs too."""
-        traffic = self.ledger.sessions
-        return traffic.labels_of_run(self.run) if self.browsing else traffic.labels(item.about for item in items)
+        sessions = self.store.sessions
+        return sessions.labels_of_run(self.run) if self.browsing else sessions.labels(item.about for item in items)
 
-    def shown(self, item: QueueItem) -> ItemView:
+    def view(self, item: QueueItem) -> ItemView:
         """Return an output with its input.
 
         Raises:
             NotFoundError: It is no longer in the store.
         """
         if self.browsing is None or item.number is None:
-            span = self.ledger.sessions.span(item.span)
+            span = self.store.sessions.span(item.span)
             contexts = tuple(span.contexts or ())
             return ItemView(
                 subject=span_subject(span), input=span.input, history=(), contexts=contexts, value=span.output
@@ -154,7 +154,7 @@ class AnnotatorProgress:
         """Whether all outputs are labelled; only then may the annotator see the labels of others."""
         return len(self.done) == len(self.items)
 
-    def following(self, start: int = 0) -> int | None:
+    def next_unlabelled(self, start: int = 0) -> int | None:
         """Return the index of the next output without a label, from `start` on and then from the first; None if there is none."""
         left = [at for at in range(len(self.items)) if at not in self.done]
         return next((at for at in left if at >= start), left[0] if left else None)
@@ -173,6 +173,6 @@ def queue_agreement(source: OutputSource, part: AnnotatorProgress) -> AnnotatorA
     """Compute the agreement of annotators on a queue; outputs for the same input count as one case."""
     said = {item.about: part.thumbs[item.about] for item in part.items if item.about in part.thumbs}
     cases = {
-        item.about: cluster_of(source.shown(item).input) for item in part.items if len(said.get(item.about, ())) > 1
+        item.about: cluster_of(source.view(item).input) for item in part.items if len(said.get(item.about, ())) > 1
     }
     return annotator_agreement(said, cases)
