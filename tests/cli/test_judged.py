@@ -90,7 +90,7 @@ def test_the_same_answers_are_judged_once_and_for_all(evalmark, server, suite):
     assert "openai/m  12 calls" in first.out
     again = evalmark("run", "test.json", "--judge", "openai/m")
     assert (again.code, len(server.requests)) == (0, 2 * CASES)
-    assert "12 from the journal" in again.out
+    assert "12 cached" in again.out
     assert len(asked()) == 2 * CASES, "a Python target is always called"
 
 
@@ -186,7 +186,7 @@ def test_kept_outputs_are_judged_by_others_and_the_target_is_not_asked(evalmark,
     assert run.target == "bot:answer"
     as_before = evalmark("rescore", "last~1")
     assert as_before.code == 0, "without metrics and judges, those of the run"
-    assert "from the journal" in as_before.out
+    assert "cached" in as_before.out
 
 
 def test_a_plan_sends_nothing_and_knows_what_is_recorded(evalmark, server, suite):

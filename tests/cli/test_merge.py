@@ -147,7 +147,7 @@ def test_with_a_judge_every_call_is_carried_over_and_found(evalmark, shards, ser
     )
     again = evalmark("run", "suite.json", "--store", "merged.db", "--replay", "strict")
     assert again.code == 0, again.text
-    assert "8 from the journal" in again.out
+    assert "8 cached" in again.out
     assert len(server.requests) == sent
 
 

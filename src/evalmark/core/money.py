@@ -29,14 +29,14 @@ def cost(spent: Spending) -> str:
     if spent.unknown_cost:
         return f"{known}{', ' if known else ''}price unknown for {count(spent.unknown_cost, 'call')}"
     if known or not (spent.calls or spent.failed):  # what failed may have been paid for
-        return known or "nothing paid"
+        return known or "$0"
     return "price unknown"
 
 
 def calls(spent: Spending) -> str:
     """Format the numbers of sent, cached, failed and repeated calls."""
     found = [count(spent.calls, "call") if spent.calls or not spent.replayed else ""]
-    found.append(f"{spent.replayed:,} from the journal" if spent.replayed else "")
+    found.append(f"{spent.replayed:,} cached" if spent.replayed else "")
     found.append(f"{spent.failed:,} failed" if spent.failed else "")
     found.append(f"{spent.attempts:,} {'retry' if spent.attempts == 1 else 'retries'}" if spent.attempts else "")
     found.append(f"{spent.repeated:,} sent again after a break" if spent.repeated else "")

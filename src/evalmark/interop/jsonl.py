@@ -1,4 +1,4 @@
-"""A run as lines of JSON, as `.jsonl` reports hold it, read back: versions 1 to 3, described by the schemas in `report`."""
+"""Import a run from a `.jsonl` report, versions 1 to 3."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -20,12 +20,12 @@ _NAMES = ("dataset", "target", "position", "repeat", "mode")
 
 
 def import_jsonl(path: Path) -> ImportResult:
-    """The run in a `.jsonl` report of ours, or in the only such file of a folder.
+    """Import the run of a `.jsonl` report, or of the only such file in a folder.
 
-    Figures and verdict are found anew from the results, so those of the last line are not read.
+    Summary figures are computed from the results, so the last line is not read.
 
     Raises:
-        DataError: a line cannot be read, or the first is no header of a run.
+        DataError: a line is invalid, or the first one is not the header of a run.
     """
     file = _file(path)
     run: Run | None = None
@@ -102,5 +102,5 @@ def _event(event: Any) -> Any:
 
 
 def _without_nulls(data: Any) -> Data:
-    """Without the fields that say null; a value that is no object is refused where its kind is known."""
+    """Remove fields with the value null."""
     return {name: value for name, value in read_object(data).items() if value is not None}

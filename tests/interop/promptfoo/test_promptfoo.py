@@ -105,7 +105,7 @@ def test_an_assertion_becomes_a_check(said, wanted):
         ({"type": "equals", "value": "x", "transform": "output.trim()"}, "refused", "`transform` is code"),
         ({"type": "equals", "value": "file:///etc/passwd"}, "left out", "reads a file"),
         ({"type": "rouge-n", "value": "x"}, "left out", "'rouge-n'"),
-        ({"type": "not-llm-rubric", "value": "x"}, "left out", "turned round"),
+        ({"type": "not-llm-rubric", "value": "x"}, "left out", "cannot be negated"),
         ({"type": "regex"}, "left out", "no text"),
         ({"type": "contains"}, "left out", "no `value`"),
         ({"type": "latency", "threshold": "soon"}, "left out", "milliseconds"),

@@ -28,7 +28,7 @@ def test_every_report_for_people_has_all_of_it(ending):
     for said in (
         "3.67 of 1..5", "71.2 of 100", "91.7 %", "A 2 · B 1 · C 7 · D 2", "judged again, the verdict changed on 2 of 12 outputs",
         "the order of the answers decided 3 of 12 comparisons", "1 refused, 1 out of range", "11 of 12 scores weighted",
-        "the same on 11 of 18 outputs", "kappa 0.82", "92 calls, 24 from the journal, 1 failed, 3 retries", "price unknown for 5 calls",
+        "the same on 11 of 18 outputs", "kappa 0.82", "92 calls, 24 cached, 1 failed, 3 retries", "price unknown for 5 calls",
         "The answer names Zermatt", "thanks, turn by turn", "judges openai/gpt-5-mini, anthropic/claude-sonnet-4-5",
     ):  # fmt: skip
         assert said in text

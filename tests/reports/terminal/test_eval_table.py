@@ -45,7 +45,6 @@ def test_each_eval_says_cases_rate_means_and_cost():
 
 def test_without_calls_nothing_is_said_of_money():
     assert "$" not in eval_screen(THREE, {}, WIDE)
-    assert "nothing paid" not in eval_screen(THREE, {}, WIDE)
 
 
 def test_the_gate_gives_every_reason():

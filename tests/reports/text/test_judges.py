@@ -188,9 +188,9 @@ def test_money_is_never_nothing_and_never_far_off(dollars):
         pytest.param(Spending(model="m", calls=3, unknown_usage=1, input_tokens=5, cost=2.0, unknown_cost=1), "3 calls · 5 tokens in, 0 out (1 call did not say) · $2.00, price unknown for 1 call", id="partly known"),
         pytest.param(Spending(model="m", calls=1, input_tokens=1, output_tokens=1), "1 call · 1 tokens in, 1 out · price unknown", id="no price, and nobody counted"),
         pytest.param(Spending(model="m", calls=1, input_tokens=1, output_tokens=1, cost=0.0), "1 call · 1 tokens in, 1 out · $0", id="free"),
-        pytest.param(Spending(model="m", replayed=7), "7 from the journal · nothing paid", id="all from the journal"),
+        pytest.param(Spending(model="m", replayed=7), "7 cached · $0", id="all cached"),
         pytest.param(Spending(model="m", failed=2, attempts=6), "0 calls, 2 failed, 6 retries · price unknown", id="all failed"),
-        pytest.param(Spending(model="m", replayed=7, failed=1, attempts=1), "7 from the journal, 1 failed, 1 retry · price unknown", id="what failed may have been paid for"),
+        pytest.param(Spending(model="m", replayed=7, failed=1, attempts=1), "7 cached, 1 failed, 1 retry · price unknown", id="what failed may have been paid for"),
         pytest.param(Spending(model="m", calls=5, repeated=2, input_tokens=1, output_tokens=1, cost=1.0), "5 calls, 2 sent again after a break · 1 tokens in, 1 out · $1.00", id="resumed"),
     ],
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""A run as prompt files of GitHub Models, one for each model, with the results as `gh models eval --json` prints them."""
+"""Export a run as prompt files of GitHub Models, one for each model, with results as of `gh models eval --json`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -52,7 +52,7 @@ def _prompt(export: ExportRun, target: str, results: Sequence[Result], evaluator
 
 
 def row_of(result: Result, export: ExportRun) -> Data:
-    """A case as a row of `testData`: variables for the prompt, and the expected answer."""
+    """Convert a case to a row of `testData`: the prompt's variables and the expected answer."""
     case = result.trial.case
     row = {"id": case.id, **inputs_of(case, export.prompt)}
     return row if case.expected is None else row | {"expected": text_of(case.expected)}
@@ -71,7 +71,7 @@ def _evaluators(export: ExportRun, shown: str, remarks: list[str]) -> list[Data]
 
 
 def _evaluator(check: ExportCheck, shown: str) -> tuple[Data | None, str]:
-    """What judges as the check does, and what a reader should know of the difference."""
+    """Return the evaluator for a check, and how it differs."""
     if check.metric is not None:
         return _judge_evaluator(check, shown)
     if check.scorer == "equals" and not check.settings:
@@ -98,7 +98,7 @@ def _judge_evaluator(check: ExportCheck, shown: str) -> tuple[Data | None, str]:
     labels = labels_of(metric, check.threshold)
     if labels:
         choices = [{"choice": label.word, "score": float(label.passes)} for label in labels]
-        # The first choice that stands anywhere in the reply counts, so longer words come before those within them.
+        # The first choice that occurs anywhere in the reply counts, so longer words come before their parts.
         choices.sort(key=lambda choice: -len(str(choice["choice"])))
         why = "" if metric.measure.kind == "boolean" else "counts 1 there for what passes, and 0 for the rest"
     else:
@@ -111,7 +111,7 @@ def _judge_evaluator(check: ExportCheck, shown: str) -> tuple[Data | None, str]:
         messages = messages_of(check, variables)
     except NotExpressibleError as error:
         return None, str(error)
-    # No variable is filled in a system prompt there, so one that has any goes before the rest.
+    # GitHub Models fills no variables in a system prompt, so one with variables moves to the user prompt.
     system = [text for role, text in messages if role == "system" and "{{" not in text]
     asked = [text for role, text in messages if not (role == "system" and "{{" not in text)]
     said: Data = {"modelId": judge, "prompt": "\n\n".join(asked), "choices": choices}
@@ -119,7 +119,7 @@ def _judge_evaluator(check: ExportCheck, shown: str) -> tuple[Data | None, str]:
 
 
 def _step(number: int, low: int, high: int, check: ExportCheck) -> Data:
-    """One number of a scale: its worth, or 0 where it does not pass."""
+    """Return one number of a scale with its value, or 0 if it does not pass."""
     worth = (number - low) / (high - low)
     least = 0.0 if check.threshold is None else check.threshold
     passes = worth <= least + 1e-9 if check.direction == "lower" else worth >= least - 1e-9
@@ -157,7 +157,7 @@ def _row(export: ExportRun, result: Result, number: int) -> Data:
 
 
 def native_of(row: Mapping[str, Any], dataset: str, target: str, number: int) -> Data:
-    """What a test result says by itself, in the form of `result_data`."""
+    """Convert a test result to the form of `result_data`."""
     case = row.get("testCase")
     said = row.get("modelResponse")
     return {

@@ -1,4 +1,4 @@
-"""Prompt files of GitHub Models read as suites, and what `gh models eval --json` printed as runs."""
+"""Import prompt files of GitHub Models as suites, and output of `gh models eval --json` as runs."""
 
 import re
 from collections.abc import Mapping
@@ -48,16 +48,16 @@ _BUILT_IN = {
         "How far does all that the output says follow from the example beside it?",
     ),
 }
-"""What GitHub's own evaluators look at, in words of ours; the second says whether they see the expected answer."""
+"""GitHub's own evaluators: the quality, whether they see the expected answer, and the question in evalmark's words."""
 
 
 def import_github_models(path: Path) -> ImportResult:
-    """The prompt in a `.prompt.yml` file with its test data and evaluators, or the results in a `.json` file.
+    """Import a `.prompt.yml` file with its test data and evaluators, or the results in a `.json` file.
 
-    Of a folder, all of both; prompts that ask or judge otherwise become a suite each.
+    From a folder, all such files are imported; prompts with different messages or evaluators become separate suites.
 
     Raises:
-        ConfigError: a file cannot be read, or none is one of GitHub Models.
+        ConfigError: a file cannot be read, or there is no file of GitHub Models.
     """
     results = ImportBuilder(side=read_side_file(folder_of(path)))
     groups: dict[str, ImportBuilder] = {}
@@ -100,7 +100,7 @@ def _prompt(document: Document, data: Data, builder: ImportBuilder) -> None:
 
 
 def _case(row: Data, data: Data) -> Data:
-    """A row of the test data as a case, with the texts that evaluators make of its variables."""
+    """Convert a row of the test data to a case, with the checks that depend on its variables."""
     case = case_data_of(row)
     strings = [said for said in data.get("evaluators") or () if isinstance(said.get("string"), dict)]
     own = [check for said in strings if (check := _check_of_row(said, row)) is not None]
@@ -108,7 +108,7 @@ def _case(row: Data, data: Data) -> Data:
 
 
 def _check_of_row(said: Data, row: Data) -> Data | None:
-    """The check of one row by an evaluator whose text has variables; None where another metric does it, or nothing can."""
+    """Return a row's check by an evaluator with variables in its text; None if there is no such check."""
     key, text = _text_of(said["string"])
     if not _is_of_rows(key, text) or any(name not in row for name in _WHOLE.findall(text)):
         return None
@@ -118,14 +118,14 @@ def _check_of_row(said: Data, row: Data) -> Data | None:
 
 
 def _is_of_rows(key: str, text: str) -> bool:
-    """Whether each row has a text of its own to look for, which is not the expected answer in a place of its own."""
+    """Tell whether an evaluator searches a different text in each row, other than the expected answer."""
     names, is_whole = set(_WHOLE.findall(text)), "{{" not in _WHOLE.sub("", text)
     is_expected = key in ("equals", "contains") and text.strip("{} ") == "expected"
     return bool(names) and is_whole and "completion" not in names and not is_expected
 
 
 def _read(document: Document, data: Data) -> Prompt:
-    """The prompt itself, whose test data may be larger than any prompt."""
+    """Read the prompt; its file may be larger than the limit for prompts, because of the test data."""
     if document.path.stat().st_size <= MAX_TEMPLATE_CHARS:
         return read_prompt(document.path)
     return parse_prompt(yaml_text({key: data[key] for key in _KEPT if key in data}), document.path)
@@ -174,7 +174,7 @@ def _evaluator(said: Data, place: str, builder: ImportBuilder) -> None:
 
 
 def _text_of(said: Data) -> tuple[str, str]:
-    """What a `string` looks for, and how: the first that says something counts, as there."""
+    """Return the kind and the text of a `string` evaluator; the first one that is set counts."""
     found = ((key, said.get(key)) for key in ("equals", "contains", "startsWith", "endsWith"))
     return next(((key, text) for key, text in found if isinstance(text, str) and text), ("", ""))
 

@@ -1,1 +1,1 @@
-"""Evals of OpenAI: the API that Microsoft Foundry speaks too, and the registry of the open-source openai/evals."""
+"""Import and export OpenAI evals: those of the API, which Microsoft Foundry has too, and those of the openai/evals registry."""

@@ -1,4 +1,4 @@
-"""Posting an exported eval and its runs to the evals API of OpenAI, of Azure OpenAI or of a Foundry project."""
+"""Create exported evals and runs through the evals API of OpenAI, Azure OpenAI or a Foundry project."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _NO_TABLE: Mapping[str, Any] = {}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreatedEval:
-    """What the service calls the eval and its runs."""
+    """The service's ids of the created eval and runs."""
 
     eval_id: str
     runs: Mapping[str, str]
@@ -32,16 +32,16 @@ class CreatedEval:
 
 
 def evals_endpoint(environ: Mapping[str, str], base_url: str | None = None) -> Endpoint:
-    """Where evals are posted, and the key for it, which stands in the environment alone.
+    """Return the endpoint of the evals API, with the key from the environment.
 
-    Without an address it is OpenAI, or what OPENAI_BASE_URL names. An address under azure.com, or one that ends in
-    `/openai/v1`, takes the key of Azure: AZURE_OPENAI_AD_TOKEN as a bearer token, else AZURE_OPENAI_API_KEY.
+    Without an address it is OpenAI, or the value of OPENAI_BASE_URL. An address under azure.com, or one that ends in
+    `/openai/v1`, uses the key of Azure: AZURE_OPENAI_AD_TOKEN as a bearer token, else AZURE_OPENAI_API_KEY.
 
     >>> evals_endpoint({"AZURE_OPENAI_API_KEY": "key"}, "https://box.services.ai.azure.com/api/projects/mine").base_url
     'https://box.services.ai.azure.com/api/projects/mine/openai/v1'
 
     Raises:
-        ConfigError: the address cannot be used, or the key is missing.
+        ConfigError: the address is invalid, or the key is missing.
     """
     if base_url is None:
         found = find_endpoint("openai/evals", environ, _NO_TABLE)
@@ -75,11 +75,11 @@ async def post_evals(
     http: HttpClient,
     within: float,
 ) -> CreatedEval:
-    """Create the eval, then a run for each body; each is sent once.
+    """Create the eval, then a run for each body; each request is sent once.
 
     Raises:
-        EvalmarkError: the service refused one, could not be reached, or answered without an id. What was created
-            before stays there, and the message names it.
+        EvalmarkError: the service refused a request, was unreachable, or replied without an id. What was created before
+            remains, and the message names it.
     """
     eval_id = await _create("evals", eval_body, endpoint, http, within)
     made: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Checks as testing criteria of OpenAI's evals API, which Microsoft Foundry speaks too, and back."""
+"""Convert checks to testing criteria of OpenAI's evals API, and back."""
 
 import re
 from collections.abc import Mapping
@@ -21,14 +21,14 @@ Data = dict[str, Any]
 
 
 class NoCriterionError(Exception):
-    """A check that no criterion says; the text is the rest of a sentence that names the check."""
+    """A check or criterion has no equivalent; the text completes a sentence that begins with its name."""
 
 
 def criteria_of(check: ExportCheck, variables: Mapping[str, str]) -> list[Data]:
-    """The criteria that judge as the check does; `variables` says what fills the slots of a judge's question.
+    """Convert a check to criteria; `variables` fill the slots of a judge's question.
 
     Raises:
-        NoCriterionError: there are none.
+        NoCriterionError: there is no equivalent.
     """
     if check.metric is not None:
         return [_judged(check, check.metric, variables)]
@@ -121,7 +121,7 @@ def _message(role: str, content: str) -> Data:
 
 
 def reference_of(criteria: Any) -> str | None:
-    """The key of the items that holds the reference answer, as the string and similarity graders say it."""
+    """Return the item key of the reference answer, according to the string and similarity graders."""
     for criterion in criteria if isinstance(criteria, list) else ():
         if isinstance(criterion, dict) and criterion.get("type") in ("string_check", "text_similarity"):
             found = _ITEM.fullmatch(str(criterion.get("reference", "")).strip())
@@ -131,9 +131,9 @@ def reference_of(criteria: Any) -> str | None:
 
 
 def read_criterion(said: Mapping[str, Any], place: str, builder: ImportBuilder, expected: str | None = None) -> None:
-    """Note the metric that does what a criterion asks, or why there is none.
+    """Add the metric of a criterion to the import, or record why there is none.
 
-    `expected` is the key of the items that holds the reference answer, where some criterion says it.
+    `expected` is the item key of the reference answer, if a criterion names it.
     """
     kind = str(said.get("type"))
     name = str(said.get("name") or kind)
@@ -276,9 +276,9 @@ def _text(message: Any) -> str:
 
 
 def slots_of_ours(text: str, expected: str | None) -> str:
-    """A grader's text with our slots in the place of its variables; what is no variable of it loses its braces.
+    """Replace the variables of a grader's text by evalmark's slots; other braces are removed.
 
-    The first variable that is part of the input shows all of it, and further ones point there.
+    The first variable of the input becomes the whole input, and further ones refer to it.
     """
     text = _SAMPLE.sub("\0output\1", text)
     text = _ITEM.sub(lambda found: "\0expected\1" if _is_reference(found[1], expected) else "\0input\1", text)
@@ -289,7 +289,7 @@ def slots_of_ours(text: str, expected: str | None) -> str:
 
 
 def _is_reference(key: str, expected: str | None) -> bool:
-    """Whether a key holds the reference answer; where no criterion says which one does, its name has to."""
+    """Tell whether a key holds the reference answer; if no criterion names the key, its name decides."""
     return (
         key == expected
         if expected is not None

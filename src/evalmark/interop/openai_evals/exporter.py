@@ -1,7 +1,7 @@
-"""A run as bodies for OpenAI's evals API, which Microsoft Foundry speaks too: an eval, and a run for each target.
+"""Export a run as request bodies of OpenAI's evals API: an eval, and a run for each target.
 
-`eval.json` and `run.*.json` are what a client posts; `again.*.json` has a service ask the model once more, where the
-target was a prompt. `results.*.jsonl` holds the results as the API lists them, one output item a line.
+A client posts `eval.json` and `run.*.json`. `again.*.json` is a run in which the service calls the model again, if the
+target was a prompt. `results.*.jsonl` has the results as the API lists them, one output item a line.
 """
 
 import re
@@ -57,7 +57,7 @@ def to_openai_evals(export: ExportRun) -> ExportResult:
 
 
 def eval_body(export: ExportRun, cases: Sequence[Case], remarks: list[str]) -> Data:
-    """The body of `POST /evals`."""
+    """Make the body of `POST /evals`."""
     items = [item_of(case, export.prompt) for case in cases]
     criteria: list[Data] = []
     for check in export.checks:
@@ -77,7 +77,7 @@ def eval_body(export: ExportRun, cases: Sequence[Case], remarks: list[str]) -> D
 
 
 def schema_of(items: Iterable[Mapping[str, Any]]) -> Data:
-    """A JSON Schema that every one of the items matches: each key with the types that it has, required where all have it."""
+    """Make a JSON Schema that matches all items: each key with its types, required if all items have it."""
     types: dict[str, set[str]] = {}
     counts: dict[str, int] = {}
     total = 0
@@ -96,7 +96,7 @@ def _type(value: Any) -> str:
 
 
 def _variables(export: ExportRun, cases: Sequence[Case]) -> dict[str, str]:
-    """What fills the slots of a judge's question: only what every item has."""
+    """Return the variables for judges' questions; only those that every item has."""
     names = list(dict.fromkeys(name for case in cases for name in inputs_of(case, export.prompt)))
     one = len(names) == 1
     shown = [f"{{{{item.{name}}}}}" if one else f"{name}: {{{{item.{name}}}}}" for name in names]
@@ -111,7 +111,7 @@ def _variables(export: ExportRun, cases: Sequence[Case]) -> dict[str, str]:
 
 
 def run_body(export: ExportRun, target: str, results: Sequence[Result]) -> Data:
-    """The body of `POST /evals/{id}/runs` for outputs that are there already; those that never came are left out."""
+    """Make the body of `POST /evals/{id}/runs` for existing outputs; results with errors are left out."""
     content = [
         {"item": item_of(r.trial.case, export.prompt), "sample": {"output_text": text_of(r.output.value)}}
         for r in results
@@ -122,9 +122,9 @@ def run_body(export: ExportRun, target: str, results: Sequence[Result]) -> Data:
 
 
 def _model_run_body(prompt: Prompt, target: str, results: Sequence[Result]) -> Data | None:
-    """The body of a run that asks the model once more: the prompt's messages, each in its role.
+    """Make the body of a run that calls the model again with the prompt's messages.
 
-    None where a template does more than fill in variables.
+    None if a template uses more than variables.
     """
     cases = {r.trial.case.fingerprint: r.trial.case for r in results}
     content = [{"item": item_of(case, prompt)} for case in cases.values()]
@@ -147,7 +147,7 @@ def _model_run_body(prompt: Prompt, target: str, results: Sequence[Result]) -> D
 
 
 def _with_items(text: str, prompt: Prompt) -> str:
-    """A template whose variables are those of the items."""
+    """Replace the prompt's variables by those of the items."""
     for known in prompt.inputs:
         for written in (f"{{{{{known.name}}}}}", f"{{{{ {known.name} }}}}"):
             text = text.replace(written, f"{{{{item.{known.name}}}}}")
@@ -155,7 +155,7 @@ def _with_items(text: str, prompt: Prompt) -> str:
 
 
 def _output_item(export: ExportRun, result: Result, number: int, expected: str | None) -> Data:
-    """A result as the API lists it; what it cannot say of it stands under a key of ours."""
+    """Convert a result to an output item of the API, with the remainder."""
     trial, item = result.trial, item_of(result.trial.case, export.prompt)
     spoken = [] if result.output.error is not None else [{"role": "assistant", "content": text_of(result.output.value)}]
     found: Data = {
@@ -180,7 +180,7 @@ def _output_item(export: ExportRun, result: Result, number: int, expected: str |
 
 
 def native_of(item: Mapping[str, Any], dataset: str, number: int, expected: str | None) -> Data:
-    """What an output item says by itself, in the form of `result_data`; `number` is its position."""
+    """Convert an output item to the form of `result_data`; `number` is its position."""
     row = item.get("datasource_item")
     sample = item.get("sample")
     sample = sample if isinstance(sample, dict) else {}

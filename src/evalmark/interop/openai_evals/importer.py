@@ -1,4 +1,4 @@
-"""Evals of OpenAI and Microsoft Foundry read: bodies as they are posted, and objects and lists as the API gives them."""
+"""Import evals of OpenAI and Microsoft Foundry: request bodies, and objects and lists of the API."""
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -25,25 +25,25 @@ _VARIABLE = "{{item."
 
 
 class FoundObject(NamedTuple):
-    """One object in the files, and where it and its parts stand."""
+    """One object in the files, with its place and those of its parts."""
 
     data: Data
     place: str
     file: Path
     document: Document | None = None
-    """None for a line of JSONL, all of which stands in one place."""
+    """None for a line of JSONL."""
     at: DataPath = ()
 
     def part(self, *path: str | int) -> str:
-        """`file:line` of a part of the object."""
+        """Return `file:line` of a part of the object."""
         return self.place if self.document is None else self.document.place_of((*self.at, *path))
 
 
 def import_openai_evals(path: Path) -> ImportResult:
-    """The evals, runs and output items in a file, or in all JSON and JSONL files of a folder.
+    """Import the evals, runs and output items in a file, or in all JSON and JSONL files of a folder.
 
     Raises:
-        DataError: a file cannot be read, or none of them holds anything that the API knows.
+        DataError: a file cannot be read, or no file has an object of the API.
     """
     objects = list(_objects(path))
     builder = ImportBuilder(name="imported evals", side=read_side_file(folder_of(path)))
@@ -66,7 +66,7 @@ def import_openai_evals(path: Path) -> ImportResult:
 
 
 class _Objects(NamedTuple):
-    """What the files hold, by kind."""
+    """The objects in the files, by kind."""
 
     evals: list[FoundObject]
     runs: list[FoundObject]
@@ -75,7 +75,7 @@ class _Objects(NamedTuple):
 
 
 def _add_eval(found: _Objects, builder: ImportBuilder, results: ImportBuilder) -> None:
-    """The tests of an eval with its runs, and their results."""
+    """Add the tests of an eval with its runs, and their results."""
     expected = next((key for one in found.evals if (key := reference_of(one.data["testing_criteria"]))), None)
     for one in found.evals:
         _eval(one, builder, expected)
@@ -90,10 +90,10 @@ def _add_eval(found: _Objects, builder: ImportBuilder, results: ImportBuilder) -
 
 
 def _split_by_eval(whole: _Objects) -> Iterator[_Objects]:
-    """What belongs to each eval.
+    """Yield the objects of each eval.
 
     Raises:
-        DataError: of some object nothing says to which eval it belongs.
+        DataError: an object does not state to which eval it belongs.
     """
     names = [str(found.data.get("id")) for found in whole.evals]
     of_run = {str(run.data.get("id")): str(run.data.get("eval_id")) for run in whole.runs}

@@ -1,4 +1,4 @@
-"""A run as a registry of the open-source openai/evals: evals in YAML, samples in JSONL, and a log for each target."""
+"""Export a run as an openai/evals registry: evals in YAML, samples in JSONL, and a log for each target."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -24,7 +24,7 @@ _ROLES = ("system", "user", "assistant")
 
 
 def to_openai_registry(export: ExportRun) -> ExportResult:
-    """The files of an export, by name: lay the folder over a registry, or name it with `--registry_path`."""
+    """Make the files of an export; use the folder with `--registry_path`, or copy it over a registry."""
     remarks = list(export.remarks)
     name = file_name(export.run.name).replace(".", "-")
     cases = {r.trial.case.fingerprint: r.trial.case for results in export.by_target.values() for r in results}
@@ -41,14 +41,14 @@ def to_openai_registry(export: ExportRun) -> ExportResult:
 
 
 def sample_of(case: Case, export: ExportRun) -> Data:
-    """A case as a sample: the conversation that is asked, and the ideal answers where there are any."""
+    """Convert a case to a sample: the messages, and the ideal answers if any."""
     ideal = [text_of(value) for value in case.liked]
     answers = {} if not ideal else {"ideal": ideal[0] if len(ideal) == 1 else ideal}
     return {"input": _messages(case, export.prompt), **answers, "id": case.id}
 
 
 def _messages(case: Case, prompt: Prompt | None) -> Any:
-    """The messages of a case: those of the prompt where it can be rendered, else the input as the user's message."""
+    """Return the messages of a case: those of the rendered prompt, else the input as the user's message."""
     turns = [(turn.role if turn.role in _ROLES else "user", text_of(turn.content)) for turn in case.history]
     if prompt is not None:
         try:
@@ -118,7 +118,7 @@ def _model_graded(check: ExportCheck, key: str, graded: Data, has_ideal: bool) -
 
 
 def _log(export: ExportRun, name: str, target: str, results: Sequence[Result], order: Mapping[str, int]) -> list[Data]:
-    """The rows of a log: what was run, each answer and each score, and the shares that passed."""
+    """Make the rows of a log: the spec, each output and score, and the pass rates."""
     run_id = export.run.id or generated_row_id([target, export.run.name])
     spec = {
         "completion_fns": [target],
@@ -164,7 +164,7 @@ def _shares(results: Sequence[Result]) -> dict[str, float]:
 
 
 def native_of(sample: Data | None, asked: Data, matches: Sequence[Data], error: Data | None) -> Data:
-    """What a sample and the events about it say by themselves, in the form of `result_data`."""
+    """Convert a sample and its events to the form of `result_data`."""
     row = sample or {"input": asked.get("prompt")}
     sampled = asked.get("sampled")
     value = sampled[0] if isinstance(sampled, list) and sampled else sampled
@@ -175,7 +175,7 @@ def native_of(sample: Data | None, asked: Data, matches: Sequence[Data], error: 
 
 
 def case_data(sample: Mapping[str, Any]) -> Data:
-    """The fields of the case in a sample; a message of the user at the end is the input, those before it the history."""
+    """Return the fields of the case in a sample; a final user message is the input, earlier messages are the history."""
     said, ideal = sample.get("input"), sample.get("ideal")
     name = sample.get("id")
     found: Data = {"id": name if isinstance(name, str) and name else generated_row_id([said, ideal]), "input": said}
@@ -191,7 +191,7 @@ def case_data(sample: Mapping[str, Any]) -> Data:
 
 
 def is_message(said: Any) -> bool:
-    """Whether it is a message with a role and a content, and nothing else."""
+    """Tell whether a value is a message with a role and a content, and nothing else."""
     return isinstance(said, dict) and said.keys() == {"role", "content"} and isinstance(said["role"], str)
 
 

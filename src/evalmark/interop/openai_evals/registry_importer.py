@@ -1,4 +1,4 @@
-"""A registry of openai/evals read: its evals and samples as a suite, its logs as runs."""
+"""Import an openai/evals registry: its evals and samples as suites, its logs as runs."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -21,12 +21,12 @@ Data = dict[str, Any]
 
 
 def import_openai_registry(path: Path) -> ImportResult:
-    """The evals, samples and logs in a folder laid out as a registry, or in one YAML or JSONL file of it.
+    """Import the evals, samples and logs of a registry folder, or of one of its YAML or JSONL files.
 
-    Evals over the same samples become one suite; evals over others one of their own.
+    Evals with the same samples become one suite.
 
     Raises:
-        DataError: a file cannot be read, or there is none of the registry.
+        DataError: a file cannot be read, or there is no file of a registry.
     """
     results = ImportBuilder(name="imported registry", side=read_side_file(folder_of(path)))
     specs, logs, rows = _classify_files(path)
@@ -42,7 +42,7 @@ def import_openai_registry(path: Path) -> ImportResult:
 
 
 def _classify_files(path: Path) -> tuple["_Specs", list[Path], list[Path]]:
-    """What the YAML files say, the logs, and the files of samples."""
+    """Read the YAML files, and separate logs from files of samples."""
     specs, logs, rows = _Specs(), list[Path](), list[Path]()
     for file in files_of(path, (".yaml", ".yml", ".jsonl"), below=True):
         if file.suffix in (".yaml", ".yml"):
@@ -85,7 +85,7 @@ class _Specs:
         self.graded: dict[str, tuple[Data, str]] = {}
 
     def read(self, file: Path) -> None:
-        """Take what a YAML file names."""
+        """Add the evals and model-graded questions of a YAML file."""
         document = load_document(file)
         if not isinstance(document.data, dict):
             raise PlacedError(document.place_of(), "is no mapping from names to evals.")
@@ -101,13 +101,13 @@ class _Specs:
                 self.graded[name] = (said, place)
 
     def samples_of(self, spec: Data, samples: Mapping[Path, list[RegistrySample]]) -> list[RegistrySample]:
-        """The samples that a log numbers: those that its eval names; none where several files might be meant."""
+        """Return the samples that a log refers to; empty if several files are possible."""
         said, _ = self.evals.get(str(spec.get("eval_name")), ({}, ""))
         file = _file_of(_args(said), f"/{spec.get('base_eval')}/samples.jsonl", samples)
         return [] if file is None else samples[file]
 
     def suites(self, samples: Mapping[Path, list[RegistrySample]], others: ImportBuilder) -> dict[str, ImportBuilder]:
-        """The suites by name: of each file of samples, one with the evals over it; `others` is told what is in none."""
+        """Return a suite, by name, for each file of samples; parts that are in no suite are recorded in `others`."""
         evals: dict[Path, list[RegistryEval]] = {}
         for name, (said, place) in self.evals.items():
             one = RegistryEval(name.split(".")[0], str(said["class"]), _args(said), f"{place} {name}")
@@ -127,7 +127,7 @@ class _Specs:
         return judged or found
 
     def _refusal(self, one: RegistryEval, file: Path | None) -> tuple[PartOutcome, str] | None:
-        """What becomes of an eval that no suite is made of."""
+        """Return the outcome of an eval that cannot be in a suite; None if it can."""
         if not one.kind.startswith("evals.elsuite."):
             return "refused", f"its class {one.kind!r:.60} is code of its own"
         if one.kind not in READERS:
@@ -137,7 +137,7 @@ class _Specs:
         return None
 
     def _graded_by(self, one: RegistryEval) -> RegistryEval:
-        """The eval with the question that a model is asked, where it names one."""
+        """Return the eval with its model-graded question, if it names one."""
         spec, _ = self.graded.get(str(one.args.get("modelgraded_spec")), (None, ""))
         return one._replace(graded=spec)
 
@@ -148,7 +148,7 @@ def _args(said: Data) -> Data:
 
 
 def _file_of(args: Data, usual: str, samples: Mapping[Path, list[RegistrySample]]) -> Path | None:
-    """The one file of samples that an eval means; also the only one there is, where its name fits."""
+    """Return the file of samples of an eval; None if there is none, or several match."""
     name = str(args.get("samples_jsonl") or "")
     ending = f"/{name}" if name else usual
     found = [file for file in samples if file.as_posix().endswith(ending)]
@@ -205,7 +205,7 @@ def _results(
 
 
 def _sample(name: str, samples: list[RegistrySample]) -> Data | None:
-    """The sample that an event is about: its number stands at the end of its name."""
+    """Return the sample of an event, whose name ends with the sample's number."""
     number = name.rpartition(".")[2]
     at = int(number) if number.isascii() and number.isdigit() and len(number) < 10 else len(samples)
     return samples[at].data if at < len(samples) else None

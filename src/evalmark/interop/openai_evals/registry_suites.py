@@ -1,4 +1,4 @@
-"""Evals of a registry over one file of samples as a suite: each class with the meaning that it has there, or not at all."""
+"""Convert registry evals with the same samples to a suite; classes without an exact equivalent are left out."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ Data = dict[str, Any]
 _SLOT = re.compile(r"\{(\w+)\}")
 _SLOTS = {"input": "{{input}}", "completion": "{{output}}", "ideal": "{{expected}}"}
 _ARGS = ("samples_jsonl", "max_tokens")
-"""Arguments of every class that change nothing here: where the samples are, and how long an answer may be."""
+"""Arguments of every class that have no effect here: the samples' file, and the maximum length of outputs."""
 
 
 class RegistrySample(NamedTuple):
@@ -26,13 +26,13 @@ class RegistrySample(NamedTuple):
 
     @property
     def ideals(self) -> list[Any]:
-        """The answers of which any is right."""
+        """The correct answers."""
         ideal = self.data.get("ideal")
         return ideal if isinstance(ideal, list) else [] if ideal is None else [ideal]
 
 
 class RegistryEval(NamedTuple):
-    """What the registry says of an eval."""
+    """One eval of the registry."""
 
     name: str
     kind: str
@@ -40,15 +40,15 @@ class RegistryEval(NamedTuple):
     args: Data
     place: str
     graded: Data | None = None
-    """The question that a model is asked, of a class that asks one."""
+    """The model-graded question, for classes that have one."""
 
 
 class _NotMappedError(Exception):
-    """No metric here judges as the eval does; the text is why."""
+    """The eval has no equivalent metric; the text has the reason."""
 
 
 def suite_of(evals: Sequence[RegistryEval], samples: Sequence[RegistrySample]) -> ImportBuilder:
-    """The suite of evals over the same samples, with what became of each part."""
+    """Convert evals with the same samples to a suite, with the outcome of each part."""
     builder = ImportBuilder(name=evals[0].name if evals else "imported registry")
     kept = [sample for sample in samples if _is_asked(sample, builder)]
     own: list[list[Data]] = [[] for _ in kept]
@@ -70,7 +70,7 @@ def suite_of(evals: Sequence[RegistryEval], samples: Sequence[RegistrySample]) -
 
 
 def _add(samples: Sequence[RegistrySample], own: Sequence[Sequence[Data]], builder: ImportBuilder) -> None:
-    """Put the samples among the cases, each with the checks of its own."""
+    """Add the samples as cases, each with its own checks."""
     for sample, checks in zip(samples, own, strict=True):
         row = case_data(sample.data)
         builder.add({**row, "metadata": {**row.get("metadata", {}), KEY: [*checks]}} if checks else row)
@@ -81,7 +81,7 @@ def _add(samples: Sequence[RegistrySample], own: Sequence[Sequence[Data]], build
 
 
 def _is_asked(sample: RegistrySample, builder: ImportBuilder) -> bool:
-    """Whether a suite can ask a sample as it is asked there: a text, or messages of which the user says the last."""
+    """Tell whether a suite can send a sample unchanged: a text, or messages that end with one of the user."""
     said = sample.data["input"]
     if isinstance(said, str):
         return True
@@ -102,11 +102,11 @@ def _check_args(one: RegistryEval) -> None:
 
 
 Found = tuple[MetricDraft | None, Sequence[Data]]
-"""The metric; or the checks of each row."""
+"""The metric, or the checks of each row."""
 
 
 def _match(one: RegistryEval, samples: Sequence[RegistrySample]) -> Found:
-    """An answer passes that begins with one of the ideal ones."""
+    """Convert `Match`: an output passes if it begins with an ideal answer."""
     checks = []
     for sample in samples:
         pattern = "|".join(re.escape(text) for text in _texts(sample))
@@ -149,7 +149,7 @@ def _texts(sample: RegistrySample) -> list[str]:
 
 
 def _graded(one: RegistryEval, samples: Sequence[RegistrySample]) -> Found:
-    """A model that chooses; it decides about pass and fail only where its choices are worth all or nothing."""
+    """Convert a model-graded eval; it has a threshold only if all choices are worth 0 or 1."""
     if one.graded is None:
         raise _NotMappedError("its `modelgraded_spec` is in none of the files")
     asked, worths = one.graded.get("prompt"), _worths(one.graded)
@@ -168,7 +168,7 @@ def _graded(one: RegistryEval, samples: Sequence[RegistrySample]) -> Found:
 
 
 def _worths(said: Mapping[str, Any]) -> dict[str, float]:
-    """What each choice is worth."""
+    """Return the value of each choice."""
     words, scores = said.get("choice_strings"), said.get("choice_scores")
     words = [] if words in ("from_n", "from_n_abc", "from_n_ABC") else words
     words = list(words) if isinstance(words, (str, list)) else []
@@ -183,7 +183,7 @@ def _worths(said: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _check_shown(said: Mapping[str, Any], asked: str, samples: Sequence[RegistrySample]) -> None:
-    """Refuse a question that would show a judge something else here."""
+    """Refuse a question that would show the judge something else here."""
     slots = _SLOT.findall(asked.replace("{{", "").replace("}}", ""))
     unknown = [slot for slot in slots if slot not in _SLOTS]
     if unknown:
@@ -219,9 +219,9 @@ READERS: Mapping[str, Callable[[RegistryEval, Sequence[RegistrySample]], Found]]
     f"{BASIC}json_match:JsonMatch": _json_match,
     CLASSIFY: _graded,
 }
-"""Classes of which the meaning can be kept."""
+"""The classes that have an exact equivalent."""
 _KNOWN_ARGS: Mapping[str, Sequence[str]] = {
     f"{BASIC}includes:Includes": ("ignore_case",),
     CLASSIFY: ("modelgraded_spec", "eval_type"),
 }
-"""Further arguments that are taken over, or that say in which form a judge replies."""
+"""Further arguments that are converted, or that only set the judge's reply format."""

@@ -1,1 +1,1 @@
-"""promptfoo: its configs and results read as suites and runs, and runs written as its files."""
+"""Import promptfoo's configs and results as suites and runs, and export runs to them."""

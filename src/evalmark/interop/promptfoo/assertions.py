@@ -1,4 +1,4 @@
-"""Assertions of promptfoo as checks of ours, and back."""
+"""Convert promptfoo's assertions to checks, and back."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -29,36 +29,36 @@ NO_OPTIONS: Mapping[str, Any] = {}
 _KEYS = ("type", "value", "metric", "weight", "threshold", "provider", "rubricPrompt", "description")
 _QUOTED = re.compile(r'"((?:\\.|""|[^"\\])*)"\s*(?=,|$)', re.DOTALL)
 _DRAFT = "http://json-schema.org/draft-07/schema#"
-"""What promptfoo takes a schema for that says nothing of it."""
+"""promptfoo's default JSON Schema draft."""
 _REFERENCES = (("similarity", "factuality"), ("equals", "structured_output"), ("contains",))
-"""What compares with a reference, those first that can compare with nothing else."""
+"""Scorers that compare with a reference; those that always need one come first."""
 SIMILAR = 0.75
-"""The threshold of `similar` where a test names none."""
+"""promptfoo's default threshold of `similar`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssertionRequest:
-    """What one assertion asks for, in words of ours."""
+    """One assertion, converted to a scorer with settings."""
 
     scorer: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     name: str = ""
-    """What promptfoo calls its metric; empty where it has no name."""
+    """The name of its promptfoo metric; empty if it has none."""
     expected: Any = None
-    """The reference answer that it compares with."""
+    """The reference answer with which it compares."""
     threshold: float | None = None
     judge: str = ""
     where: str = ""
-    """Where it stands, and its type."""
+    """Its place and type."""
 
     @property
     def shape(self) -> list[Any]:
-        """What tests have to share to be judged by one metric: all but the reference answer."""
+        """What assertions must have in common to become one metric: everything but the reference answer."""
         return [self.scorer, dict(self.settings), self.name, self.threshold, self.judge, self.expected is not None]
 
 
 class UnsupportedAssertionError(Exception):
-    """An assertion that is not taken over: what becomes of it, and why."""
+    """An assertion cannot be converted; it has the outcome and the reason."""
 
     def __init__(self, outcome: PartOutcome, why: str) -> None:
         super().__init__(why)
@@ -69,7 +69,7 @@ class UnsupportedAssertionError(Exception):
 def read_assertion(
     said: Mapping[str, Any], variables: Mapping[str, Any], options: Mapping[str, Any] = NO_OPTIONS
 ) -> AssertionRequest:
-    """What an assertion of a test with these variables and options asks for.
+    """Convert an assertion of a test with these variables and options.
 
     Raises:
         RefusedError: it is code, or nothing of ours does what it asks.
@@ -88,7 +88,9 @@ def read_assertion(
     scorer, settings, expected = reader(fill_variables(value, variables), said)
     if base != kind:
         if scorer not in ("contains", "regex", "is_json", "json_schema", "length"):
-            raise UnsupportedAssertionError("left out", "a judgement is not turned round here; ask for the contrary")
+            raise UnsupportedAssertionError(
+                "left out", "this assertion cannot be negated here; rewrite its condition positively"
+            )
         scorer = f"not-{scorer}"
     return AssertionRequest(
         scorer=scorer,
@@ -101,7 +103,7 @@ def read_assertion(
 
 
 def _check_keys(said: Mapping[str, Any], options: Mapping[str, Any]) -> None:
-    """Refuse what changes the meaning of an assertion of any type."""
+    """Refuse keys that change the meaning of assertions of every type."""
     for key in ("transform", "contextTransform", "postprocess"):
         if said.get(key) or options.get(key):
             raise UnsupportedAssertionError(
@@ -149,7 +151,7 @@ def _code(base: str, said: Mapping[str, Any]) -> UnsupportedAssertionError:
 
 
 def python_file(said: Mapping[str, Any]) -> tuple[str, str] | None:
-    """The file and the function of a Python assertion in a file of its own; None for all else."""
+    """Return file and function of a Python assertion in its own file; None for other assertions."""
     value = said.get("value")
     found = _PYTHON_FILE.fullmatch(value) if said.get("type") == "python" and isinstance(value, str) else None
     return (found["path"], found["function"] or "get_assert") if found else None
@@ -226,7 +228,7 @@ def _texts(value: Any) -> list[str]:
 
 
 def _between_commas(text: str) -> list[str]:
-    """Texts with commas between them, those with commas in them quoted."""
+    """Split texts at commas; texts with commas are quoted."""
     found: list[str] = []
     rest = text.lstrip(", \t\r\n")
     while rest:
@@ -259,7 +261,7 @@ def _equals(value: Any, said: Mapping[str, Any]) -> Found:
 
 
 def _contains(value: Any, said: Mapping[str, Any], **more: Any) -> Found:
-    """A text that has to be there is the reference where a case has no other; one that must not be there is none."""
+    """Convert `contains`: a required text is the case's reference; a forbidden text is a setting."""
     text = _text(value)
     return ("contains", {"any": [text], **more}, None) if _is_turned(said) else ("contains", more, text)
 
@@ -400,7 +402,7 @@ _OTHERS = (
     "similar:euclidean", "skill-used", "tool-call-f1", "trace-error-spans", "trace-span-count", "trace-span-duration",
 )  # fmt: skip
 TYPES = frozenset((*_READERS, *CODE, *_OTHERS))
-"""Types that a cell of a CSV file may name; any other text before a colon is part of an answer."""
+"""Types that a cell of a CSV file may name; other text before a colon is part of the answer."""
 JUDGES = ("closed_qa", "criteria", "factuality")
 
 
@@ -444,7 +446,7 @@ def unsupported_reason(check: ExportCheck, shown: str) -> str:
 
 
 def _rubric_of(check: ExportCheck, expected: Any) -> Data | None:
-    """A metric file as a rubric: what it looks at, what its scores stand for, and a good answer where it shows one."""
+    """Convert a metric file to a rubric: its description, the meaning of its scores, and the expected answer if needed."""
     metric = check.metric
     if metric is None or metric.needs_history or metric.direction == "lower":
         return None
@@ -456,14 +458,14 @@ def _rubric_of(check: ExportCheck, expected: Any) -> Data | None:
 
 
 def assertions_with_raw_marks(found: Sequence[Data]) -> list[Data]:
-    """Assertions in which promptfoo finds no template to fill but the prompts of rubrics, which are meant as such."""
+    """Protect assertions from promptfoo's templating, except the prompts of rubrics, which are templates."""
     return [
         {key: said if key == "rubricPrompt" else with_raw_marks(said) for key, said in one.items()} for one in found
     ]
 
 
 def with_raw_marks(value: Any) -> Any:
-    """Data in which promptfoo finds no template to fill: texts with braces stand between marks of Nunjucks."""
+    """Protect texts with braces from promptfoo's templating by Nunjucks raw marks."""
     if isinstance(value, str):
         return f"{_RAW[0]}{value}{_RAW[1]}" if _BRACES.search(value) and "endraw" not in value else value
     if isinstance(value, list):
@@ -541,7 +543,7 @@ _MAKERS: Mapping[str, Any] = {
 
 
 def reference_of(asked: Sequence[AssertionRequest]) -> Any:
-    """The reference answer of a case: what similarity and factuality compare with, else what is to be equal or contained."""
+    """Choose the reference answer of a case: that of similarity or factuality, else that of equals or contains."""
     for scorers in _REFERENCES:
         for one in asked:
             if one.expected is not None and one.scorer in scorers:
@@ -550,7 +552,7 @@ def reference_of(asked: Sequence[AssertionRequest]) -> Any:
 
 
 def row_checks(asked: Sequence[AssertionRequest], expected: Any) -> list[Data]:
-    """Checks as a row keeps them for itself; one that compares with another text than the row's holds it in its settings."""
+    """Convert checks to a row's metadata; one with another reference than the row's has it in its settings."""
     rows = []
     for one in asked:
         scorer, settings = one.scorer, dict(one.settings)

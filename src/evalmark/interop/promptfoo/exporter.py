@@ -1,4 +1,4 @@
-"""A run as a config of promptfoo and a file of its results, version 3."""
+"""Export a run as a promptfoo config and a result file, version 3."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -31,7 +31,7 @@ CONFIG, RESULTS = "promptfooconfig.yaml", "results.json"
 _PARAMETERS = ("temperature", "max_tokens", "top_p", "seed")
 PLAIN_PROMPT = "{{input}}"
 _LITERAL = {"vars": with_raw_marks, "assert": assertions_with_raw_marks}
-"""Parts of a test in which promptfoo would look for templates."""
+"""Parts of a test that promptfoo reads as templates."""
 
 
 def to_promptfoo_files(export: ExportRun) -> ExportResult:
@@ -75,7 +75,7 @@ def _config(export: ExportRun, results: Sequence[Result], shown: str, remarks: l
 
 
 def _prompt(export: ExportRun) -> str:
-    """The prompt under test: a chat as JSON, or the one message of a user."""
+    """Return the prompt under test: a chat as JSON, or a single user message."""
     if export.prompt is None:
         return PLAIN_PROMPT
     messages = [{"role": m.role, "content": m.text} for m in export.prompt.messages]
@@ -103,7 +103,7 @@ def _test(export: ExportRun, case: Case, common: set[str], shown: str) -> Data:
 
 
 def _row(export: ExportRun, prompt: Data, result: Result, number: int, shown: str) -> Data:
-    """A result as promptfoo lists it; what it cannot say of it stands under a key of ours in the metadata."""
+    """Convert a result to promptfoo's form, with the remainder in its metadata."""
     output, case = result.output, result.trial.case
     target = result.trial.target or export.run.target or "given"
     components = [_component(score, number) for score, number in verdicts_of(result)]
@@ -136,7 +136,7 @@ def _row(export: ExportRun, prompt: Data, result: Result, number: int, shown: st
 
 
 def _results_file(export: ExportRun, config: Data, rows: Sequence[Data]) -> Data:
-    """The whole file of results."""
+    """Make the whole result file."""
     stats = {
         "successes": sum(row["success"] for row in rows),
         "failures": sum(row["failureReason"] == 1 for row in rows),
@@ -157,7 +157,7 @@ def _component(score: Score, number: float) -> Data:
 
 
 def native_of(row: Mapping[str, Any], dataset: str, *, several: bool) -> Data:
-    """What a result says by itself, in the form of `result_data`; with `several` prompts the target names its own."""
+    """Convert a promptfoo result to the form of `result_data`; with `several` prompts, the target includes the prompt."""
     provider = row.get("provider")
     said = (provider.get("label") or provider.get("id")) if isinstance(provider, dict) else provider
     name = str(said or "")
@@ -199,7 +199,7 @@ def _case(row: Mapping[str, Any]) -> Data:
 
 
 def _requests_of(test: Data, variables: Data) -> list[AssertionRequest]:
-    """What of the assertions of a test can be taken over."""
+    """Return the assertions of a test that can be converted."""
     options = test.get("options")
     found = []
     for said in list_or_empty(test.get("assert")):
@@ -223,19 +223,19 @@ def _output_data(row: Mapping[str, Any]) -> Data:
 
 
 def graded_parts(row: Mapping[str, Any]) -> list[Data]:
-    """What promptfoo says of each assertion of a result, or else of all of them together."""
+    """Return the grading of each assertion of a result, or else of the whole result."""
     grading = row.get("gradingResult")
     grading = grading if isinstance(grading, dict) else {}
     parts = [part for part in list_or_empty(grading.get("componentResults")) if isinstance(part, dict)]
     if not parts and row.get("failureReason") == 2:
-        return []  # nothing came that could have been judged
+        return []  # there is no output to grade
     if not parts and not grading and "success" in row:
         grading = {"pass": row["success"], "score": row.get("score"), "reason": row.get("error") or ""}
     return [part for part in parts or [grading] if "pass" in part]
 
 
 def is_broken(part: Data) -> bool:
-    """Whether the grader broke, and so has said nothing, for or against."""
+    """Tell whether the grader failed, so that there is no verdict."""
     metadata = part.get("metadata")
     return isinstance(metadata, dict) and bool(metadata.get("graderError"))
 

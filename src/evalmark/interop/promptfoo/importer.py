@@ -1,4 +1,4 @@
-"""Configs and results of promptfoo read: tests and assertions as a suite, results of versions 2 and 3 as a run."""
+"""Import promptfoo's configs as suites, and its results (versions 2 and 3) as runs."""
 
 import json
 import re
@@ -40,7 +40,7 @@ Data = dict[str, Any]
 _TABLES = (".csv", ".jsonl", ".xlsx", ".xls")
 _TEXTS = (".txt", ".json", ".md", ".yaml", ".yml", ".prompt", ".j2", *_TABLES)
 _DATA = re.compile(r'\{(?![{%#]).*\}$|\[\s*(["{\[\]0-9-]|true|false|null).*\]$|\[\s*\]$', re.DOTALL)
-"""Texts that promptfoo takes for JSON."""
+"""Texts that promptfoo reads as JSON."""
 CONFIGS = ("promptfooconfig.yaml", "promptfooconfig.yml", "promptfooconfig.json")
 _CODE_KEYS = ("extensions", "nunjucksFilters", "assertScoringFunction", "derivedMetrics")
 _WITHOUT_EFFECT = (
@@ -68,19 +68,23 @@ _KNOWN = (
 _SETTINGS = {"temperature": "temperature", "max_tokens": "max_tokens", "top_p": "top_p", "seed": "seed", "stop": "stop"}
 _OF_TEST = ("description", "metadata", "providerOutput", "options")
 _NO_EFFECT = ("label", "delay", "apiKey", "apiKeyEnvar", "maxRetries", "organization")
-"""Of a provider and its settings: what changes no answer."""
+"""Keys of a provider that do not change its replies."""
 _NO_EFFECT_OPTIONS = ("disableVarExpansion", "disableDefaultAsserts", "disableConversationVar", "runSerially")
 _OF_ASSERTIONS = ("transform", "postprocess", "rubricPrompt", "factuality", "provider")
-"""Options of a test that its assertions look at."""
+"""Options of a test that its assertions use."""
 
 
 def import_promptfoo(path: Path, code: Sequence[Path] = ()) -> ImportResult:
-    """The config or the results in a file, or both in a folder; `code` names the Python files whose assertions are wanted.
+    """Import the config or results in a file, or both in a folder.
 
-    Nothing in the files is run: an assertion that is code is refused, unless its file is named.
+    Nothing in the files is run. An assertion that is code is refused, unless its file is named.
+
+    Args:
+        path: the file or folder.
+        code: the Python files whose assertions may be imported.
 
     Raises:
-        DataError: a file cannot be read, or is none of promptfoo's.
+        DataError: a file cannot be read, or is not one of promptfoo's.
     """
     builder = ImportBuilder(name="imported tests", side=read_side_file(folder_of(path)))
     files = _files(path)
@@ -170,13 +174,13 @@ def _one_prompt(document: Document, row: Any, at: tuple[str | int, ...], builder
 
 
 def _drop_prompt(where: str, outcome: PartOutcome, why: str, builder: ImportBuilder) -> None:
-    """Note a prompt that is not taken over."""
+    """Record a prompt that cannot be imported."""
     builder.part(where, outcome, why)
     builder.lacks_prompt = True
 
 
 def _texts(text: str, document: Document, where: str, builder: ImportBuilder) -> list[str]:
-    """The prompts that a text is, or that stand in the file it names."""
+    """Return the prompts of a text, or of the file that it names."""
     name = text.removeprefix("file://")
     is_name = "\n" not in text and name.lower().endswith(_TEXTS)
     if name == text and not is_name:
@@ -201,7 +205,7 @@ def _texts(text: str, document: Document, where: str, builder: ImportBuilder) ->
 
 
 def _messages(text: str) -> list[dict[str, str]] | str:
-    """The messages of a prompt: a chat in JSON or YAML, or one message of the user; a text says why there are none."""
+    """Return the messages of a prompt (a chat in JSON or YAML, or one user message), or the reason why there are none."""
     is_yaml = text.strip().startswith("- role:")
     is_data = is_yaml or bool(_DATA.match(text.strip()))
     try:
@@ -279,7 +283,7 @@ def _provider(row: Any) -> tuple[str, Data]:
 
 
 def _tests(tests: Sequence[Test], builder: ImportBuilder, code: Sequence[Path], folder: Path) -> None:
-    """The cases, and the metrics: one for what all tests ask for, the rest with each case."""
+    """Add the cases and metrics; assertions of all tests become metrics, others go to the cases' metadata."""
     asked: list[list[AssertionRequest]] = []
     rows: list[Data] = []
     all_given = all(isinstance(test.said.get("providerOutput"), str) for test in tests)
@@ -307,7 +311,7 @@ def _tests(tests: Sequence[Test], builder: ImportBuilder, code: Sequence[Path], 
 
 
 def _note_outcomes(draft: Sequence[AssertionRequest], lost: Sequence[AssertionRequest], builder: ImportBuilder) -> None:
-    """Note what became of the assertions of a test."""
+    """Record the outcomes of a test's assertions."""
     for one in draft:
         if one in lost:
             why = "only some tests have it, or with other settings, and here it can only judge all cases of a suite"
@@ -317,7 +321,7 @@ def _note_outcomes(draft: Sequence[AssertionRequest], lost: Sequence[AssertionRe
 
 
 def _excluded_reason(test: Test, all_given: bool) -> str:
-    """Why a test is none of a suite that asks; empty where it is one."""
+    """Return why a test cannot be in the suite; empty if it can."""
     if test.said.get("providerOutput") is None or all_given:
         return ""
     return "its output is given, and a suite takes given outputs for all of its cases or asks for all of them"
@@ -345,7 +349,7 @@ def _is_allowed_code(name: str, code: Sequence[Path], folder: Path) -> bool:
 
 
 def _python(said: Data, file: tuple[str, str], where: str, builder: ImportBuilder, folder: Path) -> None:
-    """A function in a file that the user has named: the suite takes the file along."""
+    """Add a function in a file that the user named; the file is copied."""
     path, function = folder / file[0], file[1]
     try:
         with open_file(path) as opened:
@@ -387,7 +391,7 @@ def _row(test: Test, expected: Any, builder: ImportBuilder) -> Data:
 
 
 def _outcome_of(key: str) -> tuple[PartOutcome, str]:
-    """What becomes of a key of a test."""
+    """Return the outcome of a key of a test."""
     if key == "assertScoringFunction":
         return "refused", "it is code"
     if key == "threshold":
@@ -396,7 +400,7 @@ def _outcome_of(key: str) -> tuple[PartOutcome, str]:
 
 
 def _shared(asked: Sequence[Sequence[AssertionRequest]], rows: Sequence[Data]) -> dict[str, AssertionRequest]:
-    """What every test asks for, compared with the one reference answer that each has."""
+    """Return the assertions that every test has, compared with its own reference answer."""
     counts: dict[str, int] = {}
     first: dict[str, AssertionRequest] = {}
     twice: set[str] = set()
@@ -415,7 +419,7 @@ def _shared(asked: Sequence[Sequence[AssertionRequest]], rows: Sequence[Data]) -
 
 
 def _can_stand(one: AssertionRequest, row: Data) -> bool:
-    """Whether a case can keep a check for itself."""
+    """Tell whether a check can be in a case's metadata."""
     base = one.scorer.removeprefix("not-")
     same = one.expected is None or canonical(one.expected) == canonical(row.get("expected"))
     is_check = base in CHECKS and (same or base in ("equals", "contains", "structured_output"))

@@ -1,4 +1,4 @@
-"""Regular expressions of JavaScript as ones that match the same texts here; others are refused."""
+"""Translate JavaScript regular expressions to equivalent Python ones; others are refused."""
 
 import re
 
@@ -13,13 +13,13 @@ _SHORT = "dDwWbB"
 
 
 def python_pattern(text: str) -> str:
-    r"""The pattern as the scorer `regex` takes it.
+    r"""Translate a pattern for the scorer `regex`.
 
     >>> python_pattern(r"^\d+$"), python_pattern("^O")
     ('(?a)^\\d+\\Z', '^O')
 
     Raises:
-        ValueError: it has no equal, or is none of JavaScript; the text says why.
+        ValueError: the pattern has no equivalent or is invalid; the text has the reason.
     """
     reading = _PatternTranslator(text)
     found = reading.whole()
@@ -90,7 +90,7 @@ class _PatternTranslator:
         return re.escape(sign)
 
     def characters(self) -> str:
-        """What stands in brackets."""
+        """Translate a character class."""
         start = "[^" if self.text.startswith("[^", self.at) else "["
         self.at += len(start)
         parts: list[str] = []

@@ -1,4 +1,4 @@
-"""Assertions that are functions in Python files."""
+"""The scorer for promptfoo assertions that are Python functions."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ from evalmark.scoring.binding.text import text_of
 
 @dataclass(frozen=True, kw_only=True)
 class PythonAssertion:
-    """A function that promptfoo would call with the output and a context: `get_assert(output, context)`.
+    """Call a promptfoo assertion function: `get_assert(output, context)`.
 
-    It gives a truth value, a number, or a mapping with `pass`, `score` and `reason`.
+    The function returns a boolean, a number, or a mapping with `pass`, `score` and `reason`.
     """
 
     name: ClassVar[str] = "python"
@@ -27,7 +27,7 @@ class PythonAssertion:
     """The Python file, relative to the suite."""
     function: str = "get_assert"
     least: float | None = None
-    """The least number that passes; None: every one above 0 does."""
+    """The least number that passes; None: every number above 0 passes."""
 
     def __post_init__(self) -> None:
         _ = self.check
@@ -37,9 +37,7 @@ class PythonAssertion:
         """The function itself."""
         if path_kind(self.file) != "nothing":
             regular_file(self.file, is_code=True)
-        folders = AllowedFolders(
-            (self.file.parent.absolute(), Path.cwd())
-        )  # the function has to be one of that project
+        folders = AllowedFolders((self.file.parent.absolute(), Path.cwd()))  # the function must belong to that project
         found = load_object(f"{self.file.stem}:{self.function}", folders, what="assertion")
         if not callable(found):
             raise ConfigError(f"{self.file}: {self.function!r} is no function.")
@@ -47,7 +45,7 @@ class PythonAssertion:
         return function
 
     def __call__(self, case: Case, output: Output) -> Any:
-        """What the function says."""
+        """Call the function and return its result."""
         variables = case.input if isinstance(case.input, Mapping) else {"input": case.input}
         context = {"vars": {**variables, "expected": case.expected}, "prompt": text_of(case.input), "config": {}}
         found = self.check(text_of(output.value), context)

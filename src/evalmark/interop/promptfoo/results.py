@@ -1,4 +1,4 @@
-"""A file of promptfoo's results, read row by row: such files are large, and most of each row says what the config says."""
+"""Read promptfoo's result files row by row, since they are large."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ Data = dict[str, Any]
 
 @dataclass(slots=True, kw_only=True)
 class ResultsFile:
-    """What a file of results says, of versions 2 and 3."""
+    """The content of a result file, version 2 or 3."""
 
     path: Path
     rows: list[tuple[Data, str]] = field(default_factory=list)
@@ -31,10 +31,10 @@ class ResultsFile:
 
 
 def read_results(path: Path) -> ResultsFile | None:
-    """The results in a JSON file; None where it holds none.
+    """Read the results of a JSON file; None if it has none.
 
     Raises:
-        DataError: it cannot be read, or a result is no object.
+        DataError: the file cannot be read, or a result is no object.
     """
     stream = JsonStream(text_chunks(regular_file(path)), str(path))
     if stream.peek() != "{":
@@ -52,7 +52,7 @@ def read_results(path: Path) -> ResultsFile | None:
 
 
 def _take(stream: JsonStream, found: ResultsFile) -> bool:
-    """Read the object that holds the rows; tells whether it does."""
+    """Read the object with the rows, and tell whether it has any."""
     has_rows = False
     for key in stream.members():
         if key == "results" and stream.peek() == "[":
@@ -82,10 +82,10 @@ def _value(stream: JsonStream) -> Any:
 
 
 def add_results(found: ResultsFile, builder: ImportBuilder) -> None:
-    """Put the results of a file among what was read; the same test of the same target once more is a repeat.
+    """Add the results of a file to the import; further results of a test and target become repeats.
 
     Raises:
-        DataError: a result has another form.
+        DataError: a result is invalid.
     """
     builder.created = builder.created or found.created
     several = len({str(row.get("promptIdx")) for row, _ in found.rows}) > 1

@@ -1,4 +1,4 @@
-"""A metric with words of its own as an `llm-rubric` of promptfoo: its messages are the prompt of the rubric."""
+"""Convert metrics with their own messages to `llm-rubric` assertions of promptfoo."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from evalmark.scoring.judges.template import slots_in
 
 ANSWER = "{{output}}"
 RESERVED_VARIABLES = ("output", "rubric")
-"""What promptfoo calls the answer and the value of an assertion; a variable of a test by that name would hide it."""
+"""promptfoo's variables of the output and the assertion's value; a test variable with such a name would hide it."""
 _SETTINGS = ("temperature", "max_tokens", "top_p", "seed")
 
 
@@ -41,12 +41,12 @@ def rubric_assertion(check: ExportCheck, shown: str, expected: str) -> dict[str,
 
 
 def shows_expected(check: ExportCheck) -> bool:
-    """Whether the words of a metric show the expected answer, which each test has for itself."""
+    """Tell whether a metric's messages show the expected answer, which differs between tests."""
     return any("expected" in slots_in(text) for _, text in check.messages)
 
 
 def grader_of(check: ExportCheck) -> Any:
-    """Who judges, with the settings of the metric; None where promptfoo knows no such provider."""
+    """Return the judge with the metric's settings; None if promptfoo does not have the provider."""
     name = to_promptfoo(check.judge)
     settings = check.metric.settings if check.metric is not None and check.messages else {}
     config = {key: settings[key] for key in _SETTINGS if settings.get(key) is not None}
@@ -54,7 +54,7 @@ def grader_of(check: ExportCheck) -> Any:
 
 
 def differences(check: ExportCheck) -> list[str]:
-    """How a metric that goes out as a rubric is asked otherwise there, each the rest of a sentence."""
+    """Return how the exported rubric differs from the metric, each as the rest of a sentence."""
     found = []
     if check.judge and to_promptfoo(check.judge) is None:
         found.append(f"is judged by {check.judge} here; promptfoo knows no such provider and asks its own grader")
@@ -67,7 +67,7 @@ def differences(check: ExportCheck) -> list[str]:
 
 
 def _as_text(expected: str) -> str:
-    """A text that promptfoo takes for no template."""
+    """Protect a text from promptfoo's templating."""
     if "endraw" in expected:
         raise NotExpressibleError("compares with a text that holds a mark of a template")
     is_plain = not any(mark in expected for mark in ("{{", "{%", "{#"))
@@ -75,7 +75,7 @@ def _as_text(expected: str) -> str:
 
 
 def _reply_instructions(metric: MetricFile, labels: list[GraderLabel]) -> str:
-    """The form of reply that promptfoo reads, in the terms of the metric."""
+    """Describe the reply format that promptfoo reads, for the metric's scores."""
     opening = 'Reply with one JSON object: {"reason": "...", "pass": true or false, "score": a number from 0 to 1}.'
     if not labels:
         measure = metric.measure

@@ -1,4 +1,4 @@
-"""The tests of a promptfoo config: defaults merged in, lists of values spread out, files of rows read."""
+"""Read the tests of a promptfoo config: merge defaults, expand lists of values, and read files of rows."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -19,7 +19,7 @@ from .assertions import TYPES, UnsupportedAssertionError, fill_variables, withou
 
 Data = dict[str, Any]
 MOST = 100_000
-"""Tests that lists of values, scenarios and files may spread out to."""
+"""The most tests after lists of values, scenarios and files are expanded."""
 CODE = (".py", ".js", ".cjs", ".mjs", ".ts", ".cts", ".mts")
 _REMOTE = ("http://", "https://", "huggingface://", "az://", "s3://")
 
@@ -35,7 +35,7 @@ class Test:
     """All other keys."""
     place: str
     lost: str = ""
-    """Why a suite cannot ask what the test asks; empty where it can."""
+    """Why the test cannot be in a suite; empty if it can."""
 
     @property
     def options(self) -> Mapping[str, Any]:
@@ -45,10 +45,10 @@ class Test:
 
 
 def tests_of(document: Document, data: Data, at: DataPath, builder: ImportBuilder) -> Iterator[Test]:
-    """Every test of a config that stands at a path.
+    """Yield every test of the config at a path.
 
     Raises:
-        DataError: a test or an assertion has another form, or the config spreads out to more than 100,000 tests.
+        DataError: a test or assertion is invalid, or the config expands to more than 100,000 tests.
     """
     for number, test in enumerate(_all_tests(document, data, at, builder), 1):
         if number > MOST:
@@ -125,7 +125,7 @@ class _TestReader:
             yield self.one({**whole, "vars": values}, place, f"{place} {json_path(at)}")
 
     def one(self, whole: Data, place: str, where: str) -> Test:
-        """A test with its defaults merged in."""
+        """Make a test from data with its defaults merged in."""
         rest = {key: value for key, value in whole.items() if key not in ("vars", "assert")}
         variables, lost = whole.get("vars") or {}, ""
         try:
@@ -136,7 +136,7 @@ class _TestReader:
         return Test(variables=variables, asserts=asserts, said=rest, place=where, lost=lost)
 
     def spread(self, variables: Data, at: DataPath) -> Iterator[Data]:
-        """One test for each value of each variable that is a list, as promptfoo has it."""
+        """Yield one test for each combination of values of variables that are lists, as promptfoo does."""
         lists = [value if _is_spread(value) else [value] for value in variables.values()]
         size = 1
         for values in lists:
@@ -147,7 +147,7 @@ class _TestReader:
             yield dict(zip(variables, chosen, strict=True))
 
     def asserts(self, whole: Data, place: str, where: str) -> tuple[tuple[Data, str], ...]:
-        """The assertions, those of sets among them; the first ones are those of the default test."""
+        """Return the assertions, including those of sets; those of the default test come first."""
         found: list[tuple[Data, str]] = []
         for number, item in enumerate(list_or_empty(whole.get("assert"))):
             said = self.referred(item, where)
@@ -160,7 +160,7 @@ class _TestReader:
         return tuple(found)
 
     def of_set(self, said: Data, own: str) -> Iterator[tuple[Data, str]]:
-        """The assertions of a set, which passes where each of them does."""
+        """Yield the assertions of a set, which passes if each of them does."""
         if said.get("threshold") is not None or said.get("weight") == 0:
             self.builder.part(own, "left out", "a set passes there from a mean score on; here each metric has to pass")
             return
@@ -173,7 +173,7 @@ class _TestReader:
                 self.builder.part(own, "left out", "an assertion of the set has no `type`")
 
     def referred(self, item: Any, where: str) -> Any:
-        """An assertion, or what stands in the file where its `$ref` points to; None where nothing does."""
+        """Return an assertion, or the one to which its `$ref` points; None if it points to nothing."""
         if not isinstance(item, dict) or "$ref" not in item:
             return item
         name = str(item["$ref"])
@@ -187,7 +187,7 @@ class _TestReader:
         return {**data, **{key: said for key, said in item.items() if key != "$ref"}}
 
     def file(self, name: str, defaults: Data, at: DataPath) -> Iterator[Test]:
-        """The tests of a file that the config names, which has to lie under the config's folder."""
+        """Yield the tests of a file that the config names; it must lie under the config's folder."""
         plain = name.removeprefix("file://")
         where = f"{self.document.place_of(at)} {json_path(at)}"
         if plain.lower().partition(":")[0].endswith(CODE):
@@ -210,10 +210,10 @@ class _TestReader:
                 yield from inner.test(test, defaults, (number,))
 
     def under(self, name: str, at: DataPath) -> Path:
-        """The file of a name, beside the config or below.
+        """Return a file beside the config or below.
 
         Raises:
-            DataError: it is missing, or lies elsewhere.
+            DataError: the file is missing or lies elsewhere.
         """
         folder = self.document.path.parent
         try:
@@ -235,13 +235,13 @@ _ALONE = (
     "contains-html",
     "latency",
 )
-"""Types that say something without a value."""
+"""Types that need no value."""
 _CSV_SIMILAR = 0.8
 _SHORT = {"fn": "javascript", "eval": "javascript", "grade": "llm-rubric", "file": "javascript"}
 
 
 def _is_spread(value: Any) -> bool:
-    """Whether promptfoo makes a test of each item: of lists of texts alone."""
+    """Tell whether promptfoo expands a list: only if its first item is a text."""
     return isinstance(value, list) and bool(value) and isinstance(value[0], str)
 
 
@@ -267,7 +267,7 @@ def resolve_variables(variables: Mapping[str, Any]) -> Data:
 
 
 def csv_test(cells: Mapping[str, str]) -> Data:
-    """The test in a row of a CSV file, whose columns `__expected`, `__metadata:key` and their kind say more than variables."""
+    """Make the test of a CSV row, with special columns such as `__expected` and `__metadata:key`."""
     test: Data = {"vars": {name: cell for name, cell in cells.items() if not name.startswith("__")}, "assert": []}
     for name, cell in cells.items():
         if name.startswith("__") and cell.strip():
@@ -278,7 +278,7 @@ def csv_test(cells: Mapping[str, str]) -> Data:
 
 
 def _take_cell(test: Data, name: str, cell: str) -> None:
-    """Put what a column says of a test into it; one that nobody knows stays as it is, and is told."""
+    """Add a special column to a test; unknown ones are copied, and reported later."""
     kind, _, key = name.partition(":")
     if re.fullmatch(r"__expected[0-9]*", kind):
         test["assert"].append(parse_cell_assertion(cell))
@@ -293,7 +293,7 @@ def _take_cell(test: Data, name: str, cell: str) -> None:
 
 
 def parse_cell_assertion(cell: str) -> Data:
-    """The assertion in a cell: `TYPE: VALUE`, or `TYPE(THRESHOLD): VALUE`; any other text is to be equal.
+    """Parse the assertion of a cell: `TYPE: VALUE` or `TYPE(THRESHOLD): VALUE`; any other text means `equals`.
 
     >>> parse_cell_assertion("not-contains: sorry"), parse_cell_assertion("Oslo")
     ({'type': 'not-contains', 'value': 'sorry'}, {'type': 'equals', 'value': 'Oslo'})
@@ -314,7 +314,7 @@ def parse_cell_assertion(cell: str) -> Data:
 
 
 def merge_defaults(defaults: Mapping[str, Any], test: Mapping[str, Any]) -> Data:
-    """A test over its defaults: variables, metadata and options key by key, assertions after the default ones."""
+    """Merge a test with its defaults: variables, metadata and options by key, assertions after the default ones."""
     whole = {**defaults, **{key: value for key, value in test.items() if value is not None}}
     for key in ("vars", "metadata", "options"):
         over, under = test.get(key), defaults.get(key)

@@ -1,4 +1,4 @@
-"""PromptPex: a folder of its results as one run."""
+"""Import a folder of PromptPex results as one run."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "test_evals": ("id",),
     "rule_evals": ("ruleid",),
 }
-"""Which tables are read, and the columns that each of their rows must have."""
+"""The tables that are read, and their required columns."""
 COLUMN_OUTCOMES = (
     ImportedPart(name="input, output", outcome="mapped", to="the input of each case, and what each model answered"),
     ImportedPart(name="model", outcome="mapped", to="the target"),
@@ -60,13 +60,13 @@ LEFT_OUT = {
 
 
 def read_promptpex(folder: Path | str) -> Run:
-    """A folder of results that PromptPex has written, as one run; what did not fit stands in its notes.
+    """Import a folder of PromptPex results as one run, with anomalies in its notes.
 
-    Each test of a rule is a case of the dataset named for the folder, each baseline test one of a dataset of its own.
-    The id of a case is the published one with the number of its rule, as one input may stand under several rules.
+    Tests of rules are cases of a dataset named after the folder; baseline tests have their own dataset. The id of a
+    case is the published one with the number of its rule, since one input may test several rules.
 
     Raises:
-        DataError: there are no results in the folder, or they cannot be read.
+        DataError: the folder has no results, or they are invalid.
     """
     run = import_promptpex(folder).run
     assert run is not None  # noqa: S101  the importer gives one or raises
@@ -74,7 +74,7 @@ def read_promptpex(folder: Path | str) -> Run:
 
 
 def import_promptpex(folder: Path | str) -> ImportResult:
-    """`read_promptpex`, with an account of what was mapped, kept as metadata and left out."""
+    """Do the same as `read_promptpex`, and return the outcome of each part too."""
     folder = Path(folder)
     found = _read(folder)
     known = FolderTables(
@@ -106,7 +106,7 @@ def import_promptpex(folder: Path | str) -> ImportResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Folder:
-    """What stands in a folder."""
+    """The tables of a folder, with outcomes and notes."""
 
     tables: dict[str, Sequence[RawRow]] = field(default_factory=dict)
     parts: list[ImportedPart] = field(default_factory=list)
@@ -114,10 +114,10 @@ class _Folder:
 
 
 def _read(folder: Path) -> _Folder:
-    """All tables of a folder; those that are not there have no rows.
+    """Read all tables of a folder; missing ones have no rows.
 
     Raises:
-        DataError: there are no results.
+        DataError: the folder has no results.
     """
     found = _Folder()
     for name, needed in TABLES.items():
@@ -150,7 +150,7 @@ def _rows(rows: Sequence[RawRow]) -> str:
 
 
 def _column_outcomes(found: _Folder) -> Iterable[ImportedPart]:
-    """The fates of those columns that are there."""
+    """Yield the outcomes of the columns that exist."""
     columns = {name: {column for row in rows for column in row.cells} for name, rows in found.tables.items()}
     for part in COLUMN_OUTCOMES:
         table, _, names = part.name.rpartition(": ")
@@ -161,7 +161,7 @@ def _column_outcomes(found: _Folder) -> Iterable[ImportedPart]:
 
 
 def _lines(folder: Path, name: str) -> tuple[str, ...]:
-    """The statements of a text file, one a line, without blanks around them; none where there is no such file."""
+    """Read the statements of a text file, one a line; empty if there is no such file."""
     path = file_in(folder, name)
     lines = () if path is None else map(str.strip, read_text(path).splitlines())
     return tuple(line for line in lines if line and not is_check(line))

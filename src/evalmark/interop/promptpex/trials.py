@@ -1,4 +1,4 @@
-"""The rows of PromptPex's tables as cases, trials and scores."""
+"""Convert the rows of PromptPex's tables to cases, trials and scores."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ from evalmark.interop.shared.tables import RawRow
 
 Notes = Callable[[str], None]
 Key = tuple[str, str, bool]
-"""Id, rule, and whether it is a baseline test: one input may be a test of several rules."""
+"""The id, the rule, and whether it is a baseline test; one input may test several rules."""
 
 COMPLIANCE = "compliance"
 _VERDICTS = {"ok": True, "err": False}
@@ -24,12 +24,12 @@ _AVERAGE = " with average"
 _OF_TESTS = {"ruleid", "testid", "expectedoutput", "reasoning", "testinput", "scenario", "generation", "baseline"} | {
     "rule", "inverse", "testuid", "testinputOriginal", "groundtruth", "groundtruthModel", "groundtruthScore"
 }  # fmt: skip
-"""What a test has besides a key for each input of the prompt."""
+"""The columns of a test that are not inputs of the prompt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderTables:
-    """What a folder says beside the results."""
+    """The tables of a folder beside the results."""
 
     name: str
     tests: Sequence[RawRow] = ()
@@ -41,18 +41,18 @@ class FolderTables:
 
 @dataclass(slots=True, kw_only=True)
 class ImportedTrials:
-    """What the rows come to."""
+    """The results of all rows, with their targets, metrics and datasets."""
 
     results: tuple[Result, ...] = ()
     targets: tuple[str, ...] = ()
     metrics: tuple[Metric, ...] = ()
     repeats: int = 1
     sizes: dict[str, int] = field(default_factory=dict)
-    """How many cases each dataset has."""
+    """The number of cases of each dataset."""
 
 
 def trials_of(rows: Sequence[RawRow], known: FolderTables, notes: Notes) -> ImportedTrials:
-    """A result for each row, in the order of dataset, position and repeat; `notes` is told of what is odd."""
+    """Make a result for each row, ordered by dataset, position and repeat; `notes` is called for anomalies."""
     cases = _CaseTable(known, notes)
     kept = [(found, row) for row in rows if (found := cases.of(row)) is not None]
     targets = tuple(dict.fromkeys(row.text("model") for _, row in kept))
@@ -84,7 +84,7 @@ def _place(trial: Trial, order: Mapping[str, int], targets: Mapping[str, int]) -
 
 
 def _note_totals(results: Sequence[Result], cases: "_CaseTable", targets: Sequence[str], notes: Notes) -> None:
-    """What a reader of the figures should know of the rows as a whole."""
+    """Note repeated, missing and unused rows."""
     again = sum(result.trial.repeat > 0 for result in results)
     if again:
         notes(
@@ -100,7 +100,7 @@ def _note_totals(results: Sequence[Result], cases: "_CaseTable", targets: Sequen
 
 
 class _PlacedCase(NamedTuple):
-    """A case, and where it stands."""
+    """A case with its dataset and position."""
 
     dataset: str
     position: int
@@ -108,7 +108,7 @@ class _PlacedCase(NamedTuple):
 
 
 class _CaseTable:
-    """The cases, each made of the first row that stands for it."""
+    """The cases, each made from its first row."""
 
     def __init__(self, known: FolderTables, notes: Notes) -> None:
         self._known = known
@@ -125,7 +125,7 @@ class _CaseTable:
         self._texts = {str(number): text for number, text in numbered}
 
     def of(self, row: RawRow) -> _PlacedCase | None:
-        """Dataset, position and case of a row; None for one that cannot be placed."""
+        """Return the case of a row with its dataset and position; None if the row is inconsistent."""
         baseline = _TRUE.get(row.text("baseline").lower())
         if baseline is None:
             self._notes(
@@ -146,7 +146,7 @@ class _CaseTable:
         return self._made[key]
 
     def unmet(self) -> int:
-        """Tests that no result is of."""
+        """Return the number of tests without a result."""
         return sum(
             not _TRUE.get(row.text("baseline").lower()) for key, row in self._tests.items() if key not in self._met
         )
@@ -178,7 +178,7 @@ class _CaseTable:
         )
 
     def _inverse(self, row: RawRow) -> bool | None:
-        """Whether a test is one of an inverse rule: as the row says, else by the text of its rule, else by its number."""
+        """Tell whether a test is of an inverse rule: from the row, else from the rule's text, else from its number."""
         said = row.cells.get("inverse")
         if said is not None and (word := _TRUE.get(str(said).strip().lower())) is not None:
             return word
@@ -191,7 +191,7 @@ class _CaseTable:
         return int(number) > len(rules)
 
     def _judged(self, row: RawRow) -> Mapping[str, Any]:
-        """What judges have said of the test and of its rule, where they did."""
+        """Return the judges' verdicts on the test and its rule, if any."""
         verdict = self._verdicts.get((row.text("id"), row.text("ruleid")))
         ground = self._groundings.get(row.text("ruleid"))
         told: dict[str, Any] = {"valid": None if verdict is None else _word(verdict, "validity")}
@@ -209,7 +209,7 @@ class _CaseTable:
 
 
 def _by(rows: Iterable[RawRow], key: Callable[[RawRow], Any]) -> dict[Any, RawRow]:
-    """The rows by their keys, the first of each."""
+    """Index the rows by key; the first row of each key counts."""
     found: dict[Any, RawRow] = {}
     for row in rows:
         found.setdefault(key(row), row)
@@ -217,7 +217,7 @@ def _by(rows: Iterable[RawRow], key: Callable[[RawRow], Any]) -> dict[Any, RawRo
 
 
 def _word(row: RawRow, column: str) -> bool | None:
-    """What a judge said of a test or a rule; None where it said neither ok nor err."""
+    """Read a judge's verdict on a test or rule; None if it is neither ok nor err."""
     return _VERDICTS.get(row.text(column).lower())
 
 
@@ -227,7 +227,7 @@ def _of_test(test: RawRow | None) -> Mapping[str, Any]:
 
 
 def _input(row: RawRow, test: RawRow | None) -> Any:
-    """The input as it is, or the values of a prompt with several inputs by their names."""
+    """Return the input text, or the values by name for a prompt with several inputs."""
     text = row.cells["input"]
     names = set() if test is None else set(test.cells) - _OF_TESTS
     if len(names) > 1 and isinstance(text, str) and text.startswith("{"):
@@ -246,7 +246,7 @@ def _output(row: RawRow) -> Output:
 
 
 def _scores(row: RawRow, metrics: dict[str, Metric]) -> tuple[Score, ...]:
-    """The scores of a row; the metrics they are of are noted."""
+    """Return the scores of a row, and add their metrics to `metrics`."""
     scores = []
     if COMPLIANCE in metrics:
         scores.append(_verdict_score(COMPLIANCE, row.text("compliance"), row.text("complianceText")))
@@ -279,6 +279,6 @@ def _metric_score(name: str, found: Mapping[str, Any], metrics: dict[str, Metric
 
 
 def _with_bases(metrics: Mapping[str, Metric]) -> tuple[Metric, ...]:
-    """The metrics; one that a single judge has judged is called as it is."""
+    """Return the metrics; those with a single judge have no base name."""
     shared = Counter(metric.base for metric in metrics.values())
     return tuple(metric if shared[metric.base] > 1 else replace(metric, base="") for metric in metrics.values())

@@ -1,1 +1,6 @@
-"""What all formats of other tools share: results, cases and questions on their way out, and what came of files on their way in."""
+"""The parts that all formats of other tools share.
+
+An import collects cases, metrics, prompts and results in an `ImportBuilder`, which makes an `ImportResult`. An export
+starts from an `ExportRun` and makes an `ExportResult`. `results` keeps what a format cannot express, so that an
+exported run can be imported again without loss.
+"""

@@ -1,4 +1,4 @@
-"""Checks that stand in a row: what each case asks for itself, as tests of promptfoo do."""
+"""Scorers for checks in single rows, such as the assertions of promptfoo tests."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -16,14 +16,14 @@ from evalmark.scoring.binding.registry import resolve_scorer
 from evalmark.scoring.binding.scores import meets_threshold
 
 KEY = "assert"
-"""Under which key of a case's metadata its own checks stand: a list of `{scorer: settings}`."""
+"""The metadata key with a case's own checks: a list of `{scorer: settings}`."""
 CHECKS = ("equals", "contains", "regex", "is_json", "json_schema", "length", "numeric", "time", "structured_output")
 JUDGED = ("closed_qa", "criteria", "factuality")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assertions:
-    """The checks that a row asks for itself; a row without any is skipped.
+    """Run the checks in a row's metadata; a row without any is skipped.
 
     >>> case = Case(id="1", metadata={"assert": [{"contains": {"all": ["Oslo"]}}]})
     >>> [score.passed for score in Assertions()(case, Output(value="Oslo, of course"))]
@@ -33,10 +33,10 @@ class Assertions:
     name: ClassVar[str] = "assertions"
 
     def __call__(self, case: Case, output: Output) -> list[Score]:
-        """A score for each check.
+        """Return a score for each check.
 
         Raises:
-            ValueError: the row asks for something that is no check, or in another form.
+            ValueError: an entry is not a known check, or has another form.
         """
         asked = _checks_of(case, (*CHECKS, *(f"not-{name}" for name in CHECKS)), JUDGED)
         scores = [_named(_scorer(name, canonical(settings))(case, output), label) for name, label, settings, _ in asked]
@@ -45,18 +45,18 @@ class Assertions:
 
 @dataclass(frozen=True, kw_only=True)
 class JudgedAssertions:
-    """What a row asks a judge for; a row that asks for nothing is skipped, and costs nothing."""
+    """Run the judged checks in a row's metadata; a row without any is skipped and costs nothing."""
 
     name: ClassVar[str] = "judged_assertions"
 
     judge: Any = field(default=None, repr=False)
-    """A chat model that judges in place of the run's."""
+    """A chat model that replaces the run's judge."""
 
     async def __call__(self, case: Case, output: Output, judge: ChatModel) -> list[Score]:
-        """A score for each question.
+        """Return a score for each judged check.
 
         Raises:
-            ValueError: the row asks for something that is no question, or in another form.
+            ValueError: an entry is not a known check, or has another form.
         """
         scores = []
         for name, label, settings, least in _checks_of(case, JUDGED, (*CHECKS, *(f"not-{name}" for name in CHECKS))):
@@ -68,7 +68,7 @@ class JudgedAssertions:
 
 
 Check = tuple[str, str, Mapping[str, Any], float | None]
-"""Scorer, what its scores are called, settings, and the least value that passes."""
+"""The scorer, the name of its scores, its settings, and the least value that passes."""
 
 
 def _checks_of(case: Case, mine: tuple[str, ...], others: tuple[str, ...]) -> list[Check]:
@@ -94,7 +94,7 @@ def _checks_of(case: Case, mine: tuple[str, ...], others: tuple[str, ...]) -> li
 
 @lru_cache(maxsize=1024)
 def _scorer(name: str, settings: str) -> Callable[..., Any]:
-    """Rows often ask for the same."""
+    """Make the scorer of a check (cached, since many rows have the same check)."""
     return resolve_scorer(name, parse_json(settings, KEY), f"`{KEY}` in the metadata", AllowedFolders((Path.cwd(),)))
 
 

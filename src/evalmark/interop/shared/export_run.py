@@ -1,4 +1,4 @@
-"""What goes out: a run, what its outputs are judged by, and the prompt under test, where files still say so."""
+"""A run to export, with its checks and the prompt under test."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,26 +16,26 @@ from .results import SIDE, run_data
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportCheck:
-    """One thing that outputs are judged by."""
+    """One metric of the run, with everything that is known for exporting it."""
 
     name: str
-    """What its scores are called."""
+    """The name of its scores."""
     scorer: str = ""
-    """The built-in scorer, with `not-` before it where it is turned round; empty where nobody knows any more."""
+    """The built-in scorer, with the prefix `not-` if it is negated; empty if unknown."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     threshold: float | None = None
     direction: Direction = "higher"
     judge: str = ""
-    """The model that judges; empty where none is named."""
+    """The judge model; empty if none is named."""
     metric: MetricFile | None = None
-    """What the judge is asked; None for checks that ask none."""
+    """The judge's question; None for checks without a judge."""
     messages: tuple[tuple[str, str], ...] = ()
-    """Role and text of each message, where the metric has words of its own: `{{input}}`, `{{output}}` and `{{expected}}`
-    stand in them, and the texts of the prompt under test are filled in. Empty: those that a metric file asks by."""
+    """Role and text of each message, if the metric has its own, with `{{input}}`, `{{output}}` and `{{expected}}`; the texts
+    of the prompt under test are filled in. Empty: the standard messages of metric files."""
 
     @property
     def expects(self) -> bool:
-        """Whether it looks at the expected answer."""
+        """Whether it needs the expected answer."""
         if self.metric is not None:
             return self.metric.needs_example_output
         plain = self.scorer.removeprefix("not-")
@@ -43,13 +43,13 @@ class ExportCheck:
 
     @property
     def listed(self) -> bool:
-        """Whether the settings say which texts are looked for."""
+        """Whether the settings list the texts to search."""
         return bool(self.settings.get("any") or self.settings.get("all"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportRun:
-    """A run on its way to another format."""
+    """A run with its checks and prompt, as every exporter gets it."""
 
     run: Run
     checks: tuple[ExportCheck, ...] = ()
@@ -58,7 +58,7 @@ class ExportRun:
 
     @property
     def by_target(self) -> dict[str, list[Result]]:
-        """The results of each target, the targets as they were named for the run."""
+        """The results of each target, in the run's order of targets."""
         found: dict[str, list[Result]] = {}
         for result in self.run.results:
             found.setdefault(result.trial.target or self.run.target or "given", []).append(result)
@@ -66,21 +66,21 @@ class ExportRun:
 
     @property
     def shown_inputs(self) -> str:
-        """All variables of the cases, as a text shows them."""
+        """A template text with all input variables of the cases."""
         cases = (result.trial.case for results in self.by_target.values() for result in results)
         names = list(dict.fromkeys(name for case in cases for name in inputs_of(case, self.prompt)))
         return f"{{{{{names[0]}}}}}" if len(names) == 1 else "\n".join(f"{name}: {{{{{name}}}}}" for name in names)
 
     @property
     def side(self) -> dict[str, str]:
-        """The file beside an export that says what the formats have no place for."""
+        """The side file with what the other format cannot express."""
         return {SIDE: json_text({"format": "evalmark-export", "version": 1, "run": run_data(self.run)})}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportResult:
-    """Files of another tool, as texts by their names; names hold `/` where a file lies in a folder."""
+    """The files of an export: texts by file name, with `/` for folders."""
 
     files: Mapping[str, str]
     remarks: tuple[str, ...] = ()
-    """What the format could not take, one sentence each."""
+    """What the format cannot express, one sentence each."""

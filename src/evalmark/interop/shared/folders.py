@@ -1,4 +1,4 @@
-"""Folders with files of other tools: what lies in them, and nothing that lies elsewhere."""
+"""Find files in folders of other tools, without following links out of them."""
 
 import os
 from collections.abc import Sequence
@@ -9,19 +9,19 @@ from evalmark.inputs.documents.files import path_kind, regular_file
 
 
 def folder_of(path: Path) -> Path:
-    """A folder itself, or that of a file.
+    """Return a folder unchanged, and the folder of a file.
 
     Raises:
-        DataError: nobody can tell what stands there.
+        DataError: the kind of the path is unknown.
     """
     return path if path_kind(path) == "folder" else path.parent
 
 
 def files_of(path: Path, endings: Sequence[str], *, below: bool = False) -> list[Path]:
-    """A file itself, or those in a folder whose names have one of the endings, by name; with `below` in its folders too.
+    """Return a file, or the files in a folder with one of the endings, sorted by name; with `below`, recursively.
 
     Raises:
-        DataError: there is nothing, it cannot be read, or one of the files is a link that leads out of the folder.
+        DataError: the path does not exist or cannot be read, or a file is a link that leads out of the folder.
     """
     if path_kind(path) != "folder":
         return [regular_file(path)]
@@ -30,10 +30,10 @@ def files_of(path: Path, endings: Sequence[str], *, below: bool = False) -> list
 
 
 def file_in(folder: Path, name: str) -> Path | None:
-    """The regular file of a name in a folder; None where there is none.
+    """Return the regular file of a name in a folder; None if there is none.
 
     Raises:
-        DataError: it is a link that leads out of the folder: whoever made the folder could have any file read.
+        DataError: it is a link that leads out of the folder (the folder's author could have any file read).
     """
     path = folder / name
     if path_kind(path) != "file":

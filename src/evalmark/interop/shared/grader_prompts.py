@@ -1,4 +1,4 @@
-"""A judge's question as messages with variables, for formats whose own judges fill them in."""
+"""Make grader prompts of other tools from judge metrics."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ SYSTEM = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraderLabel:
-    """A word that a judge may answer, and whether it passes."""
+    """A label that a judge may choose, and whether it passes."""
 
     word: str
     passes: bool
@@ -26,14 +26,14 @@ class GraderLabel:
 
 
 class NotExpressibleError(Exception):
-    """A judge's question cannot be asked elsewhere; the text is the rest of a sentence that names the check."""
+    """Another tool cannot express a check; the text completes a sentence that begins with the check's name."""
 
 
 def messages_of(check: ExportCheck, variables: Mapping[str, str]) -> list[tuple[str, str]]:
-    """The messages that a judge is asked by, role and text, with variables of another format in their slots.
+    """Return the role and text of a judge's messages, with another tool's variables in their slots.
 
     Raises:
-        UnfilledError: they show what there is no variable for, or do more than fill in variables.
+        UnfilledError: they need a variable the tool does not have, or use more template syntax than variables.
     """
     if not check.messages:
         metric = check.metric
@@ -53,7 +53,7 @@ def messages_of(check: ExportCheck, variables: Mapping[str, str]) -> list[tuple[
 
 
 def question_of(metric: MetricFile, variables: Mapping[str, str]) -> str:
-    """The question with variables of another format in its slots; a section without one for a slot is left out."""
+    """Return the judge's question with another tool's variables; sections that need a missing variable are left out."""
     ours = metric_slots(metric.name, metric.description, metric.measure)
     shown = {slot: text for slot, text in variables.items() if _is_shown(metric, slot)}
     known = ours.keys() | shown.keys()
@@ -68,7 +68,7 @@ def _is_shown(metric: MetricFile, slot: str) -> bool:
 
 
 def _reply_instructions(metric: MetricFile) -> str:
-    """How to answer, without any form of reply: that is the other tool's."""
+    """Describe the scale or the labels; the reply format is up to the other tool."""
     measure = metric.measure
     if measure.kind in ("scale", "percentage"):
         low, high = (measure.low, measure.high) if measure.kind == "scale" else (0, 100)
@@ -78,9 +78,9 @@ def _reply_instructions(metric: MetricFile) -> str:
 
 
 def labels_of(metric: MetricFile, threshold: float | None = None) -> list[GraderLabel]:
-    """The words of a verdict that is no number, each with whether it passes; empty for scales and percentages.
+    """Return the labels of a metric, each with whether it passes; empty for scales and percentages.
 
-    Without a threshold, those that are worth most pass.
+    Without a threshold, the labels with the highest value pass.
     """
     measure, least = metric.measure, metric.threshold if threshold is None else threshold
     lower = metric.direction == "lower"

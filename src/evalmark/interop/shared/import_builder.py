@@ -1,4 +1,4 @@
-"""What is gathered from another tool's files on the way in: cases, metrics, prompts, models; and our own files of it."""
+"""Collect what is read from another tool's files, and write it as suites, datasets and a run."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,21 +25,21 @@ _ROLES = {"developer": "system"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricDraft:
-    """A metric of the suite to be."""
+    """A metric of the suite that will be written."""
 
     name: str
     scorer: str = ""
-    """A built-in's name; empty for a metric file."""
+    """The name of a built-in scorer; empty for a metric file."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     threshold: float | None = None
     judge: str = ""
     file: Mapping[str, Any] | None = None
-    """What stands in the metric file."""
+    """The content of the metric file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptText:
-    """A prompt of another tool: messages with variables."""
+    """A prompt: messages with variables."""
 
     name: str
     messages: Sequence[Mapping[str, str]]
@@ -50,23 +50,23 @@ class PromptText:
 
 @dataclass(slots=True, kw_only=True)
 class ImportBuilder:
-    """Everything that has been read so far, and what became of each part."""
+    """Collects the parts of an import and their outcomes."""
 
     name: str = "imported"
     description: str = ""
     cases: list[Data] = field(default_factory=list)
-    """The fields of each case, and its `answer` where one is given."""
+    """The fields of each case, and its `answer` if it has one."""
     metrics: list[MetricDraft] = field(default_factory=list)
     prompts: list[PromptText] = field(default_factory=list)
     lacks_prompt: bool = False
-    """Whether a prompt could not be taken over; a suite without any of them would ask something else."""
+    """Whether a prompt could not be imported; without it the suite would send other requests."""
     models: list[str] = field(default_factory=list)
     settings: Data = field(default_factory=dict)
-    """Of the models under test."""
+    """The settings of the models under test."""
     options: Data = field(default_factory=dict)
     """Further keys of the suite, such as `repeat`."""
     files: dict[str, str] = field(default_factory=dict)
-    """Files that the suite takes along as they are."""
+    """Files that are copied unchanged."""
     results: list[Result] = field(default_factory=list)
     created: str = ""
     side: Run | None = None
@@ -75,22 +75,22 @@ class ImportBuilder:
     seen: set[str] = field(default_factory=set)
 
     def add(self, case: Data) -> None:
-        """Take a case, unless the same one is there."""
+        """Add a case, unless an equal one was added before."""
         key = fingerprint(case)
         if key not in self.seen:
             self.seen.add(key)
             self.cases.append(case)
 
     def part(self, name: str, outcome: PartOutcome, to: str) -> None:
-        """Note what became of a part; the same word is kept once."""
+        """Record the outcome of a part, once."""
         self.parts[(name, outcome, to)] = None
 
     def remark(self, sentence: str) -> None:
-        """Note something that a reader should know, once."""
+        """Add a remark for the user, once."""
         self.remarks[sentence] = None
 
     def imported(self) -> ImportResult:
-        """All of it as values: the run, and the files of a suite where there is anything to judge or to ask."""
+        """Make the result: the run, if there are results, and the files of a suite, if there are cases."""
         files = suite_files(self)
         return ImportResult(
             run=_run(self) if self.results else None,
@@ -101,9 +101,9 @@ class ImportBuilder:
 
 
 def combine_imports(groups: Mapping[str, ImportBuilder], results: ImportBuilder) -> ImportResult:
-    """Groups of tests that were to be judged apart, each as a suite in a folder of its own, and the results.
+    """Combine groups of tests with different scoring: each becomes a suite in its own folder.
 
-    The files of a single group lie in no folder.
+    The files of a single group are in no folder.
     """
     files: dict[str, str] = {}
     for name, builder in groups.items():
@@ -119,7 +119,7 @@ def combine_imports(groups: Mapping[str, ImportBuilder], results: ImportBuilder)
 
 
 def _parts(said: Mapping[tuple[str, PartOutcome, str], None]) -> tuple[ImportedPart, ...]:
-    """The parts, those of one end in one line: a config may say the same of a thousand tests."""
+    """Make the parts, merging those with the same outcome, since a config may have a thousand alike."""
     names: dict[tuple[PartOutcome, str], list[str]] = {}
     for name, outcome, to in said:
         names.setdefault((outcome, to), []).append(name)
@@ -135,10 +135,10 @@ def _parts(said: Mapping[tuple[str, PartOutcome, str], None]) -> tuple[ImportedP
 
 
 def read_side_file(folder: Path) -> Run | None:
-    """The header of the run that an export of ours has put beside the other tool's files; None where there is none.
+    """Read the run header that an export wrote beside the other tool's files; None if there is none.
 
     Raises:
-        DataError: it cannot be read.
+        DataError: the file is invalid.
     """
     path = file_in(folder, SIDE)
     if path is None:
@@ -150,7 +150,7 @@ def read_side_file(folder: Path) -> Run | None:
 
 
 def _run(builder: ImportBuilder) -> Run:
-    """The results as a run; what an export of ours has said of it counts, as far as it is still so."""
+    """Make a run of the results, with the header from the export's side file, if any."""
     results = sorted(builder.results, key=_order(builder))
     targets = tuple(dict.fromkeys(result.trial.target for result in results))
     run = builder.side or Run(
@@ -193,7 +193,7 @@ def _metrics(results: Sequence[Result]) -> tuple[Metric, ...]:
 
 
 def suite_files(builder: ImportBuilder) -> dict[str, str]:
-    """A suite for each prompt, or one without any, with its cases, prompts and metric files; nothing where nothing is known."""
+    """Return the files of one suite for each prompt, or of one without a prompt; empty if there are no cases."""
     if not builder.cases:
         return {}
     is_answered = not builder.models and all("answer" in case for case in builder.cases)
@@ -223,7 +223,7 @@ def _suite(builder: ImportBuilder, metrics: list[Any], prompt: str | None) -> Da
 
 
 def _metric_entries(builder: ImportBuilder, files: dict[str, str]) -> list[Any]:
-    """The metrics as the suite names them; those with words of their own become files."""
+    """Return the metrics as entries of the suite; those with their own texts become metric files."""
     entries: list[Any] = []
     names = unique_names(draft.name for draft in builder.metrics)
     for draft, name in zip(builder.metrics, names, strict=True):
@@ -260,7 +260,7 @@ def _prompt_files(builder: ImportBuilder, files: dict[str, str]) -> list[str]:
 
 
 def _as_row(case: Data) -> Data:
-    """A case as a row of a dataset, which has its further answers in columns."""
+    """Convert a case to a row of a dataset, with further examples in columns."""
     row = {key: value for key, value in case.items() if key != "examples"}
     for column, liked in (("liked", True), ("disliked", False)):
         found = [example["value"] for example in case.get("examples", ()) if example["liked"] is liked]
@@ -269,13 +269,13 @@ def _as_row(case: Data) -> Data:
 
 
 def _variables(builder: ImportBuilder) -> list[str]:
-    """All names that inputs of the cases have; other tools take variables that a prompt does not show."""
+    """Return all input variables of the cases; other tools allow variables that the prompt does not use."""
     given = (_with_named_inputs(case).get("input") for case in builder.cases)
     return list(dict.fromkeys(name for said in given if isinstance(said, Mapping) for name in said))
 
 
 def _with_named_inputs(case: Data) -> Data:
-    """The case with those values for input that a variable can name; the others stand in its metadata."""
+    """Return the case with only valid variable names in its input; the others move to its metadata."""
     given = case.get("input")
     if not isinstance(given, Mapping):
         return case
@@ -287,6 +287,6 @@ def _with_named_inputs(case: Data) -> Data:
 
 
 def prompt_data(prompt: PromptText) -> Data:
-    """A prompt as a file of GitHub Models holds it, which our prompts can be read from."""
+    """Convert a prompt to the content of a GitHub Models file, which evalmark can read."""
     messages = [{"role": _ROLES.get(m["role"], m["role"]), "content": m["content"]} for m in prompt.messages]
     return {"name": prompt.name, **prompt.more, "messages": messages}

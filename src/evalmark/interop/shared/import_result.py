@@ -1,4 +1,4 @@
-"""What was read out of another tool's files, and what became of each part of them."""
+"""The result of an import, with the outcome of each part of the files."""
 
 import re
 from collections.abc import Mapping
@@ -14,34 +14,34 @@ PartOutcome = Literal["mapped", "metadata", "no effect", "left out", "refused"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedPart:
-    """One part of the files: a file, a column, a key."""
+    """One part of the imported files: a file, a column or a key."""
 
     name: str
-    """As the files name it, such as `tests.csv: reasoning`."""
+    """The part's name in the files, such as `tests.csv: reasoning`."""
     outcome: PartOutcome
-    """`metadata`: kept with each case, though nothing here acts on it; `no effect`: it changes neither what is asked nor how
-    it is judged; `left out`: nothing here means the same; `refused`: it is code, and was not run."""
+    """`mapped`: has an equivalent; `metadata`: saved in each case's metadata without effect; `no effect`: changes neither
+    requests nor scores; `left out`: has no equivalent; `refused`: is code, which was not run."""
     to: str = ""
-    """What it became, or why it was left out."""
+    """The equivalent, or the reason why it was left out."""
     number: int = 1
-    """How many parts it stands for."""
+    """The number of parts in this entry."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportResult:
-    """What came of another tool's files."""
+    """Everything that was imported from another tool's files."""
 
     run: Run | None = None
-    """The results, where the files hold any; its id and date are given when it is kept."""
+    """The results, if any; its id and date are set when it is saved."""
     files: Mapping[str, str] = field(default_factory=dict)
-    """Suites and datasets of ours, as texts by the names of the files to write."""
+    """The suites and datasets to write: texts by file name."""
     parts: tuple[ImportedPart, ...] = ()
     remarks: tuple[str, ...] = ()
-    """What a reader should know, one sentence each; what is about a row begins with `file:line`."""
+    """Remarks for the user, one sentence each; remarks on a row begin with `file:line`."""
 
     @property
     def dropped(self) -> tuple[ImportedPart, ...]:
-        """The parts without which a suite asks or judges otherwise than the files did."""
+        """The parts without which the suite differs from the files in requests or scores."""
         return tuple(part for part in self.parts if part.outcome in ("left out", "refused"))
 
     @property
@@ -51,5 +51,5 @@ class ImportResult:
 
     @property
     def unjudged(self) -> tuple[str, ...]:
-        """Those of the suites in which nothing judges the outputs."""
+        """The suites without any metric."""
         return tuple(name for name in self.suites if _NO_METRICS.search(self.files[name]))

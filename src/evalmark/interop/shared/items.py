@@ -1,4 +1,4 @@
-"""A case as a flat mapping of variables, as most formats keep one, and back."""
+"""Convert cases to flat mappings of variables, as most formats have them, and back."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -12,15 +12,15 @@ from evalmark.prompts.templates.prompt import Prompt
 from evalmark.scoring.binding.text import text_of
 
 OURS = ("id", "expected", "contexts", "history", "tags", "metadata")
-"""Fields of a case that stand beside its inputs."""
+"""Fields of a case beside its input variables."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ANY_NAMES = ReadOptions()
 
 
 def inputs_of(case: Case, prompt: Prompt | None = None) -> dict[str, Any]:
-    """What fills a template: the parts of an input that is a mapping, else the whole under one name.
+    """Return the template variables of a case: the parts of a mapping, else the whole input under one name.
 
-    What the prompt puts in place of values that are not given is among them: other tools know of no defaults.
+    The prompt's defaults are included, since other tools have none.
     """
     given = plain(case.input)
     known = prompt.inputs if prompt else ()
@@ -35,7 +35,7 @@ def inputs_of(case: Case, prompt: Prompt | None = None) -> dict[str, Any]:
 
 
 def input_from(variables: Mapping[str, Any]) -> Any:
-    """The input that variables say: the value of a single one called `input`, else all of them.
+    """Make a case's input from variables: the value of a single one named `input`, else all of them.
 
     >>> input_from({"input": "Where is Oslo?"}), input_from({"city": "Oslo"})
     ('Where is Oslo?', {'city': 'Oslo'})
@@ -46,7 +46,7 @@ def input_from(variables: Mapping[str, Any]) -> Any:
 
 
 def item_of(case: Case, prompt: Prompt | None = None) -> dict[str, Any]:
-    """A case as one flat object: id, inputs by their names, and what else is known."""
+    """Convert a case to one flat object: id, input variables, and the other fields."""
     more = {
         "expected": plain(case.expected),
         "contexts": None if case.contexts is None else list(case.contexts),
@@ -62,10 +62,12 @@ def item_of(case: Case, prompt: Prompt | None = None) -> dict[str, Any]:
 
 
 def case_data_of(item: Mapping[str, Any], expected: str | None = None, ours: bool = True) -> dict[str, Any]:
-    """The fields of the case in a flat object; what has not the form of a field of ours is an input.
+    """Return the fields of the case in a flat object; keys that are no fields become input variables.
 
-    `expected` is the key of the reference answer, where the format says which it is. `ours` tells whether keys such as
-    `contexts` may be fields at all.
+    Args:
+        item: the object.
+        expected: the key of the reference answer, if the format defines it.
+        ours: whether keys such as `contexts` may be fields of the case.
     """
     known = {name: item[name] for name in OURS if ours and _fits(name, item.get(name))}
     if expected is None and "expected" not in known:
@@ -92,17 +94,17 @@ def _is_turn(value: Any) -> bool:
 
 
 def list_or_empty(value: Any) -> list[Any]:
-    """The value where it is a list; else none, since a file of another tool may hold anything."""
+    """Return the value if it is a list, else an empty list."""
     return value if isinstance(value, list) else []
 
 
 def generated_row_id(item: Any) -> str:
-    """An id for a row that brings none: the same for the same content."""
+    """Generate the id of a row from its content."""
     return fingerprint("row", item)[:12]
 
 
 def unique_names(ids: Iterable[str]) -> list[str]:
-    """The ids, with a number behind those that stood before.
+    """Make names unique by adding numbers to duplicates.
 
     >>> unique_names(["a", "b", "a"])
     ['a', 'b', 'a-2']

@@ -1,4 +1,4 @@
-"""What models are called: in promptfoo, at OpenAI and Azure, in GitHub Models, and here."""
+"""Convert model names between promptfoo, OpenAI, Azure, GitHub Models and evalmark."""
 
 _PROMPTFOO = {
     "openai": ("openai:chat:", "openai:responses:", "openai:"),
@@ -13,16 +13,16 @@ _PROMPTFOO = {
     "together": ("togetherai:", "together:"),
     "xai": ("xai:",),
 }
-"""Ways in which promptfoo writes a provider; the first is the one that we write."""
+"""promptfoo's prefixes of each provider; exports use the first one."""
 _WITH_TAGS = ("ollama:", "openrouter:")
-"""Prefixes behind which a name may hold a colon."""
+"""Prefixes after which a model name may contain a colon."""
 _SERVICES = ("embedding", "embeddings", "moderation", "image", "assistant", "completion")
 CODE = ("file://", "python:", "exec:", "ruby:", "golang:", "package:", ".js", ".ts", ".mjs", ".cjs", ".py")
 _OPENAI = ("openai", "azure")
 
 
 def from_promptfoo(provider: str) -> str | None:
-    """A model's name here, out of what promptfoo calls it; None for what is no chat model that is asked here.
+    """Convert a promptfoo provider to a model name; None if it is not a supported chat model.
 
     >>> from_promptfoo("openai:chat:some-model"), from_promptfoo("openai:embedding:some-model")
     ('openai/some-model', None)
@@ -36,14 +36,14 @@ def from_promptfoo(provider: str) -> str | None:
 
 
 def _is_no_chat(prefix: str, model: str) -> bool:
-    """Whether what stands behind the prefix begins with another kind of service, such as `embedding:` or `realtime:`."""
+    """Tell whether the model begins with another kind of service, such as `embedding:` or `realtime:`."""
     kind, colon, _ = model.partition(":")
     is_name = prefix.count(":") > 1 or prefix in _WITH_TAGS or kind == "ft"
     return bool(colon) and (kind in _SERVICES or not is_name)
 
 
 def to_promptfoo(model: str) -> str | None:
-    """What promptfoo calls a model of ours; None where it knows no such provider.
+    """Convert a model name to a promptfoo provider; None if promptfoo does not have the provider.
 
     >>> to_promptfoo("anthropic/some-model"), to_promptfoo("my_app:answer")
     ('anthropic:messages:some-model', None)
@@ -54,7 +54,7 @@ def to_promptfoo(model: str) -> str | None:
 
 
 def openai_model_name(model: str) -> str:
-    """What the service itself calls a model of ours: without the provider where that is OpenAI or Azure.
+    """Convert a model name to the service's own: without the provider if that is OpenAI or Azure.
 
     >>> openai_model_name("openai/some-model"), openai_model_name("some-lab/some-model")
     ('some-model', 'some-lab/some-model')
@@ -64,5 +64,5 @@ def openai_model_name(model: str) -> str:
 
 
 def is_model(name: str) -> bool:
-    """Whether a target goes by the name of a model: `provider/model`, in one word."""
+    """Tell whether the name of a target is that of a model: `provider/model`, in one word."""
     return "/" in name.strip("/") and ":" not in name.partition("/")[0] and not set(name) & set(" \t\n")

@@ -1,7 +1,7 @@
-"""Results as plain data: what another format cannot say of them is kept beside what it can.
+"""Results as plain data, without loss in other formats.
 
-A writer gives each result in the words of a format, and `rest_of` what its reader would not find there. So a result
-comes back as it was, and what somebody edits in the format's own fields still counts.
+An exporter writes each result in the other tool's fields, and adds what its importer would not find there
+(`remainder_of`). So a result is imported exactly as it was, and edits of the tool's own fields are still respected.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,16 +16,16 @@ from evalmark.storage.database.field_specs import CASE, OUTPUT, RUN, SCORE, outp
 from evalmark.storage.database.fields import Spec, dump_fields, read_object
 
 REST = "evalmark"
-"""Under which key of a format's own objects the rest stands."""
+"""The key, in another format's objects, of the remainder."""
 SIDE = "evalmark.json"
-"""The file beside an export that holds what no format has a place for: the run, its metrics, its gate."""
+"""The side file of an export, with what no format can express: the run, its metrics, its gate."""
 _TRIAL = ("dataset", "target", "position", "repeat", "mode")
 
 Data = dict[str, Any]
 
 
 def result_data(result: Result) -> Data:
-    """All fields of a result that say something."""
+    """Convert a result to plain data, without empty fields."""
     trial, case = result.trial, result.trial.case
     return {
         "trial": {name: getattr(trial, name) for name in _TRIAL},
@@ -42,7 +42,7 @@ def remainder_of(result: Result, native: Mapping[str, Any]) -> Data:
     seen = {**native, "case": _without(native.get("case", {}), more)} if more else native
     rest: Data = {part: _difference(full[part], seen.get(part, {})) for part in ("case", "output")}
     rest["defaults"] = more
-    rest["trial"] = full["trial"]  # which of the files a result stands in is nothing that it says itself
+    rest["trial"] = full["trial"]  # a result does not contain its position in the files
     known = list(native.get("scores", ()))
     if canonical(full["scores"]) != canonical(known):
         rest["scores"] = [_score_remainder(score, known) for score in full["scores"]]
@@ -50,7 +50,7 @@ def remainder_of(result: Result, native: Mapping[str, Any]) -> Data:
 
 
 def verdicts_of(result: Result) -> list[tuple[Score, float]]:
-    """The scores that say whether the output passes, each with a number: other tools know no score without one."""
+    """Return the scores that pass or fail, each with a number, which other tools require."""
     return [
         (score, float(score.passed) if score.value is None else score.value)
         for score in result.scores
@@ -59,7 +59,7 @@ def verdicts_of(result: Result) -> list[tuple[Score, float]]:
 
 
 def _input_defaults(given: Any, native: Any) -> Data:
-    """The values that a format's reader finds beside all those of an input: defaults of the prompt."""
+    """Return the values that an importer finds in addition to the input: the prompt's defaults."""
     if not (isinstance(given, Mapping) and isinstance(native, Mapping)):
         return {}
     is_whole = all(name in native and canonical(native[name]) == canonical(value) for name, value in given.items())
@@ -67,7 +67,7 @@ def _input_defaults(given: Any, native: Any) -> Data:
 
 
 def _without(case: Mapping[str, Any], defaults: Mapping[str, Any]) -> Data:
-    """The case without the defaults in its input; what has been edited since is none."""
+    """Return the case without the defaults in its input; edited values are kept."""
     given = case.get("input")
     if not isinstance(given, Mapping):
         return dict(case)
@@ -80,7 +80,7 @@ def _without(case: Mapping[str, Any], defaults: Mapping[str, Any]) -> Data:
 
 
 def _difference(full: Mapping[str, Any], native: Mapping[str, Any]) -> Data:
-    """The fields that differ; None for one that the native view has and the value has not."""
+    """Return the fields that differ; None for a field that only the native view has."""
     names = dict.fromkeys((*full, *native))
     return {name: full.get(name) for name in names if canonical(full.get(name)) != canonical(native.get(name))}
 
@@ -91,10 +91,10 @@ def _score_remainder(score: Data, known: Sequence[Data]) -> Data:
 
 
 def result_from(native: Mapping[str, Any], rest: Any, place: str) -> Result:
-    """The result that a format's own fields and the rest beside them say.
+    """Make a result from a format's own fields and the remainder.
 
     Raises:
-        DataError: the rest, or a field, has another form.
+        DataError: the remainder or a field is invalid.
     """
     said = _part(rest, "", place)
     trial = _completed(native.get("trial", {}), _part(said, "trial", place))
@@ -122,7 +122,7 @@ def _completed(native: Mapping[str, Any], rest: Mapping[str, Any]) -> Data:
 
 
 def _scores(native: list[Data], rest: Any, place: str) -> list[Data]:
-    """The scores that the rest names, in its order: a format may have one of its own where a result had none."""
+    """Return the scores that the remainder names, in its order; a format may have added its own."""
     if rest is None:
         return native
     if not isinstance(rest, list) or not all(isinstance(item, dict) and "name" in item for item in rest):
@@ -136,10 +136,10 @@ def _scores(native: list[Data], rest: Any, place: str) -> list[Data]:
 
 
 def case_from(data: Mapping[str, Any], place: str) -> Case:
-    """The case that the fields say; `place` is where it stands, unless they say so themselves.
+    """Make a case from its fields; `place` is used unless the fields have one.
 
     Raises:
-        DataError: a field has another form.
+        DataError: a field is invalid.
     """
     fields = dict(data)
     where = fields.pop("place", place)
@@ -173,15 +173,15 @@ def _trial_fields(data: Mapping[str, Any], place: str) -> Data:
 
 
 def run_data(run: Run) -> Data:
-    """The header of a run, without its results."""
+    """Convert the header of a run, without results, to plain data."""
     return dump_fields(run, RUN)
 
 
 def run_from(data: Any, place: str) -> Run:
-    """The run that a header says, without results.
+    """Make a run, without results, from its header.
 
     Raises:
-        DataError: a field has another form.
+        DataError: a field is invalid.
     """
     if not isinstance(data, dict):
         raise PlacedError(place, "`run` is no object.")
@@ -191,10 +191,10 @@ def run_from(data: Any, place: str) -> Run:
 
 
 def read_value(kind: Any, spec: Spec, data: Any, part: str, place: str) -> Any:
-    """The value that plain data says, each field of the form that its kind has.
+    """Make a value from plain data, and check every field.
 
     Raises:
-        DataError: one has not; the message names it.
+        DataError: a field is invalid; the message names it.
     """
     fields = {}
     try:

@@ -1,4 +1,4 @@
-"""What the files that a run was made with say now of its metrics and its prompt."""
+"""Read the current suite, prompt and metric files of a run, for its export."""
 
 import re
 from collections.abc import Mapping
@@ -29,21 +29,21 @@ _OURS = {"input": "input", "output": "output", "groundtruth": "expected"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _RunFiles:
-    """The suite, the prompt with what it promises, and the metric files that may be meant."""
+    """The suite, the prompt with its spec, and the metric files of a run."""
 
     suite: Suite | None = None
     spec: PromptSpec | None = None
     files: Mapping[str, Path] = field(default_factory=dict)
-    """Metric files by the names of their metrics."""
+    """Metric files by metric name."""
 
 
 def export_run_of(run: Run, suite: Path | None = None) -> ExportRun:
-    """A run with what its suite, or its prompt file, says of metrics and prompt now.
+    """Make the export of a run, with metrics and prompt from its current suite or prompt file.
 
-    Without a file, checks go by their names, and a judge's question is not known.
+    Without a file, only the names of the metrics are known, not the questions to judges.
 
     Raises:
-        ConfigError: `suite` was named, and it cannot be used.
+        ConfigError: `suite` was given and is invalid.
     """
     remarks: list[str] = []
     origin = _RunFiles()
@@ -113,7 +113,7 @@ def _of_file(name: str, path: Path, spec: PromptSpec | None) -> ExportCheck:
 
 
 def _messages(found: PromptMetric, spec: PromptSpec | None) -> tuple[tuple[str, str], ...]:
-    """The messages of a metric in a prompt file, with the texts of the prompt under test in their places."""
+    """Return the messages of a metric in a prompt file, with the texts of the prompt under test filled in."""
     texts = variable_values(Case(id=""), Output(), spec)
 
     def fill(slot: re.Match[str]) -> str:
@@ -126,7 +126,7 @@ def _messages(found: PromptMetric, spec: PromptSpec | None) -> tuple[tuple[str, 
 
 
 def _compliance(spec: PromptSpec) -> MetricFile:
-    """The question after all rules at once: other tools have one answer for each metric, not one for each rule."""
+    """Make one question about all rules, since other tools have one result for each metric, not for each rule."""
     rules = "\n".join(f"- {rule}" for rule in spec.rules)
     return MetricFile(
         name="compliance",
@@ -136,7 +136,7 @@ def _compliance(spec: PromptSpec) -> MetricFile:
 
 
 def metric_of(scorer: str, settings: Mapping[str, Any]) -> MetricFile | None:
-    """What a judge is asked by a built-in scorer; None for one that asks none."""
+    """Return the judge metric of a built-in scorer; None for scorers without a judge."""
     if scorer not in ("factuality", "criteria", "closed_qa"):
         return None
     rubric = resolve_scorer(scorer, {key: value for key, value in settings.items() if key != "repeat"}).rubric  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""CSV files that other tools have published, row by row as they are: what does not fit its header is said, never shifted."""
+"""Read published CSV files of other tools; rows that do not fit the header are noted, never shifted."""
 
 import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,19 +25,21 @@ class RawRow:
     """By column; a cell that is missing at the end of a short row is missing here."""
 
     def text(self, column: str) -> str:
-        """A cell as text without the blanks around it; empty where there is none."""
+        """Return a cell as stripped text; empty if there is none."""
         value = self.cells.get(column)
         return "" if value is None else str(value).strip()
 
 
 def read_rows(path: Path, needed: Sequence[str], notes: Notes) -> list[RawRow]:
-    """The rows of a CSV file with a header, or of a `.json` file that is a list of objects.
+    """Read the rows of a CSV file with a header, or of a `.json` file with a list of objects.
 
-    `needed` names the columns without which a row says nothing: the header must have them, and a row that is too short
-    for them is left out. `notes` is told of every row that is not as its header says, with its place.
+    Args:
+        path: the file.
+        needed: the required columns; rows without a value for one are left out.
+        notes: called, with the place, for every row that does not fit the header.
 
     Raises:
-        DataError: the file cannot be read, or lacks a needed column.
+        DataError: the file cannot be read, or lacks a required column.
     """
     rows = _json_rows(path) if path.suffix == ".json" else _csv_rows(path, needed, notes)
     found = []
@@ -83,7 +85,7 @@ def _csv_rows(path: Path, needed: Sequence[str], notes: Notes) -> Iterator[RawRo
 
 
 def _numbered(text: str, path: Path, spaced: bool, notes: Notes) -> Iterator[tuple[int, list[str]]]:
-    """The cells of each row, with the line in which it starts; rows whose quotes do not close are noted."""
+    """Yield the cells of each row with its start line; rows with unclosed quotes are noted and left out."""
     reader = csv.reader(StringIO(text, newline=""), strict=True, skipinitialspace=spaced)
     while True:
         line = reader.line_num + 1
@@ -107,7 +109,7 @@ def _checked(header: list[str], place: str, needed: Sequence[str]) -> list[str]:
 
 
 def _row_under_header(place: str, header: Sequence[str], cells: Sequence[str], notes: Notes) -> RawRow | None:
-    """The row under its header; None for one of which nobody can say which cell belongs where."""
+    """Make the row; None if it has more cells than the header."""
     said = f"{place}: {count(len(cells), 'cell')} under a header of {len(header)}"
     more = cells[len(header) :]
     if any(cell.strip() for cell in more):
