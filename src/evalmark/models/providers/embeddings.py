@@ -46,7 +46,7 @@ def open_embedder(
     http: HttpClient,
     within: float,
     around: Around | None = None,
-) -> "RemoteEmbedder":
+) -> "HttpEmbedder":
     """Create the embedding model of a name.
 
     `around` sends each request; it adds limits and retries.
@@ -57,10 +57,10 @@ def open_embedder(
     endpoint = find_endpoint(name, environ, table)
     if endpoint.provider in ("anthropic", PYDANTIC_AI):
         raise ConfigError(f"{name}: {endpoint.provider} has no embedding models here. Name one of another provider.")
-    return RemoteEmbedder(endpoint, http, within, around)
+    return HttpEmbedder(endpoint, http, within, around)
 
 
-class RemoteEmbedder:
+class HttpEmbedder:
     """An embedding model of a server; its vectors are checked.
 
     An empty text, which servers reject, is sent as one space. If a server rejects a request with several texts, the request
