@@ -35,9 +35,9 @@ def part(dataset, *values, metrics=(EQUALS,), target="bot", spending=(), plan=""
     )
 
 
-def take(book, found):
-    book.meet(found)
-    asyncio.run(book.write(tuple(found.results)))
+def take(writer, found):
+    writer.add_part(found)
+    asyncio.run(writer.write(tuple(found.results)))
 
 
 @pytest.fixture(params=["store", "memory"])
@@ -50,11 +50,11 @@ def ledger(request, tmp_path):
 
 
 def test_parts_come_together_in_the_order_in_which_their_datasets_were_met(ledger):
-    book = start_run(ledger, "pytest", Gate(min_pass_rate=0.5))
-    take(book, part("b", 1.0, 0.0))
-    take(book, part("a", 1.0))
-    take(book, part("b", 0.5))  # the first case again, say
-    run = book.finish("complete", ["Something to know.", "Something to know."])
+    writer = start_run(ledger, "pytest", Gate(min_pass_rate=0.5))
+    take(writer, part("b", 1.0, 0.0))
+    take(writer, part("a", 1.0))
+    take(writer, part("b", 0.5))  # the first case again, say
+    run = writer.finish("complete", ["Something to know.", "Something to know."])
     assert [info.name for info in run.datasets] == ["b", "a"]
     assert [info.rows for info in run.datasets] == [2, 1]
     assert [result.trial.dataset for result in run.results][-1] == "a"
@@ -63,11 +63,11 @@ def test_parts_come_together_in_the_order_in_which_their_datasets_were_met(ledge
 
 def test_a_result_of_a_dataset_met_later_is_durable_at_once(tmp_path):
     with open_store(tmp_path / "evalmark.db") as store:
-        book = start_run(store, "pytest")
-        take(book, part("a", 1.0))
-        take(book, part("b", 0.0))
+        writer = start_run(store, "pytest")
+        take(writer, part("a", 1.0))
+        take(writer, part("b", 0.0))
         with open_store(tmp_path / "evalmark.db", read_only=True) as other:
-            seen = other.run(book.run.id)
+            seen = other.run(writer.run.id)
             assert [r.trial.dataset for r in seen.results] == ["a", "b"]
             assert [info.name for info in seen.datasets] == ["a", "b"]
             assert seen.status == "running"
@@ -75,11 +75,11 @@ def test_a_result_of_a_dataset_met_later_is_durable_at_once(tmp_path):
 
 def test_an_interrupted_run_is_taken_up_again_with_what_it_has(tmp_path):
     with open_store(tmp_path / "evalmark.db") as store:
-        book = start_run(store, "pytest")
-        take(book, part("a", 1.0, 0.0, plan="one"))
-        book.finish("interrupted")
+        writer = start_run(store, "pytest")
+        take(writer, part("a", 1.0, 0.0, plan="one"))
+        writer.finish("interrupted")
         again = start_run(store, "pytest", resume="last")
-        assert again.run.id == book.run.id
+        assert again.run.id == writer.run.id
         take(again, part("a", 1.0, 0.0, plan="two"))
         take(again, part("b", 1.0))
         run = again.finish("complete")
@@ -115,18 +115,18 @@ def test_metrics_of_one_name_keep_their_thresholds(known, met, metrics):
 
 def test_a_dataset_is_told_its_metrics_once_by_the_first_part_that_has_any(tmp_path):
     with open_store(tmp_path / "evalmark.db") as store:
-        book = start_run(store, "pytest")
-        book.meet(part("a", metrics=(EQUALS,)))
-        book.meet(part("b", metrics=()))  # a row that was no case
-        book.meet(part("b", metrics=(STRICT,)))
-        book.meet(part("b", metrics=(EQUALS,)))
+        writer = start_run(store, "pytest")
+        writer.add_part(part("a", metrics=(EQUALS,)))
+        writer.add_part(part("b", metrics=()))  # a row that was no case
+        writer.add_part(part("b", metrics=(STRICT,)))
+        writer.add_part(part("b", metrics=(EQUALS,)))
         own = (EQUALS, replace(STRICT, dataset="b"))
-        assert book.run.metrics == own
-        book.finish("interrupted")
+        assert writer.run.metrics == own
+        writer.finish("interrupted")
         again = start_run(store, "pytest", resume="last")
-        again.meet(part("b", metrics=(STRICT,)))
+        again.add_part(part("b", metrics=(STRICT,)))
         assert again.run.metrics == own
-        again.meet(part("a", metrics=(STRICT,)))  # its scorers were changed in between
+        again.add_part(part("a", metrics=(STRICT,)))  # its scorers were changed in between
         assert again.run.metrics == (*own, replace(STRICT, dataset="a"))
 
 

@@ -122,7 +122,7 @@ def generate_files(  # noqa: PLR0913  each is a flag of the command line
         model_for=_models(model_for or ()),
         seed=seed,
         redo=None if redo is None else stage_named(redo),
-        told=None if quiet else lambda step: print_line(step_text(step)),
+        on_step=None if quiet else lambda step: print_line(step_text(step)),
     )
     if dry_run:
         say_line_by_line(count_text(need("asyncio").run(estimate_test_calls(job, settings))))

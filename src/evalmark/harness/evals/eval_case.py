@@ -110,13 +110,13 @@ class EvalCase:
             )
         return self._judge(scorers)
 
-    def begun(self) -> Run:
+    def unfinished_part(self) -> Run:
         """Return the case as a part of the run, without an output."""
         info = DatasetInfo(name=self._trial.dataset)
         result = Result(trial=self._trial, output=Output())
         return Run(id="", name="", created="", target=self._trial.target, datasets=(info,), results=(result,))
 
-    def found(self, error: BaseException | None) -> tuple[Run, str | None]:
+    def finish(self, error: BaseException | None) -> tuple[Run, str | None]:
         """Return the result as a part of the run, and why the test fails; `error` is how the test ended.
 
         None where it passes.
@@ -133,7 +133,7 @@ class EvalCase:
         result = Result(trial=self._trial, output=output, scores=tuple(self._scores))
         metrics = tuple(self._metrics.values())
         spending = self._session.run_session.spent_since(self._before)
-        part = replace(self.begun(), metrics=metrics, results=(result,), spending=spending)
+        part = replace(self.unfinished_part(), metrics=metrics, results=(result,), spending=spending)
         return part, failure_message(result, metrics)
 
     def _judge(self, scorers: Sequence[ScorerLike], name: str = "") -> tuple[Score, ...]:

@@ -32,13 +32,13 @@ def failure_message(result: Result, metrics: Sequence[Metric]) -> str | None:
     if result.verdict in ("pass", "ungated"):
         return None
     known = {metric.name: metric for metric in metrics}
-    told = [_headline(result, known)]
+    lines = [_headline(result, known)]
     if result.output.error is None:
-        told += [*_input(result), _field("output", result.output.value)]
+        lines += [*_input(result), _field("output", result.output.value)]
         if result.trial.case.expected is not None:
-            told.append(_field("expected", result.trial.case.expected))
-        told += [_told(score, known.get(score.name)) for score in sorted(result.scores, key=_badness)]
-    return "\n".join(told)
+            lines.append(_field("expected", result.trial.case.expected))
+        lines += [_score_lines(score, known.get(score.name)) for score in sorted(result.scores, key=_badness)]
+    return "\n".join(lines)
 
 
 def _headline(result: Result, metrics: dict[str, Metric]) -> str:
@@ -65,7 +65,7 @@ def _badness(score: Score) -> tuple[int, float]:
     return (2, 0.0) if score.status == "unscored" else (3, goodness)
 
 
-def _told(score: Score, metric: Metric | None) -> str:
+def _score_lines(score: Score, metric: Metric | None) -> str:
     if score.status != "scored":
         head = f"  {score.name}: {score.status}"
     else:

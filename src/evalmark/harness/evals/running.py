@@ -39,10 +39,10 @@ def run_eval(described: "Eval", store: str | PathLike[str] | Literal["settings"]
     opened = (
         nullcontext(MemoryRunStore()) if store is None else open_store(settings.store if store == "settings" else store)
     )
-    with opened as ledger:
-        session = RunSession(settings, lambda: ledger)
+    with opened as run_store:
+        session = RunSession(settings, lambda: run_store)
         plan = replace(plan_eval(described, rows, session), gate=gate)
-        conduct = RunOptions(store=ledger, settings=settings, on_results=found.extend)
-        run = run_sync(execute(plan, conduct))
+        run_options = RunOptions(store=run_store, settings=settings, on_results=found.extend)
+        run = run_sync(execute(plan, run_options))
     run = replace(run, notes=(*run.notes, SKIPPED)) if described.skip_if else run
     return with_results(run, found)

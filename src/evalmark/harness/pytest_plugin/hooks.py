@@ -92,13 +92,13 @@ class Hooks:
         if error is None and not case.is_used and item.stash.get(EXPECTED, 0):
             return  # its expectations are its cases
         try:
-            part, why = case.found(error)
+            part, why = case.finish(error)
         except EvalmarkError as fault:
             if error is not None:
                 raise
             self._close(item, case, fault)
             raise
-        self._state.keeper.take(part)
+        self._state.keeper.keep(part)
         for result in part.results:
             record_scores(item, result)
             if why is not None and error is None:
@@ -125,7 +125,7 @@ class Hooks:
         if isinstance(item, EvalItem):
             return bad_part(item)
         case = item.stash.get(CASE, None)
-        return None if case is None else case.begun()
+        return None if case is None else case.unfinished_part()
 
 
 def _in_short(report: Any, said: str) -> None:

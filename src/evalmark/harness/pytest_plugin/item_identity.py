@@ -35,7 +35,7 @@ def marker_of(item: pytest.Item) -> EvalMarker:
     """Return the arguments of a test's marker; the defaults where it has none.
 
     Raises:
-        ConfigError: it says what nobody understands.
+        ConfigError: an argument is unknown or of the wrong kind.
     """
     marker = item.get_closest_marker("evalmark")
     return EvalMarker() if marker is None else read_marker(marker, item.nodeid)

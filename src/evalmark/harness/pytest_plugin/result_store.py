@@ -90,7 +90,7 @@ class RunKeeper:
         """Whether something could not be stored."""
         return self._fault is not None
 
-    def ledger(self, store: str) -> RunStore:
+    def vector_store(self, store: str) -> RunStore:
         """Return the store of vectors."""
         return self._store
 
@@ -107,23 +107,23 @@ class RunKeeper:
         with self._once():
             _ = self.writer
 
-    def meet(self, part: Run) -> None:
+    def add_part(self, part: Run) -> None:
         """Add a dataset and its metrics to the run, before their first result.
 
         Raises:
             StoreError: the store cannot be written, or could not before.
         """
         with self._once():
-            self.writer.meet(part)
+            self.writer.add_part(part)
 
     async def write(self, results: Sequence[Result]) -> None:
         """Store results; they are durable when this returns."""
         with self._once():
             await self.writer.write(results)
 
-    def take(self, part: Run) -> None:
+    def keep(self, part: Run) -> None:
         """Store a part of the run; it is durable when this returns."""
-        self.meet(replace(part, spending=()))
+        self.add_part(replace(part, spending=()))
         self.spent(part.datasets[0].name, part.spending)
         self._loop.run(self.write(tuple(part.results)))
 
@@ -134,7 +134,7 @@ class RunKeeper:
     def finish(self, status: RunStatus, notes: Sequence[str]) -> Run:
         """Close the run with its total spending, and return it."""
         spending = tuple(spent for several in self.costs.values() for spent in several)
-        self.writer.meet(Run(id="", name="", created="", spending=spending))
+        self.writer.add_part(Run(id="", name="", created="", spending=spending))
         return self.writer.finish(status, notes)
 
     @contextmanager
@@ -160,7 +160,7 @@ class WorkerResults:
         self._running = running
         self._stores: dict[str, Store] = {}
 
-    def ledger(self, store: str) -> RunStore:
+    def vector_store(self, store: str) -> RunStore:
         """Return the store of vectors."""
         if store not in self._stores:
             self._stores[store] = open_store(store)
@@ -168,12 +168,12 @@ class WorkerResults:
 
     def call_log(self, store: str) -> CallLog:
         """Return a call log outside of runs, since the main process writes the run."""
-        return self.ledger(store).call_log()
+        return self.vector_store(store).call_log()
 
     def ready(self) -> None:
         """Do nothing: the main process starts the run."""
 
-    def meet(self, part: Run) -> None:
+    def add_part(self, part: Run) -> None:
         """Do nothing: each part names its dataset and metrics."""
 
     async def write(self, results: Sequence[Result]) -> None:
@@ -182,7 +182,7 @@ class WorkerResults:
     def spent(self, dataset: str, spending: Sequence[Spending]) -> None:
         """Do nothing: each part has its spending."""
 
-    def take(self, part: Run) -> None:
+    def keep(self, part: Run) -> None:
         """Add a part to the report of the running test."""
         item = self._running()
         if item is not None:

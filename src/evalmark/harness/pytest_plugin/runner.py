@@ -34,7 +34,7 @@ class Runner:
         """
         if item.bad is not None:
             part = bad_part(item)
-            self._state.keeper.take(part)
+            self._state.keeper.keep(part)
             return _checked(item, item.bad_result(), part.metrics)
         prepared, trial = item.group.prepare(), item.trial
         result = self._prefetched(item)
@@ -42,7 +42,7 @@ class Runner:
             self._state.prepare_test()
             before = self._state.run_session.spending()
             result = self._earlier(prepared, trial) or self._state.loop.run(self._run_alone(prepared, trial))
-            self._state.keeper.take(prepared.part([result], self._state.run_session.spent_since(before)))
+            self._state.keeper.keep(prepared.part([result], self._state.run_session.spent_since(before)))
         return _checked(item, result, prepared.metrics)
 
     async def _run_alone(self, prepared: PreparedPlan, trial: Trial) -> Result:
@@ -73,7 +73,7 @@ class Runner:
         others = [other for other in item.session.items if isinstance(other, EvalItem) and other.group is group]
         trials = [other.trial for other in others if other.bad is None and _will_run(other)]
         open_trials = [trial for trial in trials if trial_key(trial) not in self._recorded(prepared)]
-        state.keeper.meet(prepared.part())
+        state.keeper.add_part(prepared.part())
         if len(open_trials) <= 1:
             return None
         prefetch = Prefetch(state.run_session, state.keeper, prepared, open_trials, state.loop)

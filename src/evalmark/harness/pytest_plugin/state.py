@@ -48,7 +48,7 @@ class PluginState:
     def __init__(self, config: pytest.Config, running: Callable[[], pytest.Item | None]) -> None:
         self.config, self._running = config, running
         self.worker: Any = getattr(config, "workerinput", None)
-        """What xdist has told this process, if it is one of its workers."""
+        """The input of an xdist worker; None in the main process."""
         self.prefetches: list[Prefetch] = []
         """Evals whose cases are answered side by side."""
 
@@ -107,12 +107,12 @@ class PluginState:
     @cached_property
     def run_session(self) -> RunSession:
         """The run session of all tests."""
-        return RunSession(self.settings, self._ledger, self._journal, loop=lambda: self.loop.events)
+        return RunSession(self.settings, self._vector_store, self._call_log, loop=lambda: self.loop.events)
 
-    def _ledger(self) -> Any:
-        return self.keeper.ledger(self.settings.store)
+    def _vector_store(self) -> Any:
+        return self.keeper.vector_store(self.settings.store)
 
-    def _journal(self) -> Any:
+    def _call_log(self) -> Any:
         return self.keeper.call_log(self.settings.store)
 
     def stop(self) -> None:
@@ -185,7 +185,7 @@ class PluginState:
 
     def keep(self, part: Run) -> None:
         """Keep the result of an expectation."""
-        self.keeper.take(part)
+        self.keeper.keep(part)
         for result in part.results:
             record_scores(self._item(), result)
 

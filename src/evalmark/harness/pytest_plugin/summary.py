@@ -68,7 +68,7 @@ class EvalSummary:
     def _keep(self, part: Run) -> None:
         """Keep a part from another process; where that fails, pytest goes on and the whole run fails."""
         try:
-            self._state.keeper.take(part)
+            self._state.keeper.keep(part)
         except EvalmarkError as fault:
             self._fault = str(fault)
 
@@ -87,8 +87,8 @@ class EvalSummary:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: Any) -> None:
         """Take the notes of an xdist worker at its end."""
-        told = getattr(node, "workeroutput", {}).get("evalmark_notes", ())
-        self._notes += [note for note in told if note not in self._notes]
+        notes = getattr(node, "workeroutput", {}).get("evalmark_notes", ())
+        self._notes += [note for note in notes if note not in self._notes]
 
     # At the end.
 
@@ -133,9 +133,9 @@ class EvalSummary:
         """Print the table of evals, and details of trials that could not be scored."""
         state = self._state
         if state.config.option.tbstyle != "no":
-            for _, nodeid, told in self._details:
+            for _, nodeid, details in self._details:
                 terminalreporter.section(f"not judged: {clean(nodeid)}", sep="_", yellow=True, bold=True)
-                terminalreporter.write_line(clean(str(told)))
+                terminalreporter.write_line(clean(str(details)))
         if self._fault:
             terminalreporter.section("evals", red=True)
             terminalreporter.write_line(clean(self._fault))
@@ -147,9 +147,9 @@ class EvalSummary:
 
     def _list(self, reporter: Any) -> None:
         """Print a line for each trial that could not be scored, as pytest's short summary does for failures."""
-        for word, nodeid, told in self._details:
-            crash = getattr(told, "reprcrash", None)
-            said = clean(str(told) if crash is None else crash.message).strip().partition("\n")[0]
+        for word, nodeid, details in self._details:
+            crash = getattr(details, "reprcrash", None)
+            said = clean(str(details) if crash is None else crash.message).strip().partition("\n")[0]
             line = f"{word} {clean(nodeid)} - {said}"
             reporter.write_line(one_line(line, max(40, reporter._tw.fullwidth - 1)), yellow=True)
 

@@ -35,8 +35,8 @@ def read_test_cases(path: Path) -> list[tuple[str, TestCase]]:
             found.append((place, _test_case(row, place)))
         except ConfigError as fault:
             faults.add(str(fault))
-    if told := faults.lines():
-        raise DataError("\n".join(told))
+    if found_faults := faults.lines():
+        raise DataError("\n".join(found_faults))
     return found
 
 

@@ -16,7 +16,7 @@ from evalmark.runs.planning.plan import load_embedder
 OPENAI = "OpenAIEmbeddings"
 """How PromptWatch named the embeddings of OpenAI."""
 OPENAI_MODEL = "openai/text-embedding-ada-002"
-"""What LangChain's class of that name asks unless it is told otherwise."""
+"""What LangChain's class of that name uses by default."""
 
 
 def embedder_of(given: Any, models: Models) -> Embedder:

@@ -97,7 +97,7 @@ class CosineScoreEvaluationStrategy(EvaluationStrategyBase):
             ModelError: the embedding model gives no vectors.
         """
         case, output = as_case(test_case), Output(value=generated_result)
-        return self.said(test_case, output, run_sync(self._alone(case, output)))
+        return self.result_of(test_case, output, run_sync(self._alone(case, output)))
 
     def scorer(self, embedder: Embedder) -> BoundScorer:
         """Return the rule as a scorer, with its embedding model; the same rule as `Similarity`."""
@@ -109,7 +109,7 @@ class CosineScoreEvaluationStrategy(EvaluationStrategyBase):
         )
         return as_scorer(rule, name=self.evaluation_method, embedder=embedder)
 
-    def said(self, test_case: TestCase, output: Output, score: Score) -> TestCaseResult:
+    def result_of(self, test_case: TestCase, output: Output, score: Score) -> TestCaseResult:
         """Return a score of the rule as the result of a test case."""
         metadata: dict[str, Any] = {
             "positive_score_threshold": self.positive_score_threshold,

@@ -26,7 +26,7 @@ class TestCaseResult:
     generated_result: Any = None
     reasoning: str | None = None
     error_description: str | None = None
-    """What went wrong, where there is no result to judge or nobody could judge it."""
+    """What went wrong, where there is no result to judge or it could not be judged."""
     order: int | None = None
     """Which case of the test it was, from 1."""
     response_time_ms: float | None = None

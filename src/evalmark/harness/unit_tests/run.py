@@ -64,14 +64,14 @@ class UnitTestRun:
     """The run of one unit test: its event loop, its run session, and the writer of its run."""
 
     def __init__(
-        self, name: str, strategy: EvaluationStrategyBase, selected: Selection, ledger: RunStore, settings: Settings
+        self, name: str, strategy: EvaluationStrategyBase, selected: Selection, store: RunStore, settings: Settings
     ) -> None:
         self._selected, self.strategy = selected, strategy
         self.loop = BackgroundLoop()
         try:
-            self.run_session = RunSession(settings, lambda: ledger, loop=lambda: self.loop.events)
-            self.rule = self._rule(ledger)
-            self._run_writer: RunWriter = start_run(ledger, name)
+            self.run_session = RunSession(settings, lambda: store, loop=lambda: self.loop.events)
+            self.rule = self._rule(store)
+            self._run_writer: RunWriter = start_run(store, name)
         except BaseException:
             self.loop.close()
             raise
@@ -89,14 +89,16 @@ class UnitTestRun:
         """Return the trial of a case."""
         return Trial(case=item.case, dataset=self._selected.info.name, target=target, position=position)
 
-    def judging(self, item: SelectedCase, trial: Trial, output: Output) -> "Future[JudgedCase]":
+    def start_judging(self, item: SelectedCase, trial: Trial, output: Output) -> "Future[JudgedCase]":
         """Score and store a result in the background; return its future."""
-        self.meet(trial.target)
+        self.add_target(trial.target)
         return self._begun(self._judged(item, trial, output))
 
-    def said(self, found: TestCaseResult, trial: Trial, output: Output, score: Score | None) -> "Future[JudgedCase]":
+    def add_judged(
+        self, found: TestCaseResult, trial: Trial, output: Output, score: Score | None
+    ) -> "Future[JudgedCase]":
         """Store a result that is judged already."""
-        self.meet(trial.target)
+        self.add_target(trial.target)
         result = Result(trial=trial, output=output, scores=() if score is None else (score,))
         return self._begun(self._told(found, result))
 
@@ -105,17 +107,17 @@ class UnitTestRun:
         """The target of results that name none: the last function that was evaluated."""
         return next(reversed(self._met), GIVEN)
 
-    def meet(self, target: str) -> None:
+    def add_target(self, target: str) -> None:
         """Add a target to the run; raises the error that kept an earlier result from being stored."""
         if self._fault is not None:
             raise self._fault
         if target not in self._met:
             embedder = "" if self.rule is None else self.rule.embedder.fingerprint
             header = Run(id="", name="", created="", target=target, metrics=(self._metric,), embedder=embedder)
-            self._run_writer.meet(replace(header, datasets=(self._selected.info,)))
+            self._run_writer.add_part(replace(header, datasets=(self._selected.info,)))
             self._met[target] = None
 
-    def settled(self) -> list[JudgedCase]:
+    def judged_cases(self) -> list[JudgedCase]:
         """Wait until every result is judged, and return them in the order of the cases."""
         return sorted((future.result() for future in self._found), key=lambda found: found[1].trial.position)
 
@@ -125,14 +127,14 @@ class UnitTestRun:
         Raises:
             StoreError: something could not be kept.
         """
-        self.settled()
+        self.judged_cases()
         self.loop.run(self._written())
         if self._fault is not None:
             raise self._fault
-        self.meet(self.target)
+        self.add_target(self.target)
         spending = self.run_session.spending()
         if spending:
-            self._run_writer.meet(Run(id="", name="", created="", spending=spending))
+            self._run_writer.add_part(Run(id="", name="", created="", spending=spending))
         said = () if self.rule is None else self.rule.embedder.notes()
         return self._run_writer.finish(status, (*self._selected.notes, *notes, *said, *self.run_session.notes()))
 
@@ -144,11 +146,11 @@ class UnitTestRun:
 
     # Inside.
 
-    def _rule(self, ledger: RunStore) -> CosineJudge | None:
+    def _rule(self, store: RunStore) -> CosineJudge | None:
         strategy = self.strategy
         if not isinstance(strategy, CosineScoreEvaluationStrategy) or not strategy.is_plain:
             return None
-        embedder = CachedEmbedder(embedder_of(strategy.embed_function, self.run_session.models), ledger)
+        embedder = CachedEmbedder(embedder_of(strategy.embed_function, self.run_session.models), store)
         return CosineJudge(strategy, strategy.scorer(embedder), embedder)
 
     def _described(self) -> Metric:
@@ -168,7 +170,7 @@ class UnitTestRun:
     async def _judged(self, item: SelectedCase, trial: Trial, output: Output) -> JudgedCase:
         assert self.rule is not None  # noqa: S101  only such are judged here
         score = await self.rule(item, output)
-        found = self.rule.strategy.said(item.test_case, output, score)
+        found = self.rule.strategy.result_of(item.test_case, output, score)
         if score.status == "error":
             found = replace(found, error_description=score.reason)
         return await self._told(found, Result(trial=trial, output=output, scores=(score,)))

@@ -41,7 +41,7 @@ class Selection:
 
 
 Selector = Callable[[str], Selection]
-"""Finds the cases; is told the store."""
+"""Returns the cases; its argument is the store."""
 
 
 def of_project(given: str | None, environ: Mapping[str, str]) -> Selector:

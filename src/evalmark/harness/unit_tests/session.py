@@ -53,7 +53,7 @@ class CaseUnderTest:
 
         It gets a copy of the inputs as one argument, or by name where it has several parameters that are all among them; a
         chain of LangChain is invoked. What it raises fails the case, and goes on to the caller unless `continue_on_error`.
-        The judgement is made beside the test; whoever looks at what this returns waits for it.
+        The judgement is made in the background; reading a field of the result waits for it.
 
         Raises:
             ConfigError: the case has its result already, or is not the one the test is about.
@@ -149,7 +149,7 @@ class CaseUnderTest:
         output = Output(error=why or "no reason was given", seconds=seconds, metadata=details or {})
         found = failed_result(self.test_case, self._test_run.strategy.evaluation_method, output)
         return self._keep(
-            self._test_run.said(found, self._test_run.trial(self._item, self._position, target), output, None)
+            self._test_run.add_judged(found, self._test_run.trial(self._item, self._position, target), output, None)
         )
 
     def _judge(self, output: Output, target: str, *, go_on: bool = False) -> PendingResult:
@@ -158,7 +158,7 @@ class CaseUnderTest:
         if output.error is not None:
             return self._fail(output.error, target, output.seconds, output.metadata)
         if test_run.rule is not None:
-            return self._keep(test_run.judging(self._item, trial, output))
+            return self._keep(test_run.start_judging(self._item, trial, output))
         name = test_run.strategy.evaluation_method
         try:
             said: Any = wait_for(test_run.strategy.evaluate(output.value, self.test_case))
@@ -167,13 +167,13 @@ class CaseUnderTest:
             why = describe_error(error)
             found = replace(failed_result(self.test_case, name, output), error_description=why)
             broken = Score(name=name, status="error", reason=why, detail=error_details(error))
-            judging = self._keep(test_run.said(found, trial, output, broken))
+            judging = self._keep(test_run.add_judged(found, trial, output, broken))
             if not go_on:
                 raise
             return judging
         given = said.generated_result if said.generated_result is not None else output.value
         said = replace(said, evaluation_method=said.evaluation_method or name, generated_result=given)
-        return self._keep(test_run.said(validated_result(said, score), trial, output, score))
+        return self._keep(test_run.add_judged(validated_result(said, score), trial, output, score))
 
     def _keep(self, future: "Future[JudgedCase]") -> PendingResult:
         self._session.answered(self)
@@ -229,7 +229,7 @@ class UnitTestSession:
     @property
     def results(self) -> list[TestCaseResult]:
         """The results so far, in the order of the cases; waits until all are judged."""
-        return [found for found, _ in self._test_run.settled()]
+        return [found for found, _ in self._test_run.judged_cases()]
 
     # For the cases and the unit_test.
 

@@ -96,7 +96,7 @@ def print_summary(text: str) -> None:
     try:
         sys.stdout.write(mask_known_secrets(text))
         sys.stdout.flush()
-    except OSError:  # whoever read it has gone away
+    except OSError:  # the reader has closed it
         return
 
 

@@ -208,19 +208,19 @@ class UnitTest:
     def _begun(self) -> "_OpenTest":
         settings = load_settings(environ, Path.cwd())
         selected = self._selected(settings)
-        ledger: Store | MemoryRunStore = (
+        run_store: Store | MemoryRunStore = (
             MemoryRunStore() if self._store is None else open_store(_path(self._store, settings))
         )
         try:
-            test_run = UnitTestRun(self.test_name, self.evaluation, selected, ledger, settings)
+            test_run = UnitTestRun(self.test_name, self.evaluation, selected, run_store, settings)
         except BaseException:
-            _close(ledger)
+            _close(run_store)
             raise
         session = UnitTestSession(self.test_name, selected, test_run)
         kept_in = "" if self._store is None else display_location(_path(self._store, settings))
         flag = "" if kept_in in ("", display_location(settings.store)) else f" --store {shlex.quote(kept_in)}"
         return _OpenTest(
-            name=self.test_name, test_run=test_run, session=session, ledger=ledger, store=kept_in, flag=flag
+            name=self.test_name, test_run=test_run, session=session, run_store=run_store, store=kept_in, flag=flag
         )
 
 
@@ -231,7 +231,7 @@ class _OpenTest:
     name: str
     test_run: UnitTestRun
     session: UnitTestSession
-    ledger: RunStore
+    run_store: RunStore
     store: str
     flag: str
     """The `--store` flag that commands need; empty where the settings name the store."""
@@ -245,13 +245,18 @@ class _OpenTest:
         run = self.test_run.finish("complete" if is_whole else "interrupted", self.session.notes())
         seconds = time.perf_counter() - self.started
         return UnitTestSummary(
-            name=self.name, run=run, found=self.test_run.settled(), seconds=seconds, store=self.store, flag=self.flag
+            name=self.name,
+            run=run,
+            found=self.test_run.judged_cases(),
+            seconds=seconds,
+            store=self.store,
+            flag=self.flag,
         )
 
     def close(self) -> None:
         """Close the loop and the store."""
         self.test_run.close()
-        _close(self.ledger)
+        _close(self.run_store)
 
 
 def _strategy(evaluation: Any, evaluator: Any) -> EvaluationStrategyBase:
@@ -272,6 +277,6 @@ def _path(store: StoreLike, settings: Settings) -> str:
     return settings.store if store is None or store == "settings" else fspath(store)
 
 
-def _close(ledger: RunStore) -> None:
-    if isinstance(ledger, Store):
-        ledger.close()
+def _close(run_store: RunStore) -> None:
+    if isinstance(run_store, Store):
+        run_store.close()

@@ -50,7 +50,7 @@ class AuditRequest:
     overrides: Overrides = NO_OVERRIDES
 
 
-def audit(wanted: AuditRequest, ledger: Store) -> tuple[JudgeAudit, ...]:
+def audit(wanted: AuditRequest, store: Store) -> tuple[JudgeAudit, ...]:
     """Return how far each judge of a run agrees with labels, with machine-checked rules, or with another metric.
 
     Raises:
@@ -64,7 +64,7 @@ def audit(wanted: AuditRequest, ledger: Store) -> tuple[JudgeAudit, ...]:
     if not 0 < wanted.level < 1:
         raise ConfigError(f"--level is {wanted.level:g}; it has to be between 0 and 1.")
     run = wanted.run
-    truths = truths_of(wanted, ledger)
+    truths = truths_of(wanted, store)
     metrics = audited_metrics(wanted)
     return tuple(
         audit_judge(run.results, one, truths, threshold=wanted.threshold, level=wanted.level) for one in metrics
@@ -97,7 +97,7 @@ def audited_metrics(wanted: AuditRequest) -> tuple[Metric, ...]:
     return tuple(fit)
 
 
-def truths_of(wanted: AuditRequest, ledger: Store) -> GroundTruth:
+def truths_of(wanted: AuditRequest, store: Store) -> GroundTruth:
     """Return the known truth about the outputs of a run.
 
     Raises:
@@ -105,7 +105,7 @@ def truths_of(wanted: AuditRequest, ledger: Store) -> GroundTruth:
     """
     run = wanted.run
     if wanted.against == PEOPLE:
-        evidence = evidence_from_results(run.id, run.results, labels_for_run(ledger, run))
+        evidence = evidence_from_results(run.id, run.results, labels_for_run(store, run))
         return GroundTruth(
             verdicts={told.key: told.liked for told in evidence.told},
             votes={told.key: told.votes for told in evidence.told},

@@ -77,7 +77,7 @@ class CalibrationInput:
 
 
 def prepare(
-    wanted: CalibrateRequest, settings: Settings, ledger: Store, load: Loader = load_embedder
+    wanted: CalibrateRequest, settings: Settings, store: Store, load: Loader = load_embedder
 ) -> CalibrationInput:
     """Find the labels of a project, a run or a file, and plan what has to be scored.
 
@@ -87,12 +87,12 @@ def prepare(
     path = Path(wanted.about)
     if path.is_file() or _FILE.search(wanted.about):
         return _of_file(wanted, path, settings, load)
-    if wanted.about in ledger.sessions.projects():
-        found = ledger.sessions.labelled_answers(wanted.about)
+    if wanted.about in store.sessions.projects():
+        found = store.sessions.labelled_answers(wanted.about)
         evidence = evidence_from_sessions(found, f"project {wanted.about}")
         plan = _plan(wanted, settings, load, labelled_samples(found))
         return CalibrationInput(wanted=wanted, kind="project", name=wanted.about, evidence=evidence, plan=plan)
-    return _of_run(wanted, ledger)
+    return _of_run(wanted, store)
 
 
 def learn_from(prepared: CalibrationInput, run: Run | None = None) -> Calibration:
@@ -140,17 +140,17 @@ def check_lock(path: Path) -> None:
         read_lock(path)
 
 
-def _of_run(wanted: CalibrateRequest, ledger: Store) -> CalibrationInput:
+def _of_run(wanted: CalibrateRequest, store: Store) -> CalibrationInput:
     try:
-        run = ledger.run(wanted.about)
+        run = store.run(wanted.about)
     except StoreError as fault:
-        projects = ", ".join(ledger.sessions.projects())
+        projects = ", ".join(store.sessions.projects())
         there = f"recorded projects are {projects}" if projects else "no project is recorded either"
         raise ConfigError(f"{wanted.about!r} is no file, and {str(fault).rstrip('.')}; {there}.") from fault
     if wanted.suite is not None:
         raise ConfigError(f"run {run.id} has its scores already; leave --suite out, or judge it anew: evalmark rescore")
     select_metrics(run.metrics, wanted.metrics, wanted.overrides.judges, f"run {run.id}")
-    evidence = evidence_from_results(run.id, run.results, labels_for_run(ledger, run))
+    evidence = evidence_from_results(run.id, run.results, labels_for_run(store, run))
     return CalibrationInput(wanted=wanted, kind="run", name=run.id, evidence=evidence, run=run)
 
 
@@ -161,8 +161,8 @@ def _of_file(wanted: CalibrateRequest, path: Path, settings: Settings, load: Loa
             faults.add(str(row))
         else:
             cases.append(row)
-    if told := faults.lines():
-        raise ConfigError.of(told)
+    if lines := faults.lines():
+        raise ConfigError.of(lines)
     liked = row_labels(cases)
     evidence = evidence_from_rows(cases, liked, f"file {path}")
     keys = {one.key for one in evidence.told}

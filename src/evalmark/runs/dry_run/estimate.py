@@ -33,11 +33,11 @@ from evalmark.runs.targets.given_target import GivenTarget
 LETTERS_A_TOKEN = 4
 """Of English text; other languages and code have fewer."""
 USUAL_REPLY = 150
-"""Tokens of a reply where no recorded one tells."""
+"""Tokens of a reply where no cached reply tells."""
 MOST_RUNS, MOST_ASKED = 100, 5
 """Of so many runs, those of the same suite and target, but no more than so many, may know the answers."""
 UNKNOWN_ANSWER = 400
-"""Characters of the text that stands for an answer that nobody knows yet."""
+"""Characters of the placeholder for an unknown output."""
 
 KnownOutputs = Mapping[tuple[str, str, int], Output]
 """The outputs of an earlier run, by id and input of the case and by repeat."""
@@ -92,11 +92,11 @@ class _ModelTally:
 class _CountingModel:
     """A model that returns cached replies, and counts the other requests instead of sending them."""
 
-    def __init__(self, model: ChatModel, journal: CallLog, tally: _ModelTally, seen: set[str], questions: int) -> None:
+    def __init__(self, model: ChatModel, call_log: CallLog, tally: _ModelTally, seen: set[str], questions: int) -> None:
         self.name, self.identity = model.name, model.identity
         self.calls = 0
         """How often it was asked in the present part of the plan."""
-        self._journal, self._tally, self._seen, self._questions = journal, tally, seen, questions
+        self._call_log, self._tally, self._seen, self._questions = call_log, tally, seen, questions
         self._trial: TrialContext | None = None
         self._left = questions
 
@@ -111,7 +111,7 @@ class _CountingModel:
             self._trial, self._left = uses, self._questions
         first = uses.next(f"{self.identity} {request.hash}")
         key = request.key(self.identity, uses.repeat, first)
-        reply = await self._journal.find(key)
+        reply = await self._call_log.find(key)
         self._left -= 1
         self.calls += 1
         self._count(key, request, recorded=reply is not None)

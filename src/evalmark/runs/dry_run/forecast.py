@@ -11,9 +11,9 @@ class ModelForecast:
     """As the user named it."""
     calls: int
     cached: int = 0
-    """Of these, how many the journal answers; the others are sent."""
+    """Of these, how many are cached; the others are sent."""
     input_tokens: int | None = None
-    """Of the calls that are sent, about; None when nobody can tell."""
+    """Of the calls that are sent, estimated; None when unknown."""
     output_tokens: int | None = None
     cost: float | None = None
     """US dollars for the calls whose price is known, about; None when none is."""
@@ -34,7 +34,7 @@ class MetricForecast:
     trials: int | None
     """Outputs to be judged; None when the dataset was not read to its end."""
     calls: int | None = 0
-    """Calls of its judge; None when nobody knows how many, 0 for metrics that ask no model."""
+    """Calls of its judge; None when unknown, 0 for metrics that ask no model."""
     judge: str = ""
 
 

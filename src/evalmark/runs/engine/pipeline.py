@@ -138,7 +138,7 @@ class _Pipeline:
         self.judging: set[asyncio.Task[None]] = set()
         self.judges: dict[Mode, Sequence[Scorer]] = {"single": work.scorers, "conversation": work.turn_scorers}
         self.at_once = {mode for mode, scorers in self.judges.items() if not any(map(may_wait, scorers))}
-        """Modes in which judging waits for nothing, so that whoever has asked judges too."""
+        """Modes whose scorers wait for nothing, so that the task that calls the target scores its output too."""
         self.recorder = ResultWriter(work.sink, watch, limits.window, limits.batch)
         self.dry = False
         self.left_out = False
@@ -306,8 +306,8 @@ class _AsyncItems:
 class FairSemaphore:
     """Limits how many trials are scored at a time; those that wait continue in the order in which they came.
 
-    A semaphore of asyncio looks at all who wait whenever one of them may go on, and as many as there are jobs wait here
-    when answers come out of the journal.
+    A semaphore of asyncio looks at every waiter whenever one may continue, and with cached replies there are as many
+    waiters as jobs.
     """
 
     def __init__(self, free: int) -> None:

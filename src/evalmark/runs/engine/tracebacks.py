@@ -31,15 +31,15 @@ def user_traceback(error: BaseException) -> dict[str, Any]:
     itself is an installed package), those of the package stay. Paths are relative to the working directory.
     """
     try:
-        told = traceback.TracebackException.from_exception(error, lookup_lines=False, compact=True)
-        chain = list(_chain(told))
+        trace = traceback.TracebackException.from_exception(error, lookup_lines=False, compact=True)
+        chain = list(_chain(trace))
         wanted = _is_users if any(_is_users(frame) for one in chain for frame in one.stack) else _is_foreign
         where = ""
         for one in chain:
             frames = [frame for frame in one.stack if wanted(frame)]
             one.stack = _shown(frames)
             where = where or (f"{_path(frames[-1].filename)}:{frames[-1].lineno}" if frames else "")
-        text = _CUT.sub(r"  … \1 frames left out", "".join(told.format()).rstrip())
+        text = _CUT.sub(r"  … \1 frames left out", "".join(trace.format()).rstrip())
     except Exception:  # noqa: BLE001  foreign code: exceptions write their own text, and a limit on recursion may be theirs
         return {}
     if len(text) > LONGEST:
@@ -47,9 +47,9 @@ def user_traceback(error: BaseException) -> dict[str, Any]:
     return {"raised_at": where, "traceback": text} if where else {}
 
 
-def _chain(told: traceback.TracebackException) -> Iterator[traceback.TracebackException]:
+def _chain(trace: traceback.TracebackException) -> Iterator[traceback.TracebackException]:
     """The exception, its causes and the members of groups, each once; what is more is cut off."""
-    waiting, count = [told], 0
+    waiting, count = [trace], 0
     while waiting:
         one = waiting.pop(0)
         count += 1

@@ -185,7 +185,7 @@ async def _settled(work: Coroutine[Any, Any, T]) -> tuple[T | None, BaseExceptio
         return await work, None
     except GeneratorExit:
         raise
-    except BaseException as error:  # foreign code: it is raised again by whoever waits
+    except BaseException as error:  # foreign code: it is raised again by the caller
         if _is_ctrl_c(error):
             raise
         return None, error

@@ -31,7 +31,7 @@ class Baseline:
     """One sentence where there is none; empty where none was asked for."""
 
 
-def baseline_of(ledger: "Store", reference: str | None, of: Run) -> Baseline:
+def baseline_of(store: "Store", reference: str | None, of: Run) -> Baseline:
     """Return the run that a reference names: an id, `last`, `last~1`, or `last-green`; none for `none` and None.
 
     `of` says whose baseline it is; of that run, only name and suite count, and its id where it is kept already: `last-green`
@@ -43,8 +43,8 @@ def baseline_of(ledger: "Store", reference: str | None, of: Run) -> Baseline:
     if reference is None or reference == NO_BASELINE:
         return Baseline()
     if reference != LAST_GREEN:
-        return Baseline(run=ledger.run(reference))
-    green = [run for run in _earlier(ledger, of) if is_complete_run(run) and is_same_suite(run, of)]
+        return Baseline(run=store.run(reference))
+    green = [run for run in _earlier(store, of) if is_complete_run(run) and is_same_suite(run, of)]
     is_known = bool(revision())
 
     @cache
@@ -60,9 +60,9 @@ def baseline_of(ledger: "Store", reference: str | None, of: Run) -> Baseline:
     )
 
 
-def _earlier(ledger: "Store", of: Run) -> Iterator[Run]:
+def _earlier(store: "Store", of: Run) -> Iterator[Run]:
     """Yield the runs before one, the newest first; all runs where it is not stored yet."""
-    runs = ledger.runs()
+    runs = store.runs()
     if not any(run.id == of.id for run in runs):
         yield from runs
         return

@@ -39,10 +39,10 @@ async def open_engine(plan: Plan, settings: Settings, limits: Limits) -> AsyncIt
         )
     if settings.isolate and plan.kept is None:
         async with engine.open_engine(plan.targets, settings.replay) as isolated:
-            yield lambda door, bound, cache: isolated
+            yield lambda gateway, bound, cache: isolated
         return
     if settings.on == "local":
-        yield lambda door, bound, cache: run_trials
+        yield lambda gateway, bound, cache: run_trials
         return
     place = ray_connection.parse_place(settings.on, is_trusted=settings.trust_cluster)
     async with site_module.open_session(place, plan, settings, limits) as site:

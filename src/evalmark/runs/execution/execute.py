@@ -234,9 +234,7 @@ def _outcome_notes(outcome: EngineOutcome | None, bound: BoundPlan) -> tuple[str
     stopped = (*outcome.notes, f"{STOPPED}{outcome.reason}") if outcome.reason else outcome.notes
     on_the_loop = any(getattr(target, "is_async", False) for target in bound.targets.values())
     on_the_loop = on_the_loop or any(getattr(one, "is_foreign_async", False) for one in (*bound.single, *bound.turns))
-    if (
-        outcome.longest_block < 1 or not on_the_loop
-    ):  # a busy machine delays the loop too, and nobody's code is at fault
+    if outcome.longest_block < 1 or not on_the_loop:  # a busy machine delays the loop too, and no code is at fault
         return stopped
     said = (
         f"Something blocked the event loop for {outcome.longest_block:z.1f} s, and every other trial waited; "

@@ -36,11 +36,11 @@ class GenerateJob:
     """Other models, by stage."""
     seed: int | None = None
     redo: Stage | None = None
-    told: Callable[[StageResult], None] | None = None
+    on_step: Callable[[StageResult], None] | None = None
 
 
 async def generate_tests(
-    job: GenerateJob, settings: Settings, journal: CallLog, *, models: Models | None = None
+    job: GenerateJob, settings: Settings, call_log: CallLog, *, models: Models | None = None
 ) -> tuple[GenerationResult, tuple[Spending, ...]]:
     """Create the missing files of a prompt's folder; return what was done, and the spending.
 
@@ -50,14 +50,14 @@ async def generate_tests(
         RunStoppedError: a budget is used up.
     """
     models = models or Models(settings=settings)
-    door = ModelGateway(models, journal)
+    gateway = ModelGateway(models, call_log)
     try:
         opened = _opened(job, models)
-        raise_faults(door.faults(opened.values()))
-        account = await pipeline.generate_tests(_job(job, {stage: door(model) for stage, model in opened.items()}))
-        return account, door.meter.spending()
+        raise_faults(gateway.faults(opened.values()))
+        account = await pipeline.generate_tests(_job(job, {stage: gateway(model) for stage, model in opened.items()}))
+        return account, gateway.meter.spending()
     finally:
-        await door.close()
+        await gateway.close()
 
 
 async def estimate_test_calls(job: GenerateJob, settings: Settings) -> tuple[CallCount, ...]:
@@ -74,7 +74,7 @@ async def estimate_test_calls(job: GenerateJob, settings: Settings) -> tuple[Cal
 
 
 def _job(job: GenerateJob, models: Mapping[str, ChatModel]) -> GenerationJob:
-    more = {} if job.told is None else {"told": job.told}
+    more = {} if job.on_step is None else {"told": job.on_step}
     return GenerationJob(
         prompt=job.prompt,
         effort=job.effort,
@@ -104,9 +104,9 @@ def _usual(job: GenerateJob, settings: Settings) -> str:
     return found
 
 
-def broken_rules(prompt: Path, ledger: RunStore) -> BrokenRules | None:
+def broken_rules(prompt: Path, store: RunStore) -> BrokenRules | None:
     """Return which tests broke which rule in the newest run of a prompt; None where there is no recent run."""
     there = os.path.realpath(prompt)
-    runs = (run for run in ledger.runs(MOST_RUNS) if run.suite and os.path.realpath(run.suite) == there)
+    runs = (run for run in store.runs(MOST_RUNS) if run.suite and os.path.realpath(run.suite) == there)
     newest = next(runs, None)
     return None if newest is None else rules_broken_in(newest)

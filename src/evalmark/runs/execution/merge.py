@@ -21,25 +21,25 @@ class MergedShards:
     run: Run
     """As it is kept."""
     remarks: tuple[str, ...] = ()
-    """What somebody who merges should know besides, one sentence each."""
+    """Remarks on the merge, one sentence each."""
 
 
 def merge_shards(
-    shards: Sequence[tuple[Store, Run]], ledger: Store, watch: Callable[[Sequence[Result]], None] | None = None
+    shards: Sequence[tuple[Store, Run]], store: Store, watch: Callable[[Sequence[Result]], None] | None = None
 ) -> MergedShards:
     """Merge shards, each given with the store it is in, into one run, and store it.
 
-    The same shards make a run of the same id, so that merging them once more adds labels given since, and nothing else. `watch` is told of
-    results on their way, in another thread.
+    The same shards make a run of the same id, so that merging them once more adds labels given since, and nothing else. `watch` is called with
+    results while they are merged, in another thread.
 
     Raises:
         ConfigError: they are not the shards of one run, or one is there twice; all faults are named, nothing was written.
-        StoreError: a shard cannot be read, or the ledger cannot be written; nothing of the run is there.
+        StoreError: a shard cannot be read, or the store cannot be written; nothing of the run is there.
     """
     run = merged_header([run for _, run in shards], "")
     run = replace(run, id=_id_of(run, [run for _, run in shards]))
-    joined = ledger.merge(run, shards, watch)
-    kept = ledger.run(run.id)
+    joined = store.merge(run, shards, watch)
+    kept = store.run(run.id)
     remarks = [] if joined.is_new else [_merged_before(run, joined.labels)]
     if joined.damaged:
         remarks.append(

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 def recorded_cases(project: str, settings: Settings, note: Callable[[str], None]) -> Iterator[Case]:
     """Return the labelled outputs of a project in the store of the settings: a case for each input, with examples.
 
-    `note` is told, in a sentence each, what was left out.
+    `note` is called with a sentence for each group of outputs that is left out.
 
     Raises:
-        DataError: nothing is recorded of the project, or nobody has said anything that could be used.
+        DataError: nothing is recorded of the project, or no label can be used.
     """
     place = f"{SESSIONS_PREFIX}{project}"
     try:

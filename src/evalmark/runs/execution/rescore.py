@@ -50,7 +50,7 @@ def plan_rescore(wanted: RescoreRequest, settings: Settings, load: Loader = load
             judges conversations and the run has none.
     """
     run = wanted.run
-    if not settings.judge:  # whoever judged before judges again, where nobody else is named
+    if not settings.judge:  # the same judges score again, where no other is named
         settings = replace(settings, judge=tuple(dict.fromkeys(m.judge for m in run.metrics if m.judge)))
     if wanted.metrics and wanted.suite is not None:
         raise ConfigError("--metric and --suite both say what judges; leave one of them out.")

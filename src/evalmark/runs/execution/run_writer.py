@@ -23,20 +23,20 @@ Held = tuple[str, str]
 class RunWriter:
     """Writes one run of a store; the only writer of that run."""
 
-    def __init__(self, ledger: RunStore, run: Run, revision: Callable[[], str] | None = None) -> None:
-        self.ledger, self.run = ledger, run
+    def __init__(self, store: RunStore, run: Run, revision: Callable[[], str] | None = None) -> None:
+        self.store, self.run = store, run
         self._revision = revision
-        self._sink: Sink = ledger.sink(run.id)
+        self._sink: Sink = store.sink(run.id)
         self._rows: defaultdict[str, set[int]] = defaultdict(set)
         self._held: set[Held] = set()
         self._masked = 0
 
-    def meet(self, part: Run) -> None:
+    def add_part(self, part: Run) -> None:
         """Add the datasets, metrics and spending of a part to the run's header."""
         grown = with_part(self.run, part, self._held)
         self._held |= {(info.name, metric.name) for info in part.datasets for metric in part.metrics}
         if (grown.datasets, grown.metrics) != (self.run.datasets, self.run.metrics):
-            self.ledger.amend(grown)
+            self.store.amend(grown)
         self.run = grown
 
     async def write(self, results: Sequence[Result]) -> None:
@@ -59,32 +59,34 @@ class RunWriter:
         """
         whole = status == "complete"
         datasets = tuple(replace(i, rows=len(self._rows[i.name]) if whole else None) for i in self.run.datasets)
-        told = tuple(dict.fromkeys((*self.run.notes, *notes, *masked_results_note(self._masked))))
+        all_notes = tuple(dict.fromkeys((*self.run.notes, *notes, *masked_results_note(self._masked))))
         commit = self.run.revision if self._revision is None else self._revision()
-        ended = replace(self.run, status=status, finished=timestamp(), datasets=datasets, notes=told, revision=commit)
-        self.ledger.finish(ended)
-        return self.ledger.run(self.run.id)
+        ended = replace(
+            self.run, status=status, finished=timestamp(), datasets=datasets, notes=all_notes, revision=commit
+        )
+        self.store.finish(ended)
+        return self.store.run(self.run.id)
 
 
-def start_run(ledger: RunStore, name: str, gate: Gate | None = None, resume: str | None = None) -> RunWriter:
+def start_run(store: RunStore, name: str, gate: Gate | None = None, resume: str | None = None) -> RunWriter:
     """Start a run in the store, or resume one by its id.
 
     Raises:
         StoreError: the store cannot be used, or there is no such run.
     """
     if resume is not None:
-        return RunWriter(ledger, replace(ledger.resume(ledger.run(resume).id), results=(), gate=gate, finished=None))
+        return RunWriter(store, replace(store.resume(store.run(resume).id), results=(), gate=gate, finished=None))
     run = Run(id=new_run_id(), name=name, created=timestamp(), status="running", gate=gate, versions=versions())
     commit = asked_revision()
-    ledger.start(run)
-    return RunWriter(ledger, run, commit)
+    store.start(run)
+    return RunWriter(store, run, commit)
 
 
 def with_part(run: Run, part: Run, held: Collection[Held] = ()) -> Run:
     """Return the header of a run with the datasets, metrics and spending of a part.
 
     A metric that another dataset has under the same name, but with another threshold say, is for its dataset alone. What
-    is `held` already stays as it is: a dataset is told its metrics once.
+    is `held` already is unchanged: a dataset gets its metrics once.
     """
     known = {info.name for info in run.datasets}
     met = tuple(info for info in part.datasets if info.name not in known)

@@ -10,16 +10,16 @@ from evalmark.storage.results.run_ids import new_run_id
 from .execute import timestamp, versions
 
 
-def save_run(run: Run, ledger: RunStore) -> Run:
+def save_run(run: Run, store: RunStore) -> Run:
     """Store a run as a new one, and return it with its new id and date.
 
     Raises:
         StoreError: the store cannot be written, and nothing was.
     """
-    return save_runs([run], ledger)[0]
+    return save_runs([run], store)[0]
 
 
-def save_runs(runs: Sequence[Run], ledger: RunStore) -> list[Run]:
+def save_runs(runs: Sequence[Run], store: RunStore) -> list[Run]:
     """Store runs as new ones, all of them or none, and return them with their new ids and dates.
 
     Raises:
@@ -27,5 +27,5 @@ def save_runs(runs: Sequence[Run], ledger: RunStore) -> list[Run]:
     """
     now = timestamp()
     kept = [replace(run, id=new_run_id(), created=now, finished=now, versions=versions()) for run in runs]
-    ledger.add(kept)
-    return [ledger.run(run.id) for run in kept]
+    store.add(kept)
+    return [store.run(run.id) for run in kept]

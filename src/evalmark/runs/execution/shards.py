@@ -24,7 +24,7 @@ def _is_whole(plan: Plan) -> bool:
 def shard_faults(plan: Plan, shard: Shard | None) -> list[str]:
     """Return why a plan cannot be split, or why a shard cannot be scored again, one sentence each."""
     found = []
-    if plan.kept is not None and plan.kept.shard is not None:  # judged anew it would pass for a whole run
+    if plan.kept is not None and plan.kept.shard is not None:  # scored again, it would look like a whole run
         found.append(
             f"run {plan.kept.id} is shard {plan.kept.shard} and holds a share of the cases only; make one run of all shards "
             "with evalmark merge, and rescore that."

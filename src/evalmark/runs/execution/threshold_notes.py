@@ -21,12 +21,12 @@ else:
     label_drift = LazyModule("evalmark.stats.calibration.label_drift")
 
 
-def with_label_notes(plan: Plan, ledger: RunStore) -> Plan:
+def with_label_notes(plan: Plan, store: RunStore) -> Plan:
     """Add a warning for each learned threshold whose labels, in this store, have changed since."""
-    if not plan.locked or not isinstance(ledger, Store):
+    if not plan.locked or not isinstance(store, Store):
         return plan
     sources = {(entry.labels.kind, entry.labels.name) for entry in plan.locked}
-    now = {source: current_evidence(*source, ledger) for source in sorted(sources)}
+    now = {source: current_evidence(*source, store) for source in sorted(sources)}
     said = [
         warning
         for entry in plan.locked
@@ -36,22 +36,22 @@ def with_label_notes(plan: Plan, ledger: RunStore) -> Plan:
     return replace(plan, notes=(*plan.notes, *said))
 
 
-def current_evidence(kind: "Kind", name: str, ledger: Store) -> "LabelEvidence | None":
+def current_evidence(kind: "Kind", name: str, store: Store) -> "LabelEvidence | None":
     """Return the current labels of a project or a run; None for files, and where the store has none."""
     if kind == "project":
-        return evidence.evidence_from_sessions(ledger.sessions.labelled_answers(name), f"project {name}")
+        return evidence.evidence_from_sessions(store.sessions.labelled_answers(name), f"project {name}")
     if kind == "file":
         return None
     try:
-        run = ledger.run(name)
+        run = store.run(name)
     except StoreError:  # another machine's
         return None
-    return evidence.evidence_from_results(run.id, run.results, labels_for_run(ledger, run))
+    return evidence.evidence_from_results(run.id, run.results, labels_for_run(store, run))
 
 
-def labels_for_run(ledger: Store, run: Run) -> list[Label]:
+def labels_for_run(store: Store, run: Run) -> list[Label]:
     """Return every label of the outputs of a run, and of the same outputs elsewhere, in chronological order."""
     contents = {content_fingerprint(r.trial.case.input, r.output.value) for r in run.results}
-    gone = (label for label in ledger.sessions.all_labels() if label.about.startswith(about_output(run.id)))
-    found = chain(ledger.sessions.labels_by_content(contents), gone)
+    gone = (label for label in store.sessions.all_labels() if label.about.startswith(about_output(run.id)))
+    found = chain(store.sessions.labels_by_content(contents), gone)
     return sorted(dict.fromkeys(found), key=lambda label: label.created)

@@ -23,8 +23,8 @@ T = TypeVar("T")
 async def chat_model(name: str, settings: Settings | None = None) -> AsyncIterator[ChatModel]:
     """Open a chat model by its name, for code that asks one, such as an agent.
 
-    While evalmark runs a case, it is asked as judges are: its calls are journaled, replayed, limited and counted with the
-    run. Elsewhere, and with `settings` of its own, it has retries, limits and budgets, and no journal.
+    While evalmark runs a case, it is asked as judges are: its calls are logged, replayed, limited and counted with the
+    run. Elsewhere, and with `settings` of its own, it has retries, limits and budgets, and no call log.
 
     Raises:
         ConfigError: the name means no model, or its key is missing.
@@ -34,18 +34,18 @@ async def chat_model(name: str, settings: Settings | None = None) -> AsyncIterat
         yield await get_model(name)
         return
     models = Models(settings=settings or load_settings(environ, Path.cwd()))
-    door = ModelGateway(models, None)
+    gateway = ModelGateway(models, None)
     try:
-        yield door(models.chat(name))
+        yield gateway(models.chat(name))
     finally:
-        await door.close()
+        await gateway.close()
 
 
 class ModelProvider:
     """Gives targets the models of a run; targets may ask them from threads and loops of their own."""
 
-    def __init__(self, models: Models, door: Callable[[], ModelGateway], home: asyncio.AbstractEventLoop) -> None:
-        self._models, self._door, self._home = models, door, home
+    def __init__(self, models: Models, gateway: Callable[[], ModelGateway], home: asyncio.AbstractEventLoop) -> None:
+        self._models, self._gateway, self._home = models, gateway, home
 
     async def __call__(self, name: str) -> ChatModel:
         """Return the model of a name, as the run asks it.
@@ -56,10 +56,10 @@ class ModelProvider:
         return _BoundModel(model=await self.at_home(self._opened(name)), lender=self)
 
     async def _opened(self, name: str) -> ChatModel:
-        model, door = self._models.chat(name), self._door()
-        if faults := door.faults([model]):
+        model, gateway = self._models.chat(name), self._gateway()
+        if faults := gateway.faults([model]):
             raise ConfigError.of(faults)
-        return door(model)
+        return gateway(model)
 
     async def at_home(self, work: Coroutine[Any, Any, T]) -> T:
         """Run work on the loop on which the run asks its models, since rate limits and budgets live there.

@@ -47,15 +47,15 @@ def check(
 ) -> PlanCheck:
     """Bind every scorer and read the first rows of every dataset (`most`; None: all); spend nothing.
 
-    A plan that is not `final` may still get its target and its judge from a command line. `notes` is told how the rows
-    were understood.
+    A plan that is not `final` may still get its target and its judge from a command line. `notes` is called with how the
+    rows were understood.
     """
     faults = _scorer_faults(plan)
     if not isinstance(plan.repeat, int) or plan.repeat < 1:
         faults.append(f"repeat has to be a whole number of at least 1; found {plan.repeat!r}.")
     unjudged = [scorer for scorer in _bound(plan) if scorer.needs_judge and scorer.judge is None]
     asked: set[str] = set()
-    told: list[str] = []
+    messages: list[str] = []
     rows: dict[str, int] = {}
     found_rows: list[_Rows] = []
     for source in plan.sources:
@@ -63,20 +63,20 @@ def check(
         found_rows.append(found)
         for note in found.notes:
             notes(note)
-        told += found.told(plan, final=final)
+        messages += found.all_faults(plan, final=final)
         if most is None or found.count < most:
             rows[source.info.name] = found.count
             asked |= found.asked
         else:  # a row behind those that were read may ask any of them
             asked |= {scorer.name for scorer in unjudged}
     if len(rows) == len(plan.sources):
-        told += _never_there(plan, found_rows)
+        messages += _never_there(plan, found_rows)
     if final and (names := [scorer.name for scorer in unjudged if scorer.name in asked]):
         verb = "needs" if len(names) == 1 else "need"
         faults.append(
             f"{', '.join(names)} {verb} a judge; name one with --judge, EVALMARK_JUDGE or `judge:` in the suite."
         )
-    return PlanCheck(rows=rows, faults=(*faults, *told))
+    return PlanCheck(rows=rows, faults=(*faults, *messages))
 
 
 def _never_there(plan: Plan, datasets: Sequence["_Rows"]) -> list[str]:
@@ -85,15 +85,15 @@ def _never_there(plan: Plan, datasets: Sequence["_Rows"]) -> list[str]:
         return []
     places = ", ".join(found.where for found in datasets)
     hints = "".join(f" {note}" for found in datasets for note in found.notes if LOOKS_KNOWN in note)
-    told = [
+    messages = [
         f"{places}: the metric {name!r} can judge no row: in each of them {one.lacks(EMPTY)}. {_ADVICE}.{hints}"
         for name, one in datasets[0].waiting.items()
         if all(name in found.waiting for found in datasets)
     ]
     if any(getattr(target, "brings_contexts", True) for target in plan.targets):
-        return told
+        return messages
     bare = [name for name in datasets[0].bare if all(name in found.bare for found in datasets)]
-    return told + [
+    return messages + [
         f"{places}: the metric {name!r} can judge no row: none of them has contexts, and {plan.target_name} brings none. "
         f"{_ADVICE_ON_CONTEXTS}.{hints}"
         for name in bare
@@ -204,27 +204,27 @@ class _Rows:
                 row.place or row.id,
             )
 
-    def told(self, plan: Plan, *, final: bool) -> list[str]:
+    def all_faults(self, plan: Plan, *, final: bool) -> list[str]:
         """Return every fault of the dataset for this plan."""
-        told = self.faults.lines()
+        messages = self.faults.lines()
         if plan.is_answered and plan.kept is None and self.missing:
             if self.missing < self.cases:
-                told += self.unanswered.lines()
+                messages += self.unanswered.lines()
             elif final:  # all of them wait for a target
-                told.append(
+                messages.append(
                     f"{self.where}: no row brings an answer, and no target is named that would give one. "
                     "Name one with --target or `target:` in the suite, or fill in `answer`."
                 )
         if self.cases and not self.have_examples:
             is_given = self.missing < self.cases  # an `output` without `config` is an answer that was given before
             advice = _SAY_EXAMPLES if is_given else "give its rows an `output`"
-            told += [
+            messages += [
                 f"{self.where}: the metric {spec.bound(plan.embedder).name!r} needs example outputs, "
                 f"and no row of this dataset brings one; {advice}, or leave the pair out."
                 for spec in plan.scorers
                 if _needs_examples(spec)
             ]
-        return told
+        return messages
 
 
 def _read(plan: Plan, source: DatasetSource, most: int | None, unjudged: Sequence[BoundScorer]) -> _Rows:

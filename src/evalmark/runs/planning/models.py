@@ -156,9 +156,9 @@ class ModelGateway:
     """The run's middleware around its models: call log, cache, limits and budget."""
 
     def __init__(
-        self, models: Models, journal: CallLog | None, earlier: Sequence[Spending] = (), lost: int = 0
+        self, models: Models, call_log: CallLog | None, earlier: Sequence[Spending] = (), lost: int = 0
     ) -> None:
-        self._models, self._journal = models, journal
+        self._models, self._call_log = models, call_log
         self._prices = Prices(read_prices(models.settings.models))
         self.meter = Meter(models.budget, earlier, self._prices, lost)
         self._throttles: dict[str, Throttle] = {}
@@ -183,7 +183,7 @@ class ModelGateway:
             meter=self.meter,
             throttle=self._throttle(model),
             prices=self._prices,
-            call_log=self._journal,
+            call_log=self._call_log,
             replay=self._models.settings.replay,
             retry_policy=self._models.patience,
         )

@@ -33,7 +33,7 @@ class Overrides:
     models: tuple[str, ...] = ()
     """Models under test, in the place of those that the suite or the prompt names."""
     unnamed: str | None = None
-    """The model under test where nobody names one; None: that is an error."""
+    """The model under test where none is named; None: that is an error."""
     lock: str | None = None
     """The file of learned thresholds, in the place of the one that the suite names; `none`: no thresholds from a file."""
     until_decided: bool = False
@@ -50,7 +50,7 @@ def model_targets(
 ) -> tuple[Target, ...]:
     """Return each model as a target, with the prompt if there is one; `named` models replace those of the suite.
 
-    `unnamed` is asked where nobody names one.
+    `unnamed` is used where none is named.
 
     Raises:
         ConfigError: the prompt cannot be read, no model is named, or a name means none.

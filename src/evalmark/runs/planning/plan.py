@@ -88,7 +88,7 @@ def recorded_source(project: str, settings: Settings, opened: OpenRecorded, name
 
 
 ModelWrapper = Callable[[ChatModel], ChatModel]
-"""Puts what a run adds to its models around one: the journal, limits, a budget."""
+"""Wraps a model in the middleware of a run: call log, limits, budget."""
 
 
 def unwrapped(model: ChatModel) -> ChatModel:
@@ -245,7 +245,7 @@ class Plan:
     seed: int | None = None
     """Of the random order in which such a run asks its cases; None: any."""
     kept: Run | None = None
-    """The run whose outputs are judged anew; None: the target is asked."""
+    """The run whose outputs are scored again; None: the target is called."""
     locked: "tuple[LockedThreshold, ...]" = ()
     """The learned thresholds that are in force."""
     lock: str = ""
