@@ -126,7 +126,7 @@ def test_s0_32_a_store_that_cannot_be_written_does_not_mask_what_was_raised(worl
     unit_test = quiet()
 
     def breaks(test):
-        unit_test._open.ledger.close()
+        unit_test._open.run_store.close()
         raise KeyError("mine")
 
     with pytest.raises(KeyError) as raised:
@@ -138,7 +138,7 @@ def test_s0_32_a_store_that_cannot_be_written_is_said(world):
     unit_test = quiet()
 
     def closes(inputs):
-        unit_test._open.ledger.close()
+        unit_test._open.run_store.close()
         return "deg=0"
 
     with pytest.raises(StoreError):

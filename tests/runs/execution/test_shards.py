@@ -33,7 +33,7 @@ def test_evaluate_asks_a_share(world):
         merged = merge_shards([(one, one.run("last")), (two, two.run("last"))], whole).run
         assert [result.trial.case.id for result in merged.results] == ["a", "b", "c", "d"]
         assert (merged.status, merged.is_part) == ("complete", True)
-    with pytest.raises(ConfigError, match="'3/2' is no shard"):
+    with pytest.raises(ConfigError, match="'3/2' is not a shard"):
         evaluate(cases, answer, ["equals"], shard="3/2", store=None)
 
 
