@@ -86,7 +86,7 @@ def test_a_journal_that_cannot_be_used_ends_the_run(journal, calls, says, hides,
     journal.kept.clear()
     outcome, results = run(trials(5), ToolReplay(lambda: journal), Agent(hides, soon))
     assert outcome.stopped
-    assert outcome.reason == f"No further tool is called, since the journal cannot be used: {says}"
+    assert outcome.reason == f"No further tool is called, since the call log cannot be used: {says}"
     assert len(made) == calls
     assert len(results) == max(0, calls - 1), "the trial that could not be recorded is no result"
 

@@ -404,7 +404,7 @@ def test_a_journal_that_is_full_ends_the_run_and_the_agent_cannot_talk_it_away(s
     agent.call_log = MemoryToolLog(full_after=0)
     with agent.trial():
         with pytest.raises(
-            RunStoppedError, match="No further tool is called, since the journal cannot be used: the disk"
+            RunStoppedError, match="No further tool is called, since the call log cannot be used: the disk"
         ):
             shop.tool()("tea")
         assert isinstance(agent.tools.fault, RunStoppedError)

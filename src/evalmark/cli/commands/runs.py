@@ -172,7 +172,7 @@ def _all_cases(run: "Kept") -> str:
 
 
 def _with_spending(run: "Kept", run_store: "Store") -> "Kept":
-    """A run that was killed has no figures of its calls in its header; the journal has."""
+    """A killed run has no spending in its header, but the call log has it."""
     return run if run.spending else replace(run, spending=run_store.spending(run.id))
 
 

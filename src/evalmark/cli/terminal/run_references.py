@@ -36,7 +36,7 @@ def find_stored_runs(
             run_stores[path] = stores.enter_context(open_store(path, read_only=True))
         run_store = run_stores[path]
         for run in in_file(path, run_store) if in_file and is_file(reference) else [run_store.run(name)]:
-            # A run that was killed has no figures of its calls in its header; the journal has.
+            # A killed run has no spending in its header, but the call log has it.
             yield run_store, run if run.spending else replace(run, spending=run_store.spending(run.id))
 
 

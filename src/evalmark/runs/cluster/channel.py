@@ -89,7 +89,7 @@ class Channel:
         return _result(answer.result())
 
     async def ask(self, model: ChatModel, request: KeyedRequest) -> Reply:
-        """What a model replies, asked from here when and as often as the desk says so. Raises what the desk raises."""
+        """Call a model from this process, when and as often as the coordinator allows. Raises the coordinator's error."""
         ticket, answer = self._open()
         self.send(CallRequested(ticket, model.name, model.identity, request))
         mine: Reply | Exception | None = None

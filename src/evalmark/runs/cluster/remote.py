@@ -26,7 +26,7 @@ class RemoteModel:
         self._model, self._channel = model, channel
 
     async def __call__(self, request: Request) -> Reply:
-        """The model's reply, durable at the desk. Raises what the desk raises."""
+        """Return the model's reply, stored by the coordinator. Raises the coordinator's error."""
         return await self._channel.ask(self._model, with_key(request, self.identity))
 
 

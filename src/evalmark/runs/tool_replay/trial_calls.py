@@ -28,7 +28,7 @@ def find_recording(tools: TrialTools, request: ToolRequest) -> ToolRecording | N
 
     Raises:
         NotRecordedError: strict replay finds no recording, or a damaged one.
-        RunStoppedError: the journal cannot be read.
+        RunStoppedError: the call log cannot be read.
     """
     with _noting_faults(tools):
         try:
@@ -47,7 +47,7 @@ def keep_recording(tools: TrialTools, request: ToolRequest, result: Any) -> Tool
 
     Raises:
         ToolError: the call cannot be recorded.
-        RunStoppedError: the journal cannot be written.
+        RunStoppedError: the call log cannot be written.
     """
     with _noting_faults(tools):
         kept = tools.replay.keep(make_recording(request, result))
@@ -73,7 +73,7 @@ def _noting_faults(tools: TrialTools) -> Iterator[None]:
     except EvalmarkError as error:
         fault = error
         if isinstance(error, StoreError):
-            fault = RunStoppedError(f"No further tool is called, since the journal cannot be used: {error}")
+            fault = RunStoppedError(f"No further tool is called, since the call log cannot be used: {error}")
         tools.note(fault)
         if fault is error:
             raise
@@ -85,6 +85,6 @@ _HOW_TO_RECORD = "Run once with --replay auto, and commit what `evalmark cache e
 
 def _missing(request: ToolRequest) -> str:
     return (
-        f"{request.tool.name}: not recorded for {describe_request(request)}. The journal has nothing under the key {request.key}, and strict "
+        f"{request.tool.name}: not recorded for {describe_request(request)}. The call log has nothing under the key {request.key}, and strict "
         f"replay calls no tool. {_HOW_TO_RECORD}"
     )
