@@ -88,10 +88,10 @@ class Runner:
         resumed = self._state.config.getoption("evalmark_resume")
         if resumed is None:
             return {}
-        return self._kept.get(prepared.info.plan, {})
+        return self._earlier_results.get(prepared.info.plan, {})
 
     @cached_property
-    def _kept(self) -> dict[str, dict[Key, Result]]:
+    def _earlier_results(self) -> dict[str, dict[Key, Result]]:
         return earlier_results(self._state.settings.store, self._state.config.getoption("evalmark_resume"))
 
 

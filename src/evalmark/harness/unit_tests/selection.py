@@ -94,7 +94,7 @@ def of_list(given: Iterable[TestCase | Mapping[str, Any]]) -> Selector:
     """
     if isinstance(given, (str, Mapping, TestCase)):
         raise ConfigError(f"for_test_cases: a list of TestCase is expected; found {given!r:.100}.")
-    cases = [_made(one, place) for place, one in enumerate(given, 1)]
+    cases = [_test_case(one, place) for place, one in enumerate(given, 1)]
 
     def select(place: str) -> Selection:
         return _selection("test cases", "", [(f"test case {number}", case) for number, case in enumerate(cases, 1)])
@@ -112,7 +112,7 @@ def of_file(given: Any) -> Selector:
     return select
 
 
-def _made(given: Any, place: int) -> TestCase:
+def _test_case(given: Any, place: int) -> TestCase:
     if isinstance(given, TestCase):
         return given
     try:

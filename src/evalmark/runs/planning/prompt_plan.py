@@ -61,7 +61,7 @@ def plan_prompt(path: Path, settings: Settings, overrides: Overrides, load: Load
     spec = spec_module.read_spec(path)
     models = Models(settings=settings)
     found = list(metrics_of(path, spec))
-    specs = [one for metric in found for one in _judged(metric, overrides, models, spec)]
+    specs = [one for metric in found for one in _specs_of(metric, overrides, models, spec)]
     wanted = overrides.embeddings or settings.embeddings
     return Plan(
         name=spec.prompt.name,
@@ -87,7 +87,9 @@ def metrics_of(path: Path, spec: "PromptSpec") -> Iterator[ResolvedMetric]:
         yield metric_from_file(file, {}, str(file), named=False)
 
 
-def _judged(metric: ResolvedMetric, overrides: Overrides, models: Models, spec: "PromptSpec") -> tuple[ScorerSpec, ...]:
+def _specs_of(
+    metric: ResolvedMetric, overrides: Overrides, models: Models, spec: "PromptSpec"
+) -> tuple[ScorerSpec, ...]:
     """Return a metric with its prompt once for each judge: of the flag, else of its file, else of the settings."""
     asked = with_prompt(metric.spec, spec, metric.place)
     if not asked.needs_judge:

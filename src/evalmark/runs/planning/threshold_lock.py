@@ -49,7 +49,7 @@ def with_lock(plan: Plan, path: str | Path | None) -> Plan:
             specs.append(one)
             continue
         known = True
-        held, said = _held(one, metric, entry, lock)
+        held, said = _with_threshold(one, metric, entry, lock)
         specs.append(held)
         notes += said
         if held is not one:
@@ -76,7 +76,7 @@ def entry_for(metric: "Metric", entries: "Mapping[str, LockedThreshold]") -> "Lo
     return next(same, None)
 
 
-def _held(
+def _with_threshold(
     one: ScorerSpec, metric: "Metric", entry: "LockedThreshold", lock: "LockFile"
 ) -> "tuple[ScorerSpec, list[str]]":
     """Return a scorer with its learned threshold, and notes on it."""
@@ -86,7 +86,7 @@ def _held(
             f"{metric.direction} is; evalmark calibrate learns it anew."
         )
     if one.threshold is not None:
-        return one, list(_said(metric, one.threshold, entry, lock.path))
+        return one, list(_override_notes(metric, one.threshold, entry, lock.path))
     held = replace(one, threshold=entry.threshold)
     if metric.threshold is None or metric.threshold == entry.threshold:
         return held, []
@@ -94,7 +94,7 @@ def _held(
     return held, [f"{metric.name}: the threshold {entry.threshold:g} of {lock.path} holds, {own}."]
 
 
-def _said(metric: "Metric", threshold: float, entry: "LockedThreshold", path: str) -> Iterator[str]:
+def _override_notes(metric: "Metric", threshold: float, entry: "LockedThreshold", path: str) -> Iterator[str]:
     if threshold != entry.threshold:
         yield (
             f"{metric.name}: the suite's threshold {threshold:g} holds; {path} has {entry.threshold:g}, "
