@@ -16,6 +16,7 @@ from evalmark.core.values.session import SpanKind
 from evalmark.runs.transcripts.contents import as_plain, get_field
 
 from .record import record
+from .span_queue import flush
 from .spans import OpenSession, OpenSpan
 
 MOST_TRACES = 1_000
@@ -128,8 +129,7 @@ class _Processor:
 
     def force_flush(self, timeout_millis: int = 30_000) -> bool:
         """Wait until all recorded spans are in the store."""
-        flush = need("evalmark.recording").flush
-        return bool(flush(timeout_millis / 1000))
+        return flush(timeout_millis / 1000)
 
     def _emit(self, spans: Iterable[EndedSpan]) -> None:
         for span in spans_of_trace(list(spans), self._project, self._options):
