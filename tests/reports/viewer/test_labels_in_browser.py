@@ -260,7 +260,7 @@ def test_what_people_write_is_there_at_once_and_gone_once_it_is_taken_back(perso
     page.fill("input[name=comment]", "Better.")
     page.keyboard.press("Enter")
     expect(remarks).to_have_text(["ann: 0.5: Better."])
-    page.click(".answered button >> text=Take back")
+    page.click(".answered button >> text=Withdraw")
     expect(remarks).to_have_count(0)
     expect(page.locator("form.whole")).to_have_count(1)
 
