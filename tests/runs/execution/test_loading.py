@@ -46,7 +46,7 @@ except SystemExit as left:
 print(*sorted(sys.modules), sep="\\n", file=sys.stderr)
 """
 NEVER = {
-    *("genai_prices", "jsonschema", "numpy", "onnxruntime", "pydantic", "regex", "scipy", "tokenizers"),
+    *("genai_prices", "jsonschema", "numpy", "onnxruntime", "regex", "scipy", "tokenizers"),
     *(
         "evalmark.models.providers.anthropic",
         "evalmark.models.providers.pydantic_ai",
