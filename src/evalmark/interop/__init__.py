@@ -1,1 +1,5 @@
-"""Other tools' files in and out."""
+"""Import files of other evaluation tools, and export runs to them.
+
+Each tool has a sub-package; plain JSON Lines have the module `jsonl`. An importer makes suites and runs, an exporter writes
+a run. What all of them use is in `shared`.
+"""

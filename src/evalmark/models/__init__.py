@@ -1,1 +1,6 @@
-"""Embedding models, chat providers, and the middleware that a call passes."""
+"""Chat models and embedding models.
+
+`providers` has the clients for chat and embedding models over HTTP, `embeddings` the local embedding model and adapters for
+users' own. `middleware` wraps a chat model with call log, replay, budget, retries and rate limits. Nothing here knows of
+cases or runs.
+"""

@@ -1,1 +1,5 @@
-"""What a command line stands on: streams, progress, and the words that were typed. Each part is asked for by its file."""
+"""Shared parts of the commands: output streams, progress, argument parsing.
+
+`run_command` runs a plan for the commands that evaluate. `supervisor` runs a command that executes users' code in a child
+process, so that a crash still ends with a message and the right exit code.
+"""

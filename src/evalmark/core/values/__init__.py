@@ -1,1 +1,1 @@
-"""The nouns: frozen values that every room speaks of and none owns."""
+"""The data model: immutable dataclasses for cases, outputs, scores, results and runs."""

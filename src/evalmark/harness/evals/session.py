@@ -1,4 +1,4 @@
-"""The session of tests in which expectations stand; outside of one, an expectation runs by itself."""
+"""The test session that collects `expect` results; outside a session, an expectation runs on its own."""
 
 from collections.abc import Callable
 from contextvars import ContextVar
