@@ -139,7 +139,7 @@ def test_a_suite_may_name_the_lock_before_it_is_learned(evalmark, demo):
 def test_no_page_is_written_over_what_is_read(evalmark, demo):
     suite(more="")
     said = evalmark("calibrate", "demo", "--suite", "s.yaml", "--html", "s.yaml")
-    assert (said.code, "no report is written over it" in said.err) == (2, True)
+    assert (said.code, "a report must not overwrite it" in said.err) == (2, True)
 
 
 def test_locks_that_cannot_be_read_end_the_run_before_it_begins(evalmark, demo):

@@ -132,7 +132,7 @@ def test_a_key_that_is_refused_is_said_once_and_nothing_is_recorded_for_it(evalm
     refused = evalmark("run", suite(SCALE), "--judge", "openai/m", "-j", "2")
     assert refused.code == 3
     assert len(server.requests) <= 2
-    assert refused.out.count("401") == 1
+    assert refused.out.count("answered 401") == 1
     assert last()[1] == []
     server.answer = judge
     assert evalmark("run", "test.json", "--judge", "openai/m", "--resume").code == 0

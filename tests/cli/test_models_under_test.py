@@ -77,7 +77,7 @@ def test_a_second_run_asks_nothing_and_a_plan_says_so(evalmark, server):
     evalmark("run", "suite.yaml")
     sent = server.count
     text = evalmark("plan", "suite.yaml").out
-    assert "in all        6        6        0" in text
+    assert "total         6       6        0" in text
     evalmark("run", "suite.yaml")
     assert server.count == sent == 6
 

@@ -80,7 +80,7 @@ def test_the_summary_is_added_to_the_file_and_the_output_holds_annotations_alone
     said = evalmark("report", "--to", "github")
     assert said.out.splitlines() == [
         "::error title=letters%3A failed::1 of 4 judged trials failed.",
-        "::error file=letters.jsonl,line=1,title=a%3A fail::equals: no. the answer 'A' is not '?'%0Aanswered: A",
+        "::error file=letters.jsonl,line=1,title=a%3A fail::equals: no. the output 'A' is not '?'%0Aoutput: A",
     ]
     text = (world / "summary.md").read_text(encoding="utf-8")
     assert text.startswith("said before\n## ❌ letters: failed\n\n- 1 of 4 judged trials failed.\n")

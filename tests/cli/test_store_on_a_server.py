@@ -12,7 +12,7 @@ import pytest
 from evalmark.reports.viewer.app import viewer_app
 from evalmark.store import open_store
 from tests.postgres import cluster
-from tests.reports.viewer.conftest import DOOR, from_browser
+from tests.reports.viewer.conftest import POLICY, from_browser
 from tests.storage.store.places import until
 
 from .test_interrupt import CASES, asked, suite  # noqa: F401  a fixture
@@ -43,7 +43,7 @@ def test_every_command_works_on_a_server_and_says_no_password(evalmark, checks, 
     monkeypatch.setenv("PGPASSWORD", PASSWORD)
     at = ("--store", address)
     said = [evalmark("doctor", *at), evalmark("plan", checks, *at)]
-    assert "none yet; the first run makes it" in said[0].text
+    assert "does not exist yet; the first run creates it" in said[0].text
     steps = [
         (1, "run", checks),
         (1, "run", checks, "-o", "out.json", "-o", "out.html", "-o", "out.md"),
@@ -121,7 +121,7 @@ def test_the_setting_of_a_project_names_a_server(evalmark, checks, world, addres
 def test_pages_of_the_viewer_are_made_of_a_store_on_a_server(evalmark, checks, address):
     assert evalmark("run", checks, "--store", address).code == 1
     with open_store(address) as store:
-        app = viewer_app(store, DOOR, patience=60)
+        app = viewer_app(store, POLICY, patience=60)
         run = store.run("last").id
         (failed,) = [r.trial.case.id for r in store.run(run).results if r.verdict == "fail"]
         for page in ("/", f"/runs/{run}", f"/runs/{run}?verdict=fail", f"/runs/{run}?q=no&sort=score:equals"):

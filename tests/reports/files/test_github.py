@@ -116,7 +116,7 @@ def of(*scores, gate=None, **fields):
 )  # fmt: skip
 def test_an_annotation_points_where_the_case_stands(place, where):
     _, line = annotations(of(0.2, place=place))
-    said = "m: 0.200. why: a, b\n100 %\nanswered: said"
+    said = "m: 0.200. why: a, b\n100 %\noutput: said"
     assert read(line) == ("error", where | {"title": "c0: fail"}, said)
 
 

@@ -109,7 +109,7 @@ def test_a_fault_of_the_viewer_itself_is_a_page_that_tells_nothing_of_it(store, 
         text = told.value.read().decode()
     assert (told.value.code, told.value.headers["content-type"]) == (500, "text/html; charset=utf-8")
     assert "default-src 'none'" in told.value.headers["content-security-policy"]
-    assert "evalmark itself has failed over this page." in words(checked(text))
+    assert "evalmark failed to make this page." in words(checked(text))
     assert '<nav aria-label="' in text
     assert not any(word in text for word in ("secret", "RuntimeError", "Traceback", ".py"))
     (printed,) = caplog.records
