@@ -317,7 +317,11 @@ def test_a_session_that_is_being_recorded_grows(tmp_path):
                 assert flush(20)
                 text = words(page(app, at))
                 assert "An answer that has not ended Its steps are kept already." in text
-                assert text.index("First?") < text.index("An answer that has not ended") < text.index("Second?", text.index("An answer that has not ended"))
+                assert (
+                    text.index("First?")
+                    < text.index("An answer that has not ended")
+                    < text.index("Second?", text.index("An answer that has not ended"))
+                )
             assert flush(20)
             text = words(page(app, at))
             assert "An answer that has not ended" not in text

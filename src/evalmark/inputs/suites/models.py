@@ -79,6 +79,6 @@ def judges_of(at: DataPath, said: Any, place_of: PlaceOf, find: AddFault) -> tup
 def _check_settings(at: DataPath, settings: Mapping[str, Any], find: AddFault) -> None:
     """Refuse secrets, whose values are not shown, and settings that the request sets itself."""
     for name in RESERVED_SETTINGS & set(settings):
-        find((*at, "settings", name), "would take the place of what is asked; leave it out.")
+        find((*at, "settings", name), "would replace a part of the request; leave it out.")
     for where in secret_paths(settings, (*at, "settings")):
         find(where, "would be recorded with every request; put keys into the environment.")
