@@ -90,7 +90,7 @@ def test_a_run_takes_its_thresholds_from_the_lock_unless_the_suite_has_its_own(e
     assert evalmark("run", suite("{similarity: {positive: 0.99}}"), "--lock", "evalmark.lock.json").code == 0
     own = evalmark("run", suite("{similarity: {threshold: 0.99}}"))
     assert own.code == 1
-    assert "the suite's threshold 0.99 holds; evalmark.lock.json has" in notes(own)
+    assert "the suite's threshold 0.99 overrides" in notes(own)
     other = evalmark("run", suite("equals"))
     assert "evalmark.lock.json sets no threshold here; it has similarity." in notes(other)
 
@@ -116,7 +116,7 @@ def test_a_lock_can_be_left_out_and_a_metric_that_turned_round_is_learned_anew(e
     lock = Path("evalmark.lock.json")
     lock.write_text(lock.read_text().replace('"higher"', '"lower"'))
     turned = evalmark("run", suite())
-    assert (turned.code, "was learned where lower is better, and now higher is" in turned.err) == (2, True)
+    assert (turned.code, "was learned when lower was better, and now higher is" in turned.err) == (2, True)
     assert evalmark("run", "s.yaml", "--lock", "none").code == 0
     again = evalmark("calibrate", "demo", "--suite", "s.yaml", "--metric", "similarity", "--embeddings", "emb:angle")
     assert again.code == 0

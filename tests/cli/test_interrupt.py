@@ -106,7 +106,7 @@ def test_a_run_is_not_taken_up_by_another_target(process, suite, world):
     other = process("run", suite, "--target", "slow:hangs", "--resume", run)
     _, err = other.communicate(timeout=60)
     assert other.returncode == 2
-    assert f"run {run} was made by another target" in err
+    assert f"run {run} used a different target" in err
     assert results_so_far(world) == before
     same = process("run", suite, "--resume", run)
     same.communicate(timeout=60)

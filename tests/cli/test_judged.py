@@ -398,7 +398,7 @@ def test_a_judge_whose_name_holds_a_password_is_refused_without_repeating_it(
 def test_a_judge_that_is_named_twice_is_said_to_be(evalmark, server, suite):
     refused = evalmark("run", suite(SCALE), "--judge", "openai/m", "--judge", "openai/m")
     assert refused.code == 2
-    assert "--judge openai/m names a judge that is named twice" in refused.err
+    assert "--judge openai/m repeats a judge" in refused.err
     assert server.requests == []
 
 
@@ -422,7 +422,7 @@ def test_a_metric_of_a_flag_that_needs_settings_is_sent_to_a_suite(evalmark, ser
 def test_a_rescore_takes_its_metrics_from_one_place(evalmark, server, suite):
     evalmark("run", suite(SCALE), "--judge", "openai/m")
     refused = evalmark("rescore", "last", "--metric", "equals", "--suite", "test.json")
-    assert (refused.code, refused.err) == (2, "--metric and --suite both say what judges; leave one of them out.\n")
+    assert (refused.code, refused.err) == (2, "--metric and --suite are mutually exclusive; use one of them.\n")
 
 
 def test_a_time_limit_does_not_count_what_calls_wait_at_the_gate(evalmark, server, suite):
@@ -466,7 +466,7 @@ def test_what_came_from_the_journal_is_counted_over_all_passes(evalmark, server,
 
 def test_a_conversation_with_gaps_says_so(evalmark, server, suite):
     done = evalmark("run", suite(FLOW), "--judge", "openai/m", "--filter", "input=x[135]")
-    assert "later turns were asked without them" in " ".join(done.out.split())
+    assert "later turns ran without them" in " ".join(done.out.split())
 
 
 @pytest.mark.parametrize("metrics", [["clear.json"], ["factuality"], ["pairwise"], ["faithfulness"]])

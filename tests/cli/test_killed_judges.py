@@ -48,7 +48,7 @@ def whole(attempt):
 
 def announced(notes):
     """How many calls the resumed run says it sends again."""
-    return sum(int(note.split()[0]) for note in notes if "under way when the run broke off" in note)
+    return sum(int(note.split()[0]) for note in notes if "in flight when the run was interrupted" in note)
 
 
 def results(found):

@@ -287,7 +287,7 @@ def kept_runs(store):
         pytest.param(("--shard", "a/b"), "'a/b' is not a shard; write the second of four as 2/4.", id="letters"),
         pytest.param(("--shard", "1/2", "--until-decided"), "suite.json: a run that stops once its gate is decided looks at all cases, and shard 1/2 is a share of them; leave out either `until_decided` or the shard.", id="stopping early"),
         pytest.param(("--shard", "1/2", "--baseline", "last"), "--baseline last needs a whole run; merge the shards", id="a baseline"),
-        pytest.param(("--shard", "1/2", "--resume", "last"), "asks all cases, and shard 1/2 is wanted now; leave --shard out", id="going on with a run of all cases"),
+        pytest.param(("--shard", "1/2", "--resume", "last"), "covers all cases, but the command selects shard 1/2; omit --shard", id="going on with a run of all cases"),
     ],
 )  # fmt: skip
 def test_a_share_that_makes_no_sense_is_refused_before_anything_is_asked(evalmark, world, words, says):
@@ -406,7 +406,7 @@ def test_a_damaged_call_is_left_out_with_a_remark(evalmark, shards, server):
     spoil("shard-2.db", "update call set reply = '{}' where number = 1")
     said = evalmark("merge", *ALL, "-o", "merged.db")
     assert said.code == 0, said.text
-    assert said.err == "1 recorded call left out, damaged; what is missing is asked anew when it is needed.\n"
+    assert said.err == "1 recorded call was damaged and left out; it is sent again when needed.\n"
     assert evalmark("run", "suite.json", "--store", "merged.db", "--replay", "strict", "-q").code == 3
 
 
@@ -464,8 +464,8 @@ def test_another_suite_does_not_take_up_a_merged_run(evalmark, shards):
     said = evalmark("run", "suite.json", "--store", "merged.db", "--resume", "last", "-q")
     assert (said.code, said.out) == (2, "")
     assert said.err == (
-        f"run {whole.id} is one of the suite 'all' (all.json), and the suite 'few' (suite.json) is wanted now; go on with the "
-        "suite of the run, or leave --resume out.\n"
+        f"run {whole.id} belongs to the suite 'all' (all.json), not to the suite 'few' (suite.json); resume it with its own "
+        "suite, or omit --resume.\n"
     )
     assert (asked(), kept()) == ([], whole)
 

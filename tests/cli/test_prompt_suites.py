@@ -139,7 +139,7 @@ def test_judges_of_a_suite_judge_by_the_metrics_of_the_prompt(evalmark, server):
     ("text", "words", "said"),
     [
         pytest.param("target: {model: openai/a}\n", (), "the suite has no `datasets`", id="a model without a prompt"),
-        pytest.param(TARGET, ("--target", "json:dumps"), "there are no `datasets`", id="the prompt is taken away"),
+        pytest.param(TARGET, ("--target", "json:dumps"), "the suite has no `datasets`", id="the prompt is taken away"),
         pytest.param(TARGET.replace("sort.p", "sorts.p"), (), "there is no such file", id="no such prompt"),
         pytest.param(f"{TARGET}gate: {{thresholds: {{kin: 1}}}}\njudge: openai/j\n", (), "did you mean `kind`?", id="a gate"),
     ],

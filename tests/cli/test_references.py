@@ -44,7 +44,9 @@ def test_answer_is_the_reference_where_a_model_is_asked(evalmark, server, verb):
 def test_nothing_is_asked_where_no_row_brings_what_a_metric_needs(evalmark, server, verb, column):
     said = evalmark(verb, written(column))
     assert said.code == 2
-    assert "qa.csv: the metric 'equals' can judge no row: in each of them the case has no expected answer." in said.text
+    assert (
+        "qa.csv: the metric 'equals' cannot score any row: in every row the case has no expected answer." in said.text
+    )
     assert ("rename it" in said.text) == (column not in ("note", "response"))
     assert server.requests == []
 
@@ -89,7 +91,7 @@ def test_who_needs_a_reference_is_known_of_every_metric(evalmark, world, metric,
 def test_every_metric_that_compares_is_refused_without_anything_to_compare_with(evalmark, world, metric):
     said = evalmark("run", written("note", CODE.replace("METRIC", metric)))
     assert said.code == 2
-    assert f"the metric '{metric}' can judge no row" in said.text
+    assert f"the metric '{metric}' cannot score any row" in said.text
 
 
 @pytest.mark.parametrize("metric", ["faithfulness", "context_sufficiency", "context_relevance", "context_recall_at_k"])
@@ -98,7 +100,7 @@ def test_a_metric_of_contexts_is_refused_where_neither_rows_nor_a_model_bring_an
     said = evalmark("run", written("expected", suite))
     assert said.code == 2
     assert (
-        f"the metric '{metric}' can judge no row: none of them has contexts, and openai/small brings none." in said.text
+        f"the metric '{metric}' cannot score any row: no row has contexts, and openai/small supplies none." in said.text
     )
     assert server.requests == []
     rows = "Question,{}\nWhat is 2+2?,4,2+2=4\nCapital of Norway?,Oslo,\n"

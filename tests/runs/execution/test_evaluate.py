@@ -139,7 +139,9 @@ def test_a_task_that_changes_its_case_changes_nothing_for_the_scorers(world):
     [
         pytest.param(([], pong, []), ["no scorer is named"], id="no scorer"),
         pytest.param(
-            (PINGS, None, ["equals"]), ["no target is named", "fill in `answer`"], id="neither task nor answers"
+            (PINGS, None, ["equals"]),
+            ["there is no target to produce one", "fill in `answer`"],
+            id="neither task nor answers",
         ),
         pytest.param((PINGS, pong, ["equal"]), ["'equal'", "equals"], id="a scorer's name with a slip"),
         pytest.param(

@@ -108,5 +108,5 @@ def test_a_metric_that_the_run_was_not_made_for_is_refused_by_its_name(world):
     with pytest.raises(ConfigError) as refused:
         plan_rescore(RescoreRequest(run=run, metrics=("flow.json",)), Settings(judge=("openai/m",)))
     assert str(refused.value) == (
-        f"flow: judges rows as conversations, and run {run.id} did not ask them so; run its suite anew."
+        f"flow: needs conversations, but run {run.id} ran each row separately; run the suite again."
     )

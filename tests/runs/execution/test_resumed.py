@@ -40,7 +40,7 @@ def test_a_call_that_was_under_way_when_the_run_broke_off_is_counted_as_sent_aga
         done = asyncio.run(execute(plan([{"pass": True}]), RunOptions(store=store, resume=broken.id)))
         (spent,) = done.spending
         assert (done.status, spent.calls, spent.repeated) == ("complete", 1, 1)
-        assert "1 model call was under way when the run broke off, and sent again." in done.notes
+        assert "1 model call was in flight when the run was interrupted; it is sent again." in done.notes
 
 
 def test_a_run_is_not_taken_up_by_a_judge_with_other_settings(world):
@@ -48,7 +48,7 @@ def test_a_run_is_not_taken_up_by_a_judge_with_other_settings(world):
         broken = asyncio.run(
             execute(plan([RunStoppedError("the line was cut")], temperature=0), RunOptions(store=store))
         )
-        with pytest.raises(ConfigError, match="was made by another target, other scorers or another model"):
+        with pytest.raises(ConfigError, match="used a different target, scorers or model"):
             asyncio.run(execute(plan([], temperature=1), RunOptions(store=store, resume=broken.id)))
         again = plan([{"pass": True}], temperature=0)
         assert asyncio.run(execute(again, RunOptions(store=store, resume=broken.id))).status == "complete"
@@ -75,10 +75,10 @@ class Short:
 @pytest.mark.parametrize(
     ("begun", "wanted", "says"),
     [
-        pytest.param(letters("multi", "multi.yaml"), letters("demo"), "one of the suite 'multi' (multi.yaml), and the suite 'demo' (suite.yaml) is wanted now; go on with the suite of the run, or leave --resume out.", id="another suite"),
-        pytest.param(letters("a", "a/suite.yaml"), letters("b", "b/suite.yaml"), "one of the suite 'a' (a/suite.yaml), and the suite 'b' (b/suite.yaml)", id="another suite in a file of that name"),
-        pytest.param(letters("talk", ""), letters("demo"), "one of 'talk', and the suite 'demo'", id="a run that no suite has made"),
-        pytest.param(letters("first", ""), letters("second", ""), "one of 'first', and 'second' is wanted now", id="a run over other cases, without suites"),
+        pytest.param(letters("multi", "multi.yaml"), letters("demo"), "belongs to the suite 'multi' (multi.yaml), not to the suite 'demo' (suite.yaml); resume it with its own suite, or omit --resume.", id="another suite"),
+        pytest.param(letters("a", "a/suite.yaml"), letters("b", "b/suite.yaml"), "belongs to the suite 'a' (a/suite.yaml), not to the suite 'b' (b/suite.yaml)", id="another suite in a file of that name"),
+        pytest.param(letters("talk", ""), letters("demo"), "belongs to 'talk', not to the suite 'demo'", id="a run that no suite has made"),
+        pytest.param(letters("first", ""), letters("second", ""), "belongs to 'first', not to 'second'", id="a run over other cases, without suites"),
         pytest.param(letters(repeat=3), letters(repeat=2), "each case 3 times, and now 2 (--repeat)", id="fewer repeats"),
     ],
 )  # fmt: skip
@@ -129,7 +129,7 @@ def test_a_run_is_not_made_complete_by_asking_less(world, begun, wanted, says):
         run = asyncio.run(execute(letters(), RunOptions(store=store, **begun)))
         with pytest.raises(ConfigError) as refused:
             asyncio.run(execute(letters(), RunOptions(store=store, resume=run.id, **wanted)))
-        assert f"was to ask something else than is wanted now ({says}); go on with the flags" in str(refused.value)
+        assert f"was started with another selection ({says}); resume it with the original flags" in str(refused.value)
         assert store.run(run.id) == run
 
 

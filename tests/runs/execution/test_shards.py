@@ -146,10 +146,10 @@ def test_a_run_that_stops_once_decided_cannot_be_divided(world):
 @pytest.mark.parametrize(
     ("begun", "wanted", "says"),
     [
-        pytest.param("1/2", "2/2", "asks shard 1/2 of them, and shard 2/2 is wanted now; say --shard 1/2", id="another shard"),
-        pytest.param("1/2", "1/3", "asks shard 1/2 of them, and shard 1/3 is wanted now; say --shard 1/2", id="another number of shards"),
-        pytest.param("1/2", None, "asks shard 1/2 of them, and all is wanted now; say --shard 1/2", id="all cases"),
-        pytest.param(None, "1/2", "asks all cases, and shard 1/2 is wanted now; leave --shard out", id="a share of a run of all"),
+        pytest.param("1/2", "2/2", "covers shard 1/2, but the command selects shard 2/2; use --shard 1/2", id="another shard"),
+        pytest.param("1/2", "1/3", "covers shard 1/2, but the command selects shard 1/3; use --shard 1/2", id="another number of shards"),
+        pytest.param("1/2", None, "covers shard 1/2, but the command selects all cases; use --shard 1/2", id="all cases"),
+        pytest.param(None, "1/2", "covers all cases, but the command selects shard 1/2; omit --shard", id="a share of a run of all"),
     ],
 )  # fmt: skip
 def test_a_run_goes_on_as_the_same_share_only(world, begun, wanted, says):

@@ -107,8 +107,8 @@ def test_a_gate_that_is_clearly_met_ends_the_run_and_what_was_saved_is_said(stor
     )
     assert summary.missing == CASES - len(run.results)
     assert run.notes == (
-        "Cases were asked in a random order drawn with seed 7, until the gate was decided.",
-        f"Saved: {CASES - len(run.results)} of 300 cases were not asked.",
+        "Cases ran in random order (seed 7) until the gate was decided.",
+        f"Saved: {CASES - len(run.results)} of 300 cases did not run.",
     )
     assert run.datasets[0].rows == CASES
     assert json.loads("".join(as_json(run)))["run"]["until_decided"]["after"] == early.after
@@ -188,7 +188,7 @@ def test_another_seed_is_refused_where_the_order_is_known(store):
     stop = asyncio.Event()
     stop.set()
     broken = ran(store, plan(echo), stop=stop)
-    with pytest.raises(ConfigError, match=r"in the order of seed 7; leave --seed 8 out\."):
+    with pytest.raises(ConfigError, match=r"the random order of seed 7; omit --seed 8\."):
         ran(store, plan(echo, seed=8), resume=broken.id)
 
 
@@ -234,7 +234,9 @@ def test_what_the_model_calls_that_were_saved_would_have_come_to(store):
     )
     run = ran(store, plan(echo, scorers=(judging,)))
     left = CASES - len(run.results)
-    assert f"Saved: {left} of 300 cases were not asked, about {left} model calls at what the others took." in run.notes
+    assert (
+        f"Saved: {left} of 300 cases did not run, about {left} model calls at the average of the others." in run.notes
+    )
 
 
 def test_a_run_that_stopped_early_is_no_whole_part_of_a_larger_one(store):
@@ -260,7 +262,7 @@ def test_a_conversation_has_its_own_order():
             return True
 
     wanted = plan(echo, scorers=(ScorerSpec(scorer=Remembers()),))
-    with pytest.raises(ConfigError, match="a metric here judges them as a conversation"):
+    with pytest.raises(ConfigError, match="a metric here scores whole conversations"):
         order_of(wanted)
 
 

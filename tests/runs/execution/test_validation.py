@@ -82,8 +82,8 @@ def test_a_row_with_keys_of_a_metric_or_a_suite_stays_a_row(world, row):
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        pytest.param({"data": DATASET["data"]}, 'add "config": {"example_outputs": true} beside `data`, so that it is read as the expected answer', id="without config"),
-        pytest.param({"data": [{"input": "i"}]}, "brings one; give its rows an `output`, or leave", id="without outputs"),
+        pytest.param({"data": DATASET["data"]}, 'add "config": {"example_outputs": true} beside `data`', id="without config"),
+        pytest.param({"data": [{"input": "i"}]}, "has one; give its rows an `output`, or remove", id="without outputs"),
     ],
 )  # fmt: skip
 def test_a_metric_that_needs_examples_says_how_to_bring_them(world, data, said):

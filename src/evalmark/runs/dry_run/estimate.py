@@ -203,9 +203,9 @@ class _Estimator:
             return
         if self.earlier:
             where = self.earlier[0].id if len(self.earlier) == 1 else f"{self.earlier[0].id} and runs before it"
-            yield f"The answers are those of {where}; where the target answers otherwise now, judges are asked anew."
+            yield f"The outputs are those of {where}; where the target now gives another output, judges are asked again."
         if self.guessed:
-            yield f"Not known yet: {count(self.guessed, 'answer')}; judges of these are counted as asked anew."
+            yield f"Not known yet: {count(self.guessed, 'output')}; their judge calls are counted as sent again."
         if self.options.settings.replay == "strict":
             yield "With --replay strict nothing is sent: the calls to send would be errors."
 

@@ -20,9 +20,7 @@ T = TypeVar("T")
 
 GRACE = 0.5
 """Seconds that cancelled work gets to tidy up."""
-MASKED = (
-    "a secret was taken out of what is kept of this answer or its case, so it is not what the target gave; run it anew"
-)
+MASKED = "a secret was masked in the stored output or case, so it cannot be scored; run the case again"
 """Why an output that was kept is not judged."""
 LONGEST_REASON = 2_000
 """Characters kept of what an exception says."""

@@ -31,7 +31,7 @@ OWN_FILES = 32
 """Open files left to evalmark itself: the store, the model, the reports."""
 STOPPED = "Stopped: "
 """How the note begins that says why no further call could be made; a run that goes on drops it."""
-GAPS = "Turns of a conversation that the conditions leave out were not asked, so later turns were asked without them."
+GAPS = "--filter excluded some turns of conversations; later turns ran without them in their history."
 UNMATCHED = "No case fits the conditions that were given."
 FILES_EACH = 2
 """Open files left to every trial: a connection, and one more."""
@@ -116,8 +116,9 @@ def _filter_notes(source: TrialSource) -> tuple[str, ...]:
 def _interrupted_note(calls: int | None) -> str:
     """Say which calls a resumed run sends again, since their replies were lost."""
     if calls is None:
-        return "The run broke off elsewhere; how many model calls were under way there is unknown here, and they are sent again."
-    return f"{count(calls, 'model call')} {'was' if calls == 1 else 'were'} under way when the run broke off, and sent again."
+        return "The run was interrupted on another machine; an unknown number of in-flight model calls are sent again."
+    was, is_sent = ("was", "it is") if calls == 1 else ("were", "they are")
+    return f"{count(calls, 'model call')} {was} in flight when the run was interrupted; {is_sent} sent again."
 
 
 def _with_spending(run: Run, session: RunSession, store: RunStore, plan: Plan) -> Run:

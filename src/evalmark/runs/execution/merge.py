@@ -42,8 +42,9 @@ def merge_shards(
     kept = store.run(run.id)
     remarks = [] if joined.is_new else [_merged_before(run, joined.labels)]
     if joined.damaged:
+        was, is_sent = ("was", "it is") if joined.damaged == 1 else ("were", "they are")
         remarks.append(
-            f"{count(joined.damaged, 'recorded call')} left out, damaged; what is missing is asked anew when it is needed."
+            f"{count(joined.damaged, 'recorded call')} {was} damaged and left out; {is_sent} sent again when needed."
         )
     return MergedShards(run=kept, remarks=tuple(remarks))
 

@@ -53,13 +53,13 @@ def plan_rescore(wanted: RescoreRequest, settings: Settings, load: Loader = load
     if not settings.judge:  # the same judges score again, where no other is named
         settings = replace(settings, judge=tuple(dict.fromkeys(m.judge for m in run.metrics if m.judge)))
     if wanted.metrics and wanted.suite is not None:
-        raise ConfigError("--metric and --suite both say what judges; leave one of them out.")
+        raise ConfigError("--metric and --suite are mutually exclusive; use one of them.")
     if wanted.metrics:
         plan = _of_metrics(wanted, settings, load)
     else:
         suite = wanted.suite or (Path(run.suite) if run.suite else None)
         if suite is None:
-            raise ConfigError(f"run {run.id} was made without a suite; name what judges with --metric or --suite.")
+            raise ConfigError(f"run {run.id} was made without a suite; specify the metrics with --metric or --suite.")
         plan = plan_suite(suite, settings, replace(wanted.overrides, target=_NOT_ASKED), load, recorded_cases)
     plan = replace(
         plan, name=run.name, kept=run, repeat=run.repeat, targets=(_Kept(run.target),), sources=_sources(run)
@@ -67,8 +67,10 @@ def plan_rescore(wanted: RescoreRequest, settings: Settings, load: Loader = load
     missing = set(plan.modes) - _modes(run)
     if missing and run.results:
         names = ", ".join(spec.name or scorer_name(spec.scorer) for spec in plan.scorers if spec.mode in missing)
-        how = "as conversations" if "conversation" in missing else "row by row"
-        raise ConfigError(f"{names}: judges rows {how}, and run {run.id} did not ask them so; run its suite anew.")
+        needed, ran = ("conversations", "each row separately")
+        if "conversation" not in missing:
+            needed, ran = "separate rows", "its rows only as conversations"
+        raise ConfigError(f"{names}: needs {needed}, but run {run.id} ran {ran}; run the suite again.")
     return plan
 
 

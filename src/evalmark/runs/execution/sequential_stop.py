@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from evalmark.stats.summary.random_order import CasePosition
 
 SEEDS = 2**31
-DRAWN = "Cases were asked in a random order"
+DRAWN = "Cases ran in random order"
 SAVED = "Saved: "
-"""How the notes begin that say in which order cases were asked, and what was not asked."""
+"""How the notes begin that say in which order cases ran, and how many did not run."""
 
 
 def order_of(plan: Plan, kept: UntilDecided | None = None) -> UntilDecided | None:
@@ -47,13 +47,11 @@ def order_of(plan: Plan, kept: UntilDecided | None = None) -> UntilDecided | Non
     if not plan.until_decided:
         return None
     if "conversation" in plan.modes:
-        raise ConfigError(
-            "--until-decided asks cases in a random order, and a metric here judges them as a conversation."
-        )
+        raise ConfigError("--until-decided runs cases in random order, but a metric here scores whole conversations.")
     if kept is None:
         return UntilDecided(seed=randbelow(SEEDS) if plan.seed is None else plan.seed, level=LEVEL)
     if plan.seed not in (None, kept.seed):
-        raise ConfigError(f"the run asks its cases in the order of seed {kept.seed}; leave --seed {plan.seed} out.")
+        raise ConfigError(f"the run uses the random order of seed {kept.seed}; omit --seed {plan.seed}.")
     return UntilDecided(seed=kept.seed, level=kept.level)
 
 
@@ -111,15 +109,15 @@ class SequentialStop:
 
     def notes(self, spent: Sequence[Spending]) -> tuple[str, ...]:
         """Return notes on the random order, and on what stopping early has saved."""
-        order = f"{DRAWN} drawn with seed {self.header.seed}, until the gate was decided."
+        order = f"{DRAWN} (seed {self.header.seed}) until the gate was decided."
         all_of_them, left = len(self.order), len(self.order) - len(self.in_order.met)
         if not self.is_decided or not left:
             return (order,)
         used, share = total_spending(spent), left / max(1, len(self.in_order.met))
         more = [count(round(used.calls * share), "model call")] if used.calls else []
         more += [money(used.cost * share)] if used.cost else []
-        worth = f", about {' and '.join(more)} at what the others took" if more else ""
-        return order, f"{SAVED}{left:,} of {count(all_of_them, 'case')} were not asked{worth}."
+        worth = f", about {' and '.join(more)} at the average of the others" if more else ""
+        return order, f"{SAVED}{left:,} of {count(all_of_them, 'case')} did not run{worth}."
 
 
 def sequential_stop(source: TrialSource, run: Run, stop: asyncio.Event | None) -> SequentialStop | None:

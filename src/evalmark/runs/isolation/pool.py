@@ -208,7 +208,7 @@ class WorkerProcess:
 
     async def _lend(self, name: str, uses: TrialContext) -> tuple[str, str]:
         if uses.get_model is None:
-            raise ConfigError(f"{name}: no chat model is lent to targets here.")
+            raise ConfigError(f"{name}: chat models are not available to targets here.")
         model = await uses.get_model(name)
         self._models[model.name] = model
         return model.name, model.identity

@@ -21,8 +21,8 @@ from .prompt_plan import is_prompt
 from .references import CHECKED_ROWS, EMPTY
 
 _SAY_EXAMPLES = (
-    "what they bring is read as answers that were given before; give them an `expected_output`, or, where their `output` "
-    'is just that, add "config": {"example_outputs": true} beside `data`, so that it is read as the expected answer'
+    "their `output` is read as the output to score; add `expected_output`, or, if `output` is the expected output, "
+    'add "config": {"example_outputs": true} beside `data`'
 )
 _ADVICE = (
     "Add it, or say which column holds it (`expected: NAME` beside the `path` in a suite), or leave the metric out"
@@ -86,7 +86,7 @@ def _never_there(plan: Plan, datasets: Sequence["_Rows"]) -> list[str]:
     places = ", ".join(found.where for found in datasets)
     hints = "".join(f" {note}" for found in datasets for note in found.notes if LOOKS_KNOWN in note)
     messages = [
-        f"{places}: the metric {name!r} can judge no row: in each of them {one.lacks(EMPTY)}. {_ADVICE}.{hints}"
+        f"{places}: the metric {name!r} cannot score any row: in every row {one.lacks(EMPTY)}. {_ADVICE}.{hints}"
         for name, one in datasets[0].waiting.items()
         if all(name in found.waiting for found in datasets)
     ]
@@ -94,7 +94,7 @@ def _never_there(plan: Plan, datasets: Sequence["_Rows"]) -> list[str]:
         return messages
     bare = [name for name in datasets[0].bare if all(name in found.bare for found in datasets)]
     return messages + [
-        f"{places}: the metric {name!r} can judge no row: none of them has contexts, and {plan.target_name} brings none. "
+        f"{places}: the metric {name!r} cannot score any row: no row has contexts, and {plan.target_name} supplies none. "
         f"{_ADVICE_ON_CONTEXTS}.{hints}"
         for name in bare
     ]
@@ -199,8 +199,8 @@ class _Rows:
         if row.given is None:
             self.missing += 1
             self.unanswered.add(
-                "the row brings no answer, and no target is named that would give one. "
-                'Fill in its `answer` (in JSON, "" is an empty one), or name a target.',
+                "the row has no `answer` and there is no target to produce one. "
+                'Fill in `answer` (in JSON, "" is an empty one), or name a target.',
                 row.place or row.id,
             )
 
@@ -212,7 +212,7 @@ class _Rows:
                 messages += self.unanswered.lines()
             elif final:  # all of them wait for a target
                 messages.append(
-                    f"{self.where}: no row brings an answer, and no target is named that would give one. "
+                    f"{self.where}: no row has an `answer`, and there is no target to produce one. "
                     "Name one with --target or `target:` in the suite, or fill in `answer`."
                 )
         if self.cases and not self.have_examples:
@@ -220,7 +220,7 @@ class _Rows:
             advice = _SAY_EXAMPLES if is_given else "give its rows an `output`"
             messages += [
                 f"{self.where}: the metric {spec.bound(plan.embedder).name!r} needs example outputs, "
-                f"and no row of this dataset brings one; {advice}, or leave the pair out."
+                f"and no row of this dataset has one; {advice}, or remove this metric or this dataset."
                 for spec in plan.scorers
                 if _needs_examples(spec)
             ]

@@ -101,7 +101,7 @@ def with_judges(spec: ScorerSpec, judges: Sequence[Judge], models: Models) -> tu
         return (replace(spec, judge=opened[0]),)
     called = [judge.name for judge in opened]
     if twice := next((judge for judge, name in zip(judges, called, strict=True) if called.count(name) > 1), None):
-        raise ConfigError(f"{twice.place} names a judge that is named twice; leave one of them out.")
+        raise ConfigError(f"{twice.place} repeats a judge; remove the duplicate.")
     name = spec.bound(None).name
     return tuple(replace(spec, judge=judge, name=f"{name} [{judge.name}]", base=name) for judge in opened)
 

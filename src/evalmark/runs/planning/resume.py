@@ -16,20 +16,19 @@ def check_resumable(kept: Run, plan: Plan, shard: Shard | None, *, limit: int | 
     """
     if not _is_same_suite(kept, plan):
         raise ConfigError(
-            f"run {kept.id} is one of {_called(kept)}, and {_called(plan)} is wanted now; go on with the suite of the run, "
-            "or leave --resume out."
+            f"run {kept.id} belongs to {_called(kept)}, not to {_called(plan)}; resume it with its own suite, "
+            "or omit --resume."
         )
     if kept.plan != plan.fingerprint:
         raise ConfigError(
-            f"run {kept.id} was made by another target, other scorers or another model than are named now, "
-            "and a run holds the answers of one. Go on with the flags and the code it began with, or leave --resume out."
+            f"run {kept.id} used a different target, scorers or model; resume it with the original ones, or omit --resume."
         )
     if str(kept.shard) != str(shard):
         raise ConfigError(_other_share(kept, shard))
     if narrowed := [*_repeats(kept, plan), *_cases(kept, shard, limit, is_filtered=is_filtered)]:
         raise ConfigError(
-            f"run {kept.id} was to ask something else than is wanted now ({'; '.join(narrowed)}); go on with the flags "
-            "and the suite it began with, or leave --resume out."
+            f"run {kept.id} was started with another selection ({'; '.join(narrowed)}); resume it with the original "
+            "flags and suite, or omit --resume."
         )
 
 
@@ -43,10 +42,9 @@ def _called(of: Run | Plan) -> str:
 
 
 def _other_share(kept: Run, shard: Shard | None) -> str:
-    asks = "all cases" if kept.shard is None else f"shard {kept.shard} of them"
-    wanted = "all" if shard is None else f"shard {shard}"
-    advice = "leave --shard out" if kept.shard is None else f"say --shard {kept.shard}"
-    return f"run {kept.id} asks {asks}, and {wanted} is wanted now; {advice}, or leave --resume out."
+    covered, selected = ("all cases" if one is None else f"shard {one}" for one in (kept.shard, shard))
+    advice = "omit --shard" if kept.shard is None else f"use --shard {kept.shard}"
+    return f"run {kept.id} covers {covered}, but the command selects {selected}; {advice}, or omit --resume."
 
 
 def _repeats(kept: Run, plan: Plan) -> Iterator[str]:

@@ -146,8 +146,8 @@ class _SuitePlanner:
             return ()
         if not found:
             self.faults.append(
-                f"{self.suite.path}: there are no `datasets`, and --target takes the place of the prompt whose tests would "
-                "be asked; name some."
+                f"{self.suite.path}: the suite has no `datasets`, and --target replaces the prompt that would supply "
+                "tests; add `datasets`."
             )
         return found
 

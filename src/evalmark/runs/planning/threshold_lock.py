@@ -82,21 +82,21 @@ def _with_threshold(
     """Return a scorer with its learned threshold, and notes on it."""
     if entry.direction != metric.direction:
         raise ConfigError(
-            f"{lock.path}: the threshold of {metric.name} was learned where {entry.direction} is better, and now "
-            f"{metric.direction} is; evalmark calibrate learns it anew."
+            f"{lock.path}: the threshold of {metric.name} was learned when {entry.direction} was better, and now "
+            f"{metric.direction} is; run evalmark calibrate again."
         )
     if one.threshold is not None:
         return one, list(_override_notes(metric, one.threshold, entry, lock.path))
     held = replace(one, threshold=entry.threshold)
     if metric.threshold is None or metric.threshold == entry.threshold:
         return held, []
-    own = f"in place of {metric.threshold:g}, which is the metric's own"
-    return held, [f"{metric.name}: the threshold {entry.threshold:g} of {lock.path} holds, {own}."]
+    own = f"instead of the metric's default {metric.threshold:g}"
+    return held, [f"{metric.name}: uses threshold {entry.threshold:g} from {lock.path} {own}."]
 
 
 def _override_notes(metric: "Metric", threshold: float, entry: "LockedThreshold", path: str) -> Iterator[str]:
     if threshold != entry.threshold:
         yield (
-            f"{metric.name}: the suite's threshold {threshold:g} holds; {path} has {entry.threshold:g}, "
-            "and its promise is not made of the suite's."
+            f"{metric.name}: the suite's threshold {threshold:g} overrides {entry.threshold:g} in {path}, "
+            "so the calibrated error bound does not apply."
         )
