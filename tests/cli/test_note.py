@@ -81,7 +81,7 @@ def test_the_list_of_runs_is_as_it_was(evalmark, sessions):
         pytest.param(["note", ONE, "--label", "up", "--case", "x"], "is not a run, so it has no cases", id="a case"),
         pytest.param(["note", ONE, "--withdraw", "--by", "x"], "x has no label to withdraw", id="nothing to take back"),
         pytest.param(["note", ONE, "--withdraw", "--label", "up"], "leave out --label", id="both"),
-        pytest.param(["note", ONE, "--file", "x.csv"], "beside it stands --by alone", id="a file and an id"),
+        pytest.param(["note", ONE, "--file", "x.csv"], "--file can only be combined with --by", id="a file and an id"),
         pytest.param(["note", "--file", "x.csv"], "x.csv", id="no such file"),
     ],
 )

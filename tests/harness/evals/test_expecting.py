@@ -67,10 +67,10 @@ def test_an_awaited_task_runs_on_the_loop_of_its_caller():
         pytest.param(answer, [half], {}, "Score: 0.500 below the threshold 1.000, the default", id="the default"),
         pytest.param(answer, [half], {"threshold": 0.6}, "Score: 0.500 below the threshold 0.600", id="a threshold"),
         pytest.param(answer, [half, right], {"threshold": {"half": 0.5}}, "Failed: right", id="one of two"),
-        pytest.param(answer, [lambda output: None], {}, "Unscored: lambda gave no judgement", id="no judgement"),
+        pytest.param(answer, [lambda output: None], {}, "Unscored: lambda returned no score", id="no judgement"),
         pytest.param(lambda text: 1 / 0, [right], {}, "Error: ZeroDivisionError: division by zero", id="a broken task"),
         pytest.param(answer, [lambda output: 1 / 0], {}, "Error: the scorer lambda broke.", id="a broken scorer"),
-        pytest.param(lambda text: None, [right], {}, "Error: the task gave None, which is no answer", id="no answer"),
+        pytest.param(lambda text: None, [right], {}, "Error: the task returned None; return a text", id="no answer"),
         pytest.param(lambda text: sys.exit(1), [right], {}, "Error: SystemExit: 1", id="a task that exits"),
     ],
 )
@@ -105,7 +105,7 @@ def test_a_threshold_of_none_never_fails():
         pytest.param(["factuality"], {}, "factuality needs a judge; set EVALMARK_JUDGE=provider/model", id="no judge"),
         pytest.param(["equal"], {}, "equal", id="no such scorer"),
         pytest.param(
-            [right], {"threshold": 2}, "the threshold 2 is no number from 0 to 1", id="a threshold out of range"
+            [right], {"threshold": 2}, "the threshold 2 is not a number from 0 to 1", id="a threshold out of range"
         ),
     ],
 )

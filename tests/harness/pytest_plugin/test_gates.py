@@ -137,23 +137,25 @@ def test_a_gate_that_nothing_has_passed_through_fails(suite, words):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--evalmark-min-pass-rate", "1.5"], "--evalmark-min-pass-rate: '1.5' is no number from 0 to 1"),
+        (["--evalmark-min-pass-rate", "1.5"], "--evalmark-min-pass-rate: '1.5' is not a number from 0 to 1"),
         pytest.param(
-            ["--evalmark-min-score=-1"], "--evalmark-min-score: '-1' is no number from 0 to 1", marks=pytest.mark.sweep
+            ["--evalmark-min-score=-1"],
+            "--evalmark-min-score: '-1' is not a number from 0 to 1",
+            marks=pytest.mark.sweep,
         ),
         pytest.param(
             ["--evalmark-min-score", "nan"],
-            "--evalmark-min-score: 'nan' is no number from 0 to 1",
+            "--evalmark-min-score: 'nan' is not a number from 0 to 1",
             marks=pytest.mark.sweep,
         ),
         pytest.param(
             ["--evalmark-max-errors", "1.5"],
-            "--evalmark-max-errors: '1.5' is no whole number of at least 0",
+            "--evalmark-max-errors: '1.5' is not a whole number of at least 0",
             marks=pytest.mark.sweep,
         ),
         pytest.param(
             ["--evalmark-max-unscored=-1"],
-            "--evalmark-max-unscored: '-1' is no whole number of at least 0",
+            "--evalmark-max-unscored: '-1' is not a whole number of at least 0",
             marks=pytest.mark.sweep,
         ),
         pytest.param(

@@ -174,7 +174,7 @@ def marked(suites):
         ("test_failing", "failed", "not good enough"),
         ("test_scorer_that_is_not_there", "eval errors", "no_such_scorer"),
         ("test_broken_scorer", "eval errors", "Error: the scorer broken broke."),
-        ("test_unscored", "unscored", "Unscored: nothing gave no judgement"),
+        ("test_unscored", "unscored", "Unscored: nothing returned no score"),
         ("test_recorded", "passed", ""),
         ("test_expecting_only", "passed", ""),
         ("test_without_a_fixture", "passed", ""),

@@ -67,7 +67,7 @@ def ended(mixed):
     "line",
     [
         "EVAL ERROR test_mixed.py::broken[a] - Error: ZeroDivisionError: division by zero",
-        "UNSCORED test_mixed.py::unknown[b] - Unscored: nothing gave no judgement, which is no pass.",
+        "UNSCORED test_mixed.py::unknown[b] - Unscored: nothing returned no score, so the trial does not pass.",
         "EVAL ERROR test_mixed.py::test_raising - RuntimeError: the system is down",
         "FAILED test_mixed.py::test_low - Score: 0.250 below the threshold 0.900",
     ],
@@ -87,7 +87,7 @@ def test_each_test_that_did_not_pass_has_a_line_at_the_end(ended, line):
             "to_eval() takes scorers one after the other, in no list: to_eval(expected, task, first, second).",
         ),
         ("test_no_scorer", "there is no scorer 'no_such_scorer'"),
-        ("test_threshold", "there is a threshold for 'equal', which is no scorer here; did you mean 'equals'?"),
+        ("test_threshold", "there is a threshold for 'equal', which is not a scorer here; did you mean 'equals'?"),
         ("test_judge_list", "judge() takes scorers one after the other, in no list: judge(first, second)."),
     ],
 )

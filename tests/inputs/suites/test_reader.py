@@ -353,7 +353,9 @@ def test_a_file_that_is_no_suite_is_told_what_one_is(folder, text, told):
         pytest.param(
             "target: {models: [a/b, a/b]}", '`target.models[1]` names "a/b" a second time', id="a model twice"
         ),
-        pytest.param("target: {model: a/b, models: [a/c]}", "`target.model` stands beside `models`", id="both"),
+        pytest.param(
+            "target: {model: a/b, models: [a/c]}", "`target.model` cannot be combined with `models`", id="both"
+        ),
         pytest.param(
             "target: {prompt: ../x.prompty}", "`target.prompt` '../x.prompty': lies outside", id="a prompt elsewhere"
         ),

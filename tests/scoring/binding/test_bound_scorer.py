@@ -123,13 +123,13 @@ class Odd:
         ),
         pytest.param(nameless, None, "parameter 'output' cannot be filled by name; remove the `/`", id="positional"),
         pytest.param(Equals, None, r"scorer 'equals' is a class; pass an object of it: Equals\(\)", id="a class"),
-        pytest.param("equals", None, "'equals' is no scorer; pass a function", id="a name"),
-        pytest.param(None, None, "nothing is no scorer", id="nothing"),
+        pytest.param("equals", None, "'equals' is not a scorer; pass a function", id="a name"),
+        pytest.param(None, None, "nothing is not a scorer", id="nothing"),
         pytest.param(max, None, "does not show its parameters; wrap it", id="a function written in C"),
-        pytest.param(len, 1.5, "the threshold 1.5 is no number from 0 to 1", id="a threshold above 1"),
-        pytest.param(len, "0.5", "the threshold '0.5' is no number from 0 to 1", id="a threshold as text"),
-        pytest.param(len, True, "the threshold True is no number", id="a threshold that is a truth value"),
-        pytest.param(len, math.nan, "the threshold nan is no number", id="a threshold that is no number"),
+        pytest.param(len, 1.5, "the threshold 1.5 is not a number from 0 to 1", id="a threshold above 1"),
+        pytest.param(len, "0.5", "the threshold '0.5' is not a number from 0 to 1", id="a threshold as text"),
+        pytest.param(len, True, "the threshold True is not a number", id="a threshold that is a truth value"),
+        pytest.param(len, math.nan, "the threshold nan is not a number", id="a threshold that is no number"),
         pytest.param(Odd(), None, "its direction is 'sideways', not 'higher' or 'lower'", id="a direction of its own"),
     ],
 )
@@ -452,7 +452,7 @@ def test_a_scorer_may_bring_its_threshold_along(own, given, threshold, passed):
 
 
 def test_a_threshold_of_its_own_that_cannot_be_met_is_refused():
-    with pytest.raises(ConfigError, match="the threshold 90 is no number from 0 to 1"):
+    with pytest.raises(ConfigError, match="the threshold 90 is not a number from 0 to 1"):
         as_scorer(Strict(90))
 
 

@@ -19,7 +19,7 @@ from evalmark.runs.planning.overrides import Overrides
 from evalmark.storage.store.store import open_store
 
 from . import flags
-from .calibrate import Level, Suite, run_judges
+from .calibrate import Suite, run_judges
 from .rescore import Metrics
 from .runs import Run
 
@@ -36,6 +36,7 @@ Prompt = Annotated[
 Threshold = Annotated[
     float | None, typer.Option("--threshold", min=0, max=1, help="Pass threshold for metrics that have none.")
 ]
+Level = Annotated[float, typer.Option("--level", metavar="SHARE", help="Confidence level of the intervals.")]
 Canaries = Annotated[
     bool, typer.Option("--canaries", help="Also judge prompt-injection attacks, and report which ones pass.")
 ]
@@ -48,7 +49,7 @@ def add(app: typer.Typer) -> None:
         epilog=flags.exit_codes(
             {
                 0: "the agreement and the corrected pass rate are known",
-                2: "wrong call, file, setting, model or store",
+                2: "usage error, or an invalid file, setting, model or store",
                 3: "too few labels for a corrected rate, or a budget stopped the canaries",
             }
         )

@@ -41,7 +41,9 @@ Suite = Annotated[
 MaxFalsePass = Annotated[
     float, typer.Option("--max-false-pass", metavar="SHARE", help="The largest allowed share of bad cases that pass.")
 ]
-Level = Annotated[float, typer.Option("--level", metavar="SHARE", help="Confidence level of that bound.")]
+Level = Annotated[
+    float, typer.Option("--level", metavar="SHARE", help="Confidence level of the --max-false-pass bound.")
+]
 Output = Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The lock file to write or update.")]
 Html = Annotated[
     Path | None, typer.Option("--html", metavar="FILE", help="Also write a page with charts of the scores.")
@@ -54,7 +56,7 @@ def add(app: typer.Typer) -> None:
         epilog=flags.exit_codes(
             {
                 0: "every threshold meets the bound and is written",
-                2: "wrong call, file, setting, model or store",
+                2: "usage error, or an invalid file, setting, model or store",
                 3: "too few labels, or inconclusive; nothing is written",
                 130: "interrupted",
             }

@@ -78,7 +78,7 @@ def add(app: typer.Typer) -> None:
             {
                 0: "better, or the same within the margin",
                 1: "worse",
-                2: "wrong call, run or store",
+                2: "usage error, or an invalid run or store",
                 3: "inconclusive (0 with --allow-undecided)",
             }
         )

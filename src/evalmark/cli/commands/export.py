@@ -97,7 +97,7 @@ def export(  # noqa: PLR0913  each is a flag of the command line
     """
     if run.startswith(SESSIONS_PREFIX):
         if to or suite or create or base_url:
-            raise ConfigError(f"{run} is written as a dataset of ours; beside it stand -o and --store alone.")
+            raise ConfigError(f"{run} can only be combined with -o and --store.")
         _write_cases(run.removeprefix(SESSIONS_PREFIX), output, flags.settings(store=store))
         return
     write = _exporter(to)

@@ -32,7 +32,12 @@ MaxErrors = Annotated[
     typer.Option("--max-errors", min=0, max=MAX_COUNT, help="Gate: how many trials may end in an error [0]."),
 ]
 Jobs = Annotated[int | None, typer.Option("-j", "--jobs", help="How many trials run at the same time [10].")]
-Timeout = Annotated[float | None, typer.Option("--timeout", metavar="SECONDS", help="Time limit of one trial.")]
+Timeout = Annotated[
+    float | None,
+    typer.Option(
+        "--timeout", metavar="SECONDS", help="Time limit in seconds for each target call and each scorer call."
+    ),
+]
 Limit = Annotated[
     int | None, typer.Option("-n", "--limit", min=1, max=MAX_COUNT, help="Run only the first N cases of each dataset.")
 ]
@@ -219,7 +224,7 @@ def exit_codes(meanings: Mapping[int, str]) -> str:
 RUN_EXIT_CODES = {
     0: "the gate passes",
     1: "the gate fails, or the run is worse than its baseline",
-    2: "wrong call, file, setting, model or store",
+    2: "usage error, or an invalid file, setting, model or store",
     3: "inconclusive: errors, unscored trials, a spent budget, or no cases",
     130: "interrupted; finished results are stored",
 }

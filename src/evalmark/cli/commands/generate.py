@@ -58,6 +58,7 @@ ModelFor = Annotated[
 ]
 Seed = Annotated[int | None, typer.Option("--seed", metavar="N", help="Seed sent with every model request.")]
 Redo = Annotated[str | None, typer.Option("--redo", metavar="STAGE", help="Repeat this stage and all later stages.")]
+Jobs = Annotated[int | None, typer.Option("-j", "--jobs", help="Concurrent model calls [10].")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the number of model calls; send nothing.")]
 Report = Annotated[bool, typer.Option("--report", help="Print which rules have tests; send nothing.")]
 
@@ -69,7 +70,7 @@ def add(app: typer.Typer) -> None:
         epilog=flags.exit_codes(
             {
                 0: "all files are written",
-                2: "wrong call, file, setting or model",
+                2: "usage error, or an invalid file, setting or model",
                 3: "a budget is spent; finished files stay",
                 130: "interrupted; finished files stay",
             }
@@ -96,7 +97,7 @@ def generate_files(  # noqa: PLR0913  each is a flag of the command line
     max_cost: flags.MaxCost = None,
     max_calls: flags.MaxCalls = None,
     max_tokens: flags.MaxTokens = None,
-    jobs: flags.Jobs = None,
+    jobs: Jobs = None,
     store: flags.Store = None,
     quiet: flags.Quiet = False,
 ) -> None:

@@ -19,6 +19,7 @@ Into = Annotated[
         "-o", "--output", metavar="FILE|ADDRESS", help="The store for the merged run; created if missing [--store]."
     ),
 ]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print no table; only set the exit code.")]
 
 
 def add(app: typer.Typer) -> None:
@@ -27,6 +28,7 @@ def add(app: typer.Typer) -> None:
         epilog=flags.exit_codes(
             flags.RUN_EXIT_CODES
             | {
+                1: "the gate fails",
                 2: "not shards of one run, or a shard given twice; nothing is written",
                 3: "inconclusive, or a shard is missing or incomplete",
             }
@@ -39,7 +41,7 @@ def merge(
     output: Into = None,
     store: flags.Store = None,
     worst: flags.Worst = 5,
-    quiet: flags.Quiet = False,
+    quiet: Quiet = False,
 ) -> None:
     """Merge the shards of a suite into the run that one machine would have produced, and apply its gate.
 

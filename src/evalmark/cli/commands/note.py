@@ -114,7 +114,7 @@ def _check_flags(
     """Raises ConfigError where the flags print_text nothing, or contradict each other."""
     if file is not None:
         if given or withdraw or not word.withdraws or which != OutputSelector():
-            raise ConfigError("--file brings ids and labels of its own; beside it stands --by alone.")
+            raise ConfigError("--file can only be combined with --by.")
         return
     if not given:
         raise ConfigError("name the output to label by its ID, or a file of labels with --file.")

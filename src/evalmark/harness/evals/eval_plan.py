@@ -21,7 +21,7 @@ from .thresholds import with_thresholds
 if TYPE_CHECKING:
     from .definition import Eval
 
-NO_OUTPUT = "the task gave None, which is no answer; return a text, JSON or an Output (has a `return` been forgotten?)"
+NO_OUTPUT = "the task returned None; return a text, JSON or an Output (is a `return` missing?)"
 
 
 @dataclass(frozen=True, slots=True)

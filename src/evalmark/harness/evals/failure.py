@@ -49,7 +49,7 @@ def _headline(result: Result, metrics: dict[str, Metric]) -> str:
     if worst.status == "error":
         return f"Error: the scorer {worst.name} broke."
     if worst.status == "unscored":
-        return f"Unscored: {worst.name} gave no judgement, which is no pass."
+        return f"Unscored: {worst.name} returned no score, so the trial does not pass."
     if isinstance(worst.raw, bool):
         return f"Failed: {worst.name}"
     return f"Score: {_value(worst)} {_against(worst, metrics.get(worst.name))}"

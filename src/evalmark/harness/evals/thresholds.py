@@ -36,7 +36,7 @@ def with_thresholds(specs: "Sequence[ScorerSpec]", threshold: Threshold, place: 
     Without one, a score that the scorer itself neither passes nor fails has to be perfect.
 
     Raises:
-        ConfigError: a threshold is no number from 0 to 1, or is for a scorer that is not there.
+        ConfigError: a threshold is not a number from 0 to 1, or is for a scorer that is not there.
     """
     __tracebackhide__ = True
     if not isinstance(threshold, Mapping):
@@ -45,7 +45,7 @@ def with_thresholds(specs: "Sequence[ScorerSpec]", threshold: Threshold, place: 
     if unknown := [name for name in threshold if name not in names.values()]:
         close = get_close_matches(str(unknown[0]), names.values(), n=1)
         advice = f"did you mean {close[0]!r}?" if close else f"the scorers are {', '.join(names.values())}."
-        raise ConfigError(f"{place}: there is a threshold for {unknown[0]!r}, which is no scorer here; {advice}")
+        raise ConfigError(f"{place}: there is a threshold for {unknown[0]!r}, which is not a scorer here; {advice}")
     return tuple(_with_threshold(one, threshold.get(names[id(one)], UNSET), place) for one in specs)
 
 
@@ -57,6 +57,6 @@ def _with_threshold(spec: "ScorerSpec", limit: Any, place: str) -> "ScorerSpec":
         return replace(spec, otherwise=PERFECT)
     if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not 0 <= limit <= 1:
         raise ConfigError(
-            f"{place}: the threshold {limit!r} is no number from 0 to 1; None means that nothing can fail."
+            f"{place}: the threshold {limit!r} is not a number from 0 to 1; None means that nothing can fail."
         )
     return spec if spec.threshold is not None else replace(spec, threshold=float(limit))

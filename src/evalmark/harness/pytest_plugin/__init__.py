@@ -43,24 +43,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--evalmark-replay",
         metavar="MODE",
         choices=REPLAY,
-        help="How recorded replies are used: auto, record, strict, off.",
+        help="Use of recorded replies: auto (or replay) reuses them; record sends all requests again; strict sends none; "
+        "off ignores them [auto].",
     )
     add(
         "--evalmark-resume",
         metavar="RUN",
         nargs="?",
         const="last",
-        help="Go on with an interrupted run; without RUN, the last one.",
+        help="Resume an interrupted run [the last].",
     )
     add(
         "--evalmark-min-pass-rate",
         metavar="RATE",
         type=_share,
-        help="The share of trials that has to pass; else every one.",
+        help="Minimum share of passing trials [1.0].",
     )
-    add("--evalmark-min-score", metavar="SCORE", type=_share, help="What the mean of every metric has to reach.")
-    add("--evalmark-max-unscored", metavar="N", type=_number, help="So many trials may be left unscored; else none.")
-    add("--evalmark-max-errors", metavar="N", type=_number, help="So many trials may end in an error; else none.")
+    add("--evalmark-min-score", metavar="SCORE", type=_share, help="Minimum mean of every metric.")
+    add("--evalmark-max-unscored", metavar="N", type=_number, help="Maximum number of unscored trials [0].")
+    add("--evalmark-max-errors", metavar="N", type=_number, help="Maximum number of trials with an error [0].")
     parser.addini("evalmark_run", "Run evals without --evalmark being given.", type="bool", default=False)
 
 
@@ -183,10 +184,10 @@ def _share(text: str) -> float:
     with suppress(ValueError):
         if 0 <= (number := float(text)) <= 1:
             return number
-    raise ArgumentTypeError(f"{text!r} is no number from 0 to 1")
+    raise ArgumentTypeError(f"{text!r} is not a number from 0 to 1")
 
 
 def _number(text: str) -> int:
     if not (text.isascii() and text.isdigit()):
-        raise ArgumentTypeError(f"{text!r} is no whole number of at least 0")
+        raise ArgumentTypeError(f"{text!r} is not a whole number of at least 0")
     return int(text)

@@ -197,7 +197,7 @@ class PluginState:
     def _item(self) -> pytest.Item:
         item = self._running()
         if item is None:
-            raise ConfigError("expect(...) stands where no test is running; put it into a test.")
+            raise ConfigError("expect(...) was called outside a test; move it into a test.")
         return item
 
 

@@ -52,7 +52,7 @@ class CosineScoreEvaluationStrategy(EvaluationStrategyBase):
     the liked ones there are, the score is 0. A vector of zeros points nowhere, so its case is not judged and does not pass.
 
     Raises:
-        ConfigError: a threshold is no number from 0 to 1.
+        ConfigError: a threshold is not a number from 0 to 1.
     """
 
     embed_function: str | Callable[..., Any] | Any = None

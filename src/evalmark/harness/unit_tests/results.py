@@ -82,7 +82,7 @@ def score_of(found: Any, name: str, test_case: TestCase) -> Score:
 
 
 def _not_a_score(found: TestCaseResult) -> str:
-    return f"the evaluator gave the score {found.score!r:.100}, which is no number from 0 to 1"
+    return f"the evaluator gave the score {found.score!r:.100}, which is not a number from 0 to 1"
 
 
 def validated_result(found: TestCaseResult, score: Score) -> TestCaseResult:

@@ -36,7 +36,7 @@ def target_of(
             find((*at, "prompt"), str(fault))
             return None
         if said.get("system") is not None:
-            find((*at, "system"), "stands beside a prompt, which says everything itself; leave it out.")
+            find((*at, "system"), "cannot be combined with `prompt`; leave it out.")
     if not models and prompt is None:
         if not is_faulty:  # else the schema has already reported the fault
             find(at, "names no model; it takes {model: openai/NAME}, {models: [...]} or {prompt: FILE, models: [...]}.")
@@ -47,7 +47,7 @@ def target_of(
 def _models_of(at: DataPath, said: Mapping[str, Any], find: AddFault) -> tuple[str, ...]:
     """Read the models, without duplicates."""
     if "model" in said and "models" in said:
-        find((*at, "model"), "stands beside `models`; put all of them there.")
+        find((*at, "model"), "cannot be combined with `models`; put all of them there.")
     models = tuple(said.get("models") or ([said["model"]] if "model" in said else ()))
     for number, name in enumerate(models):
         if name in models[:number]:

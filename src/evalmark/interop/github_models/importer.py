@@ -250,7 +250,9 @@ def _built_in(name: str, uses: str) -> tuple[MetricDraft | None, str]:
         "score": {"type": "scale", "description": f"1 is no {looks_at}, 5 is the best there is", "min": 1, "max": 5},
         "threshold": 0.5,
     }
-    return MetricDraft(name=name, file=file), "it asks what GitHub's own asks in words of ours, so scores will differ"
+    return MetricDraft(
+        name=name, file=file
+    ), "it asks the same as GitHub's metric in an evalmark prompt, so scores will differ"
 
 
 def _results(document: Document, data: Mapping[str, Any], builder: ImportBuilder) -> None:

@@ -196,16 +196,16 @@ def _read_similar(said: Mapping[str, Any], name: str, expected: str | None) -> M
         raise NoCriterionError("looks at something else than the whole output")
     found = _ITEM.fullmatch(str(said.get("reference", "")).strip())
     if found is None:
-        raise NoCriterionError("compares with a text of its own, and a metric of ours with the expected answer")
+        raise NoCriterionError("compares with a text of its own, and an evalmark metric with the expected answer")
     _check_reference(found[1], expected)
     metric, least = said.get("evaluation_metric"), said.get("pass_threshold")
     if not (isinstance(least, (int, float)) and 0 <= least <= 1):
-        raise NoCriterionError(f"passes from {least!r:.40}, which is no number from 0 to 1")
+        raise NoCriterionError(f"passes from {least!r:.40}, which is not a number from 0 to 1")
     if metric == "cosine":
         return MetricDraft(name=name, scorer="similarity", settings={"positive": least})
     if metric == "fuzzy_match":
         return MetricDraft(name=name, scorer="edit_similarity", threshold=least)
-    raise NoCriterionError(f"measures by {metric!r:.40}, which no metric of ours computes in the same way")
+    raise NoCriterionError(f"measures by {metric!r:.40}, which no evalmark metric computes in the same way")
 
 
 def _read_labels(said: Mapping[str, Any], name: str, expected: str | None) -> MetricDraft:

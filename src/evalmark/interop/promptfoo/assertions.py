@@ -201,7 +201,7 @@ def _least(said: Mapping[str, Any], usual: float) -> float:
     least = said.get("threshold")
     found = usual if least is None else _share(least)
     if found is None:
-        raise UnsupportedAssertionError("left out", "its `threshold` is no number from 0 to 1")
+        raise UnsupportedAssertionError("left out", "its `threshold` is not a number from 0 to 1")
     return found
 
 

@@ -208,7 +208,7 @@ def suite_files(builder: ImportBuilder) -> dict[str, str]:
         name = "suite.yaml" if number == 0 else f"{file_name(f'suite-{number + 1}')}.yaml"
         files[name] = yaml_text(_suite(builder, metrics, prompt))
     if not metrics:
-        builder.remark("No metric of ours does what the files ask for; add one to the suite before it is run.")
+        builder.remark("No evalmark metric does what the files ask for; add one to the suite before it is run.")
     return files
 
 

@@ -66,7 +66,7 @@ class EvaluateOptions(TypedDict, total=False):
     jobs: int
     """Cases that run at the same time."""
     timeout: float
-    """Seconds that the task, and each scorer, gets for one case."""
+    """Time limit in seconds for each target call and each scorer call."""
     limit: int
     """The most cases to run."""
     shard: str

@@ -232,7 +232,7 @@ class Plan:
     """Used by the scorers that ask for one; None only where none of them does."""
     repeat: int = 1
     timeout: float | None = None
-    """Seconds a trial may take; None: what the settings say."""
+    """Time limit in seconds for each target call and each scorer call; None: the setting `timeout`."""
     gate: Gate | None = None
     baseline: str | None = None
     """The run that the suite wants it compared with: an id, `last-green`."""

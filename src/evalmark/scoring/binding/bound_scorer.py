@@ -326,10 +326,12 @@ def _check(scorer: Any, called: str, threshold: Any) -> None:
     if inspect.isclass(scorer):
         raise ConfigError(f"scorer {called!r} is a class; pass an object of it: {scorer.__name__}().")
     if not callable(scorer):
-        raise ConfigError(f"{preview(scorer)} is no scorer; pass a function of `case`, `output`, `expected` and so on.")
+        raise ConfigError(
+            f"{preview(scorer)} is not a scorer; pass a function of `case`, `output`, `expected` and so on."
+        )
     number = isinstance(threshold, (int, float)) and not isinstance(threshold, bool)
     if threshold is not None and not (number and 0 <= threshold <= 1):
-        raise ConfigError(f"scorer {called!r}: the threshold {threshold!r} is no number from 0 to 1.")
+        raise ConfigError(f"scorer {called!r}: the threshold {threshold!r} is not a number from 0 to 1.")
     try:
         parameters = inspect.signature(scorer).parameters.values()
     except (TypeError, ValueError):

@@ -120,7 +120,7 @@ def _checked_score(score: Score) -> Score:
         return score
     if isinstance(value, Real) and 0 <= float(value) <= 1:
         return replace(score, value=float(value))
-    reason = f"the scorer gave the value {preview(repr(value))}, which is no number from 0 to 1"
+    reason = f"the scorer gave the value {preview(repr(value))}, which is not a number from 0 to 1"
     return replace(score, status="unscored", value=None, passed=None, reason=reason)
 
 
