@@ -147,7 +147,7 @@ def test_a_merged_run_that_is_named_as_a_shard_is_refused_with_the_names_of_the_
     said = evalmark("merge", "all.db", "s2.db", "-o", "more.db")
     assert (said.code, said.err) == (
         2,
-        f"run {merged} is a merged run; name the shards, those that it was made of are {one}, {two}.\n",
+        f"run {merged} is a merged run; name the shards that it was merged from: {one}, {two}.\n",
     )
 
 

@@ -188,7 +188,7 @@ def test_runs_of_several_stores_can_be_named_in_every_way(evalmark, ran, world):
     assert said.code == 0, said.text
     cases, notes = told(world)
     assert sorted(cases) == ["a", "b", "c"]
-    assert notes[-1] == "1 trial met in an earlier one of them counted once, as it is there."
+    assert notes[-1] == "1 trial occurs in several runs; the first occurrence counts."
 
 
 def test_a_shard_that_broke_off_leaves_the_whole_undecided(evalmark, ran, world):
@@ -205,10 +205,10 @@ def test_a_shard_that_broke_off_leaves_the_whole_undecided(evalmark, ran, world)
 @pytest.mark.parametrize(
     ("there", "words", "code", "says"),
     [
-        pytest.param("1", ("--min-pass-rate", "0.5"), 3, "Missing: shards 2 to 3 of 3 were not there.", id="one is left, and all of it passed"),
-        pytest.param("1", ("--max-errors", "0"), 3, "Missing: shards 2 to 3 of 3 were not there.", id="one is left, held to a gate without a rate"),
-        pytest.param("2", ("--min-pass-rate", "0.5"), 3, "Missing: shards 1, 3 of 3 were not there.", id="the one in the middle is left"),
-        pytest.param("13", ("--min-pass-rate", "0.5"), 3, "Missing: shard 2 of 3 was not there.", id="two are left"),
+        pytest.param("1", ("--min-pass-rate", "0.5"), 3, "Missing: shards 2 to 3 of 3 are missing.", id="one is left, and all of it passed"),
+        pytest.param("1", ("--max-errors", "0"), 3, "Missing: shards 2 to 3 of 3 are missing.", id="one is left, held to a gate without a rate"),
+        pytest.param("2", ("--min-pass-rate", "0.5"), 3, "Missing: shards 1, 3 of 3 are missing.", id="the one in the middle is left"),
+        pytest.param("13", ("--min-pass-rate", "0.5"), 3, "Missing: shard 2 of 3 is missing.", id="two are left"),
         pytest.param("123", ("--min-pass-rate", "0.5"), 0, "Gate passed: 6 of 6", id="all are there"),
     ],
 )  # fmt: skip

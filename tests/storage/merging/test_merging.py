@@ -106,7 +106,7 @@ def test_a_trial_in_several_runs_counts_once_as_in_the_first_and_a_note_says_so(
     assert [result.verdict for result in whole.results] == ["fail", "pass"]
     assert whole.notes == (
         "Merged from 2 runs: x, y.",
-        "1 trial met in an earlier one of them counted once, as it is there.",
+        "1 trial occurs in several runs; the first occurrence counts.",
     )
 
 
@@ -191,12 +191,12 @@ def test_what_is_alike_is_kept_and_what_differs_is_named_or_left_out():
 def test_different_gates_judge_nothing():
     whole = merge_runs([run("x", results("a", "a0"), gate=Gate(min_score=0.5)), run("y", results("b", "b0"))])
     assert whole.gate is None
-    assert "The runs had different gates, so none of them judges the whole." in whole.notes
+    assert "The runs had different gates, so no gate is applied." in whole.notes
 
 
 def test_vectors_of_different_modes_are_said_to_differ_in_kind():
     parts = [run("x", results("a", "a0"), embedder="local:a"), run("y", results("b", "b0"), embedder="local:a:int8")]
-    said = "The runs compared texts by different embedding models or modes, so their cosines differ in kind."
+    said = "The runs used different embedding models or modes, so their similarities are not comparable."
     assert said in merge_runs(parts).notes
     assert merge_runs(parts).embedder == ""
     assert said not in merge_runs([parts[0], run("y", results("b", "b0"))]).notes
@@ -241,7 +241,7 @@ def test_metrics_are_united(metrics, datasets, expected, noted):
         [run(f"r{n}", results(d, f"{d}{n}"), metrics=m) for n, (m, d) in enumerate(zip(metrics, datasets, strict=True))]
     )
     assert whole.metrics == expected
-    said = "The runs describe m differently; what the first says of it is shown."
+    said = "The runs describe m differently; the description of the first run is shown."
     assert (said in whole.notes) is noted
 
 

@@ -90,7 +90,7 @@ DIFFER = "shard 3/3 (run-3) and shard 1/3 (run-1) are not of the same run; they 
     [
         pytest.param([*three(), shard("2/3", "again")], "shard 2/3 is there twice, as run-2 and again; leave one of them out.", id="a shard twice"),
         pytest.param([*three(), shard("2/3")], "run run-2 is named twice; name each shard once.", id="the same run twice"),
-        pytest.param([*three()[:2], replace(shard("3/3"), shard=None)], "run run-3 is no shard, it was to ask all cases; run the suite with --shard.", id="a run of all cases"),
+        pytest.param([*three()[:2], replace(shard("3/3"), shard=None)], "run run-3 is not a shard: it covers all cases. Run the suite with --shard.", id="a run of all cases"),
         pytest.param([shard("1/3"), shard("3/4")], "shard 3/4 (run-3) and shard 1/3 (run-1) are not of the same run; they differ in the number of shards.", id="of another number of shards"),
         pytest.param(three(plan="q"), f"{DIFFER} the target, the scorers or a model.", id="another target"),
         pytest.param(three(name="other"), f"{DIFFER} the name of the suite.", id="another suite"),
@@ -126,14 +126,14 @@ def test_conversations_have_seen_their_own_datasets_only():
 @pytest.mark.parametrize(
     ("shards", "status", "says"),
     [
-        pytest.param(three()[:2], "interrupted", ["Missing: shard 3 of 3 was not there."], id="one is lost"),
-        pytest.param(three()[1:2], "interrupted", ["Missing: shards 1, 3 of 3 were not there."], id="two are lost"),
-        pytest.param([shard("1/30"), shard("9/30")], "interrupted", ["Missing: shards 2 to 8, 10 to 30 of 30 were not there."], id="many are lost"),
-        pytest.param([shard(f"{n}/50", f"r{n}") for n in range(1, 50, 2)], "interrupted", ["Missing: shards 2, 4, 6, 8, 10, 12, 14, 16, 18, 20 and others of 50 were not there."], id="every other one is lost"),
+        pytest.param(three()[:2], "interrupted", ["Missing: shard 3 of 3 is missing."], id="one is lost"),
+        pytest.param(three()[1:2], "interrupted", ["Missing: shards 1, 3 of 3 are missing."], id="two are lost"),
+        pytest.param([shard("1/30"), shard("9/30")], "interrupted", ["Missing: shards 2 to 8, 10 to 30 of 30 are missing."], id="many are lost"),
+        pytest.param([shard(f"{n}/50", f"r{n}") for n in range(1, 50, 2)], "interrupted", ["Missing: shards 2, 4, 6, 8, 10, 12, 14, 16, 18, 20 and others of 50 are missing."], id="every other one is lost"),
         pytest.param(three(status="interrupted"), "interrupted", ["Missing: shard 3/3 (run-3) did not finish."], id="one was interrupted"),
         pytest.param(three(status="stopped"), "stopped", ["Missing: shard 3/3 (run-3) did not finish."], id="one ran out of budget"),
         pytest.param(three(status="running", finished=None), "interrupted", ["Missing: shard 3/3 (run-3) did not finish."], id="one was killed elsewhere"),
-        pytest.param([shard("1/3"), shard("3/3", status="interrupted")], "interrupted", ["Missing: shard 2 of 3 was not there.", "Missing: shard 3/3 (run-3) did not finish."], id="one is lost, and one was interrupted"),
+        pytest.param([shard("1/3"), shard("3/3", status="interrupted")], "interrupted", ["Missing: shard 2 of 3 is missing.", "Missing: shard 3/3 (run-3) did not finish."], id="one is lost, and one was interrupted"),
     ],
 )  # fmt: skip
 def test_what_is_lost_leaves_the_whole_incomplete_and_is_named(shards, status, says):
@@ -168,5 +168,5 @@ def test_a_report_over_shards_notices_a_lost_one_too():
     assert (whole_run.status, whole_run.shard) == ("complete", None)
     assert not any("Shard" in note or note.startswith(MISSING_PREFIX) for note in whole_run.notes)
     assert part.status == "interrupted"
-    assert part.notes[-1] == "Missing: shard 3 of 3 was not there."
+    assert part.notes[-1] == "Missing: shard 3 of 3 is missing."
     assert [info.rows for info in part.datasets] == [None, None]

@@ -247,10 +247,11 @@ def _notes(runs: Sequence[Run], found: _Cases, differing: Sequence[str]) -> tupl
     ids = [f"{run.id}{'' if run.status == 'complete' else f' ({run.status})'}" for run in runs]
     notes = [f"Merged from {len(runs)} runs: {', '.join(ids)}."]
     if found.duplicates:
-        notes.append(f"{count(found.duplicates, 'trial')} met in an earlier one of them counted once, as it is there.")
+        occur = "occurs" if found.duplicates == 1 else "occur"
+        notes.append(f"{count(found.duplicates, 'trial')} {occur} in several runs; the first occurrence counts.")
     if any(run.gate != runs[0].gate for run in runs):
-        notes.append("The runs had different gates, so none of them judges the whole.")
+        notes.append("The runs had different gates, so no gate is applied.")
     if len({run.embedder for run in runs if run.embedder}) > 1:
-        notes.append("The runs compared texts by different embedding models or modes, so their cosines differ in kind.")
-    notes += [f"The runs describe {name} differently; what the first says of it is shown." for name in differing]
+        notes.append("The runs used different embedding models or modes, so their similarities are not comparable.")
+    notes += [f"The runs describe {name} differently; the description of the first run is shown." for name in differing]
     return tuple(dict.fromkeys((*own_notes(runs), *notes)))

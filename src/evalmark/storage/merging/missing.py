@@ -18,7 +18,7 @@ def missing_shards(runs: Sequence[Run]) -> tuple[str, ...]:
         return ()
     of = max(shard.of for shard in shards)
     lost = sorted({*range(1, of + 1)} - {shard.number for shard in shards})
-    said = [f"{MISSING_PREFIX}{_listed(lost)} of {of} {'was' if len(lost) == 1 else 'were'} not there."] if lost else []
+    said = [f"{MISSING_PREFIX}{_listed(lost)} of {of} {'is' if len(lost) == 1 else 'are'} missing."] if lost else []
     broken = (run for run in runs if run.status != "complete")
     return (*said, *(f"{MISSING_PREFIX}shard {run.shard} ({run.id}) did not finish." for run in broken))
 

@@ -65,8 +65,8 @@ def shard_faults(runs: Sequence[Run]) -> list[str]:
 
 def _no_shard(run: Run) -> str:
     if is_merged(run):
-        return f"run {run.id} is a merged run; name the shards, those that it was made of are {_parts(run)}."
-    return f"run {run.id} is no shard, it was to ask all cases; run the suite with --shard."
+        return f"run {run.id} is a merged run; name the shards that it was merged from: {_parts(run)}."
+    return f"run {run.id} is not a shard: it covers all cases. Run the suite with --shard."
 
 
 def _parts(run: Run) -> str:
@@ -126,7 +126,7 @@ def _other_rows(run: Run, first: Run) -> list[str]:
 
 def _shard(run: Run) -> Shard:
     if run.shard is None:
-        raise ConfigError(f"run {run.id} is no shard.")
+        raise ConfigError(f"run {run.id} is not a shard.")
     return run.shard
 
 
