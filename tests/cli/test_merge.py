@@ -169,13 +169,13 @@ def test_a_call_that_another_run_has_paid_for_is_carried_over_too(evalmark, shar
     [
         pytest.param({}, (), ALL, [0, 0, 0], 0, "8 judged trials: every one passed.", id="all is well"),
         pytest.param({"wrong": "b"}, (), ALL, [0, 0, 0], 1, "1 of 8 judged trials failed.", id="a wrong answer is no fault of its shard"),
-        pytest.param({"rows": ["a", "broken"]}, (), ALL, [0, 3, 0], 3, "1 error, and 0 allowed.", id="a shard in which something breaks is red itself"),
+        pytest.param({"rows": ["a", "broken"]}, (), ALL, [0, 3, 0], 3, "1 error; at most 0 are allowed.", id="a shard in which something breaks is red itself"),
         pytest.param({"rows": ["a", "broken"], "gate": {"max_errors": 1}}, (), ALL, [0, 0, 0], 0, "4 judged trials: every one passed.", id="an error that the gate allows"),
-        pytest.param({"rows": ["broken", "broken"], "gate": {"max_errors": 1}}, (), ALL, [0, 0, 0], 3, "2 errors, and 1 allowed.", id="errors that the gate allows in each shard, but not in all"),
+        pytest.param({"rows": ["broken", "broken"], "gate": {"max_errors": 1}}, (), ALL, [0, 0, 0], 3, "2 errors; at most 1 is allowed.", id="errors that the gate allows in each shard, but not in all"),
         pytest.param({"rows": "", "more": ""}, (), ALL, [0, 0, 0], 3, "No cases ran.", id="no cases at all"),
         pytest.param({}, ("1/3", "3/3"), (ALL[0], ALL[2]), [0, 0], 3, "The run is incomplete.", id="a lost shard"),
         pytest.param({"wrong": "a"}, ("1/3", "3/3"), (ALL[0], ALL[2]), [0, 0], 1, "1 of 5 judged trials failed.", id="a lost shard that could not save the gate"),
-        pytest.param({"wrong": "a", "gate": {"min_pass_rate": 0.9}}, ("1/3", "3/3"), (ALL[0], ALL[2]), [0, 0], 3, "those missing could still lift it there", id="a lost shard that could"),
+        pytest.param({"wrong": "a", "gate": {"min_pass_rate": 0.9}}, ("1/3", "3/3"), (ALL[0], ALL[2]), [0, 0], 3, "missing trials could still raise it to the minimum", id="a lost shard that could"),
         pytest.param({}, ("1/1",), ALL[:1], [0], 0, "8 judged trials", id="one shard of one"),
     ],
 )  # fmt: skip
@@ -198,7 +198,7 @@ def test_a_lost_shard_is_named_and_what_it_would_have_asked_can_be_asked_in_the_
     said = evalmark("merge", ALL[0], ALL[2], "-o", "merged.db")
     run = kept()
     assert (said.code, run.status) == (3, "interrupted")
-    assert "Missing: shard 2 of 3 was not there." in run.notes
+    assert "Missing: shard 2 of 3 is missing." in run.notes
     assert f"evalmark run suite.json --store merged.db --repeat 1 --resume {run.id}\n" in said.err
     asked()
     again = evalmark("run", "suite.json", "--store", "merged.db", "--resume", run.id, "-q")
@@ -438,16 +438,16 @@ def test_a_report_over_shards_with_a_gate_notices_a_lost_one(evalmark, shards):
     suite()
     shards("1/3", "2/3")
     said = evalmark("report", *ALL[:2], "--to", "github", "--min-pass-rate", "0.5")
-    assert (said.code, "Missing: shard 3 of 3 was not there." in said.out) == (3, True), said.text
+    assert (said.code, "Missing: shard 3 of 3 is missing." in said.out) == (3, True), said.text
     alone = evalmark("report", "shard-1.db", "-o", "x.md", "--min-pass-rate", "0.5")
-    assert (alone.code, "Missing: shards 2 to 3 of 3 were not there." in alone.out) == (3, True), alone.text
+    assert (alone.code, "Missing: shards 2 to 3 of 3 are missing." in alone.out) == (3, True), alone.text
 
 
 def test_a_shard_alone_fails_no_gate_that_the_others_could_still_save(evalmark, shards):
     suite(wrong="abcdefg", gate={"min_pass_rate": 0.5})
     shards("1/3")
     below = evalmark("report", "shard-1.db", "-o", "x.md", "--min-pass-rate", "0.4")
-    assert (below.code, "could still lift it" in " ".join(below.out.split())) == (3, True), below.text
+    assert (below.code, "could still raise it" in " ".join(below.out.split())) == (3, True), below.text
     evalmark("report", "shard-1.db", "-o", "x.md")
     assert "once they are merged" in Path("x.md").read_text(encoding="utf-8"), "its own gate waits for the others"
 

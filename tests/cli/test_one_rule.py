@@ -60,7 +60,7 @@ def test_another_threshold_of_a_suite_is_no_change(evalmark, folder, then, now, 
     beside = evalmark("run", "s.yaml", "--baseline", "last", "-o", "run.html", "-o", "run.json")
     found = evalmark("compare", "last", "last~1", "-o", "compared.json", "-o", "compared.md")
     assert (beside.code, found.code) == (0, 0), found.text
-    said = f"Under today's threshold {counts[0]} of 20 scores of the baseline pass; under its own {counts[1]} passed."
+    said = f"Under the threshold of the newer run, {counts[0]} of 20 scores of the baseline pass; under the baseline's own threshold, {counts[1]}."
     for text in (beside.out, found.out, Path("compared.md").read_text(), Path("run.html").read_text()):
         assert said in " ".join(text.split()).replace("&#39;", "'")
     (rule,) = json.loads(Path("compared.json").read_text())["rules"]
@@ -78,7 +78,7 @@ def test_another_threshold_of_a_lock_file_is_no_change(evalmark, folder, then, n
         evalmark("run", "s.yaml", "-q", "--lock", "evalmark.lock.json")
     found = evalmark("compare", "last", "last~1")
     assert found.code == 0, found.text
-    assert f"close: the threshold was {then:g} and is now {now:g}. Under today's threshold" in " ".join(
+    assert f"close: the threshold was {then:g} and is now {now:g}. Under the threshold of the newer run," in " ".join(
         found.out.split()
     )
 
@@ -142,6 +142,7 @@ def test_the_threshold_of_a_metric_file_is_judged_by_the_newer_run(evalmark, jud
     assert evalmark("run", "s.yaml", "-q", "--judge", "openai/strict").code == 1
     found = evalmark("compare", "last", "last~1")
     assert found.code == 0, found.text
-    assert "Under today's threshold 0 of 20 scores of the baseline pass; under its own 20 passed." in " ".join(
-        found.out.split()
+    assert (
+        "Under the threshold of the newer run, 0 of 20 scores of the baseline pass; under the baseline's own threshold, 20."
+        in " ".join(found.out.split())
     )

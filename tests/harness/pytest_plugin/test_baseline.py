@@ -56,7 +56,10 @@ def test_another_threshold_is_no_change(suite):
     suite.run()
     suite.write("test_numbers.py", GRADED.replace("LIMIT", "0.1"))
     text = " ".join(suite.run("--evalmark-baseline", "last").text.split())
-    assert "Under today's threshold 18 of 20 scores of the baseline pass; under its own 10 passed." in text
+    assert (
+        "Under the threshold of the newer run, 18 of 20 scores of the baseline pass; under the baseline's own threshold, 10."
+        in text
+    )
     assert "0 worse, 0 better, 20 the same: nothing changed" in text
 
 
@@ -66,5 +69,5 @@ def test_a_scorer_that_changed_is_not_compared(suite):
     suite.write("test_numbers.py", GRADED.replace("LIMIT", "0.5").replace("/ 20", "/ 10"))
     text = " ".join(suite.run("--evalmark-baseline", "last").text.split())
     assert "close: the scorer's code or settings have changed, so its scores are not compared." in text
-    assert "run its version again with today's scorers" in text
+    assert "check out that version and run it with the current scorers" in text
     assert "better:" not in text

@@ -85,8 +85,8 @@ def test_a_case_that_came_out_otherwise_is_told_of_both_targets(repeats, title, 
 def test_of_two_targets_nothing_was_before_or_is_gone():
     found = two("m/a", "m/b", cases=range(3), others=range(1, 6))
     assert found.warnings == (
-        "1 case only of m/a (q0); not compared.",
-        "3 cases only of m/b (q3, q4, q5); not compared.",
+        "1 case ran only on m/a (q0); it is not compared.",
+        "3 cases ran only on m/b (q3, q4, q5); they are not compared.",
     )
     assert two("m/a", "m/b", others=range(9, 12)).warnings[0] == "The two targets have no case in common."
 

@@ -402,7 +402,7 @@ def test_both_sides_stand_under_the_newer_threshold(tmp_path):
         text = found(app, f"?run={NEW}&baseline={OLD}")
         listed = from_browser(app, "/").text
     assert "</span> the same</span>" in text
-    assert "similarity: the threshold was 0.99 and is now 0.01. Under today" in text
+    assert "similarity: the threshold was 0.99 and is now 0.01. Under the threshold of the newer run" in text
     assert "fails now" not in text
     assert "passes now" not in text
     assert "same" in re.search(r'<td class="trend">(.*?)</td>', listed, re.S)[1]

@@ -45,7 +45,7 @@ def test_entries_are_put_beside_others_and_in_the_place_of_their_own(entry):
 
 
 def test_nothing_is_locked_that_is_not_promised():
-    with pytest.raises(ValueError, match="nothing can be promised"):
+    with pytest.raises(ValueError, match="no threshold meets the bound"):
         lock_entries(learned(*spread(3, 3)), CREATED, "0.1.0")
 
 

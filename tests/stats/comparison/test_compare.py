@@ -203,7 +203,7 @@ def test_a_case_with_another_content_is_not_compared():
     found = compare(changed, of([UP, UP], "then"))
     assert found.targets[0].matching.edited == ("c0", "c1")
     assert "The two runs have no case in common." in found.warnings
-    assert "2 cases (c0, c1) with another content" in " ".join(found.warnings)
+    assert "The content of 2 cases changed (c0, c1); they are not compared." in " ".join(found.warnings)
     assert (found.outcome, found.exit_code) == ("cannot tell", 3)
 
 
@@ -333,7 +333,7 @@ def test_another_gate_is_said_and_does_not_matter():
     found = compare(gated, run("then", of([UP] * 2 + [DOWN]).results, gate=Gate(min_pass_rate=0.5)))
     assert found.outcome == "same"
     assert found.warnings == (
-        "The gate has changed: min_pass_rate was 0.5 and is now 1. By its own gate the baseline passes; by today's it fails.",
+        "The gate has changed: min_pass_rate was 0.5 and is now 1. The baseline passes its own gate, and fails the gate of the newer run.",
     )
 
 
@@ -393,19 +393,19 @@ def test_scores_that_cannot_pass_are_compared_all_the_same():
         pytest.param(
             replace(of([UP]), embedder="local:b"),
             replace(of([UP], "then"), embedder="local:a"),
-            "The embedding model has changed; differences of its metrics may be the model's.",
+            "The embedding model has changed; differences in embedding metrics may come from the new model.",
             id="another embedding model",
         ),
         pytest.param(
             replace(of([UP]), embedder="local:b:int8"),
             replace(of([UP], "then"), embedder="local:a"),
-            "The embedding model has changed; differences of its metrics may be the model's.",
+            "The embedding model has changed; differences in embedding metrics may come from the new model.",
             id="another embedding model in another mode",
         ),
         pytest.param(
             replace(of([UP]), embedder="local:a:int8"),
             replace(of([UP], "then"), embedder="local:a"),
-            "The embedding model ran in exact mode and now runs in int8 mode; differences of its metrics may come from that.",
+            "The embedding model ran in exact mode and now runs in int8 mode; differences in embedding metrics may come from that.",
             id="another mode of the embedding model",
         ),
     ],

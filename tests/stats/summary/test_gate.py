@@ -36,19 +36,19 @@ def trials(endings, **fields):
         pytest.param("", Gate(min_pass_rate=0.0), 3, "No cases ran.", id="no cases, and any rate would do"),
         pytest.param("ss", None, 3, "Every score was skipped.", id="all skipped"),
         pytest.param("--", None, 0, "No score can pass or fail, so nothing was gated.", id="nothing can pass or fail"),
-        pytest.param("ppe", None, 3, "1 error, and 0 allowed.", id="an error"),
-        pytest.param("ppu", None, 3, "1 unscored trial, and 0 allowed.", id="an unscored trial"),
+        pytest.param("ppe", None, 3, "1 error; at most 0 are allowed.", id="an error"),
+        pytest.param("ppu", None, 3, "1 unscored trial; at most 0 are allowed.", id="an unscored trial"),
         pytest.param("pfe", None, 1, "1 of 2 judged trials failed.", id="a failure counts before an error"),
         pytest.param("ppe", Gate(max_errors=1), 0, "2 judged trials: every one passed.", id="an error that is allowed"),
         pytest.param("ppuu", Gate(max_unscored=2), 0, "2 judged trials: every one passed.", id="unscored ones that are allowed"),
-        pytest.param("ppuuu", Gate(max_unscored=2), 3, "3 unscored trials, and 2 allowed.", id="one unscored too many"),
+        pytest.param("ppuuu", Gate(max_unscored=2), 3, "3 unscored trials; at most 2 are allowed.", id="one unscored too many"),
         pytest.param("uu", Gate(max_unscored=2), 3, "No trial was judged.", id="nothing judged, though that many gaps are allowed"),
         pytest.param("ppppppppp" "f", Gate(min_pass_rate=0.9), 0, "9 of 10 judged trials passed (90 %), at least 90 %.", id="exactly the rate"),
         pytest.param("pppppppp" "ff", Gate(min_pass_rate=0.9), 1, "8 of 10 judged trials passed (80 %), less than 90 %.", id="below the rate"),
-        pytest.param("ppppppppf" "e", Gate(min_pass_rate=0.9, max_errors=1), 3, "8 of 9 judged trials passed (88.9 %), less than 90 %; the 1 missing could still lift it there.", id="below the rate, but the missing one might have passed"),
+        pytest.param("ppppppppf" "e", Gate(min_pass_rate=0.9, max_errors=1), 3, "8 of 9 judged trials passed (88.9 %), less than 90 %; the 1 missing trial could still raise it to the minimum.", id="below the rate, but the missing one might have passed"),
         pytest.param("pppppppff" "e", Gate(min_pass_rate=0.9, max_errors=1), 1, "7 of 9 judged trials passed (77.8 %), less than 90 %.", id="below the rate whatever the missing one would say"),
         pytest.param("pppppppff" "e", Gate(min_pass_rate=0.9), 1, "7 of 9 judged trials passed (77.8 %), less than 90 %.", id="failed for sure comes before too many errors"),
-        pytest.param("pppppppppf" "e", Gate(min_pass_rate=0.9), 3, "1 error, and 0 allowed.", id="the rate is met, but an error is not allowed"),
+        pytest.param("pppppppppf" "e", Gate(min_pass_rate=0.9), 3, "1 error; at most 0 are allowed.", id="the rate is met, but an error is not allowed"),
         pytest.param("--", Gate(min_pass_rate=0.5), 3, "A pass rate of 50 % is required, but no trial passed or failed.", id="a rate of nothing"),
         pytest.param("fff", Gate(min_pass_rate=0.0), 0, "0 of 3 judged trials passed (0 %), at least 0 %.", id="a rate that asks for nothing"),
         pytest.param("pf-", Gate(min_pass_rate=0.5), 0, "1 of 2 judged trials passed (50 %), at least 50 %.", id="ungated trials do not count"),
@@ -65,7 +65,7 @@ def test_where_every_trial_ended_in_an_error_the_errors_are_the_reason():
     results = [replace(result(position, skipped), output=Output(value=None, error="boom")) for position in range(2)]
     verdict = apply_gate(summarise(Run(id="r", name="n", created="", results=results)), None)
     assert verdict.outcome == "cannot tell"
-    assert verdict.reasons == ("No trial was judged.", "2 errors, and 0 allowed.")
+    assert verdict.reasons == ("No trial was judged.", "2 errors; at most 0 are allowed.")
 
 
 @pytest.mark.parametrize(
@@ -171,13 +171,13 @@ def held(name="m", *values, **fields):
     [
         pytest.param(means([0.5, 0.7]), 0, ["The mean of m is 0.6 over 2 scores, at least 0.6."], id="exactly the mean"),
         pytest.param(means([0.5, 0.6]), 1, ["The mean of m is 0.55 over 2 scores, less than 0.6."], id="below it"),
-        pytest.param(means([0.5, 0.6], gaps=1), 3, ["The mean of m is 0.55 over 2 scores, less than 0.6; the 1 missing could still change that."], id="the missing one could lift it"),
+        pytest.param(means([0.5, 0.6], gaps=1), 3, ["The mean of m is 0.55 over 2 scores, less than 0.6; the 1 missing score could still change that."], id="the missing one could lift it"),
         pytest.param(means([0.1, 0.2], gaps=1), 1, ["The mean of m is 0.15 over 2 scores, less than 0.6."], id="the missing one could not lift it"),
-        pytest.param(means([0.9, 0.9], direction="lower"), 3, ["A mean of 0.6 is asked for, but no metric has one."], id="lower is better, so nothing is held to it"),
-        pytest.param(means([3.0, 9.0], raw=True), 3, ["m has numbers outside 0 to 1, so no mean of 0.6 can be asked for."], id="numbers outside 0 to 1"),
-        pytest.param(of_each({"d": [(Score(name="m", raw=240),)] * 2}, unit="characters"), 3, ["A mean of 0.6 is asked for, but no metric has one."], id="a unit of its own"),
-        pytest.param(of_each({"d": [(Score(name="m", raw=2),)] * 2}, unit="1..5"), 3, ["m has numbers outside 0 to 1, so no mean of 0.6 can be asked for."], id="a scale without places on it"),
-        pytest.param(of_each({"d": [(Score(name="m", raw="label"),)]}), 3, ["A mean of 0.6 is asked for, but no metric has one."], id="labels"),
+        pytest.param(means([0.9, 0.9], direction="lower"), 3, ["min_score is 0.6, but no metric has a mean."], id="lower is better, so nothing is held to it"),
+        pytest.param(means([3.0, 9.0], raw=True), 3, ["min_score is 0.6, but m has numbers outside 0 to 1."], id="numbers outside 0 to 1"),
+        pytest.param(of_each({"d": [(Score(name="m", raw=240),)] * 2}, unit="characters"), 3, ["min_score is 0.6, but no metric has a mean."], id="a unit of its own"),
+        pytest.param(of_each({"d": [(Score(name="m", raw=2),)] * 2}, unit="1..5"), 3, ["min_score is 0.6, but m has numbers outside 0 to 1."], id="a scale without places on it"),
+        pytest.param(of_each({"d": [(Score(name="m", raw="label"),)]}), 3, ["min_score is 0.6, but no metric has a mean."], id="labels"),
         pytest.param(means([], gaps=2), 3, ["No trial was judged.", "m has a threshold of 0.6, but no score."], id="nothing but gaps"),
         pytest.param(
             of_each({"a": held("m", 1.0, 1.0), "b": held("m", 0.5)}), 1, ["The mean of m in b is 0.5 over 1 score, less than 0.6."],
@@ -188,7 +188,7 @@ def held(name="m", *values, **fields):
             1, ["The mean of n is 0.55 over 2 scores, less than 0.6."], id="a good metric does not make up for a bad one",
         ),
         pytest.param(
-            of_each({"a": held("m", 1.0), "b": [()]}), 3, ["A mean of 0.6 is asked for, but there is no score in b."], id="a dataset without a score",
+            of_each({"a": held("m", 1.0), "b": [()]}), 3, ["min_score is 0.6, but there is no score in b."], id="a dataset without a score",
         ),
     ],
 )  # fmt: skip
@@ -244,9 +244,9 @@ def test_a_first_score_that_is_none_does_not_turn_round_what_is_better(first, va
         pytest.param("ff", Gate(min_pass_rate=0.9, min_score=0.9, thresholds={"m": 1}), "complete", 0, "The gate judges all shards together, once they are merged.", id="whatever the gate asks for"),
         pytest.param("", None, "complete", 0, "The gate judges all shards together, once they are merged.", id="a share without cases"),
         pytest.param("ss", None, "complete", 0, "The gate judges all shards together, once they are merged.", id="all skipped"),
-        pytest.param("pe", None, "complete", 3, "1 error, and 0 allowed.", id="more errors than all of them may have"),
+        pytest.param("pe", None, "complete", 3, "1 error; at most 0 are allowed.", id="more errors than all of them may have"),
         pytest.param("pe", Gate(max_errors=1), "complete", 0, "The gate judges all shards together, once they are merged.", id="an error that is allowed"),
-        pytest.param("puu", Gate(max_unscored=1), "complete", 3, "2 unscored trials, and 1 allowed.", id="more unscored ones than all of them may have"),
+        pytest.param("puu", Gate(max_unscored=1), "complete", 3, "2 unscored trials; at most 1 is allowed.", id="more unscored ones than all of them may have"),
         pytest.param("pf", None, "stopped", 3, "The run is incomplete.", id="a share that broke off"),
     ],
 )  # fmt: skip

@@ -255,4 +255,4 @@ def test_a_word_that_was_kept_is_the_verdict_as_long_as_no_gap_is_too_many():
     verdict = apply_gate(summarise(run), None)
     assert (verdict.outcome, verdict.reasons) == ("pass", ("Decided after 2 of 9 cases.",))
     broken = Run(id="r", name="", created="", results=[one(0, True), one(1, error="boom")], until_decided=early)
-    assert apply_gate(summarise(broken), None).reasons == ("1 error, and 0 allowed.",)
+    assert apply_gate(summarise(broken), None).reasons == ("1 error; at most 0 are allowed.",)

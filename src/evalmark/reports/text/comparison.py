@@ -137,7 +137,10 @@ def rescore_hint(found: Comparison) -> tuple[str, str]:
         return "To compare every metric, rescore the older run and compare with the result:", found.rescore
     if found.rules.left_out:
         return (
-            "No command can rescore the older run with scorers defined in Python; run its version again with today's scorers.",
+            (
+                "No command can rescore the older run with scorers defined in Python; check out that version and run it with "
+                "the current scorers."
+            ),
             "",
         )
     return "", ""

@@ -86,7 +86,7 @@ def lock_entries(found: Calibration, created: str, evalmark: str) -> tuple[Locke
     """Return an entry for each metric; `created` is ISO 8601 in UTC, `evalmark` the version that learned it.
 
     Raises:
-        ValueError: nothing can be promised of one of them.
+        ValueError: for one of them no threshold meets the bound.
     """
     return tuple(_locked(one, found, created, evalmark) for one in found.metrics)
 
@@ -94,7 +94,7 @@ def lock_entries(found: Calibration, created: str, evalmark: str) -> tuple[Locke
 def _locked(one: CalibratedMetric, found: Calibration, created: str, evalmark: str) -> LockedThreshold:
     learned, evidence = one.learned, found.evidence
     if learned.threshold is None or learned.bound is None:
-        raise ValueError(f"{one.metric.name}: nothing can be promised, so there is nothing to lock")
+        raise ValueError(f"{one.metric.name}: no threshold meets the bound, so nothing is written")
     area = learned.auc_interval
     return LockedThreshold(
         metric=one.metric.name,

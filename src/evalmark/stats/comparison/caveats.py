@@ -102,14 +102,16 @@ def _cases_of_two(change: TargetChange) -> Iterator[str]:
         yield "The two targets have no case in common."
     for ids, target in ((matching.new, change.target), (matching.gone, change.against)):
         if ids:
-            yield f"{count(len(ids), 'case')} only of {_named(target)}{_such_as(ids)}; not compared."
+            they_are = "it is" if len(ids) == 1 else "they are"
+            yield f"{count(len(ids), 'case')} ran only on {_named(target)}{_such_as(ids)}; {they_are} not compared."
 
 
 def _cases_of_runs(matching: Matching, run: Run, baseline: Run) -> Iterator[str]:
     if not matching.common:
         yield "The two runs have no case in common."
     if matching.edited:
-        yield f"The dataset has changed: {count(len(matching.edited), 'case')} ({_some(matching.edited)}) with another content, not compared."
+        they_are = "it is" if len(matching.edited) == 1 else "they are"
+        yield f"The content of {count(len(matching.edited), 'case')} changed ({_some(matching.edited)}); {they_are} not compared."
     new, gone = matching.new, matching.gone
     for ids, one, called, other in ((gone, run, "run", "baseline"), (new, baseline, "baseline", "run")):
         if ids and one.status != "complete":
@@ -131,18 +133,18 @@ def _models(run: Run, baseline: Run) -> Iterator[str]:
     if run.embedder and baseline.embedder and run.embedder != baseline.embedder:
         (model, mode), (earlier, mode_then) = model_and_mode(run.embedder), model_and_mode(baseline.embedder)
         if model != earlier:
-            yield "The embedding model has changed; differences of its metrics may be the model's."
+            yield "The embedding model has changed; differences in embedding metrics may come from the new model."
         else:
             yield (
                 f"The embedding model ran in {mode_then} mode and now runs in {mode} mode; "
-                "differences of its metrics may come from that."
+                "differences in embedding metrics may come from that."
             )
     if run.repeat != baseline.repeat:
-        yield f"Cases were answered {count(baseline.repeat, 'time')} and now {count(run.repeat, 'time')}."
+        yield f"Each case ran {count(baseline.repeat, 'time')} in the baseline and {count(run.repeat, 'time')} in the run."
 
 
 def _named(target: str) -> str:
-    return target or "the answers that rows brought along"
+    return target or "the outputs in the dataset"
 
 
 def _some(names: Iterable[str]) -> str:

@@ -16,7 +16,7 @@ from .scoring_rules import RejudgedCounts, RuleChange, ScoringRules, align_rules
 
 _NAMED = 3
 """Metrics that one sentence names."""
-_OUTCOMES = {"pass": "passes", "fail": "fails", "cannot tell": "is undecided"}
+_OUTCOMES = {"pass": "passes", "fail": "fails", "cannot tell": "is undecided by"}
 
 
 def rule_caveats(rules: ScoringRules) -> Iterator[str]:
@@ -36,7 +36,7 @@ def rule_caveats(rules: ScoringRules) -> Iterator[str]:
         elif compared == "values":
             yield (
                 f"{_listed(names)}: {was}, which cannot be applied to the stored scores of the baseline; "
-                "the means are compared, and what passes is not."
+                "means are compared, pass rates are not."
             )
         else:
             yield from (f"{name}: {was}. {_both(change.rejudged)}" for name, change in zip(names, changes, strict=True))
@@ -58,10 +58,14 @@ def gate_caveats(run: Run, baseline: Run, rules: ScoringRules | None = None) -> 
     is_known = not rules.left_out and baseline.until_decided is None
     today = apply_gate(summarise(_all_of(baseline, rules)), run.gate).outcome if is_known else None
     if was:
-        and_today = "" if today is None else f"; by today's it {_OUTCOMES[today]}"
-        yield f"The gate has changed: {', '.join(was)}. By its own gate the baseline {_OUTCOMES[then]}{and_today}."
+        verdict = f"The baseline {_OUTCOMES[then]} its own gate"
+        by_newer = "" if today is None else f", and {_OUTCOMES[today]} the gate of the newer run"
+        yield f"The gate has changed: {', '.join(was)}. {verdict}{by_newer}."
     elif today is not None and today != then:
-        yield f"By its own thresholds the gate of the baseline {_OUTCOMES[then]}, under today's it {_OUTCOMES[today]}."
+        yield (
+            f"The baseline {_OUTCOMES[then]} the gate with its own thresholds, "
+            f"and {_OUTCOMES[today]} it with those of the newer run."
+        )
 
 
 def _all_of(baseline: Run, rules: ScoringRules) -> Run:
@@ -119,14 +123,13 @@ def _grouped(changes: Iterable[RuleChange]) -> dict[tuple[str, str], list[RuleCh
 def _both(found: RejudgedCounts | None, noun: str = "score") -> str:
     """How many scores or trials of the baseline pass by either rule."""
     if found is None or not found.n:
-        return "The baseline has no score to judge by it."
+        return "The baseline has no score to which it applies."
     of = f"of {count(found.n, noun)} of the baseline"
     if found.today is None:
-        return f"They neither pass nor fail today; {found.then:,} {of} passed."
-    own = "none was judged" if found.then is None else f"{found.then:,} passed"
-    return (
-        f"Under today's threshold {found.today:,} {of} {'passes' if found.today == 1 else 'pass'}; under its own {own}."
-    )
+        return f"In the newer run they neither pass nor fail; {found.then:,} {of} passed."
+    own = "none passes or fails" if found.then is None else f"{found.then:,}"
+    passing = "passes" if found.today == 1 else "pass"
+    return f"Under the threshold of the newer run, {found.today:,} {of} {passing}; under the baseline's own threshold, {own}."
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -97,12 +97,16 @@ def _is_all_skipped(metric: MetricSummary) -> bool:
 def _gaps(summary: Summary, gate: Gate) -> Iterable[_Finding]:
     total = summary.total
     if total.errors > gate.max_errors:
-        yield _Finding("cannot tell", f"{count(total.errors, 'error')}, and {gate.max_errors} allowed.")
+        yield _Finding("cannot tell", _beyond(total.errors, "error", gate.max_errors))
     if total.unscored > gate.max_unscored:
-        yield _Finding("cannot tell", f"{count(total.unscored, 'unscored trial')}, and {gate.max_unscored} allowed.")
+        yield _Finding("cannot tell", _beyond(total.unscored, "unscored trial", gate.max_unscored))
     if summary.status != "complete":
         known = "" if summary.missing is None else f": {count(summary.missing, 'trial')} did not run"
         yield _Finding("cannot tell", f"The run is incomplete{known}.")
+
+
+def _beyond(found: int, noun: str, most: int) -> str:
+    return f"{count(found, noun)}; at most {most} {'is' if most == 1 else 'are'} allowed."
 
 
 def _trials(summary: Summary, gate: Gate) -> Iterable[_Finding]:
@@ -125,8 +129,10 @@ def _trials(summary: Summary, gate: Gate) -> Iterable[_Finding]:
     elif missing is not None and (total.passed + missing) / (judged + missing) < needed:
         yield _Finding("fail", f"{said}, less than {percent(needed)}.")
     else:
-        rest = "those missing" if missing is None else f"the {missing} missing"
-        yield _Finding("cannot tell", f"{said}, less than {percent(needed)}; {rest} could still lift it there.")
+        rest = "missing trials" if missing is None else f"the {count(missing, 'missing trial')}"
+        yield _Finding(
+            "cannot tell", f"{said}, less than {percent(needed)}; {rest} could still raise it to the minimum."
+        )
 
 
 def _every_trial(total: TrialCounts) -> Iterable[_Finding]:
@@ -166,20 +172,16 @@ def _every_mean(summary: Summary, gate: Gate) -> Iterable[_Finding]:
         return
     held = [(group, metric) for group in summary.counted for metric in group.metrics if _is_held(metric)]
     if not held:
-        yield _Finding("cannot tell", f"A mean of {needed:g} is asked for, but no metric has one.")
+        yield _Finding("cannot tell", f"min_score is {needed:g}, but no metric has a mean.")
     for group, metric in held:
         name = metric.name + _where(group, summary)
         if metric.scale == "raw":
-            yield _Finding(
-                "cannot tell", f"{name} has numbers outside 0 to 1, so no mean of {needed:g} can be asked for."
-            )
+            yield _Finding("cannot tell", f"min_score is {needed:g}, but {name} has numbers outside 0 to 1.")
         else:
             yield _mean(name, needed, [metric], summary.missing)
     for group in summary.counted:
         if not group.metrics:
-            yield _Finding(
-                "cannot tell", f"A mean of {needed:g} is asked for, but there is no score{_where(group, summary)}."
-            )
+            yield _Finding("cannot tell", f"min_score is {needed:g}, but there is no score{_where(group, summary)}.")
 
 
 def _is_held(metric: MetricSummary) -> bool:
@@ -221,5 +223,5 @@ def _mean(name: str, needed: float, parts: Sequence[MetricSummary], not_run: int
     best = None if missing is None or scored[0][0].scale == "raw" else total + (0 if lower else missing)
     if best is not None and missing is not None and not mean_reaches(best / (n + missing), needed, lower=lower):
         return _Finding("fail", f"{text}, {said} {needed:g}.")
-    rest = "those missing" if missing is None else f"the {missing} missing"
+    rest = "missing scores" if missing is None else f"the {count(missing, 'missing score')}"
     return _Finding("cannot tell", f"{text}, {said} {needed:g}; {rest} could still change that.")
