@@ -5,7 +5,7 @@ import pytest
 from evalmark import Score
 from evalmark.core.values.run import Metric
 from evalmark.errors import ConfigError
-from evalmark.scoring.binding.scores import is_barred
+from evalmark.scoring.binding.scores import fails_at_any_threshold
 from evalmark.stats.agreement.threshold_learning import learn_threshold
 from evalmark.stats.calibration.evidence import evidence_from_results
 from evalmark.stats.calibration.threshold_calibration import (
@@ -95,8 +95,8 @@ def test_outputs_that_cannot_pass_are_safe_whatever_the_threshold():
     (one,) = learned([*barred, *good], [False] * 70 + [True] * 20).metrics
     assert (one.learned.threshold, one.barred, one.disliked) == (0.0, (0, 70), ())
     assert one.learned.in_sample.false_pass == 0
-    assert is_barred(barred[0].scores[0])
-    assert not is_barred(Score(name="m", detail={"barred": True}))
+    assert fails_at_any_threshold(barred[0].scores[0])
+    assert not fails_at_any_threshold(Score(name="m", detail={"barred": True}))
 
 
 def test_where_lower_is_better_the_threshold_is_a_most():

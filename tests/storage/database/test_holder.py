@@ -7,7 +7,7 @@ import pytest
 
 from evalmark.storage.database.holder import (
     UNKNOWN,
-    Holder,
+    WriterProcess,
     from_text,
     process_has_ended,
     process_start,
@@ -15,7 +15,7 @@ from evalmark.storage.database.holder import (
     to_text,
 )
 
-HERE = Holder(host="ann", boot="b1", pid=1, started="100", since="2026-11-21T14:32:05Z")
+HERE = WriterProcess(host="ann", boot="b1", pid=1, started="100", since="2026-11-21T14:32:05Z")
 THERE = replace(HERE, pid=7)
 
 

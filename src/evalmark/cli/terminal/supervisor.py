@@ -163,18 +163,18 @@ def _read_messages(listens: int) -> list[tuple[str, str]]:
     return supervised.parse_messages(said)
 
 
-def _exit_like(words: Sequence[str], ended: int, heard: list[tuple[str, str]], met: set[int]) -> None:
+def _exit_like(words: Sequence[str], ended: int, messages: list[tuple[str, str]], met: set[int]) -> None:
     """Exit with the code that the child reported, or with the right one if it reported none."""
-    code = next((int(text) for kind, text in heard if kind == "code"), None)
+    code = next((int(text) for kind, text in messages if kind == "code"), None)
     killer = -ended if ended < 0 else 0
     if code is None and killer in met:
         _die_by_signal(killer)
     if code is None and ended == 130 and met:
         code = ended  # exited at once, on the second Ctrl-C
-    told = dict(heard)
+    told = dict(messages)
     if code is None or "say" in told or ("run" in told and "report" in told and "reported" not in told):
         # The supervisor loads modules only if something went wrong.
-        code = need("evalmark.cli.terminal.unfinished").explain(words, ended, heard, code)
+        code = need("evalmark.cli.terminal.unfinished").explain(words, ended, messages, code)
     os._exit(code)  # not `sys.exit`: exit handlers have run in the child
 
 

@@ -33,18 +33,18 @@ _CRASHES = ("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT")
 _RUNS = ("run", "rescore", "rag")
 
 
-def explain(words: Sequence[str], ended: int, heard: Sequence[tuple[str, str]], code: int | None) -> int:
+def explain(words: Sequence[str], ended: int, messages: Sequence[tuple[str, str]], code: int | None) -> int:
     """Print why a command did not finish, and mark its reports; return the exit code, `code` if it was reported."""
     if sys.stderr is not None and sys.stderr.isatty():
         sys.stderr.write(_SHOW_CURSOR)  # a killed progress display leaves it hidden
-    told = dict(heard)
+    told = dict(messages)
     why = describe_end(ended)
     if "say" in told:
         print_error(f"{told['say']}\n")
     elif code is None:
         print_error(f"\n{_sentence(words, why, told)}\n")
     if "reported" not in told and (code is None or "run" in told):
-        paths, suites = ([Path(text) for kind, text in heard if kind == wanted] for wanted in ("report", "suite"))
+        paths, suites = ([Path(text) for kind, text in messages if kind == wanted] for wanted in ("report", "suite"))
         marked = mark_reports(paths, suites, told, why)
         if marked:
             print_error(f"Marked as incomplete: {', '.join(map(str, marked))}\n")

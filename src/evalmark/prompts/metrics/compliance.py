@@ -108,11 +108,11 @@ class Compliance:
             return unscored(self.name, NO_ANSWER)
         question = self.question(case, output)
         read = partial(read_rule_verdicts, rules=len(self.rules), material=[part.text for part in question.material])
-        heard = await ask_repeatedly(judge, question, read, self.questions)
-        detail = call_details(heard, judge.name, question)
-        if heard[-1].fault is not None:
-            return unusable_reply_score(self.name, heard[-1], detail)
-        return _combined_score(self.rules, [one.found for one in heard if one.found is not None], detail)
+        replies = await ask_repeatedly(judge, question, read, self.questions)
+        detail = call_details(replies, judge.name, question)
+        if replies[-1].fault is not None:
+            return unusable_reply_score(self.name, replies[-1], detail)
+        return _combined_score(self.rules, [one.found for one in replies if one.found is not None], detail)
 
     def question(self, case: Case, output: Output) -> Question:
         """Return the question to the judge about an output.

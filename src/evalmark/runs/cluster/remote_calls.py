@@ -65,7 +65,7 @@ class CallProxy:
     """Sends the calls of all workers through one gateway."""
 
     def __init__(self, gateway: ModelGateway) -> None:
-        self._door = gateway
+        self._gateway = gateway
         self._models: dict[tuple[str, str], ChatModel] = {}
 
     async def run(self, asked: CallRequested, call: RemoteCall) -> TicketResult:
@@ -82,7 +82,7 @@ class CallProxy:
         known = (name, identity)
         if known not in self._models:
             self._refuse_other_address(name, identity)
-            self._models[known] = self._door.around(
+            self._models[known] = self._gateway.around(
                 _ModelOnWorker(name, identity)
             )  # the gateway has the coordinator's own model
         return self._models[known]
@@ -90,7 +90,7 @@ class CallProxy:
     def _refuse_other_address(self, name: str, identity: str) -> None:
         """Raise ConfigError if a worker would send requests for this model to another address than the coordinator."""
         try:
-            mine = self._door.chat(name).identity
+            mine = self._gateway.chat(name).identity
         except ConfigError:
             return  # an object of the user, which has its own address
         if mine != identity and mine.partition("@")[0] == identity.partition("@")[0]:

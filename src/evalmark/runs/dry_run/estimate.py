@@ -31,11 +31,11 @@ from evalmark.runs.session.run_store import NothingRecorded
 from evalmark.runs.targets.given_target import GivenTarget
 
 LETTERS_A_TOKEN = 4
-"""Of English text; other languages and code have fewer."""
+"""Characters per token of English text; other languages and code have fewer."""
 USUAL_REPLY = 150
 """Tokens of a reply where no cached reply tells."""
 MOST_RUNS, MOST_ASKED = 100, 5
-"""Of so many runs, those of the same suite and target, but no more than so many, may know the answers."""
+"""Number of the newest runs that are searched for known outputs, and of the matching ones that are read."""
 UNKNOWN_ANSWER = 400
 """Characters of the placeholder for an unknown output."""
 

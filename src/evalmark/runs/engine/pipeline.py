@@ -24,7 +24,7 @@ class Limits:
     jobs: int = 10
     """Trials being answered."""
     timeout: float | None = None
-    """Seconds for one answer, and for one scorer's word on it; None: no limit."""
+    """Time limit of one target call and of one scorer, in seconds; None: no limit."""
     window: int = 2_048
     """Trials being judged; what lets embedders and judges gather large batches."""
     batch: int = 2_000
@@ -57,13 +57,13 @@ class Conversation:
     """
 
     target: str
-    """Who is asked."""
+    """Name of the target."""
     turns: Iterable[Trial | Result | AnsweredTurn | AnsweredTrial]
     """A Result is recorded as it is, and is no turn."""
 
 
 EngineItem = Trial | Result | AnsweredTrial | Conversation
-"""What is done at one go, by one hand."""
+"""A unit of work that one task processes from start to end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +79,7 @@ class Work:
     turn_scorers: Sequence[Scorer] = ()
     """Those that judge the turns of conversations."""
     tools: ToolReplay | None = None
-    """What the tools of the target meet; None where they are just called."""
+    """Record/replay of the target's tool calls; None: the tools are called without it."""
     get_model: GetModel | None = None
     """Where the target gets chat models that it asks for by name; None: it opens its own."""
 
@@ -124,8 +124,8 @@ async def run_trials(
     Raises:
         StoreError: the sink could not write; what was acknowledged before is kept.
     """
-    line = _Pipeline(work, limits, stop or asyncio.Event(), watch)
-    return await line.run()
+    pipeline = _Pipeline(work, limits, stop or asyncio.Event(), watch)
+    return await pipeline.run()
 
 
 class _Pipeline:
@@ -139,15 +139,15 @@ class _Pipeline:
         self.judges: dict[Mode, Sequence[Scorer]] = {"single": work.scorers, "conversation": work.turn_scorers}
         self.at_once = {mode for mode, scorers in self.judges.items() if not any(map(may_wait, scorers))}
         """Modes whose scorers wait for nothing, so that the task that calls the target scores its output too."""
-        self.recorder = ResultWriter(work.sink, watch, limits.window, limits.batch)
-        self.dry = False
+        self.writer = ResultWriter(work.sink, watch, limits.window, limits.batch)
+        self.source_exhausted = False
         self.left_out = False
         self.reason = ""
 
     async def run(self) -> EngineOutcome:
         lag = _LoopMonitor()
         lagging = asyncio.create_task(lag.watch())
-        recording = asyncio.create_task(self.recorder.run())
+        recording = asyncio.create_task(self.writer.run())
         answering = [asyncio.create_task(self._answer()) for _ in range(self.limits.jobs)]
         try:
             await self._until_done(answering, recording)
@@ -156,13 +156,13 @@ class _Pipeline:
             for task in (*answering, *self.judging, recording):
                 task.cancel()
             await asyncio.gather(*answering, *self.judging, recording, lagging, return_exceptions=True)
-        stopped = self.left_out or not self.dry
+        stopped = self.left_out or not self.source_exhausted
         return EngineOutcome(
-            recorded=self.recorder.recorded,
+            recorded=self.writer.recorded,
             stopped=stopped,
             longest_block=lag.longest,
             reason=self.reason,
-            notes=self.recorder.notes,
+            notes=self.writer.notes,
         )
 
     async def _until_done(self, answering: list[asyncio.Task[None]], recording: asyncio.Task[None]) -> None:
@@ -183,7 +183,7 @@ class _Pipeline:
             finishing.cancel()
             stopping.cancel()
             await asyncio.gather(finishing, stopping, return_exceptions=True)
-        self.recorder.end()
+        self.writer.end()
         await recording
 
     async def _finish(self, answering: list[asyncio.Task[None]]) -> None:
@@ -195,7 +195,7 @@ class _Pipeline:
         """Run trials and conversations, one after the other; one of `jobs` such tasks."""
         async for item in self.source:
             if isinstance(item, Result):
-                await self.recorder.put(item)
+                await self.writer.put(item)
                 continue
             if isinstance(item, Conversation):
                 await self._converse(item)
@@ -204,36 +204,36 @@ class _Pipeline:
                 await self._ask(item, trial.case, self._target(trial.target))
             if self.stop.is_set():
                 return
-        self.dry = True
+        self.source_exhausted = True
 
     async def _converse(self, conversation: Conversation) -> None:
         """Run the turns of a conversation in order, each with the earlier turns as its history."""
         known = self._target(conversation.target)
         target = new_conversation(known)
         history: tuple[Turn, ...] = ()
-        missed: list[Case] = []
+        unseen_turns: list[Case] = []
         for item in conversation.turns:
             if isinstance(item, Result):
-                await self.recorder.put(item)
+                await self.writer.put(item)
             elif isinstance(item, AnsweredTurn):
                 if target is not known:  # it remembers by itself
-                    missed.append(_after(history, item.case))
+                    unseen_turns.append(_after(history, item.case))
                 history += _turns(item.case, item.output)
             else:
                 asked = item.trial.case if isinstance(item, AnsweredTrial) else item.case
                 if isinstance(item, Trial):
-                    await self._remind(target, missed, item.repeat)
+                    await self._replay_turns_to_target(target, unseen_turns, item.repeat)
                 if (output := await self._ask(item, _after(history, asked), target)) is None:
                     return
                 history += _turns(asked, output)
 
-    async def _remind(self, target: Target, missed: list[Case], repeat: int) -> None:
+    async def _replay_turns_to_target(self, target: Target, unseen_turns: list[Case], repeat: int) -> None:
         """Repeat recorded turns for a target that keeps its own history: the object that saw them no longer exists.
 
-        What it says this time is of no use, since those turns are recorded.
+        The outputs of this time are discarded, since those turns are recorded.
         """
-        while missed and not self.stop.is_set():
-            case = missed.pop(0)
+        while unseen_turns and not self.stop.is_set():
+            case = unseen_turns.pop(0)
             with trial_context(self._uses(repeat, case)):
                 try:
                     await call_target(target, case, self.limits.timeout)
@@ -275,7 +275,7 @@ class _Pipeline:
     async def _judge(self, trial: Trial, case: Case, output: Output) -> None:
         try:
             scores = await run_scorers(self.judges[trial.mode], case, output, self.limits.timeout)
-            await self.recorder.put(Result(trial=trial, output=output, scores=scores))
+            await self.writer.put(Result(trial=trial, output=output, scores=scores))
         except RunStoppedError as reason:
             self._end(reason)
         finally:

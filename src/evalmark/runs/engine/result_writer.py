@@ -8,7 +8,7 @@ from evalmark.core.values.score import Result
 from evalmark.storage.results.masking import masked_result, masked_results_note
 
 ResultCallback = Callable[[Sequence[Result]], None]
-"""Hears of results once they are durable."""
+"""Called with results once they are durable."""
 
 
 class ResultWriter:

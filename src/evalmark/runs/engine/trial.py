@@ -19,7 +19,7 @@ from .tracebacks import user_traceback
 T = TypeVar("T")
 
 GRACE = 0.5
-"""Seconds that cancelled work gets to tidy up."""
+"""Grace period after cancellation, in seconds."""
 MASKED = "a secret was masked in the stored output or case, so it cannot be scored; run the case again"
 """Why an output that was kept is not judged."""
 LONGEST_REASON = 2_000

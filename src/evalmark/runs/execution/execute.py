@@ -30,7 +30,7 @@ from .trial_source import TrialSource
 OWN_FILES = 32
 """Open files left to evalmark itself: the store, the model, the reports."""
 STOPPED = "Stopped: "
-"""How the note begins that says why no further call could be made; a run that goes on drops it."""
+"""Start of the note that says why a run stopped sending calls; a resumed run drops the note."""
 GAPS = "--filter excluded some turns of conversations; later turns ran without them in their history."
 UNMATCHED = "No case fits the conditions that were given."
 FILES_EACH = 2
@@ -152,7 +152,7 @@ def _affordable_jobs(jobs: int, notes: dict[str, None]) -> int:
 def _parallel_trials(plan: Plan, jobs: int) -> int:
     """Return how many trials run at once, so that `jobs` calls can be in flight at an endpoint.
 
-    The gate of the endpoint holds calls to `jobs`; a few more hands write down the replies that have come meanwhile.
+    The throttle limits concurrent calls to `jobs`; the extra tasks process replies meanwhile.
     """
     return jobs * 5 // 4 if plan.asks_models else jobs
 

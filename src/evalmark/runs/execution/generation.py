@@ -21,7 +21,7 @@ from evalmark.runs.planning.models import ModelGateway, Models
 from evalmark.runs.session.run_store import RunStore
 
 MOST_RUNS = 100
-"""Of so many runs, the newest ones, one of a prompt is looked for."""
+"""Number of the newest runs that are searched for a run of the prompt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

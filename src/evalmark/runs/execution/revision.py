@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable
 
 SECONDS = 1.0
-"""How long git may think; a run does not wait longer for it."""
+"""Timeout of git commands in seconds."""
 CHANGED = "+"
 """Behind a commit from which tracked files differ."""
 _DESCRIBE = ("describe", "--always", "--abbrev=40", f"--dirty={CHANGED}", "--exclude=*")

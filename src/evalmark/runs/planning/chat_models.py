@@ -44,8 +44,8 @@ async def chat_model(name: str, settings: Settings | None = None) -> AsyncIterat
 class ModelProvider:
     """Gives targets the models of a run; targets may ask them from threads and loops of their own."""
 
-    def __init__(self, models: Models, gateway: Callable[[], ModelGateway], home: asyncio.AbstractEventLoop) -> None:
-        self._models, self._gateway, self._home = models, gateway, home
+    def __init__(self, models: Models, gateway: Callable[[], ModelGateway], loop: asyncio.AbstractEventLoop) -> None:
+        self._models, self._gateway, self._loop = models, gateway, loop
 
     async def __call__(self, name: str) -> ChatModel:
         """Return the model of a name, as the run asks it.
@@ -53,7 +53,7 @@ class ModelProvider:
         Raises:
             ConfigError: the name means no model, its key is missing, or its price is not known and a budget is set.
         """
-        return _BoundModel(model=await self.at_home(self._opened(name)), lender=self)
+        return _BoundModel(model=await self.run_on_model_loop(self._opened(name)), provider=self)
 
     async def _opened(self, name: str) -> ChatModel:
         model, gateway = self._models.chat(name), self._gateway()
@@ -61,16 +61,16 @@ class ModelProvider:
             raise ConfigError.of(faults)
         return gateway(model)
 
-    async def at_home(self, work: Coroutine[Any, Any, T]) -> T:
+    async def run_on_model_loop(self, work: Coroutine[Any, Any, T]) -> T:
         """Run work on the loop on which the run asks its models, since rate limits and budgets live there.
 
         Raises:
             RunStoppedError: the run is over.
         """
-        if asyncio.get_running_loop() is self._home:
+        if asyncio.get_running_loop() is self._loop:
             return await work
         try:
-            asked = asyncio.run_coroutine_threadsafe(work, self._home)
+            asked = asyncio.run_coroutine_threadsafe(work, self._loop)
         except RuntimeError:  # the loop is closed
             work.close()
             raise RunStoppedError("No further model is asked, since the run is over.") from None
@@ -82,7 +82,7 @@ class _BoundModel:
     """A model of the run as a target gets it."""
 
     model: ChatModel
-    lender: ModelProvider
+    provider: ModelProvider
 
     @property
     def name(self) -> str:
@@ -98,7 +98,7 @@ class _BoundModel:
         """Return the model's reply. What the run refuses is noted too, since agents may catch the error."""
         tools = current_tools()
         try:
-            reply = await self.lender.at_home(_asked(self.model, request))
+            reply = await self.provider.run_on_model_loop(_asked(self.model, request))
         except (NotRecordedError, RunStoppedError) as fault:
             if tools is not None:
                 tools.note(fault)

@@ -23,11 +23,11 @@ from evalmark.models.providers.http import HttpClient
 
 if TYPE_CHECKING:
     from evalmark.core.protocols import Vectors
-    from evalmark.models.middleware import call_config as conditions_module
+    from evalmark.models.middleware import call_config
     from evalmark.models.providers import chat_models, embeddings
     from evalmark.models.providers.endpoint import Endpoint
 else:
-    conditions_module = LazyModule("evalmark.models.middleware.call_config")
+    call_config = LazyModule("evalmark.models.middleware.call_config")
     embeddings = LazyModule("evalmark.models.providers.embeddings")
     chat_models = LazyModule("evalmark.models.providers.chat_models")
 
@@ -105,7 +105,7 @@ class Models:
             table=self.settings.models,
             http=self.http,
             within=self.settings.call_timeout,
-            around=lambda send: _patiently(send, name, throttle, self.patience),
+            around=lambda send: _send_with_retry(send, name, throttle, self.patience),
         )
 
     def endpoint(self, model: ChatModel) -> "Endpoint | None":
@@ -179,7 +179,7 @@ class ModelGateway:
 
     def around(self, model: ChatModel) -> ChatModel:
         """Wrap this very object in the run's middleware, even if another model has its name."""
-        conditions = conditions_module.CallConfig(
+        config = call_config.CallConfig(
             meter=self.meter,
             throttle=self._throttle(model),
             prices=self._prices,
@@ -187,11 +187,11 @@ class ModelGateway:
             replay=self._models.settings.replay,
             retry_policy=self._models.patience,
         )
-        return conditions_module.wrap_model(model, conditions)
+        return call_config.wrap_model(model, config)
 
     def _throttle(self, model: ChatModel) -> "Throttle":
         endpoint = self._models.endpoint(model)
-        # Where pydantic-ai asks a model only it knows, so each has a gate of its own.
+        # pydantic-ai does not tell the endpoints of its models, so each model has its own throttle.
         where = endpoint.host if endpoint is not None and endpoint.base_url else model.identity
         if where not in self._throttles:
             self._throttles[where] = self._models.throttle()
@@ -216,19 +216,19 @@ def _without_key(endpoint: "Endpoint") -> str | None:
     return fault and f"{fault} Recorded replies can be used without one: --replay strict."
 
 
-async def _patiently(
+async def _send_with_retry(
     send: Callable[[], Awaitable["Vectors"]], name: str, throttle: "Throttle", patience: "RetryPolicy"
 ) -> "Vectors":
-    """What one request for vectors gives, behind the same gate and with the same retries as a call."""
-    once = _Once(name, send)
-    await RetryingModel(LimitedModel(once, throttle), patience)(_NO_WORDS)
-    return once.found
+    """Return the vectors of one request, sent with the same throttle and retries as a chat call."""
+    adapter = EmbeddingRequestAdapter(name, send)
+    await RetryingModel(LimitedModel(adapter, throttle), patience)(_NO_MESSAGES)
+    return adapter.vectors
 
 
-_NO_WORDS = Request(messages=())
+_NO_MESSAGES = Request(messages=())
 
 
-class _Once:
+class EmbeddingRequestAdapter:
     """A request for vectors in the form of a chat model, so that it passes the same middleware."""
 
     def __init__(self, name: str, send: Callable[[], Awaitable["Vectors"]]) -> None:
@@ -236,5 +236,5 @@ class _Once:
         self._send = send
 
     async def __call__(self, request: Request) -> Reply:
-        self.found = await self._send()
+        self.vectors = await self._send()
         return Reply()

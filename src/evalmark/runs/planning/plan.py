@@ -106,7 +106,7 @@ class BindingCache:
         """Return the bound scorer, without models.
 
         Raises:
-            ConfigError: it is no scorer, a parameter cannot be filled, or the threshold is none.
+            ConfigError: it is not a scorer, a parameter cannot be filled, or the threshold is not a number from 0 to 1.
         """
         key = (id(scorer), repr(name), repr(threshold))  # the bound scorer holds the scorer, so its id stays its own
         if key not in self._bound:
@@ -114,7 +114,7 @@ class BindingCache:
         return self._bound[key]
 
     def __reduce__(self) -> tuple[type["BindingCache"], tuple[()]]:
-        """Travel empty: a worker binds scorers of its own."""
+        """Pickle the cache without its entries: a worker binds its own scorers."""
         return BindingCache, ()
 
 
@@ -201,11 +201,11 @@ class BoundPlan:
     """The targets and scorers of a plan, bound to the models of a run."""
 
     targets: Mapping[str, Target]
-    """By name."""
+    """The targets by name."""
     single: tuple[BoundScorer, ...]
-    """Those that judge rows by themselves."""
+    """Scorers of single rows."""
     turns: tuple[BoundScorer, ...]
-    """Those that judge the turns of conversations."""
+    """Scorers of the turns of conversations."""
     embedder: "CachedEmbedder | None"
 
     @property
@@ -243,13 +243,13 @@ class Plan:
     until_decided: bool = False
     """Whether the run stops as soon as its gate is decided either way."""
     seed: int | None = None
-    """Of the random order in which such a run asks its cases; None: any."""
+    """Seed of the random order of such a run's cases; None: a random seed."""
     kept: Run | None = None
     """The run whose outputs are scored again; None: the target is called."""
     locked: "tuple[LockedThreshold, ...]" = ()
-    """The learned thresholds that are in force."""
+    """The learned thresholds that this run applies."""
     lock: str = ""
-    """The file that they stand in, as the user wrote it."""
+    """The lock file of these thresholds, as the user wrote its path."""
     imported: tuple[str, ...] = ()
     """The Python modules that were imported for it, since the suite or the command line names them."""
 

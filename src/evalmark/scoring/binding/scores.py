@@ -26,7 +26,7 @@ def missing_reference(case: Case) -> str:
     return "" if case.references else NO_EXPECTED
 
 
-def is_barred(score: Score) -> bool:
+def fails_at_any_threshold(score: Score) -> bool:
     """Return whether the liked guard of the cosine rule keeps the score from passing, whatever the threshold."""
     return score.detail.get("barred") is True and "positive" in score.detail
 

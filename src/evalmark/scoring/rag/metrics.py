@@ -234,12 +234,12 @@ def evaluate_all(  # noqa: PLR0913  the signature that Auto-Analyst's users know
     return found
 
 
-def _query_similarities(query: str, contexts: list[str], model: Model, at_hand: Vectors | None) -> list[float]:
+def _query_similarities(query: str, contexts: list[str], model: Model, precomputed: Vectors | None) -> list[float]:
     check_texts({"query": query})
     if not contexts:
         return []
-    if at_hand:
-        one, many = rows(at_hand["query"]), rows(at_hand["contexts"])
+    if precomputed:
+        one, many = rows(precomputed["query"]), rows(precomputed["contexts"])
     else:
         find = run_sync(embed_texts([query, *contexts], model))
         one, many = find([query])[0], find(contexts)
@@ -247,10 +247,10 @@ def _query_similarities(query: str, contexts: list[str], model: Model, at_hand: 
     return grounding.similarities(one, many)
 
 
-def _pair_similarity(answer: str, reference: str, model: Model, at_hand: Vectors | None) -> float:
+def _pair_similarity(answer: str, reference: str, model: Model, precomputed: Vectors | None) -> float:
     check_texts({"answer": answer, "reference": reference})
-    if at_hand:
-        return grounding.similarity(rows(at_hand["answer"]), rows(at_hand["reference"]))
+    if precomputed:
+        return grounding.similarity(rows(precomputed["answer"]), rows(precomputed["reference"]))
     find = run_sync(embed_texts([answer, reference], model))
     return grounding.similarity(*find([answer, reference]))
 

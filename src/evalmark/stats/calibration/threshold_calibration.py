@@ -9,7 +9,7 @@ from typing import Literal
 from evalmark.core.errors import ConfigError
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Result, Score
-from evalmark.scoring.binding.scores import is_barred
+from evalmark.scoring.binding.scores import fails_at_any_threshold
 from evalmark.stats.agreement.threshold_learning import LearnedThreshold, learn_threshold
 from evalmark.stats.inference.argument_checks import check_arguments
 from evalmark.stats.inference.intervals import LEVEL
@@ -147,7 +147,7 @@ def _calibrated(
         score = found.scores.get((told.key, metric.name))
         liked, disliked = found.examples.get(told.key, (False, False))
         if score is not None and score.status == "scored" and (value := _value(score)) is not None:
-            judged.append((told, None if is_barred(score) else value))
+            judged.append((told, None if fails_at_any_threshold(score) else value))
             one_sided += disliked and not liked
         else:
             unscored += 1

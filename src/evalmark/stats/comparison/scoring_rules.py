@@ -8,7 +8,7 @@ from typing import Any, Literal
 from evalmark.core.embedding_modes import model_and_mode
 from evalmark.core.values.run import Metric, Run, metrics_for
 from evalmark.core.values.score import Result, Score
-from evalmark.scoring.binding.scores import is_barred, meets_threshold
+from evalmark.scoring.binding.scores import fails_at_any_threshold, meets_threshold
 from evalmark.stats.inference.argument_checks import check_arguments
 
 ComparedPart = Literal["all", "values", "nothing"]
@@ -19,10 +19,11 @@ ComparedPart = Literal["all", "values", "nothing"]
 class ScoringRule:
     """How a stored score is converted, so that both runs follow the same rule."""
 
-    kind: Literal["threshold", "bars", "truth", "undecided", "left out"]
+    kind: Literal["threshold", "own thresholds", "truth", "undecided", "left out"]
     """By a threshold, by the scorer's own thresholds or by its boolean; neither passes nor fails; or left out."""
     threshold: float = 0.0
-    bars: Mapping[str, float] = field(default_factory=dict)
+    own_thresholds: Mapping[str, float] = field(default_factory=dict)
+    """The scorer's own thresholds by name."""
 
     def of(self, score: Score) -> Score | None:
         """Return the score under this rule; None if it is left out."""
@@ -44,16 +45,18 @@ class ScoringRule:
             return score.raw is (score.direction == "higher") if isinstance(score.raw, bool) else None
         if score.value is None:
             return None
-        bar = self.threshold if self.kind == "threshold" else _own_bar(score, self.bars)
-        return None if bar is None else not is_barred(score) and meets_threshold(score.value, bar, score.direction)
+        threshold = self.threshold if self.kind == "threshold" else _own_threshold(score, self.own_thresholds)
+        if threshold is None:
+            return None
+        return not fails_at_any_threshold(score) and meets_threshold(score.value, threshold, score.direction)
 
 
-def _own_bar(score: Score, bars: Mapping[str, float]) -> float | None:
+def _own_threshold(score: Score, thresholds: Mapping[str, float]) -> float | None:
     """Return the cosine scorer's own threshold for the side of the closest example."""
     closest: Any = score.detail.get("closest")
     if not isinstance(closest, Mapping):
-        return 1.0 if is_barred(score) else None
-    return bars.get("positive" if closest.get("label") == "liked" else "negative")
+        return 1.0 if fails_at_any_threshold(score) else None
+    return thresholds.get("positive" if closest.get("label") == "liked" else "negative")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -398,11 +401,11 @@ def decide_rule(
 
     Without `evidence`, before any score of the run is known, values are assumed to pass by their threshold.
     """
-    bars = _other_bars(now, before)
+    changed = _changed_thresholds(now, before)
     if was := _other_values(now, before, other_model=other_model):
-        was = f"{was} and {bars}" if bars else was
+        was = f"{was} and {changed}" if changed else was
         return RuleDecision(was=was, compared="nothing", rule=ScoringRule(kind="left out"))
-    if was := bars:
+    if was := changed:
         rule = _rule_of(now, evidence)
         if rule is None:
             return RuleDecision(was=was, compared="values", rule=ScoringRule(kind="undecided"))
@@ -423,7 +426,7 @@ def _other_values(now: Metric, before: Metric, *, other_model: bool) -> str:
     return ""
 
 
-def _other_bars(now: Metric, before: Metric) -> str:
+def _changed_thresholds(now: Metric, before: Metric) -> str:
     """Return which threshold of a metric changed; empty if none did."""
     if now.threshold != before.threshold:
         return f"the threshold was {_format_threshold(before.threshold)} and is now {_format_threshold(now.threshold)}"
@@ -444,7 +447,7 @@ def _rule_of(now: Metric, evidence: tuple[RuleEvidence, RuleEvidence] | None) ->
     if now.threshold is not None:
         return ScoringRule(kind="threshold", threshold=now.threshold) if seen.follows else None
     if now.bars:
-        return ScoringRule(kind="bars", bars=now.bars)
+        return ScoringRule(kind="own thresholds", own_thresholds=now.bars)
     return ScoringRule(kind="truth") if seen.truths and stored.booleans else None
 
 

@@ -17,7 +17,7 @@ UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Holder:
+class WriterProcess:
     """A process that writes a run."""
 
     host: str
@@ -28,14 +28,14 @@ class Holder:
     """When the process started, as the system reports it."""
     since: str
 
-    def same_process(self, other: "Holder") -> bool:
+    def same_process(self, other: "WriterProcess") -> bool:
         """Return whether both are the same process."""
         return (self.host, self.boot, self.pid, self.started) == (other.host, other.boot, other.pid, other.started)
 
 
-def this_process() -> Holder:
+def this_process() -> WriterProcess:
     """Return a holder for the current process."""
-    return Holder(
+    return WriterProcess(
         host=socket.gethostname(),
         boot=_boot(),
         pid=os.getpid(),
@@ -44,7 +44,7 @@ def this_process() -> Holder:
     )
 
 
-def process_has_ended(holder: Holder, here: Holder, started_of: Callable[[int], str | None]) -> bool:
+def process_has_ended(holder: WriterProcess, here: WriterProcess, started_of: Callable[[int], str | None]) -> bool:
     """Return whether the process has certainly ended; False for processes of other machines."""
     if holder.host != here.host:
         return False
@@ -54,7 +54,7 @@ def process_has_ended(holder: Holder, here: Holder, started_of: Callable[[int], 
     return now is None or (now != holder.started and UNKNOWN not in (now, holder.started))
 
 
-def writer_has_ended(db: Connection, run: int, pass_: int, holder: Holder, here: Holder) -> bool:
+def writer_has_ended(db: Connection, run: int, pass_: int, holder: WriterProcess, here: WriterProcess) -> bool:
     """Return whether the writer of a pass has certainly ended.
 
     A server knows by its locks; for a file, the process is checked.
@@ -105,12 +105,12 @@ def _boot() -> str:
         return ""
 
 
-def to_text(holder: Holder) -> str:
+def to_text(holder: WriterProcess) -> str:
     """Encode a holder as JSON."""
     return json.dumps(asdict(holder))
 
 
-def from_text(text: str | None) -> Holder | None:
+def from_text(text: str | None) -> WriterProcess | None:
     """Decode a holder; None when no process holds the run.
 
     Raises:
@@ -119,6 +119,6 @@ def from_text(text: str | None) -> Holder | None:
     if text is None:
         return None
     try:
-        return Holder(**json.loads(text))
+        return WriterProcess(**json.loads(text))
     except TypeError as wrong:
         raise ValueError(str(wrong)) from wrong

@@ -8,7 +8,7 @@ from typing import Any
 from evalmark.core.errors import StoreError
 from evalmark.core.values.run import RunStatus
 from evalmark.storage.database.connection import Connection, StoreLocation
-from evalmark.storage.database.holder import Holder
+from evalmark.storage.database.holder import WriterProcess
 from evalmark.storage.results.stored_runs import PassRow, current_status
 
 
@@ -46,7 +46,7 @@ class StoreProgress:
         return _mark(self.runs, self.newest, [standing.mark for standing in self.under_way])
 
 
-def run_progress(db: Connection, path: StoreLocation, here: Holder, number: int) -> RunProgress:
+def run_progress(db: Connection, path: StoreLocation, here: WriterProcess, number: int) -> RunProgress:
     """Return the state of the run with a row number.
 
     Raises:
@@ -55,7 +55,7 @@ def run_progress(db: Connection, path: StoreLocation, here: Holder, number: int)
     return next(_standings(db, path, here, "number = ?", number))
 
 
-def store_progress(db: Connection, path: StoreLocation, here: Holder) -> StoreProgress:
+def store_progress(db: Connection, path: StoreLocation, here: WriterProcess) -> StoreProgress:
     """Return the state of all runs.
 
     Raises:
@@ -67,7 +67,7 @@ def store_progress(db: Connection, path: StoreLocation, here: Holder) -> StorePr
 
 
 def _standings(
-    db: Connection, path: StoreLocation, here: Holder, condition: str, value: int | str
+    db: Connection, path: StoreLocation, here: WriterProcess, condition: str, value: int | str
 ) -> Iterator[RunProgress]:
     sql = f"select number, id, status, pass, holder from run where {condition} order by number"  # noqa: S608  texts of ours
     rows: list[Any] = db.execute(sql, (value,)).fetchall()

@@ -14,7 +14,7 @@ from evalmark.storage.database.connection import NO_LIMIT, Connection, StoreLoca
 from evalmark.storage.database.errors import store_errors
 from evalmark.storage.database.field_specs import read_status
 from evalmark.storage.database.fields import sql_text
-from evalmark.storage.database.holder import Holder, from_text, writer_has_ended
+from evalmark.storage.database.holder import WriterProcess, from_text, writer_has_ended
 from evalmark.storage.database.open import open_read_only
 
 from .rows import ResultRow, decode_result, decode_run
@@ -99,7 +99,13 @@ def _rows(db: Connection, number: int) -> Iterator[ResultRow]:
 
 
 def list_runs(
-    db: Connection, path: StoreLocation, here: Holder, limit: int | None = None, offset: int = 0, *, before: str = ""
+    db: Connection,
+    path: StoreLocation,
+    here: WriterProcess,
+    limit: int | None = None,
+    offset: int = 0,
+    *,
+    before: str = "",
 ) -> list[Run]:
     """Return runs, the newest first: at most `limit`, after the first `offset`.
 
@@ -111,7 +117,7 @@ def list_runs(
     return [_run(db, path, here, *row) for row in rows]
 
 
-def current_pass(db: Connection, path: StoreLocation, here: Holder, run_id: str) -> tuple[int, int, bool]:
+def current_pass(db: Connection, path: StoreLocation, here: WriterProcess, run_id: str) -> tuple[int, int, bool]:
     """Return the number of a run, its latest pass, and whether a process is writing it.
 
     Raises:
@@ -125,7 +131,7 @@ def current_pass(db: Connection, path: StoreLocation, here: Holder, run_id: str)
     return number, passed, holder is not None and not writer_has_ended(db, number, passed, holder, here)
 
 
-def find_run(db: Connection, path: StoreLocation, here: Holder, reference: str) -> Run:
+def find_run(db: Connection, path: StoreLocation, here: WriterProcess, reference: str) -> Run:
     """Return the run with an id, with a unique prefix of an id, or with a reference such as `last~1`.
 
     Raises:
@@ -172,7 +178,13 @@ _OPEN = """
 
 
 def unfinished_run(
-    db: Connection, path: StoreLocation, here: Holder, same: tuple[str, str], shard: Shard | None, *, errors: bool
+    db: Connection,
+    path: StoreLocation,
+    here: WriterProcess,
+    same: tuple[str, str],
+    shard: Shard | None,
+    *,
+    errors: bool,
 ) -> Run | None:
     """Return the newest incomplete run of the same plan, suite and shard; with `errors`, also a complete one with errors."""
     for back in itertools.count():
@@ -192,7 +204,7 @@ class PassRow(NamedTuple):
     holder: str | None
 
 
-def current_status(db: Connection, of: PassRow, here: Holder) -> RunStatus:
+def current_status(db: Connection, of: PassRow, here: WriterProcess) -> RunStatus:
     """Return the status of a run; a running one whose process has ended is `interrupted`.
 
     Raises:
@@ -203,7 +215,7 @@ def current_status(db: Connection, of: PassRow, here: Holder) -> RunStatus:
     return "interrupted" if is_left else said
 
 
-def _run(db: Connection, path: StoreLocation, here: Holder, *row: Any) -> Run:
+def _run(db: Connection, path: StoreLocation, here: WriterProcess, *row: Any) -> Run:
     *of, header = row
     last = PassRow._make(of)
     try:

@@ -15,7 +15,7 @@ from evalmark.storage.results.rows import encode_result
 from evalmark.storage.results.stored_runs import stored_result
 
 from . import run_transactions
-from .run_transactions import ConfirmedResult, HeldRun
+from .run_transactions import ConfirmedResult, RunLock
 
 Act = Callable[[Connection], None]
 
@@ -26,14 +26,14 @@ class OpenRun:
     """A run that this process writes, with earlier results that were confirmed but not yet saved."""
 
     def __init__(
-        self, held_run: HeldRun, path: StoreLocation, usable: Callable[[], None], connect: Callable[[], Connection]
+        self, run_lock: RunLock, path: StoreLocation, usable: Callable[[], None], connect: Callable[[], Connection]
     ) -> None:
-        self.held_run = held_run
+        self.run_lock = run_lock
         self.retry_errors = False
         self.confirmed: deque[ConfirmedResult] = deque()
         self._path, self._usable, self._connect = path, usable, connect
         self._lookups: Connection | None = None
-        self.sent = RequestsInFlight(path, RunPass(held_run.number, held_run.pass_), held_run.lost)
+        self.sent = RequestsInFlight(path, RunPass(run_lock.number, run_lock.pass_), run_lock.lost)
 
     def save(self, db: Connection, results: Sequence[Result]) -> None:
         """Save results and confirmed earlier ones, in the writer thread."""
@@ -41,7 +41,7 @@ class OpenRun:
         with self.take_confirmed() as seen:
             needed = sum(200 + len(row.scores) + len(row.output) + len(row.content) for row, _ in kept)
             with store_errors(self._path, needed=needed, what=f"saving {len(kept)} results"):
-                run_transactions.write(db, self._path, self.held_run, kept, seen)
+                run_transactions.write(db, self._path, self.run_lock, kept, seen)
 
     @contextlib.contextmanager
     def take_confirmed(self) -> Iterator[list[ConfirmedResult]]:
@@ -69,7 +69,7 @@ class OpenRun:
             StoreError: it is damaged.
         """
         with self.lookups() as db:
-            return stored_result(db, self._path, self.held_run.number, number)
+            return stored_result(db, self._path, self.run_lock.number, number)
 
     def close(self) -> None:
         """Close the files of the run."""
@@ -127,7 +127,7 @@ class RecordedTrials:
         return None if result is None else result.output
 
     def _look_up(self, trial: Trial) -> tuple[int, str] | None:
-        if self._held.held_run.pass_ == 1:
+        if self._held.run_lock.pass_ == 1:
             return None
         with self._held.lookups() as db:
-            return run_transactions.look_up(db, self._held.held_run, trial)
+            return run_transactions.look_up(db, self._held.run_lock, trial)

@@ -12,7 +12,7 @@ from evalmark.storage.call_log import requests_in_flight, spending
 from evalmark.storage.call_log.requests_in_flight import RequestsInFlight, RunPass
 from evalmark.storage.database.connection import Connection, StoreLocation
 from evalmark.storage.database.fields import sql_real, sql_text
-from evalmark.storage.database.holder import Holder, from_text, to_text, writer_has_ended
+from evalmark.storage.database.holder import WriterProcess, from_text, to_text, writer_has_ended
 from evalmark.storage.database.schema import transaction
 from evalmark.storage.results.masking import masked_id, masked_result
 from evalmark.storage.results.rows import ResultRow, decode_run, encode_result, encode_run
@@ -41,8 +41,8 @@ _BATCH = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HeldRun:
-    """A run that this process writes."""
+class RunLock:
+    """The write lock of this process on a run."""
 
     run_id: str
     number: int
@@ -50,7 +50,7 @@ class HeldRun:
     """1 for the start, one more for each resume; results store the pass that confirmed them last."""
     sources: tuple[str, ...]
     """The names of the run's datasets, in the order of its results."""
-    holder: Holder
+    holder: WriterProcess
     lost: requests_in_flight.LostRequests = field(default_factory=dict)
     """Requests of earlier passes whose calls were never stored."""
 
@@ -69,7 +69,7 @@ class ConfirmedResult:
     place: str | bytes
 
 
-def start(db: Connection, path: StoreLocation, run: Run, holder: Holder) -> HeldRun:
+def start(db: Connection, path: StoreLocation, run: Run, holder: WriterProcess) -> RunLock:
     """Write the header of a new run.
 
     Raises:
@@ -85,7 +85,7 @@ def start(db: Connection, path: StoreLocation, run: Run, holder: Holder) -> Held
         if number is None:
             raise StoreError(f"{path}: there already is a run {run.id!r}; start the new one with another id.")
         db.acquire_lock(number, 1)
-    return HeldRun(run_id=run.id, number=int(number), pass_=1, sources=names_of(run), holder=holder)
+    return RunLock(run_id=run.id, number=int(number), pass_=1, sources=names_of(run), holder=holder)
 
 
 def add(db: Connection, path: StoreLocation, runs: Iterable[Run]) -> None:
@@ -108,7 +108,7 @@ def add(db: Connection, path: StoreLocation, runs: Iterable[Run]) -> None:
                 put(db, (int(number), 1), names_of(run), [(encode_result(result), result) for result in batch])
 
 
-def resume(db: Connection, path: StoreLocation, run_id: str, holder: Holder, *, force: bool) -> HeldRun:
+def resume(db: Connection, path: StoreLocation, run_id: str, holder: WriterProcess, *, force: bool) -> RunLock:
     """Continue a run of a process that has ended, or, with `force`, of any process.
 
     Raises:
@@ -131,18 +131,18 @@ def resume(db: Connection, path: StoreLocation, run_id: str, holder: Holder, *, 
         db.acquire_lock(number, passed + 1)
     requests_in_flight.remove_stale_notes(db, path)
     sources = names_of(decode_run(header))
-    return HeldRun(run_id=run_id, number=number, pass_=passed + 1, sources=sources, holder=holder, lost=lost)
+    return RunLock(run_id=run_id, number=number, pass_=passed + 1, sources=sources, holder=holder, lost=lost)
 
 
-def amend(db: Connection, path: StoreLocation, held_run: HeldRun, run: Run) -> HeldRun:
+def amend(db: Connection, path: StoreLocation, run_lock: RunLock, run: Run) -> RunLock:
     """Update the header of a run with further datasets or metrics; existing ones keep their positions."""
     with transaction(db):
-        _confirm_held(db, path, held_run)
-        db.execute("update run set header = ? where number = ?", (encode_run(run), held_run.number))
-    return replace(held_run, sources=names_of(run))
+        _confirm_held(db, path, run_lock)
+        db.execute("update run set header = ? where number = ?", (encode_run(run), run_lock.number))
+    return replace(run_lock, sources=names_of(run))
 
 
-def _refuse_held(db: Connection, run: tuple[str, int, int], held: Holder | None, here: Holder) -> None:
+def _refuse_held(db: Connection, run: tuple[str, int, int], held: WriterProcess | None, here: WriterProcess) -> None:
     run_id, number, passed = run
     if held is None or writer_has_ended(db, number, passed, held, here):
         return
@@ -157,33 +157,33 @@ def names_of(run: Run) -> tuple[str, ...]:
     return tuple(dataset.name for dataset in run.datasets)
 
 
-def _confirm_held(db: Connection, path: StoreLocation, held_run: HeldRun) -> None:
+def _confirm_held(db: Connection, path: StoreLocation, run_lock: RunLock) -> None:
     """Raise an error if another process has taken the run over meanwhile."""
-    row = db.execute("select holder, pass from run where number = ?", (held_run.number,)).fetchone()
+    row = db.execute("select holder, pass from run where number = ?", (run_lock.number,)).fetchone()
     if row is None:
-        raise StoreError(f"{path}: run {held_run.run_id} has been deleted while it was written.")
+        raise StoreError(f"{path}: run {run_lock.run_id} has been deleted while it was written.")
     held = from_text(row[0])
-    if row[1] != held_run.pass_ or held is None or not held.same_process(held_run.holder):
+    if row[1] != run_lock.pass_ or held is None or not held.same_process(run_lock.holder):
         by = f"process {held.pid}" if held else "another process"
-        raise StoreBusyError(f"run {held_run.run_id} was taken over by {by}; this one stops writing it.")
+        raise StoreBusyError(f"run {run_lock.run_id} was taken over by {by}; this one stops writing it.")
 
 
 def write(
     db: Connection,
     path: StoreLocation,
-    held_run: HeldRun,
+    run_lock: RunLock,
     kept: Sequence[tuple[ResultRow, Result]],
     seen: Sequence[ConfirmedResult],
 ) -> None:
     """Save results and confirmed earlier ones. They are durable when this returns."""
     with transaction(db):
-        _confirm_held(db, path, held_run)
-        _confirm(db, held_run, seen)
-        put(db, (held_run.number, held_run.pass_), held_run.sources, kept)
-        if held_run.pass_ > 1:
+        _confirm_held(db, path, run_lock)
+        _confirm(db, run_lock, seen)
+        put(db, (run_lock.number, run_lock.pass_), run_lock.sources, kept)
+        if run_lock.pass_ > 1:
             db.executemany(
                 _REPLACE_EDITED,
-                ((held_run.number, *result_identity(row), held_run.pass_) for row, _ in kept),
+                ((run_lock.number, *result_identity(row), run_lock.pass_) for row, _ in kept),
             )
 
 
@@ -196,29 +196,29 @@ def put(
     index_scores(db, head[0], kept)
 
 
-def _confirm(db: Connection, held_run: HeldRun, seen: Sequence[ConfirmedResult]) -> None:
+def _confirm(db: Connection, run_lock: RunLock, seen: Sequence[ConfirmedResult]) -> None:
     """Assign confirmed results to this pass, at the present position of their cases."""
-    db.executemany("update result set pass = ? where number = ?", ((held_run.pass_, found.number) for found in seen))
+    db.executemany("update result set pass = ? where number = ?", ((run_lock.pass_, found.number) for found in seen))
     db.executemany(
         "update result set position = ?, place = ? where number = ? and (position <> ? or place <> ?)",
         ((found.position, found.place, found.number, found.position, found.place) for found in seen),
     )
 
 
-def look_up(db: Connection, held_run: HeldRun, trial: Trial) -> tuple[int, str] | None:
+def look_up(db: Connection, run_lock: RunLock, trial: Trial) -> tuple[int, str] | None:
     """Return the row number and the verdict of a trial's earlier result, if its case is unchanged."""
     row = db.execute(
         "select number, verdict from result where run = ? and dataset = ? and case_id = ? and target = ? "
         "and repeat = ? and mode = ? and fingerprint = ? and pass < ?",
         (
-            held_run.number,
+            run_lock.number,
             sql_text(trial.dataset),
             sql_text(masked_id(trial.case.id)),
             sql_text(trial.target),
             trial.repeat,
             trial.mode,
             trial.case.fingerprint,
-            held_run.pass_,
+            run_lock.pass_,
         ),
     ).fetchone()
     return None if row is None else (int(row[0]), str(row[1]))
@@ -227,37 +227,37 @@ def look_up(db: Connection, held_run: HeldRun, trial: Trial) -> tuple[int, str] 
 def finish(
     db: Connection,
     path: StoreLocation,
-    held_run: HeldRun,
+    run_lock: RunLock,
     run: Run,
     seen: Sequence[ConfirmedResult],
     asked: RequestsInFlight,
 ) -> None:
     """Write the final header and release the run. In a complete run, results that were not confirmed are dropped."""
     with transaction(db):
-        _confirm_held(db, path, held_run)
-        _confirm(db, held_run, seen)
+        _confirm_held(db, path, run_lock)
+        _confirm(db, run_lock, seen)
         if run.status == "complete":
             db.execute(
-                "update result set pass = 0 where run = ? and pass < ? and pass > 0", (held_run.number, held_run.pass_)
+                "update result set pass = 0 where run = ? and pass < ? and pass > 0", (run_lock.number, run_lock.pass_)
             )
             asked.mark_complete(db)
         else:
             asked.save(db, {})
         db.execute(
             "update run set status = ?, header = ?, holder = null where number = ?",
-            (run.status, encode_run(run), held_run.number),
+            (run.status, encode_run(run), run_lock.number),
         )
-    db.release_lock(held_run.number, held_run.pass_)
+    db.release_lock(run_lock.number, run_lock.pass_)
 
 
-def release(db: Connection, held_run: HeldRun) -> None:
+def release(db: Connection, run_lock: RunLock) -> None:
     """Release a run that was not finished; it can be resumed."""
     with transaction(db):
-        db.execute("update run set holder = null where number = ? and pass = ?", (held_run.number, held_run.pass_))
-    db.release_lock(held_run.number, held_run.pass_)
+        db.execute("update run set holder = null where number = ? and pass = ?", (run_lock.number, run_lock.pass_))
+    db.release_lock(run_lock.number, run_lock.pass_)
 
 
-def forget(db: Connection, path: StoreLocation, run_id: str, here: Holder) -> None:
+def forget(db: Connection, path: StoreLocation, run_id: str, here: WriterProcess) -> None:
     """Delete a run and its results.
 
     Raises:

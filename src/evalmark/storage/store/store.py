@@ -40,7 +40,7 @@ from .health import Health, examine, examine_server
 from .merge import MergeSource, ResultListener, StoredMerge, merge_shards
 from .open_run import OpenRun, RecordedTrials, RunSink
 from .recordings import Recordings
-from .run_transactions import HeldRun
+from .run_transactions import RunLock
 
 if TYPE_CHECKING:
     from evalmark.core.protocols import Vectors
@@ -168,8 +168,8 @@ class Store:
             StoreError: the store cannot be written.
         """
         held = self._holding(run.id)
-        held.held_run = self._access.write(
-            lambda db: run_transactions.amend(db, self.path, held.held_run, run), "the run"
+        held.run_lock = self._access.write(
+            lambda db: run_transactions.amend(db, self.path, held.run_lock, run), "the run"
         )
 
     def finish(self, run: Run) -> None:
@@ -182,7 +182,7 @@ class Store:
         self._log.drain()
         with held.take_confirmed() as seen:
             self._access.write(
-                lambda db: run_transactions.finish(db, self.path, held.held_run, run, seen, held.sent),
+                lambda db: run_transactions.finish(db, self.path, held.run_lock, run, seen, held.sent),
                 "the end of the run",
             )
         held.close()
@@ -332,7 +332,7 @@ class Store:
 
     def tool_log(self, run_id: str | None = None) -> ToolLog:
         """Return the log of tool calls, for a run that is written here or outside of runs; for any thread."""
-        number = None if run_id is None else self._holding(run_id).held_run.number
+        number = None if run_id is None else self._holding(run_id).run_lock.number
         return StoredToolLog(self.path, self._lookups, self._access.write, number)
 
     def interrupted_calls(self, run_id: str) -> int | None:
@@ -342,7 +342,7 @@ class Store:
         another machine, which can happen only with a store on a server.
         """
         if run_id in self._held:
-            return self._held[run_id].held_run.interrupted
+            return self._held[run_id].run_lock.interrupted
 
         def count(db: Connection) -> int | None:
             number, passed, is_written = current_pass(db, self.path, self._here, run_id)
@@ -385,7 +385,7 @@ class Store:
             return
         for held in self._held.values():
             with contextlib.suppress(StoreError):  # the process ends anyway, which releases the run
-                self._access.write(partial(run_transactions.release, held_run=held.held_run), "the change")
+                self._access.write(partial(run_transactions.release, run_lock=held.run_lock), "the change")
         self._access.stop_accepting()
         self._log.drain()
         for held in self._held.values():
@@ -409,7 +409,7 @@ class Store:
         needed = sum(300 + entry.row.size for entry in entries)
         self._access.write_now(lambda db: save_calls(db, entries), f"saving {count(len(entries), 'call')}", needed)
 
-    def _hold(self, held: HeldRun) -> OpenRun:
+    def _hold(self, held: RunLock) -> OpenRun:
         return OpenRun(held, self.path, self._access.check_usable, self._access.connect)
 
     def _holding(self, run_id: str) -> OpenRun:
