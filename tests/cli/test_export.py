@@ -100,7 +100,7 @@ def test_a_service_that_refuses_is_one_sentence(kept, world, monkeypatch):
         (["export", "nothing", "--to", "jsonl", "-o", "x"], "there is no run 'nothing'"),
         (["export", "--to", "jsonl", "-o", "checks", "--suite", "none.yaml"], "none.yaml"),
         (["import", "promtfoo", "x"], "did you mean promptfoo?"),
-        (["import", "promptfoo", "checks"], "no config of promptfoo"),
+        (["import", "promptfoo", "checks"], "neither a config of promptfoo"),
         (["import", "jsonl", "x", "--code", "y.py"], "--code names files of promptfoo's assertions"),
         (["import", "jsonl", "x", "y", "-o", "z"], "-o takes the suite of one PATH"),
         (["import", "openai-registry", "checks/orders.jsonl"], "orders.jsonl"),

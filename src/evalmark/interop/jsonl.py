@@ -57,7 +57,7 @@ def _file(path: Path) -> Path:
 
 def _head(data: Any, place: str) -> Run:
     if not isinstance(data, dict) or data.get("format") != "evalmark-run" or data.get("kind") != "run":
-        raise PlacedError(place, 'is no header of a run; a report begins with {"format": "evalmark-run", …}.')
+        raise PlacedError(place, 'is not a header of a run; a report begins with {"format": "evalmark-run", …}.')
     if data.get("version") not in VERSIONS:
         raise PlacedError(place, f"`$.version` is {data.get('version')!r:.40}; versions 1 to 3 are read here.")
     head = data.get("run")

@@ -106,7 +106,7 @@ def test_an_assertion_becomes_a_check(said, wanted):
         ({"type": "equals", "value": "file:///etc/passwd"}, "left out", "reads a file"),
         ({"type": "rouge-n", "value": "x"}, "left out", "'rouge-n'"),
         ({"type": "not-llm-rubric", "value": "x"}, "left out", "cannot be negated"),
-        ({"type": "regex"}, "left out", "no text"),
+        ({"type": "regex"}, "left out", "not a text"),
         ({"type": "contains"}, "left out", "no `value`"),
         ({"type": "latency", "threshold": "soon"}, "left out", "milliseconds"),
         ({"type": "llm-rubric", "value": "x", "rubricPrompt": "y"}, "left out", "`rubricPrompt` of its own"),
@@ -391,7 +391,7 @@ def test_what_a_row_asks_a_judge_costs_nothing_elsewhere():
 
 def test_what_is_neither_is_refused(tmp_path):
     (tmp_path / "x.yaml").write_text("a: 1\n")
-    with pytest.raises(DataError, match="no config of promptfoo"):
+    with pytest.raises(DataError, match="neither a config of promptfoo"):
         import_promptfoo(tmp_path / "x.yaml")
 
 

@@ -380,13 +380,13 @@ def test_json_match_compares_all_of_it(tmp_path, answer, verdict):
         (basic("json_validator:JsonValidator"), SAMPLES, "no metric here does what JsonValidator does"),
         (basic("match:Match", num_few_shot=2), SAMPLES, "its argument `num_few_shot` changes"),
         (basic("includes:Includes"), '{"input": "q", "ideal": ["a", ""]}\n', "is blank"),
-        (basic("includes:Includes"), '{"input": "q"}\n', "no text and no list of texts"),
-        (basic("match:Match"), '{"input": "q", "ideal": 4}\n', "no text and no list of texts"),
+        (basic("includes:Includes"), '{"input": "q"}\n', "neither a text nor a list of texts"),
+        (basic("match:Match"), '{"input": "q", "ideal": 4}\n', "neither a text nor a list of texts"),
         (basic("json_match:JsonMatch"), '{"input": "q", "ideal": "{}}"}\n', "an ideal answer is no JSON"),
         (basic("json_match:JsonMatch"), '{"input": "q", "ideal": "[null]"}\n', "null equals nothing there"),
         (basic("match:Match", samples_jsonl="gone.jsonl"), SAMPLES, "'gone.jsonl' are in none of the files"),
         (basic("match:Match"), '{"input": [{"role": "system", "content": "q"}], "ideal": "a"}\n', "do not end with one of the user"),
-        (basic("match:Match"), '{"input": [{"role": "user", "name": "x", "content": "q"}], "ideal": "a"}\n', "no plain messages"),
+        (basic("match:Match"), '{"input": [{"role": "user", "name": "x", "content": "q"}], "ideal": "a"}\n', "nor plain messages"),
     ],
 )  # fmt: skip
 def test_what_would_mean_something_else_is_left_out_of_the_suite_of_a_registry(tmp_path, evals, samples, why):

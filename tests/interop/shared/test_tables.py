@@ -74,8 +74,8 @@ def test_a_table_is_read_as_it_is(tmp_path, text, rows, notes):
         pytest.param("t.csv", "", "t.csv: is empty", id="an empty file"),
         pytest.param("t.csv", "b,c\n1,2\n", "t.csv:1: there is no column 'a' among b, c.", id="no column that is needed"),
         pytest.param("t.csv", "a,a\n1,2\n", "t.csv:1: the column 'a' occurs twice", id="a column twice"),
-        pytest.param("t.json", "{}", "t.json: is no list", id="an object for a list"),
-        pytest.param("t.json", '[{"a": 1},\n 2]', "t.json:2: item 2 of the list is no object", id="a number for an object"),
+        pytest.param("t.json", "{}", "t.json: is not a list", id="an object for a list"),
+        pytest.param("t.json", '[{"a": 1},\n 2]', "t.json:2: item 2 of the list is not an object", id="a number for an object"),
         pytest.param("t.json", '[{"a": 1', "t.json:1", id="JSON that ends too early"),
     ],
 )  # fmt: skip

@@ -93,7 +93,7 @@ def _prompt(document: Document, data: Data, builder: ImportBuilder) -> None:
     _evaluators(document, data, builder)
     for number, row in enumerate(_list(document, data, "testData")):
         if not isinstance(row, dict):
-            raise PlacedError(document.place_of(("testData", number)), f"`$.testData[{number}]` is no mapping.")
+            raise PlacedError(document.place_of(("testData", number)), f"`$.testData[{number}]` is not a mapping.")
         builder.add(_case(row, data))
     for key in [name for name in data if name not in (*_KEPT, "testData", "evaluators")]:
         builder.part(f"{document.place_of((key,))} {key}", "left out", "prompts of GitHub Models have no such key")
@@ -144,7 +144,7 @@ def _evaluators(document: Document, data: Data, builder: ImportBuilder) -> None:
     for number, said in enumerate(_list(document, data, "evaluators")):
         at = ("evaluators", number)
         if not isinstance(said, dict):
-            raise PlacedError(document.place_of(at), f"`{json_path(at)}` is no mapping.")
+            raise PlacedError(document.place_of(at), f"`{json_path(at)}` is not a mapping.")
         if str(said.get("name")) not in known:
             _evaluator(said, f"{document.place_of(at)} {json_path(at)}", builder)
 
@@ -152,7 +152,7 @@ def _evaluators(document: Document, data: Data, builder: ImportBuilder) -> None:
 def _list(document: Document, data: Data, key: str) -> list[Any]:
     found = data.get(key)
     if found is not None and not isinstance(found, list):
-        raise PlacedError(document.place_of((key,)), f"`$.{key}` is no list.")
+        raise PlacedError(document.place_of((key,)), f"`$.{key}` is not a list.")
     return found or []
 
 
@@ -258,7 +258,7 @@ def _built_in(name: str, uses: str) -> tuple[MetricDraft | None, str]:
 def _results(document: Document, data: Mapping[str, Any], builder: ImportBuilder) -> None:
     rows = data["testResults"]
     if not isinstance(rows, list):
-        raise PlacedError(document.place_of(("testResults",)), "`$.testResults` is no list.")
+        raise PlacedError(document.place_of(("testResults",)), "`$.testResults` is not a list.")
     name = str(data.get("name") or "imported")
     target = str(data.get("model") or "")
     if builder.name == "imported":
@@ -266,6 +266,6 @@ def _results(document: Document, data: Mapping[str, Any], builder: ImportBuilder
     for number, row in enumerate(rows):
         place = document.place_of(("testResults", number))
         if not isinstance(row, dict) or not isinstance(row.get("testCase"), dict):
-            raise PlacedError(place, f"`$.testResults[{number}].testCase` is no mapping.")
+            raise PlacedError(place, f"`$.testResults[{number}].testCase` is not a mapping.")
         builder.results.append(result_from(native_of(row, name, target, number), row.get(REST), place))
     builder.part(f"{document.path}: {len(rows)} test results", "mapped", "results of a run")

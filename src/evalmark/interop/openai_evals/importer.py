@@ -149,13 +149,13 @@ def _object(data: Any, place: str) -> Data:
 def _eval(found: FoundObject, builder: ImportBuilder, expected: str | None) -> None:
     criteria, config = found.data["testing_criteria"], found.data.get("data_source_config")
     if not isinstance(criteria, list):
-        raise PlacedError(found.part("testing_criteria"), "`$.testing_criteria` is no list.")
+        raise PlacedError(found.part("testing_criteria"), "`$.testing_criteria` is not a list.")
     if isinstance(name := found.data.get("name"), str) and name:
         builder.name = name
     for number, criterion in enumerate(criteria):
         at = ("testing_criteria", number)
         if not isinstance(criterion, dict):
-            raise PlacedError(found.part(*at), f"`{json_path(at)}` is no object.")
+            raise PlacedError(found.part(*at), f"`{json_path(at)}` is not an object.")
         read_criterion(criterion, f"{found.part(*at)} {json_path(at)}", builder, expected)
     kind = config.get("type") if isinstance(config, dict) else None
     if kind != "custom":
@@ -167,7 +167,7 @@ def _eval(found: FoundObject, builder: ImportBuilder, expected: str | None) -> N
 def _run(found: FoundObject, builder: ImportBuilder, expected: str | None) -> None:
     source = found.data["data_source"]
     if not isinstance(source, dict):
-        raise PlacedError(found.part("data_source"), "`$.data_source` is no object.")
+        raise PlacedError(found.part("data_source"), "`$.data_source` is not an object.")
     if isinstance(model := source.get("model"), str) and model:
         named = model if "/" in model else f"openai/{model}"
         if named not in builder.models:
@@ -186,13 +186,13 @@ def _run(found: FoundObject, builder: ImportBuilder, expected: str | None) -> No
     for number, row in enumerate(content):
         at = ("data_source", "source", "content", number)
         if not isinstance(row, dict) or not isinstance(row.get("item"), dict):
-            raise PlacedError(found.part(*at), f"`{json_path((*at, 'item'))}` is no object.")
+            raise PlacedError(found.part(*at), f"`{json_path((*at, 'item'))}` is not an object.")
         _row(row, found.part(*at), builder, expected)
 
 
 def _row(row: Mapping[str, Any], place: str, builder: ImportBuilder, expected: str | None) -> None:
     if not isinstance(row["item"], dict):
-        raise PlacedError(place, "`$.item` is no object.")
+        raise PlacedError(place, "`$.item` is not an object.")
     case = case_data_of(row["item"], expected)
     sample = row.get("sample")
     said = sample.get("output_text") if isinstance(sample, dict) else None
@@ -242,5 +242,5 @@ def _target(run: FoundObject | None) -> str:
 def _cases_of_results(builder: ImportBuilder, items: list[FoundObject], expected: str | None) -> None:
     for found in items:
         if not isinstance(item := found.data["datasource_item"], dict):
-            raise PlacedError(found.part("datasource_item"), "`$.datasource_item` is no object.")
+            raise PlacedError(found.part("datasource_item"), "`$.datasource_item` is not an object.")
         builder.add(case_data_of(item, expected))

@@ -93,7 +93,7 @@ def _class(check: ExportCheck, key: str, graded: Data, has_ideal: bool) -> tuple
     if check.scorer == "contains" and not check.listed:
         more = {"ignore_case": True} if check.settings.get("ignore_case") else {}
         return (f"{BASIC}includes:Includes", more), ""
-    return None, "is no class of the registry"
+    return None, "is not a class of the registry"
 
 
 def _model_graded(check: ExportCheck, key: str, graded: Data, has_ideal: bool) -> tuple[tuple[str, Data] | None, str]:

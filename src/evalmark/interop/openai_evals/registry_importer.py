@@ -88,13 +88,13 @@ class _Specs:
         """Add the evals and model-graded questions of a YAML file."""
         document = load_document(file)
         if not isinstance(document.data, dict):
-            raise PlacedError(document.place_of(), "is no mapping from names to evals.")
+            raise PlacedError(document.place_of(), "is not a mapping from names to evals.")
         for name, said in document.data.items():
             place = document.place_of((name,))
             if isinstance(said, str):
                 continue  # another name for an eval
             if not isinstance(said, dict):
-                raise PlacedError(place, f"`{name}` is no mapping.")
+                raise PlacedError(place, f"`{name}` is not a mapping.")
             if "class" in said:
                 self.evals[name] = (said, place)
             elif "prompt" in said and "choice_strings" in said:

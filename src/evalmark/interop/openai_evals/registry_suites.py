@@ -88,7 +88,11 @@ def _is_asked(sample: RegistrySample, builder: ImportBuilder) -> bool:
     is_chat = isinstance(said, list) and bool(said) and all(map(is_message, said))
     if is_chat and said[-1]["role"] == "user" and all(isinstance(m["content"], str) for m in said):
         return True
-    why = "its messages do not end with one of the user" if is_chat else "its `input` is no text and no plain messages"
+    why = (
+        "its messages do not end with one of the user"
+        if is_chat
+        else "its `input` is neither a text nor plain messages"
+    )
     builder.part(f"{sample.place} input", "left out", f"{why}, so a suite would ask it in another form")
     return False
 
@@ -144,7 +148,7 @@ def _parts(data: Any) -> Iterator[Any]:
 
 def _texts(sample: RegistrySample) -> list[str]:
     if not sample.ideals or not all(isinstance(text, str) for text in sample.ideals):
-        raise _NotMappedError(f"the `ideal` of a sample is no text and no list of texts, in {sample.place}")
+        raise _NotMappedError(f"the `ideal` of a sample is neither a text nor a list of texts, in {sample.place}")
     return sample.ideals
 
 
@@ -154,7 +158,7 @@ def _graded(one: RegistryEval, samples: Sequence[RegistrySample]) -> Found:
         raise _NotMappedError("its `modelgraded_spec` is in none of the files")
     asked, worths = one.graded.get("prompt"), _worths(one.graded)
     if not isinstance(asked, str):
-        raise _NotMappedError("its prompt is no text")
+        raise _NotMappedError("its prompt is not a text")
     _check_shown(one.graded, asked, samples)
     file: Data = {
         "metric_description": one.name,

@@ -132,7 +132,7 @@ def _grader(said: Mapping[str, Any], options: Mapping[str, Any]) -> str:
     judge = from_promptfoo(grader) if isinstance(grader, str) else None
     if judge is None:
         raise UnsupportedAssertionError(
-            "left out", f"its grader {text_of(grader)!r:.60} is no model that is asked here, or has settings"
+            "left out", f"its grader {text_of(grader)!r:.60} is not a model that is asked here, or has settings"
         )
     return judge
 
@@ -172,7 +172,7 @@ def fill_variables(value: Any, variables: Mapping[str, Any]) -> Any:
         raise UnsupportedAssertionError("left out", "it is a template that does more than fill in variables")
     for at, name in enumerate(parts[1::2]):
         if not isinstance(found := variables.get(name), (str, int, float)):
-            what = "is no text or number" if name in variables else "the test does not have"
+            what = "is neither a text nor a number" if name in variables else "the test does not have"
             raise UnsupportedAssertionError("left out", f"it fills in the variable {name!r:.40}, which {what}")
         parts[2 * at + 1] = js_text(found)
     return "".join(parts)
@@ -209,14 +209,14 @@ def _text(value: Any) -> str:
     if value is None or value == "":
         raise UnsupportedAssertionError("left out", "it has no `value`")
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        raise UnsupportedAssertionError("left out", "its `value` is no text")
+        raise UnsupportedAssertionError("left out", "its `value` is not a text")
     return js_text(value)
 
 
 def _required_text(value: Any) -> str:
     """Only a text, as the assertion takes nothing else."""
     if not isinstance(value, str):
-        raise UnsupportedAssertionError("left out", "its `value` is no text")
+        raise UnsupportedAssertionError("left out", "its `value` is not a text")
     return _text(value)
 
 
@@ -318,7 +318,7 @@ def _similar(value: Any, said: Mapping[str, Any]) -> Found:
 def _latency(value: Any, said: Mapping[str, Any]) -> Found:
     most = said.get("threshold")
     if not isinstance(most, (int, float)) or isinstance(most, bool) or most <= 0:
-        raise UnsupportedAssertionError("left out", "its `threshold` is no number of milliseconds")
+        raise UnsupportedAssertionError("left out", "its `threshold` is not a number of milliseconds")
     return "time", {"seconds": most / 1000}, None
 
 
@@ -328,7 +328,7 @@ def _words(value: Any, said: Mapping[str, Any]) -> Found:
     limits = value if isinstance(value, dict) else {"min": value, "max": value}
     counts = {f"{key}_words": n for key, n in limits.items() if key in ("min", "max") and type(n) is int and n >= 0}
     if not counts or len(counts) < len(limits):
-        raise UnsupportedAssertionError("left out", "its `value` is no count of words")
+        raise UnsupportedAssertionError("left out", "its `value` is not a count of words")
     return "length", counts, None
 
 
@@ -434,7 +434,7 @@ def assertion_of(check: ExportCheck, case: Case | None, shown: str = "{{input}}"
 
 
 def unsupported_reason(check: ExportCheck, shown: str) -> str:
-    """Why a check is no assertion for any test: the rest of a sentence that names it."""
+    """Why a check is not an assertion for any test: the rest of a sentence that names it."""
     if check.metric is not None and check.messages:
         try:
             rubric_assertion(check, shown, "")
@@ -442,7 +442,7 @@ def unsupported_reason(check: ExportCheck, shown: str) -> str:
             return str(error)
     if check.expects and assertion_of(check, Case(id="", expected=""), shown) is not None:
         return "compares with an expected answer, and no case has one"
-    return "is no assertion of promptfoo"
+    return "is not an assertion of promptfoo"
 
 
 def _rubric_of(check: ExportCheck, expected: Any) -> Data | None:

@@ -93,7 +93,7 @@ def import_promptfoo(path: Path, code: Sequence[Path] = ()) -> ImportResult:
     results = [one for one in found.values() if one is not None]
     if not (configs or results):
         raise PlacedError(
-            str(path), "is no config of promptfoo (with `prompts`, or `tests`) and no file of its results."
+            str(path), "is neither a config of promptfoo (with `prompts`, or `tests`) nor a file of its results."
         )
     for document in configs:
         _config(document, document.data, (), builder, code)
@@ -157,7 +157,7 @@ def _one_prompt(document: Document, row: Any, at: tuple[str | int, ...], builder
     said = row if isinstance(row, dict) else {"raw": row}
     text, label = said.get("raw") or said.get("id"), said.get("label")
     if not isinstance(text, str) or not text.strip():
-        raise PlacedError(document.place_of(at), f"`{json_path(at)}` is no prompt.")
+        raise PlacedError(document.place_of(at), f"`{json_path(at)}` is not a prompt.")
     if (text.startswith(CODE) and not text.startswith("file://")) or text.lower().partition(":")[0].endswith(CODE):
         _drop_prompt(where, "refused", "a prompt that is made by code is code", builder)
         return
@@ -240,7 +240,7 @@ def _providers(document: Document, data: Data, at: tuple[str, ...], builder: Imp
             why = (
                 "it is code; name a Python function of yours as the target"
                 if is_code
-                else "it is no model that is asked here"
+                else "it is not a model that is asked here"
             )
             builder.part(where, "refused" if is_code else "left out", f"{name!r:.60}: {why}")
             continue

@@ -65,7 +65,9 @@ class _PatternTranslator:
             return "("
         found = _GROUPS.match(self.text, self.at)
         if found is None:
-            raise ValueError(f"{self.text[self.at : self.at + 4]!r} is no group of JavaScript that can be written here")
+            raise ValueError(
+                f"{self.text[self.at : self.at + 4]!r} is not a group of JavaScript that can be written here"
+            )
         self.at = found.end()
         return found[0]
 

@@ -40,7 +40,7 @@ class PythonAssertion:
         folders = AllowedFolders((self.file.parent.absolute(), Path.cwd()))  # the function must belong to that project
         found = load_object(f"{self.file.stem}:{self.function}", folders, what="assertion")
         if not callable(found):
-            raise ConfigError(f"{self.file}: {self.function!r} is no function.")
+            raise ConfigError(f"{self.file}: {self.function!r} is not a function.")
         function: Callable[..., Any] = found
         return function
 

@@ -34,7 +34,7 @@ def read_results(path: Path) -> ResultsFile | None:
     """Read the results of a JSON file; None if it has none.
 
     Raises:
-        DataError: the file cannot be read, or a result is no object.
+        DataError: the file cannot be read, or a result is not an object.
     """
     stream = JsonStream(text_chunks(regular_file(path)), str(path))
     if stream.peek() != "{":
@@ -70,7 +70,7 @@ def _rows(stream: JsonStream, path: Path) -> Iterator[tuple[Data, str]]:
         if isinstance(item.value, PlacedError):
             raise item.value
         if not isinstance(item.value, dict):
-            raise PlacedError(f"{path}:{item.line}", f"`$.results.results[{number}]` is no object.")
+            raise PlacedError(f"{path}:{item.line}", f"`$.results.results[{number}]` is not an object.")
         yield item.value, f"{path}:{item.line}"
 
 

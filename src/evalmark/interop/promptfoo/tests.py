@@ -62,7 +62,7 @@ def _all_tests(document: Document, data: Data, at: DataPath, builder: ImportBuil
     said = data.get("tests")
     rows = [said] if isinstance(said, (str, dict)) else said or []
     if not isinstance(rows, list):
-        raise reading.fault((*at, "tests"), "is no list of tests and no name of a file")
+        raise reading.fault((*at, "tests"), "is neither a list of tests nor the name of a file")
     for number, row in enumerate(rows):
         yield from reading.test(row, defaults, (*at, "tests", number) if isinstance(said, list) else (*at, "tests"))
     for number, scenario in enumerate(reading.rows((*at, "scenarios"), data.get("scenarios"))):
@@ -83,12 +83,12 @@ class _TestReader:
         if isinstance(said, str):
             self.left(at, "a test in a file of its own is not read; write it here")
             return {}
-        raise self.fault(at, "is no mapping")
+        raise self.fault(at, "is not a mapping")
 
     def rows(self, at: DataPath, said: Any) -> list[Any]:
         if said is None or isinstance(said, list):
             return said or []
-        raise self.fault(at, "is no list")
+        raise self.fault(at, "is not a list")
 
     def left(self, at: DataPath, why: str) -> None:
         self.builder.part(f"{self.document.place_of(at)} {json_path(at)}", "left out", why)

@@ -74,7 +74,7 @@ Check = tuple[str, str, Mapping[str, Any], float | None]
 def _checks_of(case: Case, mine: tuple[str, ...], others: tuple[str, ...]) -> list[Check]:
     said = case.metadata.get(KEY, ())
     if not isinstance(said, (list, tuple)):
-        raise ValueError(f"`{KEY}` in the metadata is no list of checks")  # noqa: TRY004  as all that is wrong with a row
+        raise ValueError(f"`{KEY}` in the metadata is not a list of checks")  # noqa: TRY004  as all that is wrong with a row
     found: list[Check] = []
     taken: set[str] = set()
     for item in said:

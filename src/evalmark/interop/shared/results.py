@@ -113,7 +113,7 @@ def _part(said: Any, name: str, place: str) -> Data:
     if found is None:
         return {}
     if not isinstance(found, dict):
-        raise PlacedError(place, f"`{'.'.join(filter(None, (REST, name)))}` is no object; take it out.")
+        raise PlacedError(place, f"`{'.'.join(filter(None, (REST, name)))}` is not an object; take it out.")
     return found
 
 
@@ -126,7 +126,7 @@ def _scores(native: list[Data], rest: Any, place: str) -> list[Data]:
     if rest is None:
         return native
     if not isinstance(rest, list) or not all(isinstance(item, dict) and "name" in item for item in rest):
-        raise PlacedError(place, f"`{REST}.scores` is no list of objects with a `name`; take it out.")
+        raise PlacedError(place, f"`{REST}.scores` is not a list of objects with a `name`; take it out.")
     found = []
     for item in rest:
         own = next((score for score in native if score.get("name") == item["name"]), {})
@@ -144,7 +144,7 @@ def case_from(data: Mapping[str, Any], place: str) -> Case:
     fields = dict(data)
     where = fields.pop("place", place)
     if not isinstance(where, str):
-        raise PlacedError(place, "`case.place` is no text; take it out.")
+        raise PlacedError(place, "`case.place` is not a text; take it out.")
     if "id" not in fields:
         raise PlacedError(place, "`case.id` is missing.")
 
@@ -158,7 +158,7 @@ def case_from(data: Mapping[str, Any], place: str) -> Case:
 def _trial_fields(data: Mapping[str, Any], place: str) -> Data:
     found = {name: data[name] for name in _TRIAL if name in data}
     if unknown := data.keys() - set(_TRIAL):
-        raise PlacedError(place, f"`trial.{min(unknown)}` is no field of a trial; it has {', '.join(_TRIAL)}.")
+        raise PlacedError(place, f"`trial.{min(unknown)}` is not a field of a trial; it has {', '.join(_TRIAL)}.")
     for name in ("dataset", "target"):
         if not isinstance(found.get(name, ""), str):
             raise PlacedError(place, f"`trial.{name}` is {found[name]!r:.40}; it takes a text.")
@@ -184,7 +184,7 @@ def run_from(data: Any, place: str) -> Run:
         DataError: a field is invalid.
     """
     if not isinstance(data, dict):
-        raise PlacedError(place, "`run` is no object.")
+        raise PlacedError(place, "`run` is not an object.")
     fields = {"id": "", "created": "", "name": ""} | {name: item for name, item in data.items() if item is not None}
     run: Run = read_value(Run, RUN, fields, "run", place)
     return run

@@ -55,11 +55,11 @@ def read_rows(path: Path, needed: Sequence[str], notes: Notes) -> list[RawRow]:
 def _json_rows(path: Path) -> Iterator[RawRow]:
     document = load_document(path)
     if not isinstance(document.data, list):
-        raise PlacedError(str(path), "is no list; a list of objects was expected.")
+        raise PlacedError(str(path), "is not a list; a list of objects was expected.")
     for number, cells in enumerate(document.data):
         place = document.place_of((number,))
         if not isinstance(cells, dict):
-            raise PlacedError(place, f"item {number + 1} of the list is no object.")
+            raise PlacedError(place, f"item {number + 1} of the list is not an object.")
         yield RawRow(place=place, cells=cells)
 
 
