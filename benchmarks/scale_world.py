@@ -229,7 +229,7 @@ class Worker:
             self._world.loop.call_later(seconds, self._came, message.ticket, said)
         elif isinstance(message, TicketResult):
             given = self._asked.pop(message.ticket)
-            output = Output(value="Oslo") if isinstance(message.said, ReplyDelta | Reply) else LOST
+            output = Output(value="Oslo") if isinstance(message.value, ReplyDelta | Reply) else LOST
             self._say(TrialFinished(given.number, 0, output, SCORES))
         elif isinstance(message, FinishWork):
             self._is_finishing = True
@@ -244,7 +244,7 @@ class Worker:
             self._say(Ready(1))
             key = f"{given.item.position:032x}-0-0"
             request = KeyedRequest(
-                messages=PLAIN.messages, settings=PLAIN.settings, plain=PLAIN, kept_as=key, repeat=0, use=0
+                messages=PLAIN.messages, settings=PLAIN.settings, original=PLAIN, cache_key=key, repeat=0, use=0
             )
             self._say(CallRequested(self._ticket, NAME, IDENTITY, request))
         if self._is_finishing and not self._waiting and not self._asked:

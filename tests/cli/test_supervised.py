@@ -132,8 +132,8 @@ def soon(found, what="it"):
         ("cancels_all", "cancelled tasks that are not its own"),
         ("cancels_others", "cancelled tasks that are not its own"),
         ("leaves_the_loop", "ended the event loop of the run with SystemExit(0)"),
-        ("closes_files", "closed files of the process"),
-        ("closes_all_files", "closed files of the process"),
+        ("closes_files", "closed files that evalmark needs"),
+        ("closes_all_files", "closed files that evalmark needs"),
     ],
 )
 def test_a_target_that_ends_the_run_is_never_a_success(process, suite, world, target, says):
@@ -167,7 +167,7 @@ def test_a_recursion_limit_that_leaves_no_room_is_named(process, suite):
     code, out, err = ended(process, "run", suite, "--target", "targets:shallow")
     assert code == 3, out + err
     assert "Traceback" not in out + err
-    assert "set the recursion limit of Python to 25, too low" in err
+    assert "set the recursion limit of Python to 25, which is too low" in err
 
 
 def test_a_stream_that_was_replaced_is_put_back(process, suite):
@@ -370,7 +370,6 @@ def test_stopping_and_going_on_reach_both_processes(process, suite, world):
 
 ELSEWHERE = """
 import os, sys
-from evalmark.cli.terminal import watching
 from evalmark.cli import main
 del os.fork  # as on a system that has none
 main()

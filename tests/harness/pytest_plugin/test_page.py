@@ -102,7 +102,7 @@ def test_the_tables_name_what_can_be_said():
 
 
 def test_the_table_of_the_fixture_names_what_a_test_may_use():
-    public = {name for name in vars(EvalCase) if not name.startswith("_")} - {"begun", "found", "is_used"}
+    public = {name for name in vars(EvalCase) if not name.startswith("_")} - {"unfinished_part", "finish", "is_used"}
     cells = re.findall(r"^\| (`.*?) \|", PAGE.split("| of `evalmark_case` | |")[1].split("\n\n")[0], re.MULTILINE)
     named = {name for cell in cells for name in re.findall(r"`(\w+)(?:\(.*?\))?`", cell)}
     assert named == public

@@ -159,7 +159,7 @@ def test_what_works_in_one_process_works_in_workers(suite, world, target):
         ("closes_files", "its worker process lost the files that it needs"),
         ("hangs", "no answer within 3 s"),
         ("hangs_hard", "no answer within 3 s"),
-        ("no_data", "cannot leave its worker process"),
+        ("no_data", "cannot be pickled"),
         ("forks", "its worker process exited with status 9"),
     ],
 )
@@ -461,7 +461,7 @@ def test_a_worker_that_ends_between_cases_is_noted():
 CONVERSATION = """
 import asyncio, os
 from evalmark.runs.engine.pipeline import Conversation, Limits, Work
-from evalmark.runs.isolation.engine import opened
+from evalmark.runs.isolation.engine import open_engine
 from evalmark.runs.targets.function import as_target
 from evalmark.testing.memory import MemorySink
 from evalmark import Case
@@ -478,7 +478,7 @@ async def main():
     target, sink = as_target(Tutor), MemorySink()
     trials = [Trial(case=Case(id=text, input=text), position=n, dataset=d) for d in "12" for n, text in enumerate("abcde")]
     talks = [Conversation(target="", turns=trials[:5]), Conversation(target="", turns=trials[5:])]
-    async with opened([target], "auto") as engine:
+    async with open_engine([target], "auto") as engine:
         await engine(Work(trials=talks, targets={"": target}, scorers=(), sink=sink), Limits(jobs=2))
     for result in sorted(sink.results, key=lambda r: (r.trial.dataset, r.trial.position)):
         print(result.output.value or result.output.error)
