@@ -51,9 +51,7 @@ async def carried_out(world: World, sink: Sink | None = None) -> float:
     setting = world.setting
     work = Work(trials=world.trials(), targets={}, scorers=(), sink=sink or world.books)
     offers = SharedServices(ToolReplay(lambda: None, "off"), None, None)
-    duty = CoordinatorConfig(
-        pool=world, calls=CallProxy(world), services=offers, max_items=2 * setting.jobs + 256
-    )
+    duty = CoordinatorConfig(pool=world, calls=CallProxy(world), services=offers, max_items=2 * setting.jobs + 256)
     started = time.process_time()
     outcome = await run_on_workers(work, Limits(jobs=setting.in_flight), duty)
     took = time.process_time() - started

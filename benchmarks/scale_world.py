@@ -192,7 +192,7 @@ class Worker:
         self._is_lost = True
         self._said.set()
 
-    async def tell(self, messages: Sequence[object]) -> None:
+    async def send(self, messages: Sequence[object]) -> None:
         await self._world.desk.carry(len(messages))
         await asyncio.sleep(self._away)
         self._check()
@@ -203,7 +203,7 @@ class Worker:
         self._begin()
         self._world.own += time.thread_time() - started
 
-    async def listen(self) -> Sequence[object]:
+    async def receive(self) -> Sequence[object]:
         await self._said.wait()
         await asyncio.sleep(self._world.linger + self._away)
         self._check()
@@ -340,7 +340,7 @@ class World:
         for position in range(self.setting.cases):
             yield Trial(case=Case(id=str(position), input=TEXT), dataset="imagined", position=position)
 
-    async def hire(self) -> Worker:
+    async def start_worker(self) -> Worker:
         """A worker, after the seconds that a process takes to start."""
         number = self._free.popleft()
         await asyncio.sleep(self._chance.uniform(0.5, 1.5) * self.setting.hiring)
