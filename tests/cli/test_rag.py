@@ -109,7 +109,7 @@ def test_a_run_over_another_dataset_is_not_taken_up(evalmark, rag, world):
     named = evalmark("rag", "--dataset", "more.json", "--model", "own:embed", "--resume", broken.id)
     assert (
         named.code,
-        f"run {broken.id} is one of the suite 'rows' (rows.json), and the suite 'more'" in named.err,
+        f"run {broken.id} belongs to the suite 'rows' (rows.json), not to the suite 'more'" in named.err,
     ) == (2, True), named.text
     again, _ = rag("--resume", broken.id)
     assert (again.code, f"Resuming {broken.id}" in again.err) == (0, True), again.text
