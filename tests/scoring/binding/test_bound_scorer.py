@@ -3,6 +3,7 @@
 import asyncio
 import functools
 import math
+import threading
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from types import SimpleNamespace
@@ -10,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from evalmark import Case, Output, Score, Similarity, ToolCall, Turn
+from evalmark import Case, Output, Score, Similarity, ToolCall, Turn, rag
 from evalmark.core.values.call import Reply, Request
 from evalmark.errors import ConfigError
 from evalmark.judges import MetricFile, Rubric
@@ -547,3 +548,16 @@ def test_the_version_of_a_judge_is_that_of_what_it_is_told():
     assert of("Is it polite?").version == of("Is it polite?", threshold=0.5).version
     assert of("Is it polite?").version != of("Is it friendly?").version
     assert of("Is it polite?").judge == "other"
+
+
+def test_a_function_of_the_rag_metrics_blocks_and_so_never_runs_on_the_loop():
+    threads = []
+
+    def metric(output):
+        threads.append(threading.get_ident())
+        return 1.0
+
+    metric.__module__ = rag.answer_correctness.__module__
+    assert ask(metric, "Oslo").value == 1.0
+    assert threads
+    assert threads[0] != threading.get_ident()

@@ -27,7 +27,12 @@ IMPORTED_SUITE_SCORERS = frozenset(
     ("evalmark.scorers:Assertions", "evalmark.scorers:JudgedAssertions", "evalmark.scorers:PythonAssertion")
 )
 """The scorers that `evalmark import` writes into suites."""
-_SCORER_PACKAGES = ("evalmark.scoring", "evalmark.prompts.metrics")
+_SCORER_PACKAGES = (
+    "evalmark.prompts.metrics",
+    "evalmark.scoring.binding",
+    "evalmark.scoring.builtin",
+    "evalmark.scoring.judges",
+)
 """The packages of evalmark whose classes a user's module may re-export."""
 _FRAMEWORKS = frozenset(
     ("agents", "dspy", "evalmark", "langchain_core", "langgraph", "pydantic_ai", "sentence_transformers")

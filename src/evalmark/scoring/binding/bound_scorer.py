@@ -46,7 +46,12 @@ REFERENCE_PARAMETERS = frozenset(("case", "expected", "ground_truth", "groundTru
 MODEL_PARAMETERS = ("embedder", "judge")
 """The run's models that `async def` scorers may ask for; they are shared and never copied."""
 
-BUILTIN_MODULES = ("evalmark.scoring.", "evalmark.prompts.metrics.")
+BUILTIN_MODULES = (
+    "evalmark.prompts.metrics.",
+    "evalmark.scoring.binding.",
+    "evalmark.scoring.builtin.",
+    "evalmark.scoring.judges.",
+)
 """The module prefixes of the built-in scorers."""
 
 
