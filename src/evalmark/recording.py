@@ -12,8 +12,8 @@ from evalmark.core.lazy import deferred
 if TYPE_CHECKING:
     from evalmark.tracing.recorder.langchain import callback_handler
     from evalmark.tracing.recorder.otel import span_processor
+    from evalmark.tracing.recorder.queue_registry import flush
     from evalmark.tracing.recorder.record import record, step
-    from evalmark.tracing.recorder.span_queue import flush
     from evalmark.tracing.recorder.spans import OpenSession, OpenSpan, current
 
 __all__ = [
@@ -34,7 +34,7 @@ __getattr__ = deferred(
         "OpenSpan": "evalmark.tracing.recorder.spans",
         "callback_handler": "evalmark.tracing.recorder.langchain",
         "current": "evalmark.tracing.recorder.spans",
-        "flush": "evalmark.tracing.recorder.span_queue",
+        "flush": "evalmark.tracing.recorder.queue_registry",
         "record": "evalmark.tracing.recorder.record",
         "span_processor": "evalmark.tracing.recorder.otel",
         "step": "evalmark.tracing.recorder.record",

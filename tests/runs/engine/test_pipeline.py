@@ -16,7 +16,6 @@ from evalmark.runs.engine.pipeline import (
     AnsweredTurn,
     Conversation,
     EngineOutcome,
-    FairSemaphore,
     Limits,
     Work,
     run_trials,
@@ -190,26 +189,6 @@ def test_trials_in_judging_stay_within_the_window_and_are_read_as_needed():
     run(source(), scorers=(Slow(),), limits=Limits(jobs=3, window=20))
     assert judged == 400
     assert furthest <= 20 + 3
-
-
-def test_places_in_the_window_go_to_those_who_wait_in_turn_and_none_is_lost_with_who_gives_up():
-    async def story():
-        window, entered = FairSemaphore(1), []
-
-        async def enter(name):
-            await window.enter()
-            entered.append(name)
-
-        waiting = {name: asyncio.create_task(enter(name)) for name in "abcd"}
-        await asyncio.sleep(0)
-        waiting["b"].cancel()  # while it waits
-        await asyncio.sleep(0)
-        window.leave()
-        waiting["c"].cancel()  # when it has been let in, and does not know it yet
-        await asyncio.gather(*waiting.values(), return_exceptions=True)
-        return entered
-
-    assert asyncio.run(story()) == ["a", "d"]
 
 
 def test_a_full_disk_ends_the_run_and_keeps_what_was_acknowledged():

@@ -16,7 +16,7 @@ from evalmark import record
 from evalmark.inputs.secrets.masks import mask_secrets
 from evalmark.recording import flush
 from evalmark.store import open_store
-from evalmark.tracing.recorder import span_queue
+from evalmark.tracing.recorder.queue_registry import queue_for
 from evalmark.tracing.recorder.span_queue import MAX_WAITING_SPANS
 
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJlLW9mLWl0"
@@ -387,7 +387,7 @@ def test_a_thread_that_has_nothing_to_do_ends_and_lets_go_of_the_file(store, kep
     answer = record("demo", store=store)(lambda question: question)
     answer("first")
     assert flush(5)
-    queue = span_queue.queue_for(store)
+    queue = queue_for(store)
     with queue._lock:
         assert queue.connections
     assert not queue.may_end() or queue._thread is None

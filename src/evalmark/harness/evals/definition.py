@@ -2,18 +2,18 @@
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from os import PathLike, path
+from dataclasses import replace
+from os import PathLike
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import need
 
-from .thresholds import UNSET, Threshold
+from .eval_spec import EvalSpec, Judges
+from .thresholds import Threshold
 
 if TYPE_CHECKING:  # a suite that skips its evals loads nothing that would run them
-    from evalmark.core.protocols import ChatModel
     from evalmark.core.values.run import Gate, Run
     from evalmark.runs.planning.judges import ScorerLike
 
@@ -21,9 +21,6 @@ if TYPE_CHECKING:  # a suite that skips its evals loads nothing that would run t
 
 REGISTRY = "__evalmark__"
 """The module attribute that holds the evals of a module."""
-DEFAULT_TIMEOUT = 60.0
-"""Seconds that a task gets for one case by default."""
-Judges: TypeAlias = "str | ChatModel | Sequence[str | ChatModel]"
 
 
 class EvalOptions(TypedDict, total=False):
@@ -47,28 +44,8 @@ class EvalOptions(TypedDict, total=False):
     """Whether to skip the whole eval; it is reported as skipped."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Eval:
-    """An eval as it was defined; nothing of it has run."""
-
-    name: str
-    data: "Data"
-    task: Any
-    scorers: "tuple[ScorerLike, ...]"
-    threshold: Threshold = UNSET
-    judge: "Judges | None" = None
-    embeddings: str | Callable[..., Any] | None = None
-    repeat: int = 1
-    timeout: float | None = DEFAULT_TIMEOUT
-    skip_if: bool = False
-    file: str = ""
-    """The file that defines it; empty where that is unknown."""
-    line: int = 0
-
-    @property
-    def place(self) -> str:
-        """`file:line` for messages; the name where that is unknown."""
-        return f"{short_path(self.file)}:{self.line}" if self.file else self.name
+class Eval(EvalSpec):
+    """An eval that `describe_eval` defined."""
 
     def run(
         self, store: str | PathLike[str] | Literal["settings"] | None = "settings", gate: "Gate | None" = None
@@ -86,7 +63,7 @@ class Eval:
             ConfigError: something of the eval cannot be used; nothing was started.
             StoreError: the store cannot be used.
         """
-        found: Run = need("evalmark.harness.evals.running").run_eval(self, store, gate)
+        found: Run = need("evalmark.harness.evals.eval_run").run_eval(self, store, gate)
         return found
 
 
@@ -172,12 +149,3 @@ def _module_frame(frame: FrameType | None) -> FrameType | None:
     while frame is not None and frame.f_code.co_name != "<module>":
         frame = frame.f_back
     return frame
-
-
-def short_path(file: str) -> str:
-    """Return the path relative to the working directory, where the file lies below it."""
-    try:
-        near = path.relpath(file)
-    except ValueError:  # another drive
-        return file
-    return file if near.startswith("..") else near

@@ -14,8 +14,8 @@ from evalmark.runs.engine.trial import describe_error, error_details, with_tool_
 from evalmark.runs.planning.judges import ScorerLike
 from evalmark.runs.session.run_session import PreparedPlan
 
-from .definition import Eval, Judges
 from .eval_plan import prepare_eval
+from .eval_spec import EvalSpec, Judges
 from .failure import EvalFailedError, failure_message
 from .session import EvalSession
 from .thresholds import Threshold
@@ -138,7 +138,7 @@ class EvalCase:
 
     def _judge(self, scorers: Sequence[ScorerLike], name: str = "") -> tuple[Score, ...]:
         __tracebackhide__ = True
-        described = Eval(
+        described = EvalSpec(
             name=self._trial.dataset,
             data=(),
             task=_nothing,

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from evalmark.core.errors import ConfigError
 from evalmark.core.protocols import Target
@@ -16,10 +15,8 @@ from evalmark.runs.planning.plan import DatasetSource, Loader, Plan, embedder_fo
 from evalmark.runs.session.run_session import PreparedPlan, RunSession
 from evalmark.runs.targets.function import as_target
 
+from .eval_spec import EvalSpec
 from .thresholds import with_thresholds
-
-if TYPE_CHECKING:
-    from .definition import Eval
 
 NO_OUTPUT = "the task returned None; return a text, JSON or an Output (is a `return` missing?)"
 
@@ -49,7 +46,11 @@ class OutputRequired:
 
 
 def plan_eval(
-    described: "Eval", rows: Sequence[Case | BadRow], session: RunSession, called: str = "", load: Loader | None = None
+    described: EvalSpec,
+    rows: Sequence[Case | BadRow],
+    session: RunSession,
+    called: str = "",
+    load: Loader | None = None,
 ) -> Plan:
     """Return the eval as a plan over these rows; its only scorer may be `called` something.
 
@@ -88,7 +89,7 @@ def plan_eval(
     )
 
 
-def check_eval(described: "Eval", session: RunSession) -> str:
+def check_eval(described: EvalSpec, session: RunSession) -> str:
     """Check an eval without reading data or loading a model, and return the name of its task.
 
     Raises:
@@ -102,7 +103,7 @@ def check_eval(described: "Eval", session: RunSession) -> str:
     return as_target(described.task, folders=_here(described)).name
 
 
-def _here(described: "Eval") -> tuple[Path, ...]:
+def _here(described: EvalSpec) -> tuple[Path, ...]:
     return (Path(described.file).parent if described.file else Path.cwd(),)
 
 
@@ -111,7 +112,7 @@ def _nothing_loaded(name: str, settings: Settings, folders: tuple[Path, ...]) ->
 
 
 def prepare_eval(
-    described: "Eval", rows: Sequence[Case | BadRow], session: RunSession, called: str = ""
+    described: EvalSpec, rows: Sequence[Case | BadRow], session: RunSession, called: str = ""
 ) -> PreparedPlan:
     """Check an eval and bind it, for those of its rows that are cases.
 

@@ -21,8 +21,8 @@ from evalmark.runs.planning.judges import ScorerLike
 from evalmark.runs.session.run_session import PreparedPlan, RunSession
 from evalmark.storage.store.store import Store, open_store
 
-from .definition import DEFAULT_TIMEOUT, Eval, Judges, short_path
 from .eval_plan import prepare_eval
+from .eval_spec import DEFAULT_TIMEOUT, EvalSpec, Judges, short_path
 from .failure import EvalFailedError, failure_message
 from .session import EvalSession
 from .session import current_session as current_session
@@ -102,7 +102,7 @@ class Expectation:
         # called here, since a coroutine does not know the line that made it
         return self._awaited(expected, _eval_of(expected, task, scorers, options))
 
-    async def _awaited(self, expected: Any, described: Eval) -> Result:
+    async def _awaited(self, expected: Any, described: EvalSpec) -> Result:
         __tracebackhide__ = True
         current = _current()
         if current is None:
@@ -144,7 +144,7 @@ def _current() -> EvalSession | None:
     return None if current is None or (tools is not None and tools is not current.tools) else current
 
 
-def _eval_of(expected: Any, task: Any, scorers: Sequence[ScorerLike], options: ExpectOptions) -> Eval:
+def _eval_of(expected: Any, task: Any, scorers: Sequence[ScorerLike], options: ExpectOptions) -> EvalSpec:
     """Return the expectation as an eval of one case; raises ConfigError where an argument cannot be used."""
     __tracebackhide__ = True
     frame = sys._getframe(2)
@@ -165,10 +165,10 @@ def _eval_of(expected: Any, task: Any, scorers: Sequence[ScorerLike], options: E
                 f"{place}: to_eval() takes scorers one after the other, in no list: to_eval(expected, task, first, second)."
             )
     given: dict[str, Any] = {"timeout": DEFAULT_TIMEOUT, **options}
-    return Eval(name="expect", data=(), task=task, scorers=tuple(scorers), file=file, line=line, **given)
+    return EvalSpec(name="expect", data=(), task=task, scorers=tuple(scorers), file=file, line=line, **given)
 
 
-def _ready(described: Eval, case: Case, current: EvalSession) -> tuple[PreparedPlan, Trial]:
+def _ready(described: EvalSpec, case: Case, current: EvalSession) -> tuple[PreparedPlan, Trial]:
     """Prepare the expectation as part of the test that is running."""
     __tracebackhide__ = True
     if described.threshold is UNSET:
@@ -194,7 +194,7 @@ async def _run_here(session: RunSession, prepared: PreparedPlan, trial: Trial) -
 
 
 async def _run_standalone(
-    described: Eval, case: Case, run: Callable[[RunSession, PreparedPlan, Trial], Awaitable[Result]]
+    described: EvalSpec, case: Case, run: Callable[[RunSession, PreparedPlan, Trial], Awaitable[Result]]
 ) -> tuple[PreparedPlan, Result]:
     """Run an expectation outside of a test: its result is not stored, but its model calls are, so that none is paid twice."""
     opened: list[Store] = []

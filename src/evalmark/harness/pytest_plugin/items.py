@@ -11,8 +11,8 @@ import pytest
 from evalmark.core.errors import EvalmarkError
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.score import Result, Trial
-from evalmark.harness.evals.definition import Eval
 from evalmark.harness.evals.eval_plan import prepare_eval
+from evalmark.harness.evals.eval_spec import EvalSpec
 from evalmark.harness.evals.failure import EvalFailedError
 from evalmark.inputs.datasets.options import BadRow
 from evalmark.runs.session.run_session import PreparedPlan
@@ -26,7 +26,7 @@ from .state import PluginState
 class EvalGroup:
     """What the tests of one eval share."""
 
-    described: Eval
+    described: EvalSpec
     title: str
     """What its tests are called."""
     target: str

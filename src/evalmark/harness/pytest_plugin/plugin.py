@@ -9,9 +9,9 @@ import pytest
 
 from evalmark.core.errors import EvalmarkError
 from evalmark.core.values.score import Trial
-from evalmark.harness.evals.definition import Eval
 from evalmark.harness.evals.eval_case import EvalCase
 from evalmark.harness.evals.eval_plan import check_eval
+from evalmark.harness.evals.eval_spec import EvalSpec
 from evalmark.harness.evals.rows import read_rows
 
 from .hooks import Hooks
@@ -48,7 +48,7 @@ class EvalPlugin:
         if self.state.worker is None:
             config.pluginmanager.register(EvalSummary(self.state), "evalmark-ending")
 
-    def items(self, collector: Any, evals: Sequence[Eval]) -> list[pytest.Item]:
+    def items(self, collector: Any, evals: Sequence[EvalSpec]) -> list[pytest.Item]:
         """Return the tests of a module's evals, after the checks that cost nothing.
 
         Raises:
@@ -60,7 +60,7 @@ class EvalPlugin:
         except EvalmarkError as fault:
             raise collector.CollectError(str(fault)) from None
 
-    def _items(self, collector: Any, described: Eval) -> Iterator[pytest.Item]:
+    def _items(self, collector: Any, described: EvalSpec) -> Iterator[pytest.Item]:
         if described.skip_if:
             yield skipped_item(collector, described, "skip_if is true")
             return
@@ -79,7 +79,7 @@ class EvalPlugin:
         )
         yield from items_of(collector, group)
 
-    def _dataset(self, described: Eval) -> str:
+    def _dataset(self, described: EvalSpec) -> str:
         """Return the dataset name of an eval: its name, with its file where another file has the same name."""
         first = self._groups.setdefault(described.name, described.file)
         return described.name if first == described.file else f"{described.name} ({described.place.rpartition(':')[0]})"

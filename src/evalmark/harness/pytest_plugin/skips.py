@@ -11,7 +11,7 @@ from evalmark.core.errors import ConfigError
 from evalmark.core.text import count, one_line
 
 if TYPE_CHECKING:
-    from evalmark.harness.evals.definition import Eval
+    from evalmark.harness.evals.eval_spec import EvalSpec
 
 OFF = "evals may cost money; run them with --evalmark"
 PLACE = pytest.StashKey[int]()
@@ -23,7 +23,7 @@ LONGEST_NAME = 60
 class SkippedEval(pytest.Function):
     """The test of a skipped eval; its data is not read."""
 
-    def __init__(self, *, described: "Eval", reason: str, **named: Any) -> None:
+    def __init__(self, *, described: "EvalSpec", reason: str, **named: Any) -> None:
         super().__init__(callobj=placeholder, **named)
         self.described = described
         self.add_marker(pytest.mark.skip(reason=reason))
@@ -56,7 +56,7 @@ def placeholder() -> None:
     """Stand for the function that pytest would call."""
 
 
-def skipped_items(collector: Any, evals: "Sequence[Eval]") -> list[pytest.Item]:
+def skipped_items(collector: Any, evals: "Sequence[EvalSpec]") -> list[pytest.Item]:
     """Return one skipped test for each eval of a module.
 
     Raises:
@@ -75,7 +75,7 @@ def mark_skipped(items: Sequence[pytest.Item]) -> None:
         item.add_marker(pytest.mark.skip(reason=OFF))
 
 
-def skipped_item(collector: Any, described: "Eval", reason: str) -> pytest.Item:
+def skipped_item(collector: Any, described: "EvalSpec", reason: str) -> pytest.Item:
     """Return the skipped test of an eval."""
     item: SkippedEval = SkippedEval.from_parent(
         collector, name=node_name(described.name), described=described, reason=reason
@@ -83,7 +83,7 @@ def skipped_item(collector: Any, described: "Eval", reason: str) -> pytest.Item:
     return item
 
 
-def check_names(evals: "Sequence[Eval]") -> None:
+def check_names(evals: "Sequence[EvalSpec]") -> None:
     """Raise ConfigError where two evals of a module have the same name, and so the same test ids."""
     names = [node_name(described.name) for described in evals]
     for described, name in zip(evals, names, strict=True):

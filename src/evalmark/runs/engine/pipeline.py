@@ -1,7 +1,6 @@
 """The pipeline from trials to durable results: targets, scorers and the writer run concurrently."""
 
 import asyncio
-from collections import deque
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -9,6 +8,7 @@ from typing import Protocol
 from evalmark.core.context.tool_replay import ToolReplay, TrialTools
 from evalmark.core.context.trial_context import GetModel, TrialContext, trial_context
 from evalmark.core.errors import RunStoppedError
+from evalmark.core.fair_queue import FairQueue
 from evalmark.core.protocols import Scorer, Sink, Target
 from evalmark.core.values.case import Case, Output, Turn
 from evalmark.core.values.score import Mode, Result, Trial
@@ -134,7 +134,9 @@ class _Pipeline:
     def __init__(self, work: Work, limits: Limits, stop: asyncio.Event, watch: ResultCallback | None) -> None:
         self.work, self.limits, self.stop = work, limits, stop
         self.source = work.trials if isinstance(work.trials, AsyncIterator) else _AsyncItems(iter(work.trials))
-        self.window = FairSemaphore(limits.window)
+        self.window: FairQueue[Trial] = FairQueue(self._enter_window, self._leave_window)
+        """Trials that wait to be run, because as many as the window allows are being scored."""
+        self.free = limits.window
         self.judging: set[asyncio.Task[None]] = set()
         self.judges: dict[Mode, Sequence[Scorer]] = {"single": work.scorers, "conversation": work.turn_scorers}
         self.at_once = {mode for mode, scorers in self.judges.items() if not any(map(may_wait, scorers))}
@@ -243,7 +245,7 @@ class _Pipeline:
     async def _ask(self, item: Trial | AnsweredTrial, case: Case, target: Target) -> Output | None:
         """Return the target's output, which goes on to the scorers; None when the run stops."""
         trial = item.trial if isinstance(item, AnsweredTrial) else item
-        await self.window.enter()
+        await self.window.acquire(trial)
         if self.stop.is_set():
             self.left_out = True
             return None
@@ -265,6 +267,16 @@ class _Pipeline:
         task.add_done_callback(self.judging.discard)
         return output
 
+    def _enter_window(self, _: Trial) -> bool:
+        if not self.free:
+            return False
+        self.free -= 1
+        return True
+
+    def _leave_window(self, _: Trial) -> None:
+        self.free += 1
+        self.window.advance()
+
     def _target(self, name: str) -> Target:
         return self.work.targets.get(name) or _MissingTarget(name)
 
@@ -279,7 +291,7 @@ class _Pipeline:
         except RunStoppedError as reason:
             self._end(reason)
         finally:
-            self.window.leave()
+            self._leave_window(trial)
 
     def _end(self, reason: RunStoppedError) -> None:
         """Stop the run, since no further call can be made; the trial that needed it is left out."""
@@ -301,41 +313,6 @@ class _AsyncItems:
         for item in self._items:
             return item
         raise StopAsyncIteration
-
-
-class FairSemaphore:
-    """Limits how many trials are scored at a time; those that wait continue in the order in which they came.
-
-    A semaphore of asyncio looks at every waiter whenever one may continue, and with cached replies there are as many
-    waiters as jobs.
-    """
-
-    def __init__(self, free: int) -> None:
-        self._free = free
-        self._waiting: deque[asyncio.Future[None]] = deque()
-
-    async def enter(self) -> None:
-        """Wait for a free place."""
-        if self._free and not self._waiting:
-            self._free -= 1
-            return
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(turn)
-        try:
-            await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                self.leave()
-            raise
-
-    def leave(self) -> None:
-        """Free a place."""
-        while self._waiting:
-            turn = self._waiting.popleft()
-            if not turn.done():  # else it was cancelled
-                turn.set_result(None)
-                return
-        self._free += 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from evalmark.core.values.case import Usage
 from evalmark.core.values.session import SpanKind
 from evalmark.runs.transcripts.contents import as_plain, get_field
 
+from .queue_registry import flush
 from .record import record
-from .span_queue import flush
 from .spans import OpenSession, OpenSpan
 
 MOST_TRACES = 1_000

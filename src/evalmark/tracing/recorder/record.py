@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast, overload
 from evalmark.core.errors import ConfigError
 from evalmark.core.values.session import SpanKind
 
-from .span_queue import queue_for
+from .queue_registry import queue_for
 from .spans import (
     CURRENT,
     OpenSession,

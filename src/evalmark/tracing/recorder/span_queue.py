@@ -1,14 +1,11 @@
-"""The queue of ended spans of each store, and the thread that writes them in batches."""
+"""The queue of ended spans that wait to be written to a store, and the thread that writes them in batches."""
 
-import atexit
-import os
 import sys
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from typing import Any
-
-from evalmark.core.lazy import need
 
 from .copies import Arguments, StreamPieces
 from .spans import OpenSession, OpenSpan
@@ -30,12 +27,13 @@ IDLE_SECONDS = 10.0
 class SpanQueue:
     """The ended spans that wait to be written to one store.
 
-    The first span starts the writer thread. The app calls `put` and `flush`; the writer calls the other methods.
+    The first span starts the writer thread, which calls `write`. The app calls `put` and `flush`; the writer calls the other
+    methods.
     """
 
-    def __init__(self, store: str, folder: str) -> None:
+    def __init__(self, store: str, folder: str, write: "Callable[[SpanQueue], None]") -> None:
         """`store` is a file or an address, empty for the one in the settings; relative to `folder`."""
-        self.store, self.folder = store, folder
+        self.store, self.folder, self._write = store, folder, write
         self.connections: list[object] = []
         """Open database connections. A forked process holds those of its parent here, and neither uses nor closes them."""
         self.reset()
@@ -173,8 +171,8 @@ class SpanQueue:
             self._thread = None
 
     def _work(self) -> None:
-        self._hurry.wait(BATCH_SECONDS)  # keeps the import below out of the call that started the thread
-        need("evalmark.tracing.recorder.writer").SpanWriter(self).run()
+        self._hurry.wait(BATCH_SECONDS)  # keeps the imports of the writer out of the call that started the thread
+        self._write(self)
 
 
 def _text_size(value: Any) -> int:
@@ -191,68 +189,3 @@ def _text_size(value: Any) -> int:
     if kind is dict:
         return sum([len(item) for item in value.values() if type(item) is str])
     return 0
-
-
-class _SpanQueues:
-    """The queues of this process, by store."""
-
-    def __init__(self) -> None:
-        self._lock = threading.RLock()
-        self._known: dict[tuple[str, str, str], SpanQueue] = {}
-
-    def find(self, key: tuple[str, str, str]) -> SpanQueue:
-        """Return the queue of a store, created if there is none; the first one registers `atexit` and fork handlers."""
-        with self._lock:
-            if not self._known:
-                atexit.register(self.flush, EXIT_FLUSH_SECONDS)
-                if hasattr(os, "register_at_fork"):
-                    os.register_at_fork(after_in_child=self._reset_in_child)
-            if key not in self._known:
-                self._known[key] = SpanQueue(key[0], key[1])
-            return self._known[key]
-
-    def get(self, key: tuple[str, str, str]) -> SpanQueue | None:
-        """Return the queue of a store, None if there is none yet."""
-        return self._known.get(key)
-
-    def flush(self, timeout: float) -> bool:
-        """Flush all queues within so many seconds in total."""
-        end = time.monotonic() + timeout
-        done = [queue.flush(max(0.0, end - time.monotonic())) for queue in list(self._known.values())]
-        return all(done)
-
-    def _reset_in_child(self) -> None:
-        self._lock = threading.RLock()
-        for queue in self._known.values():
-            queue.reset()
-
-
-# One queue and one thread for each store, however many functions of the app are recorded.
-_QUEUES = _SpanQueues()
-
-
-def queue_for(store: str | os.PathLike[str] | None) -> SpanQueue | None:
-    """Return the queue of a store; None if the working directory no longer exists."""
-    try:
-        folder = os.getcwd()  # noqa: PTH109  called for each session: Path.cwd takes five times as long
-    except OSError:
-        return None
-    key = ("" if store is None else os.fspath(store), folder, os.environ.get("EVALMARK_STORE", ""))
-    return _QUEUES.get(key) or _QUEUES.find(key)
-
-
-def flush(timeout: float = 5.0) -> bool:
-    """Wait until everything recorded so far is in the store.
-
-    Args:
-        timeout: Seconds to wait at most.
-
-    Returns:
-        Whether everything is stored.
-
-    Example:
-        >>> from evalmark.recording import flush
-        >>> flush(timeout=1.0)
-        True
-    """
-    return _QUEUES.flush(timeout)

@@ -4,7 +4,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from os import PathLike, environ
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from evalmark.core.settings import load_settings
 from evalmark.core.sync import run_sync
@@ -17,16 +17,13 @@ from evalmark.runs.session.run_store import MemoryRunStore, with_results
 from evalmark.storage.store.store import open_store
 
 from .eval_plan import plan_eval
+from .eval_spec import EvalSpec
 from .rows import read_rows
-
-if TYPE_CHECKING:
-    from .definition import Eval
-
 
 SKIPPED = "The eval was skipped: its skip_if is true. No case was run, and nothing was stored."
 
 
-def run_eval(described: "Eval", store: str | PathLike[str] | Literal["settings"] | None, gate: Gate | None) -> Run:
+def run_eval(described: EvalSpec, store: str | PathLike[str] | Literal["settings"] | None, gate: Gate | None) -> Run:
     """Run all cases of an eval, or none where its `skip_if` is true, and return the run.
 
     Raises:
