@@ -1,7 +1,7 @@
 """A judge scorer: whether an output follows the rules of its prompt. One question, one verdict per rule."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -22,7 +22,7 @@ from evalmark.scoring.judges.judge_scores import NO_REASON, call_details, unusab
 from evalmark.scoring.judges.measure import REASON, object_schema
 from evalmark.scoring.judges.question import Question, QuestionTemplate
 from evalmark.scoring.judges.replies import ReplyFault, describe_reply_value, reply_object
-from evalmark.scoring.judges.rubric import NO_ANSWER, check_repeat
+from evalmark.scoring.judges.rubric import NO_ANSWER, JudgeScorer
 from evalmark.scoring.judges.template import common_prompt
 from evalmark.scoring.judges.verdict import shorten_reason
 
@@ -50,7 +50,7 @@ class RuleVerdict(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compliance:
+class Compliance(JudgeScorer):
     """Ask the judge, rule by rule, whether the output follows the rules of the prompt under test.
 
     The judge is shown the prompt, its input specification, the rules, the input and the output. Without rules, the prompt
@@ -65,20 +65,6 @@ class Compliance:
 
     spec: PromptSpec | None = None
     """The prompt under test with its rules; set by a run of a prompt."""
-    repeat: int | None = None
-    """How often the judge is asked about each output, from 1 to 100; None asks once."""
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    """Request settings such as `temperature`."""
-    judge: Any = field(default=None, repr=False)
-    """A chat model for this scorer; None uses the run's judge."""
-
-    def __post_init__(self) -> None:
-        check_repeat(self.name, self.repeat)
-
-    @property
-    def questions(self) -> int:
-        """How many questions the judge is asked about one output if each reply can be used."""
-        return self.repeat or 1
 
     @property
     def rules(self) -> tuple[str, ...]:
@@ -110,8 +96,8 @@ class Compliance:
         read = partial(read_rule_verdicts, rules=len(self.rules), material=[part.text for part in question.material])
         replies = await ask_repeatedly(judge, question, read, self.questions)
         detail = call_details(replies, judge.name, question)
-        if replies[-1].fault is not None:
-            return unusable_reply_score(self.name, replies[-1], detail)
+        if unusable := unusable_reply_score(self.name, replies[-1], detail):
+            return unusable
         return _combined_score(self.rules, [one.found for one in replies if one.found is not None], detail)
 
     def question(self, case: Case, output: Output) -> Question:

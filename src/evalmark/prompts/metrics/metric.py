@@ -1,7 +1,7 @@
 """A metric prompt as a scorer: it asks a judge in the words of the file."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -10,17 +10,16 @@ from evalmark.core.protocols import ChatModel
 from evalmark.core.values.call import Reply
 from evalmark.core.values.case import Case, Output, is_blank
 from evalmark.core.values.plain_data import fingerprint
-from evalmark.core.values.score import Direction, Score
+from evalmark.core.values.score import Score
 from evalmark.prompts.specs.spec import PromptSpec
 from evalmark.prompts.templates.prompt import Prompt
 from evalmark.prompts.texts import load_texts
 from evalmark.scoring.binding.scores import unscored
-from evalmark.scoring.judges.judge_scores import score_output, score_rule_of
+from evalmark.scoring.judges.judge_scores import score_output
 from evalmark.scoring.judges.measure import REASON, object_schema
-from evalmark.scoring.judges.metric import MetricFile
 from evalmark.scoring.judges.question import Question
 from evalmark.scoring.judges.replies import ReplyFault, describe_reply_value, reply_object
-from evalmark.scoring.judges.rubric import NO_ANSWER, check_repeat, form_name, metric_slots
+from evalmark.scoring.judges.rubric import NO_ANSWER, MetricScorer, form_name, metric_slots
 from evalmark.scoring.judges.template import common_prompt, fill
 from evalmark.scoring.judges.verdict import Verdict, read_verdict, shorten_reason
 from evalmark.scoring.judges.weighting import TOP_LOGPROBS
@@ -34,11 +33,9 @@ OK_SCHEMA = object_schema({REASON: {"type": "string"}, VERDICT: {"type": "string
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PromptMetric:
+class PromptMetric(MetricScorer):
     """Ask a judge the question of a `NAME.metric.prompty` file."""
 
-    metric: MetricFile
-    """Name, unit and settings of the metric."""
     prompt: Prompt
     """The texts of the file."""
     variables: frozenset[str]
@@ -51,43 +48,11 @@ class PromptMetric:
     """Whether the user named the metric; one that was only found is skipped if it is tagged experimental."""
     spec: PromptSpec | None = None
     """The prompt under test; None without one."""
-    repeat: int | None = None
-    """How often the judge is asked about each output; None uses the file's number."""
-    judge: Any = field(default=None, repr=False)
-    """A chat model for this scorer; None uses the run's judge."""
-
-    def __post_init__(self) -> None:
-        check_repeat(self.metric.name, self.repeat)
-
-    @property
-    def name(self) -> str:
-        """The name of the file without its ending."""
-        return self.metric.name
-
-    @property
-    def unit(self) -> str:
-        """The unit of the judge's verdicts."""
-        return self.metric.measure.unit
-
-    @property
-    def direction(self) -> Direction:
-        """Whether higher or lower values are better."""
-        return self.metric.direction
-
-    @property
-    def default_threshold(self) -> float | None:
-        """The file's own threshold."""
-        return self.metric.threshold
 
     @property
     def needs_spec(self) -> bool:
         """Whether the texts use a variable that only a prompt under test has."""
         return not self.variables.isdisjoint(SPEC_VARIABLES)
-
-    @property
-    def questions(self) -> int:
-        """How many questions the judge is asked about one output if each reply can be used."""
-        return self.metric.repeat if self.repeat is None else self.repeat
 
     @property
     def fingerprint(self) -> str:
@@ -127,7 +92,7 @@ class PromptMetric:
         question = self.question(case, output)
         material = [part.text for part in question.material]
         read = partial(read_ok, material=material) if self.says_ok else partial(self._read, material=material)
-        return await score_output(judge, question, read, score_rule_of(metric, self.questions))
+        return await score_output(judge, question, read, metric, self.questions)
 
     def question(self, case: Case, output: Output) -> Question:
         """Return the question to the judge about an output.

@@ -1,7 +1,6 @@
 """The judge scorers that are shipped with evalmark: a packaged metric file plus settings."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -13,11 +12,48 @@ from evalmark.scoring.binding.scores import missing_reference
 from evalmark.scoring.binding.text import preview
 
 from .metric_files import packaged_metric
-from .rubric import Rubric, check_repeat
+from .rubric import JudgeScorer, Rubric
 
 
 @dataclass(frozen=True, kw_only=True)
-class Factuality:
+class PackagedMetricScorer(JudgeScorer):
+    """The base of the scorers below."""
+
+    @cached_property
+    def rubric(self) -> Rubric:
+        """The metric as a `Rubric`."""
+        return Rubric(metric=replace(packaged_metric(self.name), **self._changes()), repeat=self.repeat)
+
+    @property
+    def fingerprint(self) -> str:
+        """The fingerprint of the rubric."""
+        return self.rubric.fingerprint
+
+    def _changes(self) -> dict[str, Any]:
+        """Return the fields of the metric that the settings of the scorer replace."""
+        return {"settings": self.settings}
+
+    async def __call__(self, case: Case, output: Output, judge: ChatModel) -> Score:
+        """Score one output; `unscored` if the metric needs an expected answer and the case has none."""
+        return await self.rubric(case, output, judge)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CriteriaScorer(PackagedMetricScorer):
+    """The base of the scorers with criteria in free text."""
+
+    criteria: str
+
+    def __post_init__(self) -> None:
+        check_criteria(self.name, self.criteria)
+        JudgeScorer.__post_init__(self)
+
+    def _changes(self) -> dict[str, Any]:
+        return {"description": self.criteria, "settings": self.settings}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Factuality(PackagedMetricScorer):
     """Ask the judge whether the facts in the output agree with the expected answer.
 
     The judge chooses one of five relations, worth 0.4, 0.6, 1, 0 and 1.
@@ -41,39 +77,13 @@ class Factuality:
     unit: ClassVar[str] = "choice"
     default_threshold: ClassVar[float] = 1.0
 
-    repeat: int | None = None
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    judge: Any = field(default=None, repr=False)
-
-    def __post_init__(self) -> None:
-        check_repeat(self.name, self.repeat)
-
-    @cached_property
-    def rubric(self) -> Rubric:
-        """The metric as a `Rubric`."""
-        return Rubric(metric=replace(packaged_metric(self.name), settings=self.settings), repeat=self.repeat)
-
-    @property
-    def questions(self) -> int:
-        """How many questions the judge is asked about one output if each reply can be used."""
-        return self.repeat or 1
-
-    @property
-    def fingerprint(self) -> str:
-        """The fingerprint of the rubric."""
-        return self.rubric.fingerprint
-
     def lacks(self, case: Case) -> str:
         """Return why no output of the case can be scored; empty if it can."""
         return missing_reference(case)
 
-    async def __call__(self, case: Case, output: Output, judge: ChatModel) -> Score:
-        """Score one output; `unscored` if the case has no expected answer."""
-        return await self.rubric(case, output, judge)
-
 
 @dataclass(frozen=True, kw_only=True)
-class Criteria:
+class Criteria(CriteriaScorer):
     """Ask the judge how far the output meets criteria in free text.
 
     The judge chooses one of five grades, worth 1, 0.75, 0.5, 0.25 and 0.
@@ -98,40 +108,14 @@ class Criteria:
     name: ClassVar[str] = "criteria"
     unit: ClassVar[str] = "choice"
 
-    criteria: str
     history: bool = False
-    repeat: int | None = None
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    judge: Any = field(default=None, repr=False)
 
-    def __post_init__(self) -> None:
-        check_criteria(self.name, self.criteria)
-        check_repeat(self.name, self.repeat)
-
-    @cached_property
-    def rubric(self) -> Rubric:
-        """The metric as a `Rubric`."""
-        metric = packaged_metric(self.name)
-        changed = replace(metric, description=self.criteria, needs_history=self.history, settings=self.settings)
-        return Rubric(metric=changed, repeat=self.repeat)
-
-    @property
-    def questions(self) -> int:
-        """How many questions the judge is asked about one output if each reply can be used."""
-        return self.repeat or 1
-
-    @property
-    def fingerprint(self) -> str:
-        """The fingerprint of the rubric."""
-        return self.rubric.fingerprint
-
-    async def __call__(self, case: Case, output: Output, judge: ChatModel) -> Score:
-        """Score one output."""
-        return await self.rubric(case, output, judge)
+    def _changes(self) -> dict[str, Any]:
+        return {**CriteriaScorer._changes(self), "needs_history": self.history}
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClosedQA:
+class ClosedQA(CriteriaScorer):
     """Ask the judge whether the output meets a criterion, yes or no.
 
     Args:
@@ -152,35 +136,6 @@ class ClosedQA:
 
     name: ClassVar[str] = "closed_qa"
 
-    criteria: str
-    repeat: int | None = None
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    judge: Any = field(default=None, repr=False)
-
-    def __post_init__(self) -> None:
-        check_criteria(self.name, self.criteria)
-        check_repeat(self.name, self.repeat)
-
-    @cached_property
-    def rubric(self) -> Rubric:
-        """The metric as a `Rubric`."""
-        metric = packaged_metric(self.name)
-        return Rubric(metric=replace(metric, description=self.criteria, settings=self.settings), repeat=self.repeat)
-
-    @property
-    def questions(self) -> int:
-        """How many questions the judge is asked about one output if each reply can be used."""
-        return self.repeat or 1
-
-    @property
-    def fingerprint(self) -> str:
-        """The fingerprint of the rubric."""
-        return self.rubric.fingerprint
-
-    async def __call__(self, case: Case, output: Output, judge: ChatModel) -> Score:
-        """Score one output; it passes or fails."""
-        return await self.rubric(case, output, judge)
-
 
 def check_criteria(name: str, criteria: Any) -> None:
     """Raise an error for blank criteria.
@@ -189,4 +144,4 @@ def check_criteria(name: str, criteria: Any) -> None:
         ConfigError: The criteria are not a text, or blank.
     """
     if not (isinstance(criteria, str) and criteria.strip()):
-        raise ConfigError(f"{name}: `criteria` is {preview(criteria)}; say in a sentence what a good answer does.")
+        raise ConfigError(f"{name}: `criteria` is {preview(criteria)}; describe a good answer in a sentence or more.")

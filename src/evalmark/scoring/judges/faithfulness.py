@@ -1,7 +1,7 @@
 """A judge scorer: which claims of an output its contexts support."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -19,7 +19,7 @@ from .judge_scores import call_details, unusable_reply_score
 from .measure import REASON, object_schema
 from .question import Question, QuestionTemplate, material_of
 from .replies import ReplyFault, describe_reply_value, reply_object
-from .rubric import check_repeat, prompt_sections
+from .rubric import JudgeScorer, prompt_sections
 from .template import common_prompt, load_prompt
 from .verdict import shorten_reason
 
@@ -45,7 +45,7 @@ class Claim(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Faithfulness:
+class Faithfulness(JudgeScorer):
     """Measure the share of the output's claims that its contexts support. The judge lists and judges the claims.
 
     Args:
@@ -66,18 +66,6 @@ class Faithfulness:
     name: ClassVar[str] = "faithfulness"
     needs_contexts: ClassVar[bool] = True
 
-    repeat: int | None = None
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    judge: Any = field(default=None, repr=False)
-
-    def __post_init__(self) -> None:
-        check_repeat(self.name, self.repeat)
-
-    @property
-    def questions(self) -> int:
-        """How many questions the judge is asked about one output if each reply can be used."""
-        return self.repeat or 1
-
     @property
     def fingerprint(self) -> str:
         """A hash of the prompt and the settings."""
@@ -96,8 +84,8 @@ class Faithfulness:
         read = partial(read_claims, contexts=len(contexts), material=material)
         replies = await ask_repeatedly(judge, question, read, self.questions)
         detail = call_details(replies, judge.name, question)
-        if replies[-1].fault is not None:
-            return unusable_reply_score(self.name, replies[-1], detail)
+        if unusable := unusable_reply_score(self.name, replies[-1], detail):
+            return unusable
         return _claims_score(self.name, [one.found or () for one in replies], detail)
 
     def question(self, case: Case, output: Output) -> Question:

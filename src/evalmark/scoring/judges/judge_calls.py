@@ -41,21 +41,19 @@ async def ask_judge(judge: ChatModel, question: Question, read: Callable[[Reply]
         RunStoppedError: No further call is allowed.
     """
     reply, without_logprobs = await _send(judge, question.request)
-    found = read(reply)
-    if not isinstance(found, ReplyFault):
-        return JudgeReply(
-            found=found, fault=None, reply=reply, calls=_call_keys(reply), without_logprobs=without_logprobs
-        )
-    request = question.repair_request(reply_text(reply), found.sentence)
-    second, later = await _send(judge, replace(request, logprobs=0) if without_logprobs else request)
-    better = read(second)
+    replies, found = [reply], read(reply)
+    if isinstance(found, ReplyFault):
+        request = question.repair_request(reply_text(reply), found.sentence)
+        reply, again = await _send(judge, replace(request, logprobs=0) if without_logprobs else request)
+        replies.append(reply)
+        found, without_logprobs = read(reply), without_logprobs or again
     return JudgeReply(
-        found=None if isinstance(better, ReplyFault) else better,
-        fault=better if isinstance(better, ReplyFault) else None,
-        reply=second,
-        calls=_call_keys(reply, second),
-        repaired=True,
-        without_logprobs=without_logprobs or later,
+        found=None if isinstance(found, ReplyFault) else found,
+        fault=found if isinstance(found, ReplyFault) else None,
+        reply=reply,
+        calls=tuple(one.key for one in replies if one.key),
+        repaired=len(replies) > 1,
+        without_logprobs=without_logprobs,
     )
 
 
@@ -83,7 +81,3 @@ async def _send(judge: ChatModel, request: Request) -> tuple[Reply, bool]:
         if not request.logprobs:
             raise
     return await judge(replace(request, logprobs=0)), True
-
-
-def _call_keys(*replies: Reply) -> tuple[str, ...]:
-    return tuple(reply.key for reply in replies if reply.key)

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from evalmark.core.protocols import ChatModel
@@ -21,40 +20,18 @@ from .weighting import Scale, WeightedScore, weighted_score
 NO_REASON = "the judge gave no reason"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScoreRule:
-    """How a judge's verdicts become a score."""
-
-    name: str
-    measure: Measure
-    direction: Direction = "higher"
-    repeat: int = 1
-    """How often the judge is asked about each output."""
-    weighted: bool = False
-    """Whether the numbers of a scale are weighted with their probabilities."""
-
-
-def score_rule_of(metric: MetricFile, repeat: int) -> ScoreRule:
-    """Return the score rule of a metric file."""
-    return ScoreRule(
-        name=metric.name,
-        measure=metric.measure,
-        direction=metric.direction,
-        repeat=repeat,
-        weighted=metric.weighted,
-    )
-
-
 async def score_output(
-    judge: ChatModel, question: Question, read: Callable[[Reply], Verdict | ReplyFault], rule: ScoreRule
+    judge: ChatModel,
+    question: Question,
+    read: Callable[[Reply], Verdict | ReplyFault],
+    metric: MetricFile,
+    repeat: int,
 ) -> Score:
-    """Return the score of an output; `unscored` if one of the judge's replies cannot be used."""
-    replies = await ask_repeatedly(judge, question, read, rule.repeat)
+    """Ask the judge `repeat` times; the score is `unscored` if a reply cannot be used."""
+    replies = await ask_repeatedly(judge, question, read, repeat)
     detail = call_details(replies, judge.name, question)
-    last = replies[-1]
-    if last.fault is not None:
-        return unusable_reply_score(rule.name, last, detail, rule.direction)
-    return _combined_score(replies, rule, detail)
+    unusable = unusable_reply_score(metric.name, replies[-1], detail, metric.direction)
+    return unusable or _combined_score(replies, metric, detail)
 
 
 def call_details(replies: Sequence[JudgeReply[Any]], judge: str, question: Question) -> dict[str, Any]:
@@ -71,44 +48,44 @@ def call_details(replies: Sequence[JudgeReply[Any]], judge: str, question: Quest
 
 def unusable_reply_score(
     name: str, last: JudgeReply[Any], detail: Mapping[str, Any], direction: Direction = "higher"
-) -> Score:
-    """Return the unscored score of an output whose last reply cannot be used; its text is kept."""
-    fault = last.fault or ReplyFault("judge_parse", "it is empty")
-    kept = reply_text(last.reply)[:MAX_REPLY_CHARS]
+) -> Score | None:
+    """Return the `unscored` score of an output if the last reply cannot be used, else None."""
+    if last.fault is None:
+        return None
     return Score(
         name=name,
         status="unscored",
         direction=direction,
-        reason=f"the judge gave no usable verdict, also when asked again: {fault.sentence}",
-        detail={**detail, "unscored": fault.kind, "said": kept},
+        reason=f"the judge gave no usable verdict, also when asked again: {last.fault.sentence}",
+        detail={**detail, "unscored": last.fault.kind, "said": reply_text(last.reply)[:MAX_REPLY_CHARS]},
     )
 
 
-def _combined_score(replies: Sequence[JudgeReply[Verdict]], rule: ScoreRule, detail: dict[str, Any]) -> Score:
+def _combined_score(replies: Sequence[JudgeReply[Verdict]], metric: MetricFile, detail: dict[str, Any]) -> Score:
     verdicts = [one.found for one in replies if one.found is not None]
     raws = [verdict.raw for verdict in verdicts]
     found = {"verdict": raws[0], **detail}
     if len(raws) > 1:
         found |= {"verdict": _most_common(raws), "verdicts": raws, "flipped": len(set(raws)) > 1}
-    if rule.measure.kind == "choice" and (meaning := rule.measure.options[found["verdict"]].meaning):
+    if metric.measure.kind == "choice" and (meaning := metric.measure.options[found["verdict"]].meaning):
         found["meaning"] = meaning
     numbers: list[Any] = raws
-    if rule.weighted:
-        numbers, how = _weighted_numbers(replies, raws, rule.measure)
+    if metric.weighted:
+        numbers, how = _weighted_numbers(replies, raws, metric.measure)
         found |= how
-    values = [rule.measure.value_of(number) for number in numbers]
+    values = [metric.measure.value_of(number) for number in numbers]
     known = [value for value in values if value is not None]
     reason = _reason(verdicts, found)
     if len(known) < len(values):  # the judge chose an option that says it cannot tell
         abstained = {**found, "unscored": "judge_abstained"}
-        return Score(name=rule.name, status="unscored", direction=rule.direction, reason=reason, detail=abstained)
+        return Score(name=metric.name, status="unscored", direction=metric.direction, reason=reason, detail=abstained)
     value = sum(known) / len(known)
     return Score(
-        name=rule.name,
-        raw=_raw(numbers, rule.measure, found["verdict"]),
+        name=metric.name,
+        raw=_raw(numbers, metric.measure, found["verdict"]),
         value=value,
-        direction=rule.direction,
-        passed=value > 0.5 if rule.measure.kind == "boolean" else None,
+        direction=metric.direction,
+        passed=value > 0.5 if metric.measure.kind == "boolean" else None,
         reason=reason,
         detail=found,
     )

@@ -1,7 +1,7 @@
 """A judge scorer that compares two answers in both orders, since judges prefer a position."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
@@ -19,7 +19,7 @@ from .judge_calls import JudgeReply, ask_judge
 from .judge_scores import NO_REASON, call_details, unusable_reply_score
 from .measure import Measure, Option
 from .question import Question, QuestionTemplate
-from .rubric import NO_ANSWER, check_repeat, metric_slots, prompt_sections
+from .rubric import NO_ANSWER, JudgeScorer, metric_slots, prompt_sections
 from .template import common_prompt, load_prompt
 from .verdict import Verdict, read_verdict
 
@@ -28,7 +28,7 @@ POSITIONS = ("first", "second")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pairwise:
+class Pairwise(JudgeScorer):
     """Ask the judge whether the output is better than another answer.
 
     The score is 1 if the output is better, 0 if the other answer is, and 0.5 for a tie: the mean of both orders.
@@ -54,13 +54,10 @@ class Pairwise:
 
     criteria: str = DEFAULT_CRITERIA
     against: str = ""
-    repeat: int | None = None
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    judge: Any = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         check_criteria(self.name, self.criteria)
-        check_repeat(self.name, self.repeat)
+        JudgeScorer.__post_init__(self)
         if not isinstance(self.against, str):
             raise ConfigError(f"{self.name}: `against` is {preview(self.against)}; name a field of the rows' metadata.")
 
@@ -103,8 +100,8 @@ class Pairwise:
             if replies[-1].fault is not None:
                 break
         detail = call_details(replies, judge.name, questions[0])
-        if replies[-1].fault is not None:
-            return unusable_reply_score(self.name, replies[-1], detail)
+        if unusable := unusable_reply_score(self.name, replies[-1], detail):
+            return unusable
         return _combined_score(self.name, [one.found for one in replies if one.found is not None], detail)
 
     def question(self, case: Case, output: Output, other: Any, place: str) -> Question:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from evalmark.core.errors import ConfigError
 from evalmark.core.protocols import ChatModel
@@ -14,7 +14,7 @@ from evalmark.scoring.binding.scores import unscored
 from evalmark.scoring.binding.text import NO_EXPECTED
 
 from .field_reader import MAX_REPEATS
-from .judge_scores import score_output, score_rule_of
+from .judge_scores import score_output
 from .measure import Measure
 from .metric import MetricFile
 from .question import Question, QuestionTemplate, material_of
@@ -26,26 +26,27 @@ NO_ANSWER = "the target returned None; is a `return` missing?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rubric:
-    """Ask a judge the question of a metric file.
+class JudgeScorer:
+    """The base of scorers that ask a judge a fixed question."""
 
-    Args:
-        metric: The metric.
-        repeat: How often the judge is asked about each output, from 1 to 100; None uses the metric's number.
-        judge: A chat model for this scorer; None uses the run's judge.
+    name: ClassVar[str]
 
-    Returns:
-        A score from 0 to 1; `unscored` if the metric needs an expected answer that the case lacks, or no reply can be used.
+    repeat: int | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    judge: Any = field(default=None, repr=False)
 
-    Raises:
-        ConfigError: `repeat` is not a whole number from 1 to 100.
+    def __post_init__(self) -> None:
+        check_repeat(self.name, self.repeat)
 
-    >>> from evalmark.scoring.judges.measure import Measure
-    >>> from evalmark.judges import MetricFile
-    >>> polite = MetricFile(name="polite", description="Is it polite?", measure=Measure(kind="scale", low=1, high=5))
-    >>> Rubric(metric=polite).unit
-    '1..5'
-    """
+    @property
+    def questions(self) -> int:
+        """How many questions the judge is sent about one output if each reply can be used."""
+        return self.repeat or 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricScorer:
+    """The base of scorers that ask a judge the question of a metric."""
 
     metric: MetricFile
     repeat: int | None = None
@@ -75,6 +76,34 @@ class Rubric:
         return self.metric.threshold
 
     @property
+    def questions(self) -> int:
+        """How many questions the judge is sent about one output if each reply can be used."""
+        return self.metric.repeat if self.repeat is None else self.repeat
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rubric(MetricScorer):
+    """Ask a judge the question of a metric file.
+
+    Args:
+        metric: The metric.
+        repeat: How often the judge is asked about each output, from 1 to 100; None uses the metric's number.
+        judge: A chat model for this scorer; None uses the run's judge.
+
+    Returns:
+        A score from 0 to 1; `unscored` if the metric needs an expected answer that the case lacks, or no reply can be used.
+
+    Raises:
+        ConfigError: `repeat` is not a whole number from 1 to 100.
+
+    >>> from evalmark.scoring.judges.measure import Measure
+    >>> from evalmark.judges import MetricFile
+    >>> polite = MetricFile(name="polite", description="Is it polite?", measure=Measure(kind="scale", low=1, high=5))
+    >>> Rubric(metric=polite).unit
+    '1..5'
+    """
+
+    @property
     def needs_history(self) -> bool:
         """Whether each row is judged as a turn of a conversation."""
         return self.metric.needs_history
@@ -90,11 +119,6 @@ class Rubric:
         shipped = "" if self.metric.template else fingerprint(load_prompt("rubric").data)
         return fingerprint("rubric-1", self.metric.fingerprint, common_prompt().fingerprint, shipped, self.questions)
 
-    @property
-    def questions(self) -> int:
-        """How many questions the judge is asked about one output if each reply can be used."""
-        return self.metric.repeat if self.repeat is None else self.repeat
-
     async def __call__(self, case: Case, output: Output, judge: ChatModel) -> Score:
         """Score one output; `unscored` without the expected answer that the metric needs."""
         metric = self.metric
@@ -104,12 +128,9 @@ class Rubric:
             return unscored(metric.name, NO_EXPECTED, metric.direction)
         question = self.question(case, output)
         material = [part.text for part in question.material]
-        return await score_output(
-            judge,
-            question,
-            partial(read_verdict, measure=metric.measure, material=material, lower=metric.direction == "lower"),
-            score_rule_of(metric, self.questions),
-        )
+        lower = metric.direction == "lower"
+        read = partial(read_verdict, measure=metric.measure, material=material, lower=lower)
+        return await score_output(judge, question, read, metric, self.questions)
 
     def question(self, case: Case, output: Output) -> Question:
         """Return the question to the judge about an output."""
