@@ -11,7 +11,7 @@ from evalmark import Case, Gate, Output, Result, Score
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Trial
 from evalmark.reports.viewer.app import viewer_app
-from evalmark.reports.viewer.gates import LOOKED_UP
+from evalmark.reports.viewer.runs_page import GATED
 from evalmark.reports.viewer.urls.paths import run_path
 
 from .conftest import POLICY, a_run, from_browser, keep, shown
@@ -66,7 +66,7 @@ def test_a_run_under_way_has_no_gate_until_its_end(store):
 
 
 def test_the_gate_of_a_large_run_stands_on_its_own_page(store):
-    kept(store, "large", answered(LOOKED_UP + 1, LOOKED_UP + 1))
+    kept(store, "large", answered(GATED + 1, GATED + 1))
     assert gates(shown(store)) == ["on its page"]
 
 

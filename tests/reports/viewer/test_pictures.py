@@ -15,9 +15,10 @@ from evalmark.reports.text.numbers import DASH
 from evalmark.reports.viewer.app import starlette_app
 from evalmark.reports.viewer.auth.guard import GuardedApp
 from evalmark.reports.viewer.background import BackgroundFigures
+from evalmark.reports.viewer.listed_metrics import ListedMetrics
 from evalmark.reports.viewer.page_context import PageContext
 from evalmark.reports.viewer.store_view import StoreView
-from evalmark.reports.viewer.trend_page import KnownMetrics, page_values
+from evalmark.reports.viewer.trend_page import page_values
 from evalmark.reports.viewer.urls.paths import run_path
 from evalmark.tracing.annotations.labels import result_subject
 
@@ -305,7 +306,8 @@ def test_runs_whose_figures_are_being_worked_out_have_their_pass_rate_already(st
         def found(self, about, work):
             return None
 
-    found = page_values(StoreView(store, Never(0)), KnownMetrics(10), "", "")
+    view = StoreView(store, Never(0))
+    found = page_values(view, ListedMetrics(view), "", "")
     assert found["waiting"] == 2
     assert [point.value for point in found["drawn"][0].points] == [0.7, 0.9]
     assert {point.outcome for point in found["drawn"][0].points} == {""}

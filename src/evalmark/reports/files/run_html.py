@@ -11,6 +11,7 @@ from evalmark.core.values.run import Run
 from evalmark.reports.html.assets import script, standalone_values
 from evalmark.reports.html.jinja import template_environment
 from evalmark.reports.text.judges import agreement_lines
+from evalmark.reports.text.numbers import limit_text
 from evalmark.reports.text.titles import run_facts, run_origin, trial_counts, trial_name
 from evalmark.stats.comparison.baseline_outputs import baseline_outputs
 from evalmark.stats.summary.gate import summary_and_verdict
@@ -105,7 +106,7 @@ def _head(name: str, run: Run) -> str | None:
     direction, threshold = next(iter(limits), ("higher", None))
     if threshold is None:
         return "↓" if direction == "lower" else ""
-    return f"{'≤' if direction == 'lower' else '≥'} {threshold:g}"
+    return limit_text(direction, threshold)
 
 
 def _widths(about: RowContext, summary: Summary, *, timed: bool) -> str:

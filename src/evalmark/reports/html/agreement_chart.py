@@ -8,7 +8,14 @@ from markupsafe import Markup
 
 from evalmark.core.text import one_line
 from evalmark.reports.text import titles
-from evalmark.reports.text.numbers import DASH, GAP, percent, share_interval
+from evalmark.reports.text.numbers import (
+    GAP,
+    interval_ends,
+    interval_in_brackets,
+    missing_interval_reason,
+    percent,
+    share_interval,
+)
 from evalmark.stats.calibration.labelled_scores import MetricSeparation
 from evalmark.stats.inference.intervals import Interval, Share, wilson
 from evalmark.stats.summary.summary import JudgeAgreement, Summary, SummaryGroup
@@ -87,7 +94,7 @@ def draw_agreement(
         return None
     title = f"Agreement beyond luck, with {source}" if any(not w.is_second for w, _ in found) else "Agreement of judges"
     told = sentences(
-        *(f"{w.name}: kappa {_number(w.value)}{_around(w.interval)}" for w, _ in found),
+        *(f"{w.name}: kappa {_number(w.value)}{interval_in_brackets(w.interval)}" for w, _ in found),
         "1 is perfect agreement, 0 is chance agreement",
     )
     drawn = [whisker for whisker, _ in found if not whisker.name.startswith("all ")]
@@ -105,7 +112,7 @@ def _notes(drawn: Sequence[IntervalRow], agreements: Sequence[JudgeAgreement]) -
         yield "Of judges who give numbers, kappa counts how far they are apart, squared; `agree` is the very same number."
     for one in drawn:
         if one.value is not None and one.interval is not None and not one.interval.known:
-            yield f"{one.name}: no interval, {one.interval.method.removeprefix('none: ')}."
+            yield f"{one.name}: no interval, {missing_interval_reason(one.interval)}."
 
 
 def _of_source(one: MetricSeparation, source: str) -> tuple[IntervalRow, tuple[str, ...]]:
@@ -191,10 +198,5 @@ def _number(value: float | None) -> str:
     return GAP if value is None else f"{value:z.2f}"
 
 
-def _ends(found: Interval | None) -> str:
-    ends = None if found is None else found.ends
-    return GAP if ends is None else f"{ends[0]:z.2f} {DASH} {ends[1]:z.2f}"
-
-
-def _around(found: Interval | None) -> str:
-    return f" ({_ends(found)})" if found is not None and found.known else ""
+def _ends(interval: Interval | None) -> str:
+    return interval_ends(interval) or GAP

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from evalmark.core.text import count, one_line
 from evalmark.reports.text.calibration import BIN_WIDTH, bin_counts
-from evalmark.reports.text.numbers import DASH
+from evalmark.reports.text.numbers import DASH, limit_text
 from evalmark.stats.agreement.roc import Direction
 from evalmark.stats.summary.summary import MetricSummary
 
@@ -34,7 +34,6 @@ from .svg import (
 
 _END = 0.4
 """Part of the axis that a half's name may take."""
-_SIGNS = {"higher": "\u2265", "lower": "\u2264"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +70,7 @@ def draw_histogram(metric: MetricSummary, where: str = "") -> Figure | None:
     told = sentences(
         f"{count(sum(metric.bins), 'score')} from {rows[0][0].split(' ')[0]} to {rows[-1][0].split(' ')[-1]}",
         f"most of them, {most[1]:,}, lie in {most[0]}",
-        "" if limit is None else f"the dashed line is the threshold: {_limit_words(limit, metric.direction)} passes",
+        "" if limit is None else f"the dashed line is the threshold: {limit_text(metric.direction, limit)} passes",
         "lower is better" if metric.direction == "lower" else "",
     )
     title = f"How the scores of {one_line(metric.name, 80)} spread{f', {where}' if where else ''}"
@@ -165,7 +164,7 @@ def _bars(values: Sequence[float], found: SplitScores) -> Mapping[int, int]:
 
 def _told(found: SplitScores) -> str:
     good, bad = found.kind_names
-    passes = "" if found.threshold is None else f"{_limit_words(found.threshold, found.direction)} passes"
+    passes = "" if found.threshold is None else f"{limit_text(found.direction, found.threshold)} passes"
     return sentences(
         f"scores of {count(len(found.good), 'output')} that are {good} above the line, of {len(found.bad):,} that are "
         f"{bad} below it, each with a scale of its own",
@@ -190,18 +189,14 @@ def _bar(kind: str, sides: tuple[float, float, float, float], told: str) -> Mark
     )
 
 
-def _limit(across: Axis, limit: float | None, direction: str, ends: tuple[float, float]) -> list[Markup]:
+def _limit(across: Axis, limit: float | None, direction: Direction, ends: tuple[float, float]) -> list[Markup]:
     if limit is None or not across.low <= limit <= across.high:
         return []
     x = across.at(limit)
-    said = _limit_words(limit, direction)
+    said = limit_text(direction, limit)
     half = text_width(said) / 2
     at = min(WIDE - half, max(half, x))
     return [path("cut", (x, ends[0]), (x, ends[1])), text_element(at, ends[0] - 4, said, "named", "middle")]
-
-
-def _limit_words(limit: float, direction: str) -> str:
-    return f"{_SIGNS[direction]} {limit:g}"
 
 
 def _edges(step: int, found: SplitScores) -> tuple[float, float]:

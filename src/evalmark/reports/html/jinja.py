@@ -2,69 +2,22 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import jinja2
 from markupsafe import Markup
 
-from evalmark.core.money import money, spent_lines
+from evalmark.core import money
 from evalmark.core.text import count, one_line, unwrap_single_input
-from evalmark.reports.text import comparison
-from evalmark.reports.text.audit import agreement_text
-from evalmark.reports.text.calibration import calibration_title, promise_lines, threshold_text, unused_labels
-from evalmark.reports.text.judges import all_remarks, worst_rows
-from evalmark.reports.text.numbers import (
-    GAP,
-    duration,
-    mean_interval,
-    mean_text,
-    mean_unit,
-    percent,
-    share_interval,
-    share_with_interval,
-    time_text,
-)
-from evalmark.reports.text.titles import group_title, run_facts, run_origin, short_commit
-from evalmark.reports.text.transcripts import steps_title, tokens_used
-from evalmark.reports.text.verdicts import gate_outcome, raised_at, score_kind, short_score, tally_text, traceback_of
+from evalmark.reports.text import audit, calibration, comparison, judges, numbers, titles, transcripts, verdicts
 
 from . import sparklines
 from .assets import SHORTCUTS
 from .escaping import page_text, segments, visible, wrap_change
-from .sparklines import draw_differences
 
 _FOLDER = Path(__file__).parent / "templates"
-_MARKS = {"pass": "✓", "fail": "✗", "error": "!", "unscored": "?", "ungated": "·", "skipped": GAP}
+_MARKS = {"pass": "✓", "fail": "✗", "error": "!", "unscored": "?", "ungated": "·", "skipped": numbers.GAP}
 _WORDS = {"pass": "passed", "fail": "failed"}
-
-REPORT_TEXT = (
-    all_remarks,
-    mean_unit,
-    agreement_text,
-    calibration_title,
-    mean_text,
-    short_commit,
-    tally_text,
-    run_facts,
-    unused_labels,
-    run_origin,
-    gate_outcome,
-    promise_lines,
-    raised_at,
-    share_interval,
-    share_with_interval,
-    spent_lines,
-    mean_interval,
-    steps_title,
-    threshold_text,
-    time_text,
-    group_title,
-    tokens_used,
-    traceback_of,
-    worst_rows,
-)
-"""Functions that templates call as `report_text.NAME`."""
 
 
 def template_environment(folder: Path, offered: Mapping[str, Any]) -> jinja2.Environment:
@@ -85,9 +38,9 @@ def template_environment(folder: Path, offered: Mapping[str, Any]) -> jinja2.Env
         "text": page_text,
         "line": one_line,
         "bare": unwrap_single_input,
-        "duration": duration,
-        "money": money,
-        "percent": percent,
+        "duration": numbers.duration,
+        "money": money.money,
+        "percent": numbers.percent,
         "mark": lambda kind: _MARKS.get(kind, "·"),
         "word": lambda kind: _WORDS.get(kind, kind),
         "number": lambda n: f"{n:,}",
@@ -95,14 +48,20 @@ def template_environment(folder: Path, offered: Mapping[str, Any]) -> jinja2.Env
         "when": lambda text: text.replace("T", " ").replace("+00:00", " UTC").replace("Z", " UTC"),
     }
     made.globals |= {
-        "report_text": SimpleNamespace(**{found.__name__: found for found in REPORT_TEXT}),
+        "audit_text": audit,
+        "calibration_text": calibration,
+        "comparison_text": comparison,
+        "judge_text": judges,
+        "number_text": numbers,
+        "title_text": titles,
+        "transcript_text": transcripts,
+        "verdict_text": verdicts,
+        "spent_lines": money.spent_lines,
         "sparklines": sparklines,
         "segments": segments,
         "wrap_change": wrap_change,
-        "short_score": short_score,
-        "score_kind": score_kind,
+        "SHORTCUTS": SHORTCUTS,
     }
-    made.globals |= {"comparison_text": comparison, "draw_differences": draw_differences, "SHORTCUTS": SHORTCUTS}
     made.globals |= offered
     return made
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from evalmark.core.text import count, one_line
 from evalmark.reports.text import calibration
-from evalmark.reports.text.numbers import percent
+from evalmark.reports.text.numbers import limit_text, percent
 from evalmark.stats.agreement.roc import Direction, RocPoint, auc, auc_interval, roc_points
 from evalmark.stats.calibration.labelled_scores import MetricSeparation
 from evalmark.stats.inference.intervals import Interval
@@ -150,10 +150,11 @@ def _rates(found: RocCurve) -> str:
 
 
 def _rows(found: RocCurve) -> tuple[tuple[str, ...], ...]:
-    sign = "\u2264" if found.direction == "lower" else "\u2265"
     rows = [
         (
-            "nothing passes" if math.isinf(point.threshold) else f"{sign} {point.threshold:z.4g}",
+            "nothing passes"
+            if math.isinf(point.threshold)
+            else limit_text(found.direction, float(f"{point.threshold:z.4g}")),
             _of(point.good_passed, point.good),
             _of(point.bad_passed, point.bad),
         )

@@ -9,7 +9,7 @@ from evalmark.stats.calibration.canaries import PassedCanaries
 from evalmark.stats.inference.intervals import Interval
 
 from .calibration import unused_labels
-from .numbers import DASH, percent, share_interval, share_with_interval
+from .numbers import interval_in_brackets, missing_interval_reason, percent, share_interval, share_with_interval
 
 _SHOWN = 5
 """How many canaries are listed by text."""
@@ -65,9 +65,8 @@ def agreement_text(
     """Format a chance-corrected agreement with its interval; `nothing` if it is undefined."""
     if value is None:
         return nothing
-    if interval.low is None or interval.high is None:
-        return f"{value:z.2f} (no interval: {interval.method.removeprefix('none: ')})"
-    return f"{value:z.2f} ({interval.low:z.2f} {DASH} {interval.high:z.2f})"
+    no_interval = f" (no interval: {missing_interval_reason(interval)})"
+    return f"{value:z.2f}{interval_in_brackets(interval) or no_interval}"
 
 
 def _rate(rate: CorrectedPassRate, found: JudgeAudit) -> Iterator[tuple[str, str]]:
@@ -87,7 +86,7 @@ def _rate(rate: CorrectedPassRate, found: JudgeAudit) -> Iterator[tuple[str, str
 
 def _corrected(found: CorrectedRate) -> str:
     if found.value is None:
-        return f"refused, {found.interval.method.removeprefix('none: ')}"
+        return f"refused, {missing_interval_reason(found.interval)}"
     alone = ", labels alone" if found.interval.method == "labels alone" else ""
     return _share(found) + alone + (f"; {found.caution}" if found.caution else "")
 
@@ -100,15 +99,16 @@ def _biases(found: JudgeAudit) -> Iterator[tuple[str, str]]:
     biases = found.biases
     if biases.length is not None:
         interval = biases.length_interval
-        said = f"the score moves by {biases.length:+z.3f} when an output is twice as long"
-        if interval.low is None or interval.high is None:
-            yield "length", f"{said} (no interval: {interval.method.removeprefix('none: ')})"
+        effect = f"the score moves by {biases.length:+z.3f} when an output is twice as long"
+        if interval.ends is None:
+            yield "length", f"{effect} (no interval: {missing_interval_reason(interval)})"
         else:
-            is_luck = interval.low <= 0 <= interval.high
-            proof = (
-                ", which may be chance" if is_luck else "; longer outputs may be better ones, so this proves no bias"
+            low, high = interval.ends
+            proof = "; longer outputs may be better ones, so this proves no bias"
+            yield (
+                "length",
+                f"{effect}{interval_in_brackets(interval, '+z.3f')}{', which may be chance' if low <= 0 <= high else proof}",
             )
-            yield "length", f"{said} ({interval.low:+z.3f} {DASH} {interval.high:+z.3f}){proof}"
     if biases.order_decided is not None:
         yield "order", f"the order of the answers decided {share_with_interval(biases.order_decided, 'comparison')}"
     if biases.first is not None and biases.first.n:

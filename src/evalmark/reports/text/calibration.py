@@ -11,7 +11,7 @@ from evalmark.stats.calibration.evidence import LabelEvidence
 from evalmark.stats.calibration.threshold_calibration import CalibratedMetric, Calibration
 from evalmark.stats.inference.intervals import Interval
 
-from .numbers import DASH, percent
+from .numbers import interval_ends, percent
 
 
 def calibration_title(found: Calibration) -> str:
@@ -103,9 +103,7 @@ def _remarks(one: CalibratedMetric) -> Iterator[tuple[str, str]]:
 
 def interval_with_method(found: Interval) -> str:
     """Format an interval with its method in brackets; empty if it is unknown."""
-    if found.low is None or found.high is None:
-        return ""
-    return f" ({found.low:z.3f} {DASH} {found.high:z.3f}, {found.method})"
+    return f" ({interval_ends(found, 'z.3f')}, {found.method})" if found.known else ""
 
 
 BIN_WIDTH = 0.05

@@ -10,7 +10,7 @@ from evalmark.stats.comparison.compared_cases import CaseOutcome, ComparedCases
 from evalmark.stats.comparison.flip_examples import FlipExample
 from evalmark.stats.inference.differences import Difference
 
-from .numbers import DASH, GAP, number_text, percent
+from .numbers import DASH, GAP, interval_in_brackets, number_text, percent
 from .titles import quoted
 from .verdicts import deciding_scores, score_text
 
@@ -259,10 +259,10 @@ def _signed(change: MetricChange, number: float | None) -> str:
 
 
 def _interval(change: MetricChange) -> str:
-    found = change.difference.interval
-    if found.low is None or found.high is None:
+    ends = change.difference.interval.ends
+    if ends is None:
         return GAP
-    low, high = sorted((_turned(change, found.low), _turned(change, found.high)))
+    low, high = sorted(_turned(change, end) for end in ends)
     return f"{_signed_as_it_is(change, low)} {DASH} {_signed_as_it_is(change, high)}"
 
 
@@ -496,8 +496,7 @@ def slices_remark(target: TargetChange) -> str:
 
 def _slice(one: Slice) -> str:
     found = one.difference
-    low, high = found.interval.low, found.interval.high
-    sure = "" if low is None or high is None else f" ({100 * low:+z.1f} {DASH} {100 * high:+z.1f})"
+    interval = interval_in_brackets(found.interval, "+z.1f", 100)
     p = "" if found.adjusted is None else f", p {_luck(found.adjusted)}"
     value = 100 * (found.value or 0.0)
-    return f"{found.outcome}, {value:+z.1f} points{sure} on {count(found.n, 'case')}{p}"
+    return f"{found.outcome}, {value:+z.1f} points{interval} on {count(found.n, 'case')}{p}"

@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 
 from evalmark.core.text import clean, count, one_line
-from evalmark.stats.inference.intervals import Interval
 from evalmark.stats.inference.repeats import PassAtK
 from evalmark.stats.summary.summary import JudgeAgreement, JudgePair, MetricSummary, SummaryGroup, WorstScore
 
-from .numbers import DASH, GAP, percent, share_interval, share_with_interval
+from .numbers import GAP, interval_in_brackets, percent, share_interval, share_with_interval
 from .titles import quoted
 from .verdicts import value_text
 
@@ -101,7 +100,7 @@ def agreement_lines(found: JudgeAgreement) -> Iterator[str]:
         yield f"{' and '.join(map(one_line, found.judges))} scored no output in common"
         return
     if found.mean is not None:
-        yield f"mean of {len(found.judges)} judges over {count(found.n, 'output')}: {found.mean:z.2f}{_around(found.mean_interval)}"
+        yield f"mean of {len(found.judges)} judges over {count(found.n, 'output')}: {found.mean:z.2f}{interval_in_brackets(found.mean_interval)}"
     if found.alpha is not None or len(found.judges) > 2:
         yield f"{len(found.judges)} judges on {count(found.n, 'output')}: {_alpha(found)}"
     for pair in found.pairs:
@@ -116,7 +115,7 @@ def agreement_lines(found: JudgeAgreement) -> Iterator[str]:
 def _alpha(found: JudgeAgreement) -> str:
     if found.alpha is None:
         return "Krippendorff's alpha is undefined: all verdicts are the same"
-    return f"Krippendorff's alpha {found.alpha:z.2f}{_around(found.interval)}, {found.level}"
+    return f"Krippendorff's alpha {found.alpha:z.2f}{interval_in_brackets(found.interval)}, {found.level}"
 
 
 def _pair(pair: JudgePair, found: JudgeAgreement) -> str:
@@ -126,17 +125,12 @@ def _pair(pair: JudgePair, found: JudgeAgreement) -> str:
         said.append("kappa is undefined: all verdicts are the same")
     else:
         weights = "" if found.level == "nominal" else ", quadratic weights"
-        said.append(f"kappa {pair.kappa:z.2f}{_around(pair.interval)}{weights}")
+        said.append(f"kappa {pair.kappa:z.2f}{interval_in_brackets(pair.interval)}{weights}")
     if pair.difference is not None:
-        said.append(f"{second} minus {first} on average {pair.difference:+z.2f}{_around(pair.difference_interval)}")
+        said.append(
+            f"{second} minus {first} on average {pair.difference:+z.2f}{interval_in_brackets(pair.difference_interval)}"
+        )
     return " · ".join(said)
-
-
-def _around(found: Interval | None) -> str:
-    """Format an interval in brackets; empty if it is unknown."""
-    if found is None or found.low is None or found.high is None:
-        return ""
-    return f" ({found.low:z.2f} {DASH} {found.high:z.2f})"
 
 
 def _says_little(pair: JudgePair) -> bool:

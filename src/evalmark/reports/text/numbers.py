@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from evalmark.core import text as core_text
 from evalmark.core.text import count, one_line
+from evalmark.core.values.score import Direction
 from evalmark.stats.inference.intervals import Interval, Share
 from evalmark.stats.summary.metric_scores import scale_ends
 from evalmark.stats.summary.summary import MetricSummary
@@ -73,11 +74,35 @@ def interval_text(found: Interval, unit: str = "") -> str:
     return f"{number_text(found.low, unit)} {DASH} {number_text(found.high, unit)}" if found.known else GAP
 
 
-def share_interval(found: Interval) -> str:
+def interval_ends(interval: Interval | None, spec: str = "z.2f", scale: float = 1) -> str:
+    """Format both ends of an interval; empty if it is unknown."""
+    ends = None if interval is None else interval.ends
+    return f" {DASH} ".join(f"{scale * end:{spec}}" for end in ends or ())
+
+
+def interval_in_brackets(interval: Interval | None, spec: str = "z.2f", scale: float = 1) -> str:
+    """The same in brackets, after a space."""
+    ends = interval_ends(interval, spec, scale)
+    return f" ({ends})" if ends else ""
+
+
+def missing_interval_reason(interval: Interval) -> str:
+    """Why there is no interval."""
+    return interval.method.removeprefix("none: ")
+
+
+def share_interval(interval: Interval) -> str:
     """Format an interval of a share in percent."""
-    if found.low is None or found.high is None:
-        return GAP
-    return f"{100 * found.low:z.1f} {DASH} {100 * found.high:z.1f} %"
+    return f"{interval_ends(interval, 'z.1f', 100)} %" if interval.known else GAP
+
+
+def limit_text(direction: Direction, limit: float) -> str:
+    """Format the values that pass a threshold.
+
+    >>> limit_text("higher", 0.5), limit_text("lower", 0.25)
+    ('≥ 0.5', '≤ 0.25')
+    """
+    return f"{'≤' if direction == 'lower' else '≥'} {limit:g}"
 
 
 def share_text(found: Share) -> str:

@@ -7,11 +7,10 @@ from evalmark.core.text import count, one_line
 from evalmark.core.values.run import Run
 from evalmark.prompts.metrics.disagreement import Disagreement, disagreements
 from evalmark.stats.inference.differences import Difference
-from evalmark.stats.inference.intervals import Interval
 from evalmark.stats.summary.summary import MetricSummary
 from evalmark.stats.summary.target_overview import Overview, TargetFigures, TestPortion
 
-from .numbers import DASH, GAP, mean_interval, mean_text, percent, share_interval, share_text
+from .numbers import GAP, interval_in_brackets, mean_interval, mean_text, percent, share_interval, share_text
 
 
 class OverviewCell(NamedTuple):
@@ -134,11 +133,11 @@ def _difference(found: Difference) -> str:
         "same": f"the same within {100 * found.margin:g} points",
         "cannot tell": "cannot tell",
     }
-    said = f"{verdicts[found.outcome]}, {100 * (found.value or 0.0):+z.1f}{_points(found.interval)}"
+    said = f"{verdicts[found.outcome]}, {100 * (found.value or 0.0):+z.1f}{interval_in_brackets(found.interval, '+z.1f', 100)}"
     turned = f"ahead on {found.up:,}, behind on {found.down:,} of {count(found.n, 'test')}"
     alone = f", {count(found.alone, 'test')} judged on one of them only" if found.alone else ""
-    low, high = found.interval.low, found.interval.high
-    is_apart = low is not None and high is not None and (low > 0 or high < 0)
+    ends = found.interval.ends
+    is_apart = ends is not None and (ends[0] > 0 or ends[1] < 0)
     p = found.p if found.adjusted is None else found.adjusted
     luck = (
         f", which may be chance (p = {p:z.2g})" if found.outcome == "cannot tell" and is_apart and p is not None else ""
@@ -159,12 +158,6 @@ def _what_would_show(found: Difference) -> str:
         can = f"{tests} can only detect {100 * found.smallest:z.1f} points or more"
     more = f"; about {found.needed:,} more would decide" if found.needed is not None else ""
     return f"; {can}{more}"
-
-
-def _points(found: Interval) -> str:
-    if found.low is None or found.high is None:
-        return ""
-    return f" ({100 * found.low:+z.1f} {DASH} {100 * found.high:+z.1f})"
 
 
 def disagreement_lines(run: Run) -> list[tuple[str, str]]:

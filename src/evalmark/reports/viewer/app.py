@@ -1,6 +1,7 @@
 """The viewer as an ASGI application: all pages, static files and error pages."""
 
 import threading
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -32,19 +33,24 @@ from .page_context import PageContext
 from .store_view import StoreView
 
 _STATIC = Path(__file__).parent / "static"
-PAGES = (
-    runs_page,
-    run_page,
-    case_page,
-    labels,
-    sessions_page,
-    session_page,
-    compare_page,
-    label_page,
-    charts_page,
-    trend_page,
-)
-"""Each module defines `routes(context)`."""
+PAGES: Mapping[str, Callable[[PageContext, Request], Response]] = {
+    "/": runs_page.show,
+    "/runs/{run}": run_page.show,
+    "/runs/{run}/pictures": charts_page.show,
+    "/runs/{run}/results/{number}": case_page.show,
+    "/runs/{run}/results/{number}/whole.json": case_page.download,
+    "/compare": compare_page.show,
+    "/course": trend_page.show,
+    "/sessions": sessions_page.show,
+    "/sessions/{session}": session_page.show,
+    "/sessions/{session}/whole.json": session_page.download,
+    "/label": label_page.choose,
+    label_page.QUEUE: label_page.show,
+}
+FORMS: Mapping[str, Callable[[PageContext, Request], Response]] = {
+    "/labels": labels.save,
+    "/label/start": label_page.start,
+}
 
 PATIENCE = 0.3
 """Seconds that a page waits for the figures of a run."""
@@ -74,7 +80,8 @@ def viewer_app(
 
 def starlette_app(context: PageContext) -> Starlette:
     """Make the application without access control."""
-    routes = [route for one in PAGES for route in one.routes(context)]
+    routes = [Route(path, partial(page, context)) for path, page in PAGES.items()]
+    routes += [Route(path, partial(form, context), methods=["POST"]) for path, form in FORMS.items()]
     told = {HTTPException: _missing, NotFoundError: _missing, StoreError: _broken, Exception: _failed}
     faults = {kind: partial(tell, context) for kind, tell in told.items()}
     return Starlette(routes=[*routes, *_static()], exception_handlers=faults)

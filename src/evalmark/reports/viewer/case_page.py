@@ -3,14 +3,12 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import islice
 from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from evalmark.core.errors import StoreError
 from evalmark.core.values.call import Call
@@ -66,13 +64,8 @@ class ScoreView:
     detail: Mapping[str, Any]
 
 
-def routes(context: PageContext) -> list[Route]:
-    """Routes of the page and its JSON download."""
-    path = "/runs/{run}/results/{number}"
-    return [Route(path, partial(_answer, context)), Route(f"{path}/whole.json", partial(_download, context))]
-
-
-def _answer(context: PageContext, request: Request) -> Response:
+def show(context: PageContext, request: Request) -> Response:
+    """Show the page."""
     run = context.run(request)
     asked = query_of(context, request, run)
     if asked.flipped:
@@ -85,7 +78,8 @@ def _answer(context: PageContext, request: Request) -> Response:
     return context.page(request, "case.html", {**found, "said": said[0], "said_of_scores": said[1:]})
 
 
-def _download(context: PageContext, request: Request) -> Response:
+def download(context: PageContext, request: Request) -> Response:
+    """Download all of it as JSON."""
     run, number = context.run(request), context.number(request)
     result = context.view.browsing(run).result(number)
     if result is None:

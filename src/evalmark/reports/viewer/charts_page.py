@@ -1,12 +1,10 @@
 """The page of a run's charts: histograms, ROC curves, judge agreement and cost."""
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from evalmark.core.errors import StoreError
 from evalmark.core.values.run import Run
@@ -20,12 +18,8 @@ from .page_context import PageContext
 from .store_view import StoreView
 
 
-def routes(context: PageContext) -> list[Route]:
-    """Routes of the page."""
-    return [Route("/runs/{run}/pictures", partial(_answer, context))]
-
-
-def _answer(context: PageContext, request: Request) -> Response:
+def show(context: PageContext, request: Request) -> Response:
+    """Show the page."""
     run, query = context.run(request), request.query_params
     found = page_values(context.view, run, query.get("against", ""), query.get("quality", ""))
     return context.page(request, "pictures.html", {"run": run, **found})

@@ -2,12 +2,10 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from evalmark.core.errors import EvalmarkError
 from evalmark.core.values.run import Run
@@ -53,12 +51,8 @@ class ComparedRow:
         return self.now or self.before
 
 
-def routes(context: PageContext) -> list[Route]:
-    """Routes of the page."""
-    return [Route("/compare", partial(_answer, context))]
-
-
-def _answer(context: PageContext, request: Request) -> Response:
+def show(context: PageContext, request: Request) -> Response:
+    """Show the page."""
     view = context.view
     with view.figures.give_way():
         runs = view.store.runs(MOST_RUNS)

@@ -3,13 +3,11 @@
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import Route
 
 from evalmark.core.errors import NotFoundError
 from evalmark.reports.viewer.auth.guard import FORM
@@ -29,16 +27,8 @@ _DISPUTED = 200
 """Most disputed outputs listed."""
 
 
-def routes(context: PageContext) -> list[Route]:
-    """Routes to choose what to label, to start, and to label."""
-    return [
-        Route("/label", partial(_choose, context)),
-        Route("/label/start", partial(_start, context), methods=["POST"]),
-        Route(QUEUE, partial(_answer, context)),
-    ]
-
-
-def _choose(context: PageContext, request: Request) -> Response:
+def choose(context: PageContext, request: Request) -> Response:
+    """Show the form that chooses what to label."""
     store = context.view.store
     asked = parse_label_queue_query(request.query_params)
     runs = [*store.runs(_RUNS)]
@@ -55,7 +45,7 @@ def _choose(context: PageContext, request: Request) -> Response:
     return context.page(request, "label.html", values)
 
 
-def _start(context: PageContext, request: Request) -> Response:
+def start(context: PageContext, request: Request) -> Response:
     """Start labelling under the name in the form; it is in no address, since addresses are shared."""
     form: Mapping[str, str] = request.scope[FORM]
     asked, by = parse_label_queue_query(form), form.get("by", "").strip()[:MAX_NAME_CHARS]
@@ -67,10 +57,11 @@ def _start(context: PageContext, request: Request) -> Response:
     return response
 
 
-def _answer(context: PageContext, request: Request) -> Response:
+def show(context: PageContext, request: Request) -> Response:
+    """Show the page."""
     asked, by = parse_label_queue_query(request.query_params), context.author(request)
     if not asked.what or not by:
-        return _choose(context, request)
+        return choose(context, request)
     source = _source(context, asked)
     items = source.sample(_wanted(asked), asked.n or MAX_ITEMS, asked.seed)
     part = AnnotatorProgress(items=items, labels=source.labels(items), by=by)

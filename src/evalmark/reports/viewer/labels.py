@@ -3,12 +3,10 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import Route
 
 from evalmark.core.errors import ConfigError, NotFoundError, StoreError
 from evalmark.core.values.label import Label, current_labels, majority_vote, parse_thumb
@@ -97,12 +95,8 @@ def form_fields(run: str, number: int, metric: str = "") -> dict[str, str]:
     return {"run": encode_name(run), "number": str(number), **metrics}
 
 
-def routes(context: PageContext) -> list[Route]:
-    """Route that receives label forms."""
-    return [Route("/labels", partial(_answer, context), methods=["POST"])]
-
-
-def _answer(context: PageContext, request: Request) -> Response:
+def save(context: PageContext, request: Request) -> Response:
+    """Save the label of a form, and answer with the form or go back to the page."""
     form: Mapping[str, str] = request.scope[FORM]
     try:
         subject, fields = form_subject(context, form)

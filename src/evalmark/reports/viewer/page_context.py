@@ -15,6 +15,8 @@ from evalmark.reports.viewer.auth.guard import cookie_values
 from evalmark.reports.viewer.urls.paths import case_path, decode_name, download_path, encode_name, label_path, run_path
 from evalmark.reports.viewer.urls.queries import parse_count, query_string
 
+from .listed_metrics import ListedMetrics
+from .run_changes import RunChanges
 from .store_view import StoreView
 
 _FOLDER = Path(__file__).parent / "templates"
@@ -26,6 +28,8 @@ class PageContext:
 
     def __init__(self, view: StoreView, key: str, author: str) -> None:
         self.view = view
+        self.changes = RunChanges(view)
+        self.metrics = ListedMetrics(view)
         self._author = author
         """Default name of the labeller; empty if unknown."""
         offered = {

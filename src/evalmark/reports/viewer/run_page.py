@@ -8,7 +8,6 @@ from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from evalmark.core.errors import StoreError
 from evalmark.core.values.run import Metric, Run, metrics_for
@@ -54,12 +53,8 @@ class RunRow:
         return next(iter(self.cells.values()))[0]
 
 
-def routes(context: PageContext) -> list[Route]:
-    """Routes of the page."""
-    return [Route("/runs/{run}", partial(_answer, context))]
-
-
-def _answer(context: PageContext, request: Request) -> Response:
+def show(context: PageContext, request: Request) -> Response:
+    """Show the page."""
     run, standing = context.run(request), None
     if run.status == "running":
         standing = context.view.store.run_progress(run.id)

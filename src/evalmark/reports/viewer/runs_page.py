@@ -1,12 +1,10 @@
 """The page of all runs, newest first, filtered by the address."""
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any, get_args
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from evalmark.core.money import money
 from evalmark.core.text import count, one_line
@@ -16,21 +14,17 @@ from evalmark.core.values.spending import total_spending
 from evalmark.reports.viewer.urls.paging import Paging
 from evalmark.reports.viewer.urls.queries import RunQuery, parse_run_query
 
-from .gates import GateOutcomes
 from .live_updates import LiveUpdate, not_modified
 from .page_context import PageContext
-from .run_changes import RunChanges
 from .store_view import RunLine, StoreView
 
 SIZE = 25
+GATED = 20_000
+"""Most trials of a run whose gate is shown in the list."""
 
 
-def routes(context: PageContext) -> list[Route]:
-    """Routes of the page."""
-    return [Route("/", partial(_answer, context, RunChanges(context.view), GateOutcomes(context.view)))]
-
-
-def _answer(context: PageContext, trends: RunChanges, gates: GateOutcomes, request: Request) -> Response:
+def show(context: PageContext, request: Request) -> Response:
+    """Show the page."""
     moment = context.view.store.progress()
     if (same := not_modified(request, moment.mark)) is not None:
         return same
@@ -40,8 +34,10 @@ def _answer(context: PageContext, trends: RunChanges, gates: GateOutcomes, reque
         live = LiveUpdate(mark=moment.mark, said=said, ended="No run is under way any more.")
     found = page_values(context.view, parse_run_query(request.query_params), moment.runs)
     lines = found["lines"]
-    beside = {"trends": trends.of(lines, moment.runs), "gates": gates.of(lines)}
-    return context.page(request, "runs.html", {**found, **beside, "live": live})
+    metrics = context.metrics.of([line for line in lines if line.trials <= GATED])
+    gates = {run: None if known is None else known.outcome for run, known in metrics.items()}
+    changes = context.changes.of(lines, moment.runs)
+    return context.page(request, "runs.html", {**found, "trends": changes, "gates": gates, "live": live})
 
 
 def page_values(view: StoreView, asked: RunQuery, total: int) -> Mapping[str, Any]:

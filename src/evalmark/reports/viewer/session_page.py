@@ -3,13 +3,11 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
-from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from evalmark.core.errors import ConfigError
@@ -66,13 +64,8 @@ class UninterruptedResponse(StreamingResponse):
         await self.stream_response(send)
 
 
-def routes(context: PageContext) -> list[Route]:
-    """Routes of the page and its JSON download."""
-    path = "/sessions/{session}"
-    return [Route(path, partial(_answer, context)), Route(f"{path}/whole.json", partial(_download, context))]
-
-
-def _answer(context: PageContext, request: Request) -> Response:
+def show(context: PageContext, request: Request) -> Response:
+    """Show the page."""
     traffic = context.view.store.sessions
     reference, after = decode_name(request.path_params["session"]), parse_count(request.query_params.get("after", ""))
     asked = parse_session_query({**request.query_params, "below": "", "above": ""})
@@ -125,7 +118,8 @@ def _meant(context: PageContext, reference: str) -> RecordedId:
     return named
 
 
-def _download(context: PageContext, request: Request) -> Response:
+def download(context: PageContext, request: Request) -> Response:
+    """Download all of it as JSON."""
     traffic = context.view.store.sessions
     identity = decode_name(request.path_params["session"])
     part = traffic.part(identity)

@@ -5,11 +5,9 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from evalmark.core.values.label import about_span
 from evalmark.inputs.suites.suite import SESSIONS_PREFIX
@@ -42,12 +40,8 @@ class SessionRow:
         return {word: words.count(word) for word in ("good", "bad", "open", "") if word in words}
 
 
-def routes(context: PageContext) -> list[Route]:
-    """Routes of the page."""
-    return [Route("/sessions", partial(_answer, context))]
-
-
-def _answer(context: PageContext, request: Request) -> Response:
+def show(context: PageContext, request: Request) -> Response:
+    """Show the page."""
     traffic = context.view.store.sessions
     asked = parse_session_query(request.query_params)
     with context.view.figures.give_way():
