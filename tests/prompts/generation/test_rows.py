@@ -27,7 +27,7 @@ from evalmark.prompts.specs.spec import PromptSpec, read_spec
 from evalmark.prompts.specs.statement_files import lines_of
 from evalmark.prompts.templates.prompt_files import parse_prompt
 from evalmark.reports.terminal.generation import coverage_text
-from evalmark.stats.summary.headline import left_out
+from evalmark.stats.summary.collection import left_out
 
 FIELDS = [
     "id",

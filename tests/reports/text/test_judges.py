@@ -15,7 +15,7 @@ from evalmark.core.values.spending import Spending
 from evalmark.reports.text.judges import agreement_lines, metric_remarks
 from evalmark.reports.text.numbers import mean_interval, mean_text, mean_unit, scale_mean, scale_value
 from evalmark.reports.text.verdicts import score_text
-from evalmark.stats.summary.metric_scores import scale_ends
+from evalmark.stats.summary.metric_summary import scale_ends
 from evalmark.stats.summary.summarise import summarise
 from tests.reports.text import judged
 from tests.reports.text.judged import EMPTY, scored

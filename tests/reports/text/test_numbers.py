@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from evalmark.reports.files.json_values import finite_number
+from evalmark.core.values.plain_data import finite_number
 from evalmark.reports.text import numbers
 from evalmark.stats.inference.intervals import Interval
 from tests.conftest import ROOT

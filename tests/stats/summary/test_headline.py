@@ -6,8 +6,8 @@ import pytest
 
 from evalmark import Case, Gate, Output, Result, Run, Score, compare
 from evalmark.core.values.score import Trial
+from evalmark.stats.summary.collection import left_out
 from evalmark.stats.summary.gate import apply_gate
-from evalmark.stats.summary.headline import left_out
 from evalmark.stats.summary.summarise import summarise
 from evalmark.stats.summary.target_overview import overview
 from tests.reports.text import sides

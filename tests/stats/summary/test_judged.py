@@ -10,7 +10,7 @@ from evalmark.stats.agreement.kappa_alpha import krippendorff_alpha
 from evalmark.stats.inference.intervals import wilson
 from evalmark.stats.inference.means import share_interval
 from evalmark.stats.summary.gate import apply_gate
-from evalmark.stats.summary.metric_scores import scale_ends
+from evalmark.stats.summary.metric_summary import scale_ends
 from evalmark.stats.summary.summarise import summarise
 
 from .test_summary import metric, result, run

@@ -21,6 +21,19 @@ TRUNCATED = "..."
 T = TypeVar("T")
 
 
+def finite_number(value: object) -> float | None:
+    """Return a finite number as a float without negative zero; None for anything else.
+
+    >>> finite_number(True), finite_number(float("nan")), finite_number(10**400), finite_number("1")
+    (1.0, None, None, None)
+    """
+    try:
+        number = float(value) if isinstance(value, (int, float)) else math.nan
+    except OverflowError:  # an integer that no float can hold
+        return None
+    return number + 0.0 if math.isfinite(number) else None
+
+
 def plain(value: Any, depth: int = 0) -> Any:
     """Convert any value to JSON data, as the store and every report save it.
 

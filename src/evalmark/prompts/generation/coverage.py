@@ -12,7 +12,7 @@ from evalmark.inputs.datasets.options import BadRow
 from evalmark.inputs.documents.files import path_kind
 from evalmark.prompts.specs.prompt_tests import file_of_tests, read_baseline, read_tests
 from evalmark.prompts.specs.spec import PromptRule, PromptSpec, read_spec
-from evalmark.stats.summary.headline import left_out
+from evalmark.stats.summary.collection import left_out
 
 from .side_data import GenerationRecord, read_record
 from .stages import BASELINE_TESTS

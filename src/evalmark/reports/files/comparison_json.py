@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from evalmark.core.values.plain_data import plain
+from evalmark.core.values.plain_data import finite_number, plain
 from evalmark.core.values.score import Result
 from evalmark.stats.comparison.change import Comparison, Flip, MetricChange, Slice, TargetChange
 from evalmark.stats.comparison.flip_examples import FlipExample
 from evalmark.stats.comparison.scoring_rules import RuleChange
 from evalmark.stats.inference.differences import Difference
 
-from .json_values import finite_number, interval_values, json_line
+from .json_values import interval_values, json_line
 
 FORMAT = {"format": "evalmark-comparison", "version": 1}
 

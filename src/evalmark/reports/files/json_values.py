@@ -1,7 +1,6 @@
 """Conversion of numbers, intervals and texts for JSON reports."""
 
 import json
-import math
 import re
 from typing import Any
 
@@ -14,11 +13,6 @@ def json_line(value: Any) -> str:
     r"""JSON with every language readable and every control character escaped; half surrogates survive as \udxxx."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-
-
-def finite_number(number: float | None) -> float | None:
-    """Return a finite number without negative zero, else None."""
-    return number + 0.0 if number is not None and math.isfinite(number) else None
 
 
 def interval_values(interval: Interval | None) -> dict[str, Any] | None:

@@ -7,16 +7,16 @@ from xml.sax.saxutils import escape, quoteattr
 
 from evalmark.core.money import spent_lines
 from evalmark.core.text import clean, cut, display_text, one_line, unwrap_single_input
+from evalmark.core.values.plain_data import finite_number
 from evalmark.core.values.run import Metric, Run, metrics_for
 from evalmark.core.values.score import Result
 from evalmark.reports.text.titles import trial_name
 from evalmark.reports.text.transcripts import steps, tokens_used
 from evalmark.reports.text.verdicts import verdict_reasons
+from evalmark.stats.summary.collection import left_out
 from evalmark.stats.summary.gate import GateVerdict, summary_and_verdict
-from evalmark.stats.summary.headline import REASONS, left_out
-from evalmark.stats.summary.summary import Summary, SummaryGroup
+from evalmark.stats.summary.summary import REASONS, Summary, SummaryGroup
 
-from .json_values import finite_number
 from .options import DEFAULT_OPTIONS, ReportOptions
 
 _LONGEST = 64_000

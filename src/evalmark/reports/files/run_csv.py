@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from evalmark.core.text import display_text
+from evalmark.core.values.plain_data import finite_number
 from evalmark.core.values.run import Run, metrics_for
 from evalmark.core.values.score import Result, Score
 from evalmark.stats.summary.gate import summary_and_verdict
 from evalmark.stats.summary.summary import Summary
 
-from .json_values import finite_number
 from .options import DEFAULT_OPTIONS, ReportOptions
 
 COLUMNS = ("dataset", "case", "repeat", "target", "verdict", "seconds", "error", "input", "expected", "output")

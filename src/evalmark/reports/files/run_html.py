@@ -15,7 +15,7 @@ from evalmark.reports.text.numbers import limit_text
 from evalmark.reports.text.titles import run_facts, run_origin, trial_counts, trial_name
 from evalmark.stats.comparison.baseline_outputs import baseline_outputs
 from evalmark.stats.summary.gate import summary_and_verdict
-from evalmark.stats.summary.metric_scores import scale_ends
+from evalmark.stats.summary.metric_summary import scale_ends
 from evalmark.stats.summary.summary import Summary
 
 from .case_list import NAMED, CaseList

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evalmark.core.values.case import Case, Output, ToolCall, Turn
-from evalmark.core.values.plain_data import plain
+from evalmark.core.values.plain_data import finite_number, plain
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result, Score
 from evalmark.stats.inference.intervals import Share
@@ -12,7 +12,7 @@ from evalmark.stats.summary.gate import GateVerdict, summary_and_verdict
 from evalmark.stats.summary.summary import JudgeAgreement, MetricSummary, RepeatFigures, Summary, TrialCounts
 
 from .comparison_json import comparison_values
-from .json_values import finite_number, interval_values, json_line
+from .json_values import interval_values, json_line
 from .options import DEFAULT_OPTIONS, ReportOptions
 
 FORMAT = {"format": "evalmark-run", "version": 3}

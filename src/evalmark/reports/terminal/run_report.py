@@ -14,8 +14,7 @@ from evalmark.reports.text.judges import agreement_lines, all_remarks, worst_row
 from evalmark.reports.text.titles import group_place, group_title, run_facts, run_origin, without_repeats
 from evalmark.reports.text.verdicts import gate_outcome, tally_text
 from evalmark.stats.summary.gate import GateVerdict, summary_and_verdict
-from evalmark.stats.summary.headline import REASONS
-from evalmark.stats.summary.summary import Summary
+from evalmark.stats.summary.summary import REASONS, Summary
 from evalmark.stats.summary.summary import SummaryGroup as Part
 
 from .cases import worst_cases

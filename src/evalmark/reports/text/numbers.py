@@ -6,7 +6,7 @@ from evalmark.core import text as core_text
 from evalmark.core.text import count, one_line
 from evalmark.core.values.score import Direction
 from evalmark.stats.inference.intervals import Interval, Share
-from evalmark.stats.summary.metric_scores import scale_ends
+from evalmark.stats.summary.metric_summary import scale_ends
 from evalmark.stats.summary.summary import MetricSummary
 
 DASH = "\u2013"

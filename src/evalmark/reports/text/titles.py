@@ -5,8 +5,7 @@ from collections.abc import Iterable
 from evalmark.core.text import clean, count, one_line, unwrap_single_input
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result
-from evalmark.stats.summary.headline import REASONS, describe_left_out
-from evalmark.stats.summary.summary import MetricSummary, Summary, SummaryGroup
+from evalmark.stats.summary.summary import REASONS, MetricSummary, Summary, SummaryGroup, describe_left_out
 
 from .numbers import LONG_WAIT, duration
 

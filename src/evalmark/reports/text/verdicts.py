@@ -8,7 +8,7 @@ from evalmark.core.values.case import Output
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Result, Score, Verdict
 from evalmark.stats.summary.gate import GateVerdict
-from evalmark.stats.summary.metric_scores import scale_ends
+from evalmark.stats.summary.metric_summary import scale_ends
 from evalmark.stats.summary.summary import TrialCounts
 
 from .numbers import number_text, percent, scale_mean, scale_value, share_interval

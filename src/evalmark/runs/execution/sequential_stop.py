@@ -21,8 +21,8 @@ from evalmark.stats.comparison.scoring_rules import ScoringRules, rules_from_hea
 from evalmark.stats.inference.differences import MARGIN
 from evalmark.stats.inference.intervals import LEVEL
 from evalmark.stats.inference.means import mean
+from evalmark.stats.summary.collection import left_out
 from evalmark.stats.summary.criteria import NotWorse
-from evalmark.stats.summary.headline import left_out
 from evalmark.stats.summary.random_order import OrderedResults, random_order
 from evalmark.stats.summary.sequential_gate import PlannedRun, SequentialGate
 

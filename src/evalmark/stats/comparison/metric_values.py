@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from evalmark.core.values.plain_data import canonical, fingerprint
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Direction, Mode, Result, Score, Trial
-from evalmark.stats.summary.headline import left_out
+from evalmark.stats.summary.collection import left_out
 
 from .change import Key
 

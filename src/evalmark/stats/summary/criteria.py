@@ -8,8 +8,8 @@ from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Direction, Result, Score
 from evalmark.stats.inference.sequential import BettingSequence
 
-from .metric_scores import scale_ends
-from .missed_means import SLACK
+from .collection import SLACK
+from .metric_summary import scale_ends
 
 
 class Criterion(Protocol):

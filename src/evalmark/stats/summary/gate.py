@@ -10,11 +10,10 @@ from evalmark.core.text import count, percent, percent_beside
 from evalmark.core.values.run import Gate, Run
 from evalmark.stats.inference.argument_checks import check_arguments
 
-from .headline import describe_left_out
-from .metric_scores import scale_ends
+from .metric_summary import scale_ends
 from .missed_means import mean_reaches
 from .summarise import summarise
-from .summary import MetricSummary, Summary, SummaryGroup, TrialCounts
+from .summary import MetricSummary, Summary, SummaryGroup, TrialCounts, describe_left_out
 
 Outcome = Literal["pass", "fail", "cannot tell"]
 EXIT_CODES = {"pass": 0, "fail": 1, "cannot tell": 3}

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import Literal
 
+from evalmark.core.values.plain_data import finite_number
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Score
 from evalmark.stats.agreement.kappa_alpha import alpha_with_interval, kappa_with_interval
@@ -14,7 +15,6 @@ from evalmark.stats.inference.intervals import LEVEL, Interval
 from evalmark.stats.inference.means import mean, mean_interval, share
 
 from .judge_means import metrics_with_several_judges
-from .metric_scores import finite_number
 from .summary import JudgeAgreement, JudgePair
 
 _NAMED = 2.0**40
@@ -22,6 +22,11 @@ _NAMED = 2.0**40
 _LONGEST = 100
 _LARGEST = 1e100
 """Larger numbers are left out, because their squares overflow."""
+
+
+def number_or_nan(value: object) -> float:
+    """Return a finite number as a float; NaN for anything else."""
+    return math.nan if (number := finite_number(value)) is None else number
 
 
 class JudgePanel:
@@ -47,13 +52,13 @@ class JudgePanel:
         self._cases.append(case)
         for place in self._place.values():
             self._scores[place].append(said.get(place, math.nan))
-            self._values[place].append(finite_number(found[place].value) if place in found else math.nan)
+            self._values[place].append(number_or_nan(found[place].value) if place in found else math.nan)
 
     def _read(self, score: Score) -> float:
         """Return a score as a number; labels are numbered in the order of their occurrence."""
         if isinstance(score.raw, str):
             return self._choices.setdefault(score.raw[:_LONGEST], _NAMED + len(self._choices))
-        said = finite_number(score.value if math.isnan(finite_number(score.raw)) else score.raw)
+        said = number_or_nan(score.value if finite_number(score.raw) is None else score.raw)
         if abs(said) > _LARGEST:
             return math.nan
         self._numbers = self._numbers or not isinstance(score.raw, bool)

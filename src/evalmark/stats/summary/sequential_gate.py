@@ -10,8 +10,8 @@ from evalmark.core.values.run import Gate, Metric
 from evalmark.core.values.score import Result
 from evalmark.stats.inference.intervals import LEVEL
 
+from .collection import left_out
 from .criteria import AllTrialsPass, Criterion, CriterionFactory, MetricColumn, MetricMean, PassRate, RequiredMean
-from .headline import left_out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,14 +3,21 @@
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Literal
 
 from evalmark.core.values.run import RunStatus, Shard, UntilDecided
 from evalmark.core.values.score import Direction, Mode, Result
+from evalmark.stats.inference.argument_checks import check_arguments
 from evalmark.stats.inference.intervals import Interval, Share
 from evalmark.stats.inference.repeats import PassAtK
 
-from .headline import LeftOut
+LeftOut = Literal["baseline", "invalid", "ungrounded"]
+"""Why a trial does not count for the headline figure."""
+REASONS: Mapping[LeftOut, str] = MappingProxyType(
+    {"baseline": "baseline", "invalid": "not valid", "ungrounded": "of ungrounded rules"}
+)
+"""The reasons as they follow a number of tests."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,3 +247,13 @@ class Summary:
     def metric_names(self) -> Collection[str]:
         """The names of all metrics with a score, in the order of the run."""
         return dict.fromkeys(metric.name for metric in self.metrics).keys()
+
+
+@check_arguments
+def describe_left_out(counts: Mapping[LeftOut, int]) -> str:
+    """Describe how many trials are left out, and why.
+
+    >>> describe_left_out({"invalid": 3, "baseline": 1_000})
+    '1,000 baseline, 3 not valid'
+    """
+    return ", ".join(f"{counts[why]:,} {reason}" for why, reason in REASONS.items() if counts.get(why))

@@ -17,10 +17,10 @@ from evalmark.stats.inference.intervals import LEVEL, Share
 from evalmark.stats.inference.means import share
 from evalmark.stats.inference.missing import JudgedValues, with_missing
 
-from .headline import left_out
+from .collection import MetricScores, add_scores, left_out
 from .judge_means import mean_metric, mean_scores, metrics_with_several_judges
 from .judge_panel import judge_panels
-from .metric_scores import MetricScores, metric_summary
+from .metric_summary import metric_summaries
 from .summary import JudgeAgreement, MetricSummary
 
 COMPLIANCE = "compliance"
@@ -169,7 +169,7 @@ class _Tests:
     """For each metric, or "" for compliance, the values from 0 to 1 of each counted case, one for each repeat."""
     lost: "defaultdict[str, Counter[tuple[str, str]]]" = field(default_factory=lambda: defaultdict(Counter))
     """For each metric, how many values of each counted case are missing."""
-    scores: dict[str, MetricScores] = field(default_factory=dict)
+    metrics: dict[str, MetricScores] = field(default_factory=dict)
     failed: list[tuple[tuple[str, str], set[str]]] = field(default_factory=list)
     """The counted case of each trial without an output, and the metrics that scored it nevertheless."""
     datasets: dict[str, int] = field(default_factory=dict)
@@ -192,7 +192,7 @@ class _Tests:
             self._count(result, kept)
         if "tests" in kinds:
             self.unanswered += result.output.error is not None
-            self._score(result, case)
+            add_scores(self.metrics, result, case, self.names)
 
     def _count(self, result: Result, kept: bool | None) -> None:
         case = (result.trial.dataset, result.trial.case.id)
@@ -210,16 +210,6 @@ class _Tests:
         for name, value in values.items():
             if value is not None:
                 self.counted.setdefault(name, {}).setdefault(case, []).append(value)
-
-    def _score(self, result: Result, case: int) -> None:
-        trial = replace(result.trial, position=case)
-        for score in self._others(result.scores):
-            if (column := self.scores.get(score.name)) is None:
-                column = self.scores[score.name] = MetricScores(score.direction)
-            column.add(score, trial)
-            column.on_failed_outputs += result.output.error is not None
-            if score.status == "skipped" and result.output.error is None:
-                column.skip(score.reason)
 
     def _others(self, scores: Sequence[Score]) -> Iterable[Score]:
         return (score for score in scores if score.name not in self.names)
@@ -241,23 +231,18 @@ class _Tests:
         )
 
     def standing(self, target: str, metrics: Sequence[Metric], level: float) -> TargetFigures:
-        known = {metric.name: metric for metric in metrics}
-        names = [name for name in known if name in self.scores] + [name for name in self.scores if name not in known]
-        found = {kind: self._portion(kind, level) for kind in KINDS}
+        portions = {kind: self._portion(kind, level) for kind in KINDS}
         return TargetFigures(
             target=target,
-            **found,
+            **portions,
             unscored=self.unscored,
             errors=self.errors,
-            metrics=tuple(
-                metric_summary(
-                    known.get(name) or Metric(name=name),
-                    self.scores[name],
-                    unanswered=self.unanswered,
-                    repeated=self.repeated,
-                    level=level,
-                )
-                for name in names
+            metrics=metric_summaries(
+                self.metrics,
+                {metric.name: metric for metric in metrics},
+                unanswered=self.unanswered,
+                repeated=self.repeated,
+                level=level,
             ),
         )
 

@@ -5,6 +5,7 @@ import zlib
 from typing import NamedTuple
 
 from evalmark.core.values.call import Call, Reply, Request
+from evalmark.core.values.plain_data import finite_number
 from evalmark.storage.database.field_specs import REPLY, REQUEST
 from evalmark.storage.database.fields import (
     dump_fields,
@@ -13,7 +14,6 @@ from evalmark.storage.database.fields import (
     read_int,
     read_object,
     read_text,
-    sql_real,
     sql_text,
     to_json,
 )
@@ -69,7 +69,7 @@ def encode_call(call: Call) -> CallRow:
         created=sql_text(call.created),
         input_tokens=None if reply is None else token_count(reply.usage.input_tokens),
         output_tokens=None if reply is None else token_count(reply.usage.output_tokens),
-        cost=None if reply is None else sql_real(reply.cost),
+        cost=None if reply is None else finite_number(reply.cost),
         identity=sql_text(call.identity),
         repeat=call.repeat,
         use=call.use,

@@ -6,9 +6,10 @@ from typing import Any
 
 from evalmark.core.values.call import Call
 from evalmark.core.values.case import Usage
+from evalmark.core.values.plain_data import finite_number
 from evalmark.core.values.spending import Spending, spending_of_reply, total_spending
 from evalmark.storage.database.connection import Connection
-from evalmark.storage.database.fields import from_sql, sql_real
+from evalmark.storage.database.fields import from_sql
 
 from .rows import token_count
 
@@ -40,7 +41,7 @@ def spent_by(call: Call) -> Spending:
     usage = Usage(
         input_tokens=token_count(reply.usage.input_tokens), output_tokens=token_count(reply.usage.output_tokens)
     )
-    return spending_of_reply(call.model, replace(reply, usage=usage, cost=sql_real(reply.cost)))
+    return spending_of_reply(call.model, replace(reply, usage=usage, cost=finite_number(reply.cost)))
 
 
 def add_spent(db: Connection, spent: Mapping[tuple[int, str | bytes], Sequence[Spending]]) -> None:

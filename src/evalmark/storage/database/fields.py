@@ -5,12 +5,11 @@ row raises an error.
 """
 
 import json
-import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from evalmark.core.values.call import Token
-from evalmark.core.values.plain_data import MAX_DEPTH, plain
+from evalmark.core.values.plain_data import MAX_DEPTH, finite_number, plain
 from evalmark.storage.postgres.wire import SurrogateText
 
 _LONGEST_INT = 14_000
@@ -70,20 +69,6 @@ def load_fields(kind: Callable[..., Any], spec: Spec, data: object) -> Any:
         return kind(**fields)
     except TypeError as missing:
         raise ValueError(str(missing)) from missing
-
-
-def sql_real(value: object) -> float | None:
-    """Convert a number for an SQL column; NaN, infinities and integers that no float can hold become None.
-
-    >>> sql_real(1), sql_real(float("nan")), sql_real(10**400)
-    (1.0, None, None)
-    """
-    try:
-        number = float(value) if isinstance(value, (int, float)) else math.nan
-    except OverflowError:
-        return None
-    # SQL columns do not keep -0.0; without this, a value would differ after it is read back.
-    return number + 0.0 if math.isfinite(number) else None
 
 
 def sql_text(text: str) -> str | bytes:
@@ -163,7 +148,7 @@ def storable_mapping(value: Any) -> dict[str, Any]:
 
 def storable_number(value: Any) -> Any:
     number = value if type(value) is float else storable(value)
-    return None if sql_real(number) is None else number
+    return None if finite_number(number) is None else number
 
 
 def storable_count(value: Any) -> int | None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from evalmark.core.values.case import Case, Output
+from evalmark.core.values.plain_data import finite_number
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result, Score, Trial
 from evalmark.inputs.secrets.masks import mask_secrets_in_data
@@ -18,7 +19,6 @@ from evalmark.storage.database.fields import (
     read_list,
     read_object,
     read_text,
-    sql_real,
     sql_text,
     to_json,
 )
@@ -58,7 +58,7 @@ def encode_result(result: Result) -> ResultRow:
         case_id=sql_text(case.id),
         fingerprint=case.fingerprint,
         verdict=result.verdict,
-        seconds=sql_real(result.output.seconds),
+        seconds=finite_number(result.output.seconds),
         place=sql_text(case.place),
         scores=to_json([dump_fields(score, SCORE) for score in result.scores]),
         output=to_json(output_fields(result.output)),

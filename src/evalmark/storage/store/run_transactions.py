@@ -6,12 +6,13 @@ from itertools import islice
 from typing import Any
 
 from evalmark.core.errors import StoreBusyError, StoreError
+from evalmark.core.values.plain_data import finite_number
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result, Trial
 from evalmark.storage.call_log import requests_in_flight, spending
 from evalmark.storage.call_log.requests_in_flight import RequestsInFlight, RunPass
 from evalmark.storage.database.connection import Connection, StoreLocation
-from evalmark.storage.database.fields import sql_real, sql_text
+from evalmark.storage.database.fields import sql_text
 from evalmark.storage.database.holder import WriterProcess, from_text, to_text, writer_has_ended
 from evalmark.storage.database.schema import transaction
 from evalmark.storage.results.masking import masked_id, masked_result
@@ -290,6 +291,6 @@ def index_scores(db: Connection, run: int, kept: Iterable[tuple[ResultRow, Resul
     given: list[tuple[Any, ...]] = []
     for row, result in kept:
         of = (run, *result_identity(row))
-        values = ((sql_text(score.name), sql_real(score.value)) for score in result.scores)
+        values = ((sql_text(score.name), finite_number(score.value)) for score in result.scores)
         given += [(*one, *of) for one in values if one[1] is not None]
     db.executemany(_KEEP, given)

@@ -1,109 +1,57 @@
-"""Collects the scores of one metric in one group, and computes its summary."""
+"""Computes the summaries of metrics from their collected scores."""
 
 import math
 import re
 from array import array
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import compress
 from typing import Literal
 
 from evalmark.core.values.run import Metric
-from evalmark.core.values.score import Direction, Score, Trial
 from evalmark.stats.inference.argument_checks import check_arguments
 from evalmark.stats.inference.intervals import Interval
 from evalmark.stats.inference.means import mean, mean_interval, share
 
-from .steadiness import SteadinessCounts
+from .collection import MetricScores
 from .summary import MetricSummary
-from .worst import WorstScores
 
 BINS = 10
-CHOICES = 50
-"""A metric with more different texts than this has free texts, not labels."""
-SKIP_REASONS = 5
-"""The largest number of reasons for skipped scores that are kept for one metric."""
-_LONGEST = 100
-"""Characters of a label."""
-_UNKNOWN = math.nan  # marks a gap in the arrays of this module
 _SCALE = re.compile(r"(-?\d+(?:\.\d+)?)\.\.(-?\d+(?:\.\d+)?)")
 
 
-@dataclass(slots=True)
-class MetricScores:
-    """The scores of one metric in one group."""
+def metric_summaries(
+    collected: Mapping[str, MetricScores],
+    metrics: Mapping[str, Metric],
+    *,
+    unanswered: int,
+    repeated: bool,
+    level: float,
+) -> tuple[MetricSummary, ...]:
+    """Compute the summaries of all metrics of a group, those of the run first, in its order.
 
-    direction: Direction
-    statuses: Counter[str] = field(default_factory=Counter)
-    values: "array[float]" = field(default_factory=lambda: array("d"))
-    raws: "array[float] | None" = None
-    """None as long as every raw number equals its value."""
-    cases: "array[int]" = field(default_factory=lambda: array("Q"))
-    passes: "array[int]" = field(default_factory=lambda: array("b"))
-    passing_cases: "array[int]" = field(default_factory=lambda: array("Q"))
-    on_failed_outputs: int = 0
-    truths: bool = True
-    """Whether every score so far was true or false."""
-    choices: Counter[str] | None = field(default_factory=Counter)
-    """None if the texts are too many or too long to be labels."""
-    details: SteadinessCounts = field(default_factory=SteadinessCounts)
-    worst: WorstScores = field(default_factory=WorstScores)
-    skips: Counter[str] = field(default_factory=Counter)
-    """How often scores were skipped, for the first few reasons."""
-
-    def add(self, score: Score, trial: Trial) -> None:
-        case = trial.position
-        self.statuses[score.status] += 1
-        if score.detail:
-            self.details.add(score, case)
-        if score.passed is not None:
-            self.passes.append(score.passed)
-            self.passing_cases.append(case)
-        if score.status != "scored":
-            return
-        # errors and skipped scores do not know the direction
-        self.direction = score.direction
-        value = finite_number(score.value)
-        raw = value if score.raw is score.value else finite_number(score.raw)
-        if self.raws is None and raw != value and not (math.isnan(raw) and math.isnan(value)):
-            self.raws = array("d", self.values)
-        self.values.append(value)
-        self.cases.append(case)
-        if self.raws is not None:
-            self.raws.append(raw)
-        self.truths = self.truths and isinstance(score.raw, bool)
-        self._choose(score.raw)
-        self.worst.add(score, trial, raw if math.isnan(value) else value)
-
-    def skip(self, reason: str) -> None:
-        """Count a skipped score of an output without error."""
-        if reason in self.skips or len(self.skips) < SKIP_REASONS:
-            self.skips[reason] += 1
-
-    def _choose(self, said: object) -> None:
-        if self.choices is None or not isinstance(said, str):
-            return
-        self.choices[said[: _LONGEST + 1]] += 1
-        if len(said) > _LONGEST or len(self.choices) > CHOICES:
-            self.choices = None
+    Args:
+        collected: The scores of the group by metric.
+        metrics: The metrics of the run by name.
+        unanswered: Trials of the group without an output.
+        repeated: Whether cases have several trials, so that their scores depend on each other.
+        level: The confidence level (0 to 1).
+    """
+    names = [*(name for name in metrics if name in collected), *(name for name in collected if name not in metrics)]
+    return tuple(
+        _metric_summary(
+            metrics.get(name) or Metric(name=name),
+            collected[name],
+            unanswered=unanswered,
+            repeated=repeated,
+            level=level,
+        )
+        for name in names
+    )
 
 
-def finite_number(value: object) -> float:
-    """Return a finite number as a float; NaN for anything else."""
-    if not isinstance(value, (int, float)):
-        return _UNKNOWN
-    try:
-        found = float(value)
-    except OverflowError:
-        return _UNKNOWN
-    return found if math.isfinite(found) else _UNKNOWN
-
-
-def metric_summary(
+def _metric_summary(
     metric: Metric, scores: MetricScores, *, unanswered: int, repeated: bool, level: float
 ) -> MetricSummary:
-    """Compute the summary of a metric; `unanswered` counts trials of the group without an output."""
     raws = scores.values if scores.raws is None else scores.raws
     scale, column = _column(scores.values, raws)
     known_places = [not math.isnan(value) for value in column]
@@ -140,7 +88,7 @@ def metric_summary(
         judge=metric.judge,
         base=metric.base,
         steadiness=scores.details.steadiness(repeated, level),
-        worst=scores.worst.in_order(),
+        worst=scores.worst_first(),
         skip_reasons=dict(scores.skips.most_common()),
     )
 
