@@ -75,6 +75,7 @@ KNOWN = (
     Script("latency.py", "calls", _short("--cases 40 --busy 0")),
     Script("comparing.py", "compare", _short("--cases 200")),
     Script("comparison_errors.py", "statistics", _short("--rounds 2")),
+    Script("pairs.py", "statistics", _short("--most 20 --cases 20")),
     Script("sequential.py", "statistics", _short("--runs 200 --cases 200 --gated 40")),
     Script("pytest_plugin.py", "pytest", _short("--cases 50 --runs 1")),
     Script("structure.py", "structure", ()),

@@ -52,7 +52,7 @@ def kept(tmp_path_factory):
         results = [
             replace(made(n), trial=replace(made(n).trial, target=target))
             for n in range(30)
-            for target, made in zip(targets, (result, later), strict=True)
+            for target, made in zip(targets, (result, later if n < 8 else result), strict=True)
         ]
         keep(store, a_run(MODELS, name="models", target=", ".join(targets)), results)
         yield store

@@ -6,11 +6,12 @@ import math
 import random
 from fractions import Fraction
 
+import numpy as np
 import pytest
-from scipy.stats import binomtest
+from scipy.stats import binom, binomtest
 from statsmodels.stats.contingency_tables import mcnemar as of_statsmodels
 
-from evalmark.stats.inference.paired import mcnemar, sign_test
+from evalmark.stats.inference.paired import changed_pairs_test, fewest_changes, mcnemar, sign_test
 
 from .draws import rounds
 
@@ -96,3 +97,41 @@ def test_huge_counts_are_no_trouble(rounds):
         if b + c:
             other = binomtest(b, b + c).pvalue
             assert sign_test(b, c) == pytest.approx(other, rel=1e-6, abs=1e-290)
+
+
+@pytest.mark.parametrize(
+    ("down", "up", "n", "test"),
+    [
+        pytest.param(5, 2, 10, "mid-p McNemar", id="70 % changed"),
+        pytest.param(6, 2, 11, "exact McNemar", id="more than 70 % changed"),
+        pytest.param(0, 0, 10, "none: no case differs", id="none changed"),
+    ],
+)
+def test_mid_p_is_used_where_at_most_70_percent_of_the_pairs_changed(down, up, n, test):
+    found = mcnemar(down, up)
+    p = {"mid-p McNemar": found.mid_p, "exact McNemar": found.exact}.get(test)
+    assert changed_pairs_test(down, up, n) == (p, test)
+
+
+def test_more_changed_pairs_than_pairs_are_refused():
+    with pytest.raises(ValueError, match="7 of 6 pairs"):
+        changed_pairs_test(3, 4, 6)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_the_fewest_changes_are_those_that_the_test_finds(exact):
+    for alpha in (0.1, 0.05, 0.025, 0.01, 0.001):
+        fewest = fewest_changes(alpha, exact=exact)
+        now, one_less = (mcnemar(n, 0) for n in (fewest, fewest - 1))
+        assert (now.exact if exact else now.mid_p) < alpha <= (one_less.exact if exact else one_less.mid_p)
+
+
+@pytest.mark.parametrize("n", [10, 16, 17, 30, 59, 100])
+def test_chance_is_called_a_change_in_at_most_5_percent_whatever_share_of_the_pairs_changes(n):
+    """The whole table is that of `benchmarks/pairs.py`."""
+    called = [
+        sum(binom.pmf(k, m, 0.5) for k in range(m + 1) if changed_pairs_test(k, m - k, n)[0] < 0.05) if m else 0.0
+        for m in range(n + 1)
+    ]
+    shares = np.linspace(0, 1, 201)
+    assert (binom.pmf(np.arange(n + 1)[None, :], n, shares[:, None]) @ called).max() <= 0.05

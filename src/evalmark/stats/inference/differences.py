@@ -11,7 +11,7 @@ from .dirichlet import METHOD as DIRICHLET
 from .dirichlet import dirichlet_interval
 from .intervals import LEVEL, Interval, no_interval, wilson
 from .means import DIFFERENT, FEW, mean, mean_interval
-from .paired import sign_test
+from .paired import MID_P_SHARE, changed_pairs_test, fewest_changes
 from .power import POWER, cases_needed, quantiles, smallest_effect
 from .sign_flips import sign_flips
 
@@ -21,7 +21,6 @@ MARGIN = 0.05
 
 SCORE = "paired score"
 """The prefix of the names of Newcombe's intervals."""
-MCNEMAR = "exact McNemar"
 _NOBODY_HAS = 10**9
 """More cases than anybody could add."""
 _TOO_MANY_ROOT = math.sqrt(_NOBODY_HAS)
@@ -54,7 +53,9 @@ class Difference:
     p: float | None
     """The two-sided p-value; None if no case differs."""
     test: str = ""
-    """How `p` was computed: `exact McNemar` if all values are 0 or 1, otherwise by sign flips; or why there is none."""
+    """How `p` was computed: `mid-p McNemar` or `exact McNemar` if all values are 0 or 1, otherwise by sign flips; or
+    why there is none.
+    """
     adjusted: float | None = None
     """`p` adjusted for all simultaneous tests, see `holm`; replaces `p` in the verdict."""
     spread: float | None = None
@@ -96,7 +97,7 @@ class Difference:
 
         `same` if the interval lies within the margin; `better` or `worse` if the interval excludes 0 and the
         test agrees; otherwise `cannot tell`. The interval alone is not enough: with very few cases it can
-        exclude 0 although the exact test finds nothing.
+        exclude 0 although the test finds nothing.
         """
         low, high = self.interval.low, self.interval.high
         if low is None or high is None:
@@ -127,8 +128,8 @@ class Difference:
         None if it is decided or cannot be known.
 
         It is the smaller of two numbers: cases that find the observed difference with a power of 80 %, and
-        cases that show it to lie within the margin. It accounts for the exact test, which finds nothing in
-        fewer than six differing cases. None from a billion cases on, and where values are missing, because
+        cases that show it to lie within the margin. It accounts for the test, which finds nothing in
+        fewer than five differing cases. None from a billion cases on, and where values are missing, because
         more cases do not reveal these.
         """
         if self.missing or self.judged_outcome != "cannot tell" or self.value is None or not self.spread:
@@ -149,7 +150,8 @@ class Difference:
         total = cases_needed(size, variance=spread**2, level=1 - luck)
         if total is None:
             return None
-        total = max(total, math.ceil(_fewest(luck) * self.n / (self.up + self.down)))
+        share = (self.up + self.down) / self.n
+        total = max(total, math.ceil(fewest_changes(luck, exact=share > MID_P_SHARE) / share))
         if not self._is_score and size + 2 * spread / math.sqrt(total) <= self.margin:
             return self._to_bound(
                 size, power=POWER
@@ -182,7 +184,7 @@ class Difference:
         cannot outweigh it.
         """
         level = self.interval.level
-        if not self.spread or self.n < _fewest(1 - level):
+        if not self.spread or self.n < fewest_changes(1 - level, exact=True):
             return None
         if self._is_score:
             found = smallest_effect(self.n, discordance=(self.up + self.down) / self.n, level=level)
@@ -192,11 +194,6 @@ class Difference:
                 unseen = 1 - ((1 - level) / 2) ** (1 / self.n)
                 found = max(found, min(self.margin, (found + unseen * self.reach) / (1 - unseen)))
         return None if found is None or (self.bounded and found > 1) else found
-
-
-def _fewest(luck: float) -> int:
-    """Return the smallest number of differing cases, all in one direction, with an exact two-sided p below `luck`; six for 0.05."""
-    return math.floor(1 - math.log2(luck)) + 1
 
 
 @check_arguments
@@ -275,10 +272,8 @@ def _range(one: Sequence[float], other: Sequence[float]) -> float | None:
 
 
 def _tested(apart: Sequence[float], up: int, down: int, *, truths: bool) -> tuple[float | None, str]:
-    if not up + down:
-        return None, "none: no case differs"
-    if truths:
-        return sign_test(down, up), MCNEMAR
+    if truths or not up + down:
+        return changed_pairs_test(down, up, len(apart))
     flips = sign_flips(apart)
     return flips.p, flips.method
 
