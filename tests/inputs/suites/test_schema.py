@@ -14,8 +14,9 @@ from jsonschema import Draft202012Validator
 
 from evalmark.errors import ConfigError
 from evalmark.inputs.datasets.options import ReadOptions
+from evalmark.inputs.documents.findings import json_excerpt
 from evalmark.inputs.suites.reader import read_suite
-from evalmark.inputs.suites.schema import KEY_SYNONYMS, dotted_path, json_excerpt, suite_schema
+from evalmark.inputs.suites.schema import KEY_SYNONYMS, dotted_path, suite_schema
 
 from .test_reader import FULL
 

@@ -42,7 +42,7 @@ def test_a_good_file_of_any_kind_has_no_fault(world, name, data):
     [
         pytest.param(renamed(METRIC, metric_description="metric_descripton"), "did you mean `metric_description`?", id="a metric"),
         pytest.param({"name": "n", "metric_descripton": "d", "config": {}}, "did you mean `metric_description`?", id="a metric without a score"),
-        pytest.param(renamed(METRIC, metric_description="what"), "is no key of a metric", id="a metric by its score"),
+        pytest.param(renamed(METRIC, metric_description="what"), "is not a key of a metric", id="a metric by its score"),
         pytest.param(renamed(SUITE, datasets="dataset"), "did you mean `datasets`?", id="a suite by its metrics"),
         pytest.param(renamed(SUITE, datasets="dataset", metrics="metric"), "did you mean `datasets`?", id="a suite with two typos"),
         pytest.param(renamed(SUITE, datasets="data"), "did you mean `datasets`?", id="a suite that calls them data"),

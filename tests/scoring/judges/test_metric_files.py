@@ -158,12 +158,12 @@ FAULTS = [
     pytest.param(changed(score={"type": ...}), "$.score.type is missing; it takes a text.", id="no type"),
     pytest.param(
         changed(score={"type": "scal"}),
-        '$.score.type is "scal", which is no type of score; did you mean `scale`?',
+        '$.score.type is "scal", which is not a type of score; did you mean `scale`?',
         id="a slip in the type",
     ),
     pytest.param(
         changed(score={"type": "stars"}),
-        '$.score.type is "stars", which is no type of score; there are scale, percentage, boolean, choice.',
+        '$.score.type is "stars", which is not a type of score; there are scale, percentage, boolean, choice.',
         id="an unknown type",
     ),
     pytest.param(changed(score={"min": ...}), "$.score.min is missing; it takes a whole number.", id="no min"),
@@ -193,28 +193,28 @@ FAULTS = [
     ),
     pytest.param(
         changed(metric_descripton="x"),
-        "$.metric_descripton is no key of a metric; did you mean `metric_description`?",
+        "$.metric_descripton is not a key of a metric; did you mean `metric_description`?",
         id="a slip in a key",
     ),
     pytest.param(
         changed(xyz=1),
-        "$.xyz is no key of a metric; a metric knows name, config, metric_description, score, threshold, direction, "
+        "$.xyz is not a key of a metric; a metric knows name, config, metric_description, score, threshold, direction, "
         "repeat, judge, settings, template.",
         id="an unknown key",
     ),
     pytest.param(
         changed(type="scale"),
-        "$.type is no key of a metric; write it under `score`.",
+        "$.type is not a key of a metric; write it under `score`.",
         id="a key at the wrong place",
     ),
     pytest.param(
         changed(needs_history=True),
-        "$.needs_history is no key of a metric; write it under `config`.",
+        "$.needs_history is not a key of a metric; write it under `config`.",
         id="another one",
     ),
     pytest.param(
         changed(config={"need_history": True}),
-        "$.config.need_history is no key of `config`; did you mean `needs_history`?",
+        "$.config.need_history is not a key of `config`; did you mean `needs_history`?",
         id="a slip below config",
     ),
     pytest.param(
@@ -311,7 +311,7 @@ FAULTS = [
     ),
     pytest.param(
         changed(score={"type": "choice", "choices": {"A": 1, "B" * 41: 0}}),
-        f"$.score.choices.{'B' * 41} is no name for a choice; use 1 to 40 characters.",
+        f"$.score.choices.{'B' * 41} cannot name a choice; use 1 to 40 characters.",
         id="a choice with a long name",
     ),
     pytest.param(

@@ -8,9 +8,9 @@ from evalmark.core.errors import DataError
 from evalmark.core.values.call import RESERVED_SETTINGS
 from evalmark.inputs.documents.document import DataPath
 from evalmark.inputs.documents.files import allowed_path
+from evalmark.inputs.documents.findings import json_excerpt
 from evalmark.inputs.secrets.fields import secret_paths
 
-from .schema import json_excerpt
 from .suite import JudgeSpec, TargetSpec
 
 PlaceOf = Callable[[DataPath], str]

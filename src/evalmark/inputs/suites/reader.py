@@ -12,9 +12,10 @@ from evalmark.core.values.run import Gate
 from evalmark.inputs.documents.document import DataPath, Document, load_document
 from evalmark.inputs.documents.errors import PlacedError
 from evalmark.inputs.documents.files import allowed_path, dataset_name
+from evalmark.inputs.documents.findings import json_excerpt
 
 from .models import judges_of, target_of
-from .schema import SuiteFault, dotted_path, json_excerpt, schema_faults, text_keys
+from .schema import SuiteFault, dotted_path, schema_faults, text_keys
 from .suite import SESSIONS_PREFIX, DatasetSpec, JudgeSpec, MetricKind, MetricSpec, Suite, TargetSpec
 
 METRIC_ENDINGS = (".json", ".yaml", ".yml", ".prompty")

@@ -7,6 +7,7 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from evalmark.inputs.documents.document import DataPath
+from evalmark.inputs.documents.findings import LONGEST, json_excerpt
 
 from .json_schema import Mismatch, mismatches
 
@@ -29,8 +30,6 @@ KEY_SYNONYMS = {
     "trials": "repeat",
 }
 """Other tools' names for keys of suites."""
-LONGEST = 60
-"""The most characters of a value in a message."""
 UNSUPPORTED_TARGETS = ("http",)
 """Kinds of targets that this version recognizes but does not support."""
 
@@ -137,14 +136,3 @@ def dotted_path(at: DataPath) -> str:
 
 def _word(key: str) -> str:
     return key if key.isprintable() and len(key) <= LONGEST else json_excerpt(key)
-
-
-def json_excerpt(value: Any) -> str:
-    r"""Format a value for a message: as JSON, on one line, truncated.
-
-    >>> print(json_excerpt({"größe": "\x9b1m"}))
-    {"größe": "\x9b1m"}
-    """
-    text = json.dumps(value, ensure_ascii=False)[: LONGEST + 1]
-    safe = "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
-    return safe if len(text) <= LONGEST else f"{safe[:LONGEST]}…"

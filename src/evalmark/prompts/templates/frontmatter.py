@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 from evalmark.inputs.documents.document import DataPath, Document
 from evalmark.inputs.documents.errors import PlacedError
+from evalmark.inputs.documents.findings import json_excerpt
 from evalmark.inputs.documents.strict_yaml import parse_yaml
-
-from .input_values import json_preview
 
 _FENCE = re.compile(r"---[ \t]*")
 _OTHER = re.compile(r"(---[ \t]*[A-Za-z]\w*|\+\+\+|;;;)[ \t]*")
@@ -49,7 +48,7 @@ def split_frontmatter(text: str, path: Path) -> PromptParts:
     if _OTHER.fullmatch(lines[first]):
         raise PlacedError(
             f"{path}:{first + 1}",
-            f"a head that begins with {json_preview(lines[first].strip())} is not read; write YAML between two lines of ---.",
+            f"a head that begins with {json_excerpt(lines[first].strip())} is not read; write YAML between two lines of ---.",
         )
     if not _FENCE.fullmatch(lines[first]):
         return PromptParts(Document(path=path, data={}), text, 1)
@@ -69,6 +68,6 @@ def _head(lines: list[str], above: int, path: Path) -> Document:
     data = parse_yaml(text, str(path), is_text=is_text, notes=notes.append, lines=places)
     if data is not None and not isinstance(data, dict):
         raise PlacedError(
-            f"{path}:{above + 1}", f"the head is {json_preview(data)}; it takes a mapping, such as `name: …`."
+            f"{path}:{above + 1}", f"the head is {json_excerpt(data)}; it takes a mapping, such as `name: …`."
         )
     return Document(path=path, data=data or {}, lines=places, notes=tuple(notes))

@@ -8,6 +8,7 @@ from typing import Any
 
 from evalmark.core.values.case import Turn
 from evalmark.core.values.plain_data import MAX_DEPTH
+from evalmark.inputs.documents.findings import json_excerpt
 from evalmark.inputs.documents.text import MAX_ROW
 
 from .filters import kind_of
@@ -67,7 +68,7 @@ def convert_value(value: Any, known: Input) -> Any:
     found = value if known.type is None else _as_type(value, known.type)
     if known.choices and not any(_same_value(found, choice) for choice in known.choices):
         raise InputValueError(
-            f"is {json_preview(value)}; it takes one of {', '.join(map(json_preview, known.choices))}"
+            f"is {json_excerpt(value)}; it takes one of {', '.join(map(json_excerpt, known.choices))}"
         )
     return found
 
@@ -92,7 +93,7 @@ def _as_type(value: Any, wanted: InputType) -> Any:
         return found
     if wanted == "integer" and isinstance(found, float) and found.is_integer():
         return int(found)
-    raise InputValueError(f"is {json_preview(value)}; it takes {NOUNS[wanted]}")
+    raise InputValueError(f"is {json_excerpt(value)}; it takes {NOUNS[wanted]}")
 
 
 def _read(text: str, wanted: InputType) -> Any:
@@ -107,7 +108,7 @@ def _read(text: str, wanted: InputType) -> Any:
 
 def _thread(value: Any) -> Thread:
     if not isinstance(value, list) or not all(map(_is_turn, value)):
-        raise InputValueError(f"is {json_preview(value)}; it takes {NOUNS['thread']}")
+        raise InputValueError(f"is {json_excerpt(value)}; it takes {NOUNS['thread']}")
     return Thread(tuple(Turn(role=turn["role"], content=turn["content"]) for turn in value))
 
 
@@ -124,23 +125,7 @@ def _is_turn(turn: Any) -> bool:
 def _image(value: Any) -> Image:
     if isinstance(value, str) and _IMAGE.fullmatch(value):
         return Image(value)
-    raise InputValueError(f"is {json_preview(value)}; it takes {NOUNS['image']}")
-
-
-def json_preview(value: Any, most: int = 60) -> str:
-    """Return a value for a message: as JSON, on one line, shortened."""
-    text = json.dumps(_short(value, most), ensure_ascii=False, default=lambda other: f"a {type(other).__name__}")
-    safe = "".join(letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in text[: most + 1])
-    return safe if len(text) <= most else f"{safe[:most]}…"
-
-
-def _short(value: Any, most: int) -> Any:
-    """Return as much of a large value as a message can show."""
-    if isinstance(value, str):
-        return value[: most + 1]
-    if isinstance(value, (list, dict)) and len(value) > most:
-        return kind_of(value)
-    return value
+    raise InputValueError(f"is {json_excerpt(value)}; it takes {NOUNS['image']}")
 
 
 class PlainCopier:
@@ -171,7 +156,7 @@ class PlainCopier:
 
     def _key(self, key: Any) -> str:
         if not isinstance(key, str):
-            raise InputValueError(f"has the key {json_preview(key)}, which is {kind_of(key)}; keys are texts")
+            raise InputValueError(f"has the key {json_excerpt(key)}, which is {kind_of(key)}; keys are texts")
         return str(self._leaf(key))
 
     def _leaf(self, value: Any) -> Any:

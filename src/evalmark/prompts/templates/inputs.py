@@ -5,9 +5,9 @@ from difflib import get_close_matches
 from typing import Any
 
 from evalmark.inputs.documents.document import DataPath
+from evalmark.inputs.documents.findings import Findings, json_excerpt
 
-from .findings import Findings
-from .input_values import TYPES, InputValueError, PlainCopier, convert_value, json_preview
+from .input_values import TYPES, InputValueError, PlainCopier, convert_value
 from .prompt import Input, InputType, Message
 from .rendering import place_in
 from .template import template_of
@@ -63,7 +63,7 @@ def _listed(rows: list[Any], at: DataPath, findings: Findings) -> dict[str, Inpu
         here = (*at, number)
         name = row.get("name") if isinstance(row, Mapping) else None
         if not isinstance(name, str) or not isinstance(row, Mapping):
-            findings.find(here, f"is {json_preview(row)}; an input in a list is a mapping with a `name`.")
+            findings.find(here, f"is {json_excerpt(row)}; an input in a list is a mapping with a `name`.")
         elif name in found:
             findings.find(here, f"names {name!r} a second time; the first one is in line {found[name].line}.")
         elif _is_name(name, here, findings):
@@ -74,7 +74,7 @@ def _listed(rows: list[Any], at: DataPath, findings: Findings) -> dict[str, Inpu
 def _is_name(name: str, at: DataPath, findings: Findings) -> bool:
     if name.isidentifier() and not name.startswith("__"):
         return True
-    findings.find(at, f"declares {json_preview(name)}, which no {{{{…}}}} can name; use letters, digits and _.")
+    findings.find(at, f"declares {json_excerpt(name)}, which no {{{{…}}}} can name; use letters, digits and _.")
     return False
 
 
@@ -86,7 +86,7 @@ def _input(name: str, row: Any, at: DataPath, findings: Findings) -> Input:
     default = row.get("default")
     required = row.get("required", row.get("is_required", default is None))
     if not isinstance(required, bool):
-        findings.find((*at, "required"), f"is {json_preview(required)}; it takes true or false.")
+        findings.find((*at, "required"), f"is {json_excerpt(required)}; it takes true or false.")
     choices = row.get("enum", row.get("enumValues"))
     known = Input(
         name=name,
@@ -118,7 +118,7 @@ def _type(row: Mapping[str, Any], at: DataPath, findings: Findings) -> InputType
     close = get_close_matches(str(value).lower(), TYPES, n=1)
     known = ", ".join(dict.fromkeys(TYPES.values()))
     advice = f"did you mean {close[0]!r}?" if close else f"there are {known}."
-    findings.find((*at, key), f"is {json_preview(value)}, which is no type; {advice}")
+    findings.find((*at, key), f"is {json_excerpt(value)}, which is no type; {advice}")
     return None
 
 

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from .findings import Findings
+from evalmark.inputs.documents.findings import Findings
+
 from .prompt import Message
 
 MAX_ROLE_LINE = 200

@@ -6,11 +6,9 @@ from typing import Any
 from evalmark.core.values.call import RESERVED_SETTINGS
 from evalmark.inputs.documents.document import DataPath
 from evalmark.inputs.documents.errors import PlacedError
+from evalmark.inputs.documents.findings import Findings, json_excerpt
 from evalmark.inputs.documents.strict_json import parse_json
 from evalmark.inputs.secrets.fields import secret_paths
-
-from .findings import Findings
-from .input_values import json_preview
 
 SETTING_NAMES = {
     "maxTokens": "max_tokens",
@@ -80,7 +78,7 @@ def schema_of(data: Mapping[str, Any], settings: dict[str, Any], findings: Findi
 
 def _github_schema(raw: Any, schema: Any, settings: dict[str, Any], findings: Findings) -> Mapping[str, Any] | None:
     if raw not in _FORMATS:
-        findings.find(("responseFormat",), f"is {json_preview(raw)}; it takes one of {', '.join(_FORMATS)}.")
+        findings.find(("responseFormat",), f"is {json_excerpt(raw)}; it takes one of {', '.join(_FORMATS)}.")
     if raw == "json_object":
         settings.setdefault("response_format", {"type": "json_object"})
     if raw != "json_schema":
@@ -95,5 +93,5 @@ def _github_schema(raw: Any, schema: Any, settings: dict[str, Any], findings: Fi
     inner = schema.get("schema") if isinstance(schema, Mapping) else None
     if isinstance(inner, Mapping):
         return inner
-    findings.find(at, f"is {json_preview(schema)}; it takes a mapping, or its JSON text, with `name` and `schema`.")
+    findings.find(at, f"is {json_excerpt(schema)}; it takes a mapping, or its JSON text, with `name` and `schema`.")
     return None

@@ -10,12 +10,11 @@ from typing import Any
 
 from evalmark.inputs.documents.document import DataPath, document_of
 from evalmark.inputs.documents.errors import PlacedError
+from evalmark.inputs.documents.findings import Findings, json_excerpt
 from evalmark.inputs.documents.text import read_text
 from evalmark.inputs.secrets.fields import secret_paths
 
-from .findings import Findings
 from .frontmatter import is_text, split_frontmatter
-from .input_values import json_preview
 from .inputs import inputs_of
 from .messages import normalize_role, split_messages
 from .model_settings import model_of, schema_of, settings_of
@@ -100,9 +99,9 @@ def _yaml_messages(text: str, findings: Findings) -> tuple[Message, ...]:
         at: DataPath = ("messages", number)
         role, content = (row.get(key) if isinstance(row, Mapping) else None for key in ("role", "content"))
         if not isinstance(role, str) or role.lower() not in _ROLES:
-            findings.find((*at, "role"), f"is {json_preview(role)}; it takes one of {', '.join(_ROLES[:3])}.")
+            findings.find((*at, "role"), f"is {json_excerpt(role)}; it takes one of {', '.join(_ROLES[:3])}.")
         elif not isinstance(content, str) or not content.strip():
-            findings.find((*at, "content"), f"is {json_preview(content)}; it takes a text.")
+            findings.find((*at, "content"), f"is {json_excerpt(content)}; it takes a text.")
         else:
             found.append(_yaml_message(normalize_role(role), content, findings.line_of((*at, "content")), lines))
     return tuple(found)
@@ -163,7 +162,7 @@ def _check_keys(data: Mapping[str, Any], findings: Findings) -> None:
     raw = data.get("template")
     kind = _template_kind(raw)
     if kind is not None and kind != "jinja2":
-        findings.find(("template",), f"asks for {json_preview(kind)}; only jinja2 is read.")
+        findings.find(("template",), f"asks for {json_excerpt(kind)}; only jinja2 is read.")
 
 
 def _template_kind(raw: Any) -> Any:

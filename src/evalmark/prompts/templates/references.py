@@ -10,13 +10,12 @@ from evalmark.core.errors import DataError
 from evalmark.inputs.documents.document import DataPath, document_of
 from evalmark.inputs.documents.errors import PlacedError
 from evalmark.inputs.documents.files import regular_file
+from evalmark.inputs.documents.findings import Findings, json_excerpt
 from evalmark.inputs.documents.json_walk import json_path
 from evalmark.inputs.documents.text import read_text
 from evalmark.inputs.secrets.fields import secret_paths
 
-from .findings import Findings
 from .frontmatter import is_text
-from .input_values import json_preview
 
 MAX_FILE_BYTES = 4 << 20
 """The largest size of a referenced file."""
@@ -83,7 +82,7 @@ def _look_up(text: str, env: Mapping[str, str], findings: Findings, at: DataPath
     try:
         return _variable(raw, env) if kind == "env" else file_under(findings.document.path.parent, raw)
     except PlacedError as error:
-        findings.find(at, f"names the file {json_preview(raw)}: {error.message}")
+        findings.find(at, f"names the file {json_excerpt(raw)}: {error.message}")
     except DataError as error:
         if at[0] == "model":  # the command line usually names the model
             findings.note(findings.line_of(at), f"{json_path(at)} {error}")
@@ -95,13 +94,13 @@ def _look_up(text: str, env: Mapping[str, str], findings: Findings, at: DataPath
 def _variable(raw: str, env: Mapping[str, str]) -> str:
     name, colon, other = raw.partition(":")
     if _SECRET.search(name) or any(secret_paths({name: ""})):
-        raise DataError(f"names the variable {json_preview(name)}, a secret; it would be recorded with every question.")
+        raise DataError(f"names the variable {json_excerpt(name)}, a secret; it would be recorded with every question.")
     if name in env:
         return env[name]
     if colon:
         return other
     raise DataError(
-        f"names the variable {json_preview(name)}, which has no value here; pass one, or write the value itself."
+        f"names the variable {json_excerpt(name)}, which has no value here; pass one, or write the value itself."
     )
 
 
@@ -113,14 +112,14 @@ def file_under(folder: Path, raw: str) -> Any:
     """
     parts = raw.split("/")
     if not raw.strip() or _ODD.search(raw) or raw.startswith(("/", "~")):
-        raise PlacedError(json_preview(raw), "only a plain relative path under the prompt's folder is read.")
+        raise PlacedError(json_excerpt(raw), "only a plain relative path under the prompt's folder is read.")
     real, root = Path(os.path.realpath(folder / raw)), Path(os.path.realpath(folder))
     if ".." in parts or not real.is_relative_to(root):
-        raise PlacedError(json_preview(raw), "it leads out of the prompt's folder; copy the file there.")
+        raise PlacedError(json_excerpt(raw), "it leads out of the prompt's folder; copy the file there.")
     regular_file(folder / raw)
     if real.stat().st_size > MAX_FILE_BYTES:
-        raise PlacedError(json_preview(raw), _TOO_LARGE)
+        raise PlacedError(json_excerpt(raw), _TOO_LARGE)
     text = read_text(real)
     if len(text) > MAX_FILE_BYTES:  # gzip content may be larger than the file
-        raise PlacedError(json_preview(raw), _TOO_LARGE)
+        raise PlacedError(json_excerpt(raw), _TOO_LARGE)
     return document_of(text, real, is_text).data if real.suffix.lower() in _DATA else text

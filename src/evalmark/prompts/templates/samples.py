@@ -6,9 +6,8 @@ from typing import Any
 
 from evalmark.inputs.documents.document import DataPath
 from evalmark.inputs.documents.errors import PlacedError
+from evalmark.inputs.documents.findings import Findings, json_excerpt
 
-from .findings import Findings
-from .input_values import json_preview
 from .prompt import Input, PromptSample, Scenario
 from .references import file_under
 
@@ -51,7 +50,7 @@ def _rows(
             if isinstance(row, Mapping):
                 yield here, row
             else:
-                findings.find(here, f"holds {json_preview(row)}; a sample is a mapping from inputs to their values.")
+                findings.find(here, f"holds {json_excerpt(row)}; a sample is a mapping from inputs to their values.")
 
 
 def _sample_rows(item: Any, at: DataPath, names: Sequence[str], findings: Findings) -> list[Any]:
@@ -59,12 +58,12 @@ def _sample_rows(item: Any, at: DataPath, names: Sequence[str], findings: Findin
     if not isinstance(item, str):
         return _rows_in_data(item, names)
     if not item.lower().endswith((".json", ".yaml", ".yml")):
-        findings.find(at, f"is {json_preview(item)}; it takes a mapping, or the name of a JSON or YAML file.")
+        findings.find(at, f"is {json_excerpt(item)}; it takes a mapping, or the name of a JSON or YAML file.")
         return []
     try:
         return _rows_in_data(file_under(findings.document.path.parent, item), names)
     except PlacedError as error:
-        findings.find(at, f"names the file {json_preview(item)}: {error.message}")
+        findings.find(at, f"names the file {json_excerpt(item)}: {error.message}")
         return []
 
 

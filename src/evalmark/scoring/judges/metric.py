@@ -9,6 +9,9 @@ from evalmark.core.values.score import Direction
 
 from .measure import Measure
 
+MAX_REPEATS = 100
+"""The largest number of times a judge may be asked about one output."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricFile:

@@ -13,10 +13,9 @@ from evalmark.core.values.score import Direction, Score
 from evalmark.scoring.binding.scores import unscored
 from evalmark.scoring.binding.text import NO_EXPECTED
 
-from .field_reader import MAX_REPEATS
 from .judge_scores import score_output
 from .measure import Measure
-from .metric import MetricFile
+from .metric import MAX_REPEATS, MetricFile
 from .question import Question, QuestionTemplate, material_of
 from .template import common_prompt, load_prompt, one_line
 from .verdict import read_verdict

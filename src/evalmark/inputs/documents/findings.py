@@ -1,14 +1,17 @@
-"""Collects the faults and notes of a prompt file, with their places."""
+"""Collect the faults and notes of a file, with their places."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from evalmark.core.errors import ConfigError
-from evalmark.inputs.documents.document import DataPath, Document
-from evalmark.inputs.documents.json_walk import json_path
 
-from .input_values import json_preview
+from .document import DataPath, Document
+from .json_walk import json_path
+
+LONGEST = 60
+"""The most characters of a value that a message shows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +43,8 @@ class Findings:
         if found is None or isinstance(found, str):
             return found
         if isinstance(found, (int, float)) and not isinstance(found, bool):
-            return json_preview(found)  # a version or a name that happens to be a number
-        self.find(at, f"is {json_preview(found)}; it takes a text.")
+            return json_excerpt(found)  # a version or a name that happens to be a number
+        self.find(at, f"is {json_excerpt(found)}; it takes a text.")
         return None
 
     def mapping(self, at: DataPath, found: Any) -> Mapping[str, Any]:
@@ -49,7 +52,7 @@ class Findings:
         if isinstance(found, Mapping):
             return found
         if found is not None:
-            self.find(at, f"is {json_preview(found)}; it takes a mapping.")
+            self.find(at, f"is {json_excerpt(found)}; it takes a mapping.")
         return {}
 
     def list(self, at: DataPath, found: Any) -> list[Any]:
@@ -57,14 +60,34 @@ class Findings:
         if isinstance(found, list):
             return found
         if found is not None:
-            self.find(at, f"is {json_preview(found)}; it takes a list.")
+            self.find(at, f"is {json_excerpt(found)}; it takes a list.")
         return []
 
     def refuse(self) -> None:
         """Raise all faults, in the order of their lines.
 
         Raises:
-            ConfigError: There is a fault.
+            ConfigError: there is a fault.
         """
         if self.faults:
             raise ConfigError.of([sentence for _, sentence in sorted(self.faults, key=lambda fault: fault[0])])
+
+
+def json_excerpt(value: Any) -> str:
+    r"""Format a value for a message: as JSON, on one line, truncated.
+
+    >>> print(json_excerpt({"größe": "\x9b1m"}))
+    {"größe": "\x9b1m"}
+    """
+    text = json.dumps(_shortened(value), ensure_ascii=False, default=lambda other: f"a {type(other).__name__}")
+    safe = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[: LONGEST + 1])
+    return safe if len(text) <= LONGEST else f"{safe[:LONGEST]}…"
+
+
+def _shortened(value: Any) -> Any:
+    """Return as much of a large value as a message can show."""
+    if isinstance(value, str):
+        return value[: LONGEST + 1]
+    if isinstance(value, (list, dict)) and len(value) > LONGEST:
+        return "a list" if isinstance(value, list) else "a mapping"
+    return value
