@@ -80,6 +80,9 @@ class QualityRules:
 
     Raises:
         ConfigError: A setting is invalid; the message names each fault.
+
+    >>> QualityRules(min_relevance=0.4).min_relevance
+    0.4
     """
 
     min_relevance: float = MIN_RELEVANCE
@@ -222,7 +225,7 @@ def parse_scores(given: Any) -> tuple[tuple[float, ...], list[str]]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerQuality:
+class AnswerQuality(QualityRules):
     """Check an answer in six ways that need no model; the reason names the checks that failed.
 
     Retrieval scores are read from `retrieval_scores` in the metadata of the output, else of the row.
@@ -246,13 +249,7 @@ class AnswerQuality:
     name: ClassVar[str] = "quality"
     is_check: ClassVar[bool] = True
 
-    min_relevance: float = MIN_RELEVANCE
-    fallback_phrases: Sequence[str] = FALLBACK_PHRASES
-    list_triggers: Sequence[str] = LIST_TRIGGERS
     strict_compat: bool = False
-
-    def __post_init__(self) -> None:
-        self._rules()
 
     def __call__(self, case: Case, output: Output) -> Score:
         contexts = case.contexts_of(output)
@@ -264,13 +261,6 @@ class AnswerQuality:
         if faults:
             return unscored(self.name, f"metadata: {faults[0].removesuffix('.')}")
         asked = QualityInput(question=text_of(case.input), answer=output.value or "", contexts=contexts, scores=scores)
-        issues = find_issues(asked, self._rules(), strict_compat=self.strict_compat)
+        issues = find_issues(asked, self, strict_compat=self.strict_compat)
         fact = f"no issue with the answer {preview(asked.answer)}, {count(len(contexts), 'context')}"
         return check_score(self.name, not issues, "; ".join(issues) or fact, issues=issues, relevance=asked.relevance)
-
-    def _rules(self) -> QualityRules:
-        return QualityRules(
-            min_relevance=self.min_relevance,
-            fallback_phrases=self.fallback_phrases,
-            list_triggers=self.list_triggers,
-        )

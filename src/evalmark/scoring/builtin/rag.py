@@ -141,35 +141,6 @@ async def _question_similarities(texts: RagTexts, embedder: Embedder) -> list[fl
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerRelevance:
-    """Measure the similarity of answer and reference: the number of `answer_correctness` with a flag of its own.
-
-    For the similarity of answer and question, use `AnswerQuestionRelevance`.
-
-    Args:
-        embedder: An embedding model for this scorer; None uses the run's.
-
-    Returns:
-        A score whose `raw` is a cosine; `unscored` without an answer or a reference.
-
-    >>> AnswerRelevance().name
-    'answer_relevance'
-    """
-
-    name: ClassVar[str] = "answer_relevance"
-    unit: ClassVar[str] = "cosine"
-
-    embedder: Any = field(default=None, repr=False)
-
-    def lacks(self, case: Case) -> str:
-        """Return why no output of the case can be scored; empty if it can."""
-        return missing_reference(case)
-
-    async def __call__(self, case: Case, output: Output, embedder: Embedder) -> Score:
-        return await _reference_score(self.name, RagTexts.of(case, output), embedder)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerCorrectness:
     """Measure the similarity of answer and reference.
 
@@ -193,7 +164,29 @@ class AnswerCorrectness:
         return missing_reference(case)
 
     async def __call__(self, case: Case, output: Output, embedder: Embedder) -> Score:
-        return await _reference_score(self.name, RagTexts.of(case, output), embedder)
+        texts = RagTexts.of(case, output)
+        if why := texts.lacks(reference=True):
+            return unscored(self.name, why)
+        return await _pair_score(self.name, ("reference", texts.reference), texts.answer, embedder)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerRelevance(AnswerCorrectness):
+    """Measure the similarity of answer and reference: the number of `answer_correctness` with a flag of its own.
+
+    For the similarity of answer and question, use `AnswerQuestionRelevance`.
+
+    Args:
+        embedder: An embedding model for this scorer; None uses the run's.
+
+    Returns:
+        A score whose `raw` is a cosine; `unscored` without an answer or a reference.
+
+    >>> AnswerRelevance().name
+    'answer_relevance'
+    """
+
+    name: ClassVar[str] = "answer_relevance"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,12 +213,6 @@ class AnswerQuestionRelevance:
         if why := texts.lacks(question=True):
             return unscored(self.name, why)
         return await _pair_score(self.name, ("question", texts.question), texts.answer, embedder)
-
-
-async def _reference_score(name: str, texts: RagTexts, embedder: Embedder) -> Score:
-    if why := texts.lacks(reference=True):
-        return unscored(name, why)
-    return await _pair_score(name, ("reference", texts.reference), texts.answer, embedder)
 
 
 async def _pair_score(name: str, other: tuple[str, str], answer: str, embedder: Embedder) -> Score:

@@ -6,7 +6,7 @@ place of a model's judgement: https://docs.ragas.io, "Context Precision" and "Co
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from evalmark.core.errors import ConfigError
 from evalmark.core.protocols import Embedder
@@ -32,8 +32,50 @@ def precision_at_k(relevant: Sequence[bool]) -> float:
     return sum(number / rank for number, rank in enumerate(hits, start=1)) / len(hits) if hits else 0.0
 
 
+class _ReferenceCosines(NamedTuple):
+    """The sentences of the reference, each with its cosine to every context."""
+
+    sentences: tuple[str, ...]
+    cosines: list[list[float]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ContextPrecisionAtK:
+class _ReferenceMetric:
+    """The base of both metrics."""
+
+    name: ClassVar[str]
+    needs_contexts: ClassVar[bool] = True
+
+    k: int | None = None
+    similar: float = 0.5
+    splitter: Splitter = "sentencex"
+    embedder: Any = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.k is not None and self.k < 1:
+            raise ConfigError(f"{self.name}: `k` is {self.k!r}; it has to be a whole number of at least 1.")
+        check_cosine(self.name, "similar", self.similar)
+        check_splitter(self.splitter)
+
+    def lacks(self, case: Case) -> str:
+        """Return why no output of the case can be scored; empty if it can."""
+        return missing_reference(case)
+
+    async def _reference_cosines(self, case: Case, output: Output, embedder: Embedder) -> _ReferenceCosines | Score:
+        texts = RagTexts.of(case, output)
+        if why := texts.lacks(answer=False, reference=True):
+            return unscored(self.name, why)
+        contexts = texts.contexts[: self.k]
+        if all(map(is_blank, contexts)):
+            return unscored(self.name, NO_CONTEXTS)
+        sentences = split_sentences(texts.reference, self.splitter) or (texts.reference,)
+        vectors = rows(await embedder([*sentences, *contexts]))
+        wanted, offered = vectors[: len(sentences)], vectors[len(sentences) :]
+        return _ReferenceCosines(sentences, cosine_table(wanted, offered))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextPrecisionAtK(_ReferenceMetric):
     """Measure whether relevant contexts rank before irrelevant ones.
 
     A context is relevant if it is similar to a sentence of the reference.
@@ -55,22 +97,9 @@ class ContextPrecisionAtK:
     """
 
     name: ClassVar[str] = "context_precision_at_k"
-    needs_contexts: ClassVar[bool] = True
-
-    k: int | None = None
-    similar: float = 0.5
-    splitter: Splitter = "sentencex"
-    embedder: Any = field(default=None, repr=False)
-
-    def __post_init__(self) -> None:
-        _check(self)
-
-    def lacks(self, case: Case) -> str:
-        """Return why no output of the case can be scored; empty if it can."""
-        return missing_reference(case)
 
     async def __call__(self, case: Case, output: Output, embedder: Embedder) -> Score:
-        found = await _reference_cosines(self, case, output, embedder)
+        found = await self._reference_cosines(case, output, embedder)
         if isinstance(found, Score):
             return found
         best = [max(column) for column in zip(*found.cosines, strict=True)]
@@ -80,7 +109,7 @@ class ContextPrecisionAtK:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ContextRecallAtK:
+class ContextRecallAtK(_ReferenceMetric):
     """Measure the share of the reference's sentences that one of the first k contexts covers.
 
     Args:
@@ -100,22 +129,9 @@ class ContextRecallAtK:
     """
 
     name: ClassVar[str] = "context_recall_at_k"
-    needs_contexts: ClassVar[bool] = True
-
-    k: int | None = None
-    similar: float = 0.5
-    splitter: Splitter = "sentencex"
-    embedder: Any = field(default=None, repr=False)
-
-    def __post_init__(self) -> None:
-        _check(self)
-
-    def lacks(self, case: Case) -> str:
-        """Return why no output of the case can be scored; empty if it can."""
-        return missing_reference(case)
 
     async def __call__(self, case: Case, output: Output, embedder: Embedder) -> Score:
-        found = await _reference_cosines(self, case, output, embedder)
+        found = await self._reference_cosines(case, output, embedder)
         if isinstance(found, Score):
             return found
         covered = [
@@ -132,33 +148,3 @@ class ContextRecallAtK:
         missing = f", not {preview(bare[0])}" if bare else ""
         fact = f"the contexts cover {hits} of {count(len(covered), 'sentence')} of the reference{missing}"
         return metric_score(self.name, hits / len(covered), fact, {"sentences": covered})
-
-
-@dataclass(frozen=True, slots=True)
-class _ReferenceCosines:
-    """The sentences of the reference, each with its cosine to every context."""
-
-    sentences: tuple[str, ...]
-    cosines: list[list[float]]
-
-
-def _check(metric: ContextPrecisionAtK | ContextRecallAtK) -> None:
-    if metric.k is not None and metric.k < 1:
-        raise ConfigError(f"{metric.name}: `k` is {metric.k!r}; it has to be a whole number of at least 1.")
-    check_cosine(metric.name, "similar", metric.similar)
-    check_splitter(metric.splitter)
-
-
-async def _reference_cosines(
-    metric: ContextPrecisionAtK | ContextRecallAtK, case: Case, output: Output, embedder: Embedder
-) -> _ReferenceCosines | Score:
-    texts = RagTexts.of(case, output)
-    if why := texts.lacks(answer=False, reference=True):
-        return unscored(metric.name, why)
-    contexts = texts.contexts[: metric.k]
-    if all(map(is_blank, contexts)):
-        return unscored(metric.name, NO_CONTEXTS)
-    sentences = split_sentences(texts.reference, metric.splitter) or (texts.reference,)
-    vectors = rows(await embedder([*sentences, *contexts]))
-    wanted, offered = vectors[: len(sentences)], vectors[len(sentences) :]
-    return _ReferenceCosines(sentences, cosine_table(wanted, offered))

@@ -126,7 +126,7 @@ def _format_keys(keys: set[Any]) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Similarity:
+class Similarity(CosineRule):
     """Check by the cosine rule that the output is similar to a liked example and not closer to a disliked one.
 
     The expected value counts as a liked example. Texts are compared by the cosine of their embeddings, mappings and lists
@@ -155,10 +155,7 @@ class Similarity:
     bars: ClassVar[tuple[str, ...]] = ("positive", "negative")
     """Settings that decide what passes but do not change the value; each score holds them in its detail."""
 
-    positive: float = 0.90
-    negative: float = 0.10
     auto_unwrap: bool = True
-    liked_guard: bool = True
     embedder: Any = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -187,7 +184,7 @@ class Similarity:
             ComparedExample(example=example, mismatch=mismatch, cosine=None if mismatch else next(found))
             for example, (_, mismatch) in zip(examples, pairs, strict=True)
         ]
-        return self._score(output, compared, closest_example(compared, self._rule))
+        return self._score(output, compared, closest_example(compared, self))
 
     def cannot_pass(self, score: Score) -> bool:
         """Return whether the liked guard keeps the score from passing, whatever the metric's threshold."""
@@ -201,10 +198,6 @@ class Similarity:
         for bar in bars:
             head = head.removesuffix(bar)
         return replace(score, reason=head + score.reason[end:]) if end > 0 else score
-
-    @property
-    def _rule(self) -> CosineRule:
-        return CosineRule(positive=self.positive, negative=self.negative, liked_guard=self.liked_guard)
 
     def _score(self, output: Output, compared: Sequence[ComparedExample], closest: ClosestExample) -> Score:
         mismatches = [item.mismatch.replace(" \n ", "; ") for item in compared if item.mismatch]
