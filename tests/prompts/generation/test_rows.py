@@ -17,7 +17,7 @@ from evalmark.prompts.generation.effort import EFFORTS, effort_named
 from evalmark.prompts.generation.folder_files import has_content, read_rows, read_statements, write_json
 from evalmark.prompts.generation.rows import GeneratedTest, draft_rows, inputs_in, unique_drafts, whole_text
 from evalmark.prompts.generation.side_data import GenerationRecord, RuleGroundedness, read_record, write_record
-from evalmark.prompts.generation.stage_calls import ReplyProblem
+from evalmark.prompts.generation.stage_calls import ReplyFault
 from evalmark.prompts.generation.stages import STAGES, from_here, stage_named
 from evalmark.prompts.generation.statements import parse_inverses, statement
 from evalmark.prompts.generation.validity import parse_verdicts
@@ -62,7 +62,7 @@ def test_a_statement_stands_on_its_line_and_is_read_as_it_was_written(text):
 
 def test_what_a_terminal_would_act_on_is_not_in_a_statement():
     assert statement("\x1b]0;title\x07\x1b[31mBe\x9b1m \u202eshort.\x00", "it") == "Be short."
-    assert isinstance(statement("\x1b[31m\x07", "it"), ReplyProblem)
+    assert isinstance(statement("\x1b[31m\x07", "it"), ReplyFault)
 
 
 def test_what_a_terminal_would_act_on_is_escaped_in_json(tmp_path):
@@ -75,7 +75,7 @@ def test_what_a_terminal_would_act_on_is_escaped_in_json(tmp_path):
 @given(st.lists(st.tuples(st.integers(-1, 5), st.sampled_from(["", "No.", "Never.", "- x", "a\nb", "1."])), max_size=6))
 def test_inverses_are_each_of_its_own_rule_or_there_are_none(said):
     found = parse_inverses([{"rule": number, "inverse": text} for number, text in said], 3)
-    if not isinstance(found, ReplyProblem):
+    if not isinstance(found, ReplyFault):
         assert sorted(number for number, _ in said) == [1, 2, 3]
         assert len(found) == sum(bool(text) for _, text in said)
 
@@ -170,7 +170,7 @@ def test_inputs_are_asked_for_in_their_types():
 )
 def test_inputs_that_the_prompt_cannot_take_are_no_test(said, wrong):
     found = parse_inputs(said, spec_of(SCENES), NO_SCENARIO)
-    assert (wrong is None) == (not isinstance(found, ReplyProblem))
+    assert (wrong is None) == (not isinstance(found, ReplyFault))
     assert wrong is None or wrong in found.sentence
 
 
@@ -225,7 +225,7 @@ def test_what_no_model_can_write_is_refused(kind):
     ],
 )
 def test_verdicts_that_leave_a_doubt_are_none(said):
-    assert isinstance(parse_verdicts(said, 2), ReplyProblem)
+    assert isinstance(parse_verdicts(said, 2), ReplyFault)
 
 
 def test_the_side_data_are_read_as_they_were_written(tmp_path):

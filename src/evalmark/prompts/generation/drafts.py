@@ -11,12 +11,12 @@ from evalmark.core.values.plain_data import canonical
 from evalmark.prompts.specs.spec import PromptRule, PromptSpec
 from evalmark.prompts.templates.prompt import Input, Scenario
 from evalmark.scoring.judges.measure import object_schema
-from evalmark.scoring.judges.replies import describe_reply_value
+from evalmark.scoring.judges.replies import ReplyFault, describe_reply_value
 from evalmark.scoring.judges.template import one_line
 
 from .effort import Effort
 from .rows import GeneratedTest, input_problem, unique_drafts
-from .stage_calls import ReplyProblem, StageModels, StageQuestion, prompt_slots, untrusted_slots
+from .stage_calls import StageModels, StageQuestion, prompt_slots, untrusted_slots
 from .stages import BASELINE_TESTS, TESTS
 from .statements import TEXT, first_numbers
 from .variables import describe_inputs, inputs_schema, open_inputs, scenarios_of
@@ -68,10 +68,7 @@ async def _of_group(asking: StageModels, spec: PromptSpec, effort: Effort, group
     dropped: Counter[str] = Counter()
     for generation in range(1, effort.generations + 1):
         sheet = _sheet(spec, effort, group, drafts)
-
-        def read(found: Mapping[str, Any], generation: int = generation) -> DraftedTests | ReplyProblem:
-            return parse_tests(found["tests"], spec, group, effort.tests_per_rule, generation)
-
+        read = partial(parse_tests, spec, group, effort.tests_per_rule, generation)
         part = await asking.ask(TESTS, sheet, read)
         drafts += part.drafts
         dropped += part.dropped
@@ -118,14 +115,15 @@ def _listed(drafts: Sequence[GeneratedTest]) -> str:
 
 
 def parse_tests(
-    value: Any, spec: PromptSpec, group: RuleGroup, each: int, generation: int
-) -> DraftedTests | ReplyProblem:
+    spec: PromptSpec, group: RuleGroup, each: int, generation: int, reply: Mapping[str, Any]
+) -> DraftedTests | ReplyFault:
     """Return the tests in a reply; invalid ones are left out and counted.
 
     A reply without a valid test is unusable.
     """
+    value = reply["tests"]
     if not isinstance(value, list):
-        return ReplyProblem(f"`tests` is {describe_reply_value(value)}, not a list")
+        return ReplyFault(f"`tests` is {describe_reply_value(value)}, not a list")
     known = {rule.number: rule for rule in group.rules}
     drafts: list[GeneratedTest] = []
     dropped: Counter[str] = Counter()
@@ -139,21 +137,21 @@ def parse_tests(
         else:
             dropped[found.sentence] += 1
             first = first or f"test {place}: {found.sentence}"
-    return DraftedTests(drafts, dropped) if drafts else ReplyProblem(first or "`tests` is empty")
+    return DraftedTests(drafts, dropped) if drafts else ReplyFault(first or "`tests` is empty")
 
 
 def _draft(
     row: Any, spec: PromptSpec, scenario: Scenario, known: Mapping[int, PromptRule], generation: int
-) -> GeneratedTest | ReplyProblem:
+) -> GeneratedTest | ReplyFault:
     if not isinstance(row, Mapping):
-        return ReplyProblem(f"it is {describe_reply_value(row)}, not an object")
+        return ReplyFault(f"it is {describe_reply_value(row)}, not an object")
     number = row.get("rule")
     if isinstance(number, bool) or not isinstance(number, int) or number not in known:
-        return ReplyProblem(
+        return ReplyFault(
             f"`rule` is {describe_reply_value(number)}, which is none of the numbers that were asked about"
         )
     inputs = parse_inputs(row.get("inputs"), spec, scenario)
-    if isinstance(inputs, ReplyProblem):
+    if isinstance(inputs, ReplyFault):
         return inputs
     return GeneratedTest(
         inputs=inputs,
@@ -169,21 +167,21 @@ def _line(value: Any) -> str:
     return one_line(value) if isinstance(value, str) else ""
 
 
-def parse_inputs(value: Any, spec: PromptSpec, scenario: Scenario) -> dict[str, Any] | ReplyProblem:
+def parse_inputs(value: Any, spec: PromptSpec, scenario: Scenario) -> dict[str, Any] | ReplyFault:
     """Return the input values of a test, if the prompt accepts them."""
     if not isinstance(value, Mapping):
-        return ReplyProblem(f"`inputs` is {describe_reply_value(value)}, not an object")
+        return ReplyFault(f"`inputs` is {describe_reply_value(value)}, not an object")
     wanted: Sequence[Input] = open_inputs(spec.prompt, scenario)
     missing = [known.name for known in wanted if value.get(known.name) is None]
     strange = [name for name in value if name not in {known.name for known in wanted}]
     if missing:
-        return ReplyProblem(f"`inputs` lacks `{missing[0]}`")
+        return ReplyFault(f"`inputs` lacks `{missing[0]}`")
     if strange:
         names = ", ".join(f"`{known.name}`" for known in wanted)
-        return ReplyProblem(f"`inputs` holds a name for which no value was asked; the variables to give are {names}")
+        return ReplyFault(f"`inputs` holds a name for which no value was asked; the variables to give are {names}")
     inputs = {known.name: value[known.name] for known in wanted}
     wrong = input_problem(spec, inputs, scenario)
-    return inputs if wrong is None else ReplyProblem(wrong)
+    return inputs if wrong is None else ReplyFault(wrong)
 
 
 def batches(total: int, size: int) -> list[int]:
@@ -212,30 +210,26 @@ async def draft_baseline(asking: StageModels, spec: PromptSpec, total: int) -> D
                 **untrusted_slots(variables=describe_inputs(inputs), earlier=_listed(drafts)),
             },
         )
-        read = partial(_read_part, spec, scenario, part)
-        found = await asking.ask(BASELINE_TESTS, sheet, read)
+        found = await asking.ask(BASELINE_TESTS, sheet, partial(parse_baseline, spec, scenario, part))
         drafts += found.drafts
         dropped += found.dropped
     return _without_duplicates(drafts, dropped)
 
 
-def _read_part(
+def parse_baseline(
     spec: PromptSpec, scenario: Scenario, most: int, reply: Mapping[str, Any]
-) -> DraftedTests | ReplyProblem:
-    return parse_baseline(reply["tests"], spec, scenario, most)
-
-
-def parse_baseline(value: Any, spec: PromptSpec, scenario: Scenario, most: int) -> DraftedTests | ReplyProblem:
+) -> DraftedTests | ReplyFault:
     """Return the tests in a reply to a question without rules."""
+    value = reply["tests"]
     if not isinstance(value, list):
-        return ReplyProblem(f"`tests` is {describe_reply_value(value)}, not a list")
+        return ReplyFault(f"`tests` is {describe_reply_value(value)}, not a list")
     found = [
         parse_inputs(row.get("inputs") if isinstance(row, Mapping) else row, spec, scenario) for row in value[:most]
     ]
-    drafts = [GeneratedTest(inputs=one, scenario=scenario.name) for one in found if not isinstance(one, ReplyProblem)]
-    wrong = [one.sentence for one in found if isinstance(one, ReplyProblem)]
+    drafts = [GeneratedTest(inputs=one, scenario=scenario.name) for one in found if not isinstance(one, ReplyFault)]
+    wrong = [one.sentence for one in found if isinstance(one, ReplyFault)]
     extra = Counter({"more than asked for": len(value) - most} if len(value) > most else {})
-    return DraftedTests(drafts, Counter(wrong) + extra) if drafts else ReplyProblem((*wrong, "`tests` is empty")[0])
+    return DraftedTests(drafts, Counter(wrong) + extra) if drafts else ReplyFault((*wrong, "`tests` is empty")[0])
 
 
 async def gather_all(work: Sequence[Coroutine[Any, Any, T]]) -> list[T]:

@@ -15,8 +15,7 @@ from evalmark.prompts.templates.prompt_files import read_prompt
 
 from .drafts import DraftedTests, draft_baseline, draft_tests
 from .effort import Effort
-from .folder_check import check_files
-from .folder_files import RowData, has_content, read_rows, read_statements, write_json
+from .folder_files import RowData, check_files, has_content, read_rows, read_statements, write_json
 from .refinement import add_ground_truths, expand_rows, rows_to_expand, rows_without_ground_truth, undo_stage
 from .rows import draft_rows
 from .side_data import GenerationRecord, read_record, write_record
@@ -61,10 +60,6 @@ class StageResult:
     """How much there is now, or why nothing was made."""
 
 
-def _ignore_step(step: StageResult) -> None:
-    return None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationJob:
     """What to generate, and with which models."""
@@ -77,7 +72,7 @@ class GenerationJob:
     """Request settings such as `seed`."""
     redo: Stage | None = None
     """Remake this stage and all later ones, even if their files exist."""
-    told: Callable[[StageResult], None] = _ignore_step
+    on_step: Callable[[StageResult], None] = lambda step: None
     """Called with each stage result as soon as it is stored."""
 
 
@@ -109,9 +104,9 @@ async def generate_tests(job: GenerationJob) -> GenerationResult:
     await chain.tests()
     if not chain.has_own_tests:
         return chain.account()
-    await chain.refined(EXPANSION, "test", _to_expand, _expanded)
-    await chain.refined(VALIDITY, "mark", _unjudged, _validated)
-    await chain.refined(GROUNDTRUTH, "test", _without_truth, _with_truth)
+    await chain.refine(EXPANSION, "test")
+    await chain.refine(VALIDITY, "mark")
+    await chain.refine(GROUNDTRUTH, "test")
     await chain.baseline()
     return chain.account()
 
@@ -204,13 +199,7 @@ class GenerationPipeline:
         amount = count(len(self.rows), "test") if self.rows else "as they are; what is no list of tests is left alone"
         self._ended(TESTS, path, is_there, amount)
 
-    async def refined(
-        self,
-        stage: Stage,
-        noun: str,
-        wanted: "Callable[[GenerationPipeline], int]",
-        make: "Callable[[GenerationPipeline], Awaitable[list[RowData]]]",
-    ) -> None:
+    async def refine(self, stage: Stage, noun: str) -> None:
         """Run a stage that adds to existing tests; complete tests are left unchanged."""
         path = self.spec.folder / stage.file
         if reason := self._left_out(stage):
@@ -220,11 +209,22 @@ class GenerationPipeline:
             return
         if stage.name in self.side.redo:
             self.rows = undo_stage(self.spec, stage, self.rows)
-        left = wanted(self)
+        left = len(self._incomplete_rows(stage))
         if left:
-            self.rows = await make(self)
+            self.rows = await self._refined_rows(stage)
             write_json(path, self.rows)
         self._ended(stage, path, not left, count(left or len(self.rows), noun))
+
+    def _incomplete_rows(self, stage: Stage) -> list[RowData]:
+        if stage is EXPANSION:
+            return rows_to_expand(self.spec, self.rows, self.job.effort.expansions)
+        return (rows_without_validity if stage is VALIDITY else rows_without_ground_truth)(self.spec, self.rows)
+
+    async def _refined_rows(self, stage: Stage) -> list[RowData]:
+        if stage is EXPANSION:
+            return await expand_rows(self.asking, self.spec, self.rows, self.job.effort.expansions)
+        refine = check_validity if stage is VALIDITY else add_ground_truths
+        return await refine(self.asking, self.spec, self.rows)
 
     def _left_out(self, stage: Stage) -> str:
         """Return why a stage has nothing to do; empty if it has."""
@@ -277,32 +277,8 @@ class GenerationPipeline:
             self.keep(self.side.made(stage.name, now, "" if model is None else model.name))
         step = StageResult(stage=stage.name, fate="reused" if is_there else "made", path=path, amount=amount)
         self.steps.append(step)
-        self.job.told(step)
+        self.job.on_step(step)
 
 
 def _noun(name: str) -> str:
     return {"intent": "sentence", "rules": "rule", "inverse_rules": "inverse rule"}[name]
-
-
-def _to_expand(chain: GenerationPipeline) -> int:
-    return len(rows_to_expand(chain.spec, chain.rows, chain.job.effort.expansions))
-
-
-async def _expanded(chain: GenerationPipeline) -> list[RowData]:
-    return await expand_rows(chain.asking, chain.spec, chain.rows, chain.job.effort.expansions)
-
-
-def _unjudged(chain: GenerationPipeline) -> int:
-    return len(rows_without_validity(chain.spec, chain.rows))
-
-
-async def _validated(chain: GenerationPipeline) -> list[RowData]:
-    return await check_validity(chain.asking, chain.spec, chain.rows)
-
-
-def _without_truth(chain: GenerationPipeline) -> int:
-    return len(rows_without_ground_truth(chain.spec, chain.rows))
-
-
-async def _with_truth(chain: GenerationPipeline) -> list[RowData]:
-    return await add_ground_truths(chain.asking, chain.spec, chain.rows)

@@ -3,19 +3,19 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evalmark.core.values.call import Reply, Request
+from evalmark.core.values.call import Request
 from evalmark.prompts.specs.row_values import InvalidRowError, input_values
 from evalmark.prompts.specs.spec import PromptSpec
 from evalmark.prompts.templates.rendering import render
 from evalmark.scoring.binding.text import text_of
 from evalmark.scoring.judges.measure import object_schema
-from evalmark.scoring.judges.replies import describe_reply_value
+from evalmark.scoring.judges.replies import ReplyFault, describe_reply_value
 from evalmark.scoring.judges.template import one_line
 
 from .drafts import gather_all, parse_inputs
-from .folder_files import RowData
+from .folder_files import RowData, with_replaced
 from .rows import INPUTS, FieldNames, field_names, inputs_in, inputs_text, is_answered, scenario_of
-from .stage_calls import ReplyProblem, StageModels, StageQuestion, prompt_slots, untrusted_slots
+from .stage_calls import StageModels, StageQuestion, prompt_slots, untrusted_slots
 from .stages import EXPANSION, GROUNDTRUTH, VALIDITY, Stage
 from .statements import TEXT
 from .variables import inputs_schema, open_inputs
@@ -34,8 +34,7 @@ async def expand_rows(asking: StageModels, spec: PromptSpec, rows: Sequence[RowD
     """Return the rows with longer inputs; marks of the shorter inputs are removed."""
     wanted = rows_to_expand(spec, rows, times)
     longer = await gather_all([_longer(asking, spec, row, times) for row in wanted])
-    by_row = {id(row): one for row, one in zip(wanted, longer, strict=True)}
-    return [by_row.get(id(row), row) for row in rows]
+    return with_replaced(rows, wanted, longer)
 
 
 async def _longer(asking: StageModels, spec: PromptSpec, row: RowData, times: int) -> RowData:
@@ -60,9 +59,9 @@ async def _once_longer(asking: StageModels, spec: PromptSpec, row: RowData, name
         },
     )
 
-    def read(found: Mapping[str, Any]) -> RowData | ReplyProblem:
+    def read(found: Mapping[str, Any]) -> RowData | ReplyFault:
         longer = parse_inputs(found["inputs"], spec, scenario)
-        if isinstance(longer, ReplyProblem):
+        if isinstance(longer, ReplyFault):
             return longer
         expected = found.get("expected")
         guess = {"expectedoutput": one_line(expected)} if isinstance(expected, str) and expected.strip() else {}
@@ -85,8 +84,7 @@ async def add_ground_truths(asking: StageModels, spec: PromptSpec, rows: Sequenc
     """Return the rows with a model's output as ground truth, if another model accepts it."""
     wanted = rows_without_ground_truth(spec, rows)
     answered = await gather_all([_with_truth(asking, spec, row) for row in wanted])
-    by_row = {id(row): one for row, one in zip(wanted, answered, strict=True)}
-    return [by_row.get(id(row), row) for row in rows]
+    return with_replaced(rows, wanted, answered)
 
 
 async def _with_truth(asking: StageModels, spec: PromptSpec, row: RowData) -> RowData:
@@ -97,7 +95,8 @@ async def _with_truth(asking: StageModels, spec: PromptSpec, row: RowData) -> Ro
     except InvalidRowError:  # a person may have written it; its fault is reported when the file is read
         return row
     for more in range(MAX_ANSWERS):
-        answer = text_of(_said(await asking.send(GROUNDTRUTH, request, more)))
+        reply = await asking.send(GROUNDTRUTH, request, more)
+        answer = reply.text if reply.status == "ok" else ""
         if answer.strip() and await _is_good(asking, spec, request, answer):
             return {**row, names("groundtruth"): answer, **model}
     return {**row, **model}
@@ -115,10 +114,6 @@ def _request(spec: PromptSpec, row: RowData) -> Request:
     )
 
 
-def _said(reply: Reply) -> str:
-    return reply.text if reply.status == "ok" else ""
-
-
 async def _is_good(asking: StageModels, spec: PromptSpec, request: Request, answer: str) -> bool:
     asked = "\n\n".join(f"{turn.role}:\n{text_of(turn.content)}" for turn in request.messages)
     sheet = StageQuestion(
@@ -128,12 +123,10 @@ async def _is_good(asking: StageModels, spec: PromptSpec, request: Request, answ
         material=untrusted_slots(prompt=asked, rules="\n".join(spec.rules), output=answer),
     )
 
-    def read(found: Mapping[str, Any]) -> bool | ReplyProblem:
+    def read(found: Mapping[str, Any]) -> bool | ReplyFault:
         good = found["good"]
         return (
-            good
-            if isinstance(good, bool)
-            else ReplyProblem(f"`good` is {describe_reply_value(good)}, not true or false")
+            good if isinstance(good, bool) else ReplyFault(f"`good` is {describe_reply_value(good)}, not true or false")
         )
 
     return await asking.ask(VALIDITY, sheet, read)

@@ -2,30 +2,23 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeVar
+from functools import partial
+from typing import Any, TypeVar, cast
 
 from evalmark.core.context.trial_context import TrialContext, trial_context
 from evalmark.core.errors import ModelCallError, ModelError, NotRecordedError
 from evalmark.core.protocols import ChatModel
 from evalmark.core.values.call import Reply, Request
-from evalmark.core.values.case import Turn
 from evalmark.prompts.specs.spec import PromptSpec
 from evalmark.prompts.texts import load_texts
-from evalmark.scoring.judges.delimiters import UntrustedText, delimit, delimiter_for, untrusted_text
-from evalmark.scoring.judges.replies import ReplyFault, reply_object, reply_text
-from evalmark.scoring.judges.template import fill, slots_in
+from evalmark.scoring.judges.delimiters import UntrustedText, untrusted_text
+from evalmark.scoring.judges.judge_calls import ask_judge
+from evalmark.scoring.judges.question import Question, QuestionTemplate
+from evalmark.scoring.judges.replies import ReplyFault, reply_object
 
 from .stages import Stage
 
 T = TypeVar("T")
-MAX_REPLY_CHARS = 4_096
-"""Characters of an unusable reply that are shown again."""
-
-
-class ReplyProblem(NamedTuple):
-    """What is wrong with a reply: the end of a sentence."""
-
-    sentence: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +35,19 @@ class StageQuestion:
     material: Mapping[str, Sequence[UntrustedText]] = field(default_factory=dict)
     """Untrusted texts, by slot; a section with a slot without a value is left out."""
 
+    def question(self, settings: Mapping[str, Any]) -> Question:
+        """Return the question with its slots filled."""
+        words, frame = load_texts("generation", self.words), load_texts("generation", "frame")
+        template = QuestionTemplate(
+            sections=words["sections"],
+            form=words["form"],
+            trusted=self.ours,
+            material=self.material,
+            system=frame["system"],
+            repair=frame["repair"],
+        )
+        return template.question(self.schema, settings)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageModels:
@@ -55,36 +61,23 @@ class StageModels:
     place: str = ""
     """The prompt, for error messages."""
 
-    async def ask(self, stage: Stage, sheet: StageQuestion, read: Callable[[Mapping[str, Any]], T | ReplyProblem]) -> T:
+    async def ask(self, stage: Stage, sheet: StageQuestion, read: Callable[[Mapping[str, Any]], T | ReplyFault]) -> T:
         """Return what was parsed from the reply.
 
         Raises:
             ModelError: The model gave no reply, or twice one that cannot be used.
             RunStoppedError: No further call is allowed.
         """
-        first = Request(messages=messages_of(sheet), schema=sheet.schema, settings=self.settings)
-        reply = await self.send(stage, first)
-        found = _read(reply, sheet.key, read)
-        if not isinstance(found, ReplyProblem):
-            return found
-        repair = fill(
-            load_texts("generation", "frame")["repair"],
-            {"wrong": found.sentence, "form": load_texts("generation", sheet.words)["form"]},
-        )
-        turns = (
-            Turn(role="assistant", content=reply_text(reply)[:MAX_REPLY_CHARS] or "-"),
-            Turn(role="user", content=repair),
-        )
-        second = Request(messages=(*first.messages, *turns), schema=sheet.schema, settings=self.settings)
-        better = _read(await self.send(stage, second), sheet.key, read)
-        if isinstance(better, ReplyProblem):
+        read_reply = partial(_read, key=sheet.key, read=read)
+        answer = await ask_judge(partial(self.send, stage), sheet.question(self.settings), read_reply)
+        if answer.fault is not None:
             name = self.models[stage.name].name
             raise ModelError(
                 f"{self.place}: the stage {stage.name}: {name} was asked twice, and its reply cannot be used: "
-                f"{better.sentence}. What was made before stays; try again with --redo {stage.name}, or name another "
-                f"model with --model-for {stage.name}=provider/model."
+                f"{answer.fault.sentence}. What was made before stays; try again with --redo {stage.name}, or name "
+                f"another model with --model-for {stage.name}=provider/model."
             )
-        return better
+        return cast("T", answer.found)
 
     async def send(self, stage: Stage, request: Request, more: int = 0) -> Reply:
         """Return the reply of the stage's model; `more` numbers repeated calls of the same request.
@@ -100,24 +93,11 @@ class StageModels:
             raise ModelError(f"{self.place}: the stage {stage.name}: {error}") from error
 
 
-def _read(reply: Reply, key: str, read: Callable[[Mapping[str, Any]], T | ReplyProblem]) -> T | ReplyProblem:
+def _read(reply: Reply, key: str, read: Callable[[Mapping[str, Any]], T | ReplyFault]) -> T | ReplyFault:
     found = reply_object(reply, key, ())
     if isinstance(found, ReplyFault):
-        return ReplyProblem("it refuses" if found.kind == "judge_refused" else found.sentence)
-    return read(found) if key in found else ReplyProblem(f"the JSON object has no `{key}`")
-
-
-def messages_of(sheet: StageQuestion) -> tuple[Turn, Turn]:
-    """Return the question in two turns; untrusted texts stand between delimiters that their authors cannot know."""
-    words = load_texts("generation", sheet.words)
-    known = sheet.ours.keys() | {slot for slot, parts in sheet.material.items() if parts}
-    sections = [section for section in words["sections"] if slots_in(section) <= known]
-    used = frozenset[str]().union(*map(slots_in, sections))
-    mark = delimiter_for([part for slot, parts in sheet.material.items() if slot in used for part in parts])
-    values = {slot: "\n".join(delimit(part, mark) for part in parts) for slot, parts in sheet.material.items()}
-    body = "\n\n".join(fill(section, {**values, **sheet.ours}).strip() for section in (*sections, words["form"]))
-    system = fill(load_texts("generation", "frame")["system"], {"mark": mark})
-    return Turn(role="system", content=system), Turn(role="user", content=body)
+        return ReplyFault("it refuses") if found.kind == "judge_refused" else found
+    return read(found) if key in found else ReplyFault(f"the JSON object has no `{key}`")
 
 
 def untrusted_slots(**value: str) -> dict[str, Sequence[UntrustedText]]:

@@ -9,10 +9,10 @@ from evalmark.core.text import clean
 from evalmark.prompts.specs.spec import PromptSpec
 from evalmark.prompts.specs.statement_files import is_refusal, lines_of
 from evalmark.scoring.judges.measure import object_schema
-from evalmark.scoring.judges.replies import describe_reply_value
+from evalmark.scoring.judges.replies import ReplyFault, describe_reply_value
 from evalmark.scoring.judges.template import one_line
 
-from .stage_calls import ReplyProblem, StageModels, StageQuestion, prompt_slots, untrusted_slots
+from .stage_calls import StageModels, StageQuestion, prompt_slots, untrusted_slots
 from .stages import INPUT_SPEC, INTENT, INVERSE_RULES, RULES
 from .variables import describe_inputs
 
@@ -67,24 +67,24 @@ def _list_sheet(words: str, key: str, material: Mapping[str, Any]) -> StageQuest
     return StageQuestion(words=words, key=key, schema=schema, material=material)
 
 
-def _listed(key: str, found: Mapping[str, Any]) -> tuple[str, ...] | ReplyProblem:
+def _listed(key: str, found: Mapping[str, Any]) -> tuple[str, ...] | ReplyFault:
     return _statements(found[key], key)
 
 
-def _statements(value: Any, key: str) -> tuple[str, ...] | ReplyProblem:
+def _statements(value: Any, key: str) -> tuple[str, ...] | ReplyFault:
     """Return the statements without duplicates, or what is wrong."""
     if not isinstance(value, list):
-        return ReplyProblem(f"`{key}` is {describe_reply_value(value)}, not a list")
+        return ReplyFault(f"`{key}` is {describe_reply_value(value)}, not a list")
     if not value or len(value) > MOST:
-        return ReplyProblem(f"`{key}` holds {len(value):,} statements; it takes 1 to {MOST}")
+        return ReplyFault(f"`{key}` holds {len(value):,} statements; it takes 1 to {MOST}")
     found = [statement(text, f"statement {number} of `{key}`") for number, text in enumerate(value, 1)]
-    if wrong := next((one for one in found if isinstance(one, ReplyProblem)), None):
+    if wrong := next((one for one in found if isinstance(one, ReplyFault)), None):
         return wrong
     texts = [one for one in found if isinstance(one, str)]
-    return ReplyProblem("it refuses") if is_refusal(texts) else tuple(dict.fromkeys(texts))
+    return ReplyFault("it refuses") if is_refusal(texts) else tuple(dict.fromkeys(texts))
 
 
-def statement(value: Any, what: str) -> str | ReplyProblem:
+def statement(value: Any, what: str) -> str | ReplyFault:
     r"""Return a text as it will be read from its line; list marks, line breaks and headings would change rule numbers.
 
     Terminal control characters are removed, since people view these files in a terminal.
@@ -93,47 +93,47 @@ def statement(value: Any, what: str) -> str | ReplyProblem:
     'Be short.'
     """
     if not (isinstance(value, str) and clean(value).strip()):
-        return ReplyProblem(f"{what} is {describe_reply_value(value)}, not a text with something in it")
+        return ReplyFault(f"{what} is {describe_reply_value(value)}, not a text with something in it")
     lines = lines_of(one_line(clean(value)))
-    return lines[0] if len(lines) == 1 else ReplyProblem(f"{what} is not one sentence on one line")
+    return lines[0] if len(lines) == 1 else ReplyFault(f"{what} is not one sentence on one line")
 
 
-def parse_inverses(value: Any, rules: int) -> tuple[str, ...] | ReplyProblem:
+def parse_inverses(value: Any, rules: int) -> tuple[str, ...] | ReplyFault:
     """Return the inverse rules in a reply; each rule must occur exactly once.
 
     >>> parse_inverses([{"rule": 2, "inverse": "Be long."}, {"rule": 1, "inverse": "Be rude."}], 2)
     ('Be rude.', 'Be long.')
     """
     if not isinstance(value, list):
-        return ReplyProblem(f"`inverses` is {describe_reply_value(value)}, not a list")
+        return ReplyFault(f"`inverses` is {describe_reply_value(value)}, not a list")
     found: dict[int, str] = {}
     for place, row in enumerate(value, 1):
         if wrong := _add_inverse(found, row, place, rules):
             return wrong
     if missing := [number for number in range(1, rules + 1) if number not in found]:
-        return ReplyProblem(f"there is no inverse of rule {missing[0]}")
+        return ReplyFault(f"there is no inverse of rule {missing[0]}")
     inverses = tuple(found[number] for number in range(1, rules + 1) if found[number])
-    return inverses or ReplyProblem("no rule has an inverse")
+    return inverses or ReplyFault("no rule has an inverse")
 
 
-def _add_inverse(found: dict[int, str], row: Any, place: int, rules: int) -> ReplyProblem | None:
+def _add_inverse(found: dict[int, str], row: Any, place: int, rules: int) -> ReplyFault | None:
     if not isinstance(row, Mapping):
-        return ReplyProblem(f"inverse {place} is {describe_reply_value(row)}, not an object")
+        return ReplyFault(f"inverse {place} is {describe_reply_value(row)}, not an object")
     number, value = row.get("rule"), row.get("inverse")
     if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= rules:
-        return ReplyProblem(
+        return ReplyFault(
             f"`rule` of inverse {place} is {describe_reply_value(number)}, and there are rules 1 to {rules}"
         )
     if number in found:
-        return ReplyProblem(f"there are two inverses of rule {number}")
+        return ReplyFault(f"there are two inverses of rule {number}")
     if value in ("", None):
         found[number] = ""
         return None
     text = statement(value, f"the inverse of rule {number}")
-    if isinstance(text, ReplyProblem):
+    if isinstance(text, ReplyFault):
         return text
     if text in found.values():
-        return ReplyProblem(f"the inverse of rule {number} is that of another rule too")
+        return ReplyFault(f"the inverse of rule {number} is that of another rule too")
     found[number] = text
     return None
 

@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 from evalmark.prompts.specs.spec import PromptSpec
 from evalmark.scoring.judges.delimiters import untrusted_text
 from evalmark.scoring.judges.measure import object_schema
-from evalmark.scoring.judges.replies import describe_reply_value
+from evalmark.scoring.judges.replies import ReplyFault, describe_reply_value
 from evalmark.scoring.judges.verdict import shorten_reason
 
 from .drafts import gather_all
-from .folder_files import RowData
+from .folder_files import RowData, with_replaced
 from .rows import FieldNames, field_names, inputs_in, whole_text
 from .side_data import RuleGroundedness
-from .stage_calls import ReplyProblem, StageModels, StageQuestion, prompt_slots, untrusted_slots
+from .stage_calls import StageModels, StageQuestion, prompt_slots, untrusted_slots
 from .stages import GROUNDEDNESS, VALIDITY, Stage
 from .statements import TEXT
 
@@ -31,30 +31,30 @@ class ValidityVerdict(NamedTuple):
     reason: str
 
 
-def parse_verdicts(raw: Any, amount: int) -> list[ValidityVerdict] | ReplyProblem:
+def parse_verdicts(raw: Any, amount: int) -> list[ValidityVerdict] | ReplyFault:
     """Return one verdict for each number from 1 to `amount`, in order.
 
     >>> parse_verdicts([{"number": 1, "reason": "It says so.", "holds": True}], 1)
     [ValidityVerdict(holds=True, reason='It says so.')]
     """
     if not isinstance(raw, list):
-        return ReplyProblem(f"`verdicts` is {describe_reply_value(raw)}, not a list")
+        return ReplyFault(f"`verdicts` is {describe_reply_value(raw)}, not a list")
     found: dict[int, ValidityVerdict] = {}
     for place, row in enumerate(raw, 1):
         if not isinstance(row, Mapping):
-            return ReplyProblem(f"verdict {place} is {describe_reply_value(row)}, not an object")
+            return ReplyFault(f"verdict {place} is {describe_reply_value(row)}, not an object")
         number, holds, reason = row.get("number"), row.get("holds"), row.get("reason")
         if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= amount:
-            return ReplyProblem(
+            return ReplyFault(
                 f"`number` of verdict {place} is {describe_reply_value(number)}, and there are 1 to {amount}"
             )
         if not isinstance(holds, bool):
-            return ReplyProblem(f"`holds` of verdict {place} is {describe_reply_value(holds)}, not true or false")
+            return ReplyFault(f"`holds` of verdict {place} is {describe_reply_value(holds)}, not true or false")
         if number in found:
-            return ReplyProblem(f"there are two verdicts on number {number}")
+            return ReplyFault(f"there are two verdicts on number {number}")
         found[number] = ValidityVerdict(holds, shorten_reason(reason) if isinstance(reason, str) else "")
     if missing := [number for number in range(1, amount + 1) if number not in found]:
-        return ReplyProblem(f"there is no verdict on number {missing[0]}")
+        return ReplyFault(f"there is no verdict on number {missing[0]}")
     return [found[number] for number in range(1, amount + 1)]
 
 
@@ -63,7 +63,7 @@ async def _ask_verdicts(
 ) -> list[ValidityVerdict]:
     sheet = StageQuestion(words=stage.name, key="verdicts", schema=SCHEMA, material=material)
 
-    def read(found: Mapping[str, Any]) -> list[ValidityVerdict] | ReplyProblem:
+    def read(found: Mapping[str, Any]) -> list[ValidityVerdict] | ReplyFault:
         return parse_verdicts(found["verdicts"], amount)
 
     return await asking.ask(stage, sheet, read)
@@ -99,8 +99,8 @@ async def check_validity(asking: StageModels, spec: PromptSpec, rows: Sequence[R
     parts = [wanted[at : at + MAX_TESTS_PER_CALL] for at in range(0, len(wanted), MAX_TESTS_PER_CALL)]
     verdicts = await gather_all([_valid(asking, spec, part) for part in parts])
     raw = [verdict for part in verdicts for verdict in part]
-    by_row = {id(row): verdict for row, verdict in zip(wanted, raw, strict=True)}
-    return [_marked(row, by_row[id(row)], names) if id(row) in by_row else row for row in rows]
+    marked = [_marked(row, verdict, names) for row, verdict in zip(wanted, raw, strict=True)]
+    return with_replaced(rows, wanted, marked)
 
 
 async def _valid(asking: StageModels, spec: PromptSpec, rows: Sequence[RowData]) -> list[ValidityVerdict]:

@@ -139,36 +139,32 @@ def read_rule_verdicts(reply: Reply, rules: int, material: Sequence[str] = ()) -
             if VERDICTS_KEY in found
             else f"the JSON object has no `{VERDICTS_KEY}`"
         )
-        return ReplyFault("judge_parse", wrong)
+        return ReplyFault(wrong)
     if not (reason is None or isinstance(reason, str)):
-        return ReplyFault("judge_parse", f"`{REASON}` is {describe_reply_value(reason)}, not a text")
+        return ReplyFault(f"`{REASON}` is {describe_reply_value(reason)}, not a text")
     by_rule: dict[int, RuleOutcome] = {}
     for place, row in enumerate(rows, 1):
         if fault := _add_verdict(by_rule, row, place, rules):
             return fault
     if missing := [number for number in range(1, rules + 1) if number not in by_rule]:
-        return ReplyFault("judge_parse", f"there is no verdict on rule {missing[0]}")
+        return ReplyFault(f"there is no verdict on rule {missing[0]}")
     return RuleVerdict(tuple(by_rule[number] for number in range(1, rules + 1)), shorten_reason(reason or ""))
 
 
 def _add_verdict(by_rule: dict[int, RuleOutcome], row: Any, place: int, rules: int) -> ReplyFault | None:
     if not isinstance(row, Mapping):
-        return ReplyFault("judge_parse", f"verdict {place} is {describe_reply_value(row)}, not an object")
+        return ReplyFault(f"verdict {place} is {describe_reply_value(row)}, not an object")
     number, word = row.get("rule"), row.get("verdict")
     if isinstance(number, bool) or not isinstance(number, int):
-        return ReplyFault(
-            "judge_parse", f"`rule` of verdict {place} is {describe_reply_value(number)}, not the number of a rule"
-        )
+        return ReplyFault(f"`rule` of verdict {place} is {describe_reply_value(number)}, not the number of a rule")
     if not 1 <= number <= rules:
         return ReplyFault(
-            "judge_range", f"verdict {place} is on rule {describe_reply_value(number)}, and there are {rules}"
+            f"verdict {place} is on rule {describe_reply_value(number)}, and there are {rules}", "judge_range"
         )
     if not (isinstance(word, str) and word in WORDS):
-        return ReplyFault(
-            "judge_parse", f"`verdict` on rule {number} is {describe_reply_value(word)}, not one of {', '.join(WORDS)}"
-        )
+        return ReplyFault(f"`verdict` on rule {number} is {describe_reply_value(word)}, not one of {', '.join(WORDS)}")
     if by_rule.setdefault(number, WORDS[word]) != WORDS[word]:
-        return ReplyFault("judge_inconsistent", f"there are two different verdicts on rule {number}")
+        return ReplyFault(f"there are two different verdicts on rule {number}", "judge_inconsistent")
     return None
 
 

@@ -150,14 +150,14 @@ def read_ok(reply: Reply, material: Sequence[str] = ()) -> Verdict | ReplyFault:
     if isinstance(found, ReplyFault):
         return found
     if VERDICT not in found:
-        return ReplyFault("judge_parse", f"the JSON object has no `{VERDICT}`")
+        return ReplyFault(f"the JSON object has no `{VERDICT}`")
     said, reason = found[VERDICT], found.get(REASON)
     if not (reason is None or isinstance(reason, str)):
-        return ReplyFault("judge_parse", f"`{REASON}` is {describe_reply_value(reason)}, not a text")
+        return ReplyFault(f"`{REASON}` is {describe_reply_value(reason)}, not a text")
     if not (isinstance(said, str) and said in (OK, ERR)):
-        return ReplyFault("judge_parse", f"`{VERDICT}` is {describe_reply_value(said)}, not {OK} or {ERR}")
+        return ReplyFault(f"`{VERDICT}` is {describe_reply_value(said)}, not {OK} or {ERR}")
     if found.get("pass") is (said != OK):
-        return ReplyFault("judge_inconsistent", f"`{VERDICT}` and `pass` contradict each other")
+        return ReplyFault(f"`{VERDICT}` and `pass` contradict each other", "judge_inconsistent")
     return Verdict(said == OK, shorten_reason(reason or ""))
 
 

@@ -74,7 +74,7 @@ async def estimate_test_calls(job: GenerateJob, settings: Settings) -> tuple[Cal
 
 
 def _job(job: GenerateJob, models: Mapping[str, ChatModel]) -> GenerationJob:
-    more = {} if job.on_step is None else {"told": job.on_step}
+    more = {} if job.on_step is None else {"on_step": job.on_step}
     return GenerationJob(
         prompt=job.prompt,
         effort=job.effort,

@@ -112,7 +112,7 @@ def read_claims(reply: Reply, contexts: int, material: Sequence[str] = ()) -> tu
             if "claims" in found
             else "the JSON object has no `claims`"
         )
-        return ReplyFault("judge_parse", fault)
+        return ReplyFault(fault)
     claims = [_claim(row, number, contexts) for number, row in enumerate(rows, 1)]
     return next((c for c in claims if isinstance(c, ReplyFault)), None) or tuple(
         c for c in claims if isinstance(c, Claim)
@@ -121,24 +121,21 @@ def read_claims(reply: Reply, contexts: int, material: Sequence[str] = ()) -> tu
 
 def _claim(row: Any, number: int, contexts: int) -> Claim | ReplyFault:
     if not isinstance(row, Mapping):
-        return ReplyFault("judge_parse", f"claim {number} is {describe_reply_value(row)}, not an object")
+        return ReplyFault(f"claim {number} is {describe_reply_value(row)}, not an object")
     text, supported, context = row.get("claim"), row.get("supported"), row.get("context")
     if not (isinstance(text, str) and text.strip()):
-        return ReplyFault("judge_parse", f"claim {number} has no text under `claim`")
+        return ReplyFault(f"claim {number} has no text under `claim`")
     if not isinstance(supported, bool):
-        return ReplyFault(
-            "judge_parse", f"`supported` of claim {number} is {describe_reply_value(supported)}, not true or false"
-        )
+        return ReplyFault(f"`supported` of claim {number} is {describe_reply_value(supported)}, not true or false")
     if isinstance(context, bool) or not isinstance(context, int):
         return ReplyFault(
-            "judge_parse",
-            f"`context` of claim {number} is {describe_reply_value(context)}, not the number of a passage",
+            f"`context` of claim {number} is {describe_reply_value(context)}, not the number of a passage"
         )
     if not 0 <= context <= contexts:
         wrong = f"claim {number} names passage {describe_reply_value(context)}, and there are {contexts}"
-        return ReplyFault("judge_inconsistent", wrong)
+        return ReplyFault(wrong, "judge_inconsistent")
     if supported and not context:
-        return ReplyFault("judge_inconsistent", f"claim {number} is supported, and by no passage")
+        return ReplyFault(f"claim {number} is supported, and by no passage", "judge_inconsistent")
     reason = row.get(REASON)
     return Claim(text.strip(), supported, context, shorten_reason(reason) if isinstance(reason, str) else "")
 

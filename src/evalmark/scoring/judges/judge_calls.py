@@ -1,6 +1,6 @@
 """Asks a judge: one question, and at most one more if the reply cannot be used."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
@@ -32,7 +32,9 @@ class JudgeReply(Generic[T]):
     """Whether the endpoint rejected the question until logprobs were left out."""
 
 
-async def ask_judge(judge: ChatModel, question: Question, read: Callable[[Reply], T | ReplyFault]) -> JudgeReply[T]:
+async def ask_judge(
+    judge: Callable[[Request], Awaitable[Reply]], question: Question, read: Callable[[Reply], T | ReplyFault]
+) -> JudgeReply[T]:
     """Ask and parse the reply; if it cannot be used, say what is wrong and ask once more.
 
     Raises:
@@ -70,7 +72,7 @@ async def ask_repeatedly(
     return replies
 
 
-async def _send(judge: ChatModel, request: Request) -> tuple[Reply, bool]:
+async def _send(judge: Callable[[Request], Awaitable[Reply]], request: Request) -> tuple[Reply, bool]:
     """Return the reply, and whether logprobs had to be left out: some endpoints reject requests for them."""
     try:
         return await judge(request), False

@@ -1,7 +1,7 @@
 """Builds the question to a judge: evalmark's texts, the metric's texts, and untrusted material between delimiters."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evalmark.core.values.call import Request
@@ -32,6 +32,8 @@ class Question:
     schema: Mapping[str, Any] | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     logprobs: int = 0
+    repair: str = ""
+    """The template of the message on a reply that cannot be used; empty uses the one of all judges."""
 
     @property
     def request(self) -> Request:
@@ -40,14 +42,12 @@ class Question:
 
     def repair_request(self, reply: str, fault: str) -> Request:
         """Return the question again, with the reply and its fault."""
-        repair = fill(common_prompt().repair, {"wrong": fault, "form": self.form})
+        repair = fill(self.repair or common_prompt().repair, {"wrong": fault, "form": self.form})
         turns = (
             Turn(role="assistant", content=reply[:MAX_REPLY_CHARS] or EMPTY_PLACEHOLDER),
             Turn(role="user", content=repair),
         )
-        return Request(
-            messages=self.messages + turns, schema=self.schema, settings=self.settings, logprobs=self.logprobs
-        )
+        return replace(self.request, messages=self.messages + turns)
 
     @property
     def cut(self) -> dict[str, list[int]]:
@@ -65,6 +65,9 @@ class QuestionTemplate:
     """Texts of evalmark and the metric's author, by slot."""
     material: Mapping[str, Sequence[UntrustedText]]
     """Untrusted texts, by slot; slots without one are left out."""
+    system: str = ""
+    """The template of the system message; empty uses the one of all judges."""
+    repair: str = ""
 
     def question(self, schema: Mapping[str, Any] | None, settings: Mapping[str, Any], logprobs: int = 0) -> Question:
         """Return the question. A section with a slot without a value is left out, unless it shows the output."""
@@ -78,7 +81,7 @@ class QuestionTemplate:
         body = "\n\n".join(fill(section, filled).strip() for section in (*included, self.form))
         return Question(
             messages=(
-                Turn(role="system", content=fill(common_prompt().system, {"mark": mark})),
+                Turn(role="system", content=fill(self.system or common_prompt().system, {"mark": mark})),
                 Turn(role="user", content=body),
             ),
             form=fill(self.form, self.trusted),
@@ -86,6 +89,7 @@ class QuestionTemplate:
             schema=schema,
             settings=settings,
             logprobs=logprobs,
+            repair=self.repair,
         )
 
 

@@ -31,9 +31,9 @@ CODE_FENCES = ("```", "```json")
 class ReplyFault(NamedTuple):
     """Why a reply gives no verdict."""
 
-    kind: FaultKind
     sentence: str
-    """The fault in words that the judge is also sent, so it repeats at most a few characters of the reply."""
+    """The fault in words that the model is also sent, so it repeats at most a few characters of the reply."""
+    kind: FaultKind = "judge_parse"
 
 
 def describe_reply_value(value: Any) -> str:
@@ -78,26 +78,26 @@ def reply_object(reply: Reply, key: str, material: Sequence[str]) -> Mapping[str
     if isinstance(found, ReplyFault):
         return found
     if not isinstance(found, Mapping):
-        return ReplyFault("judge_parse", "it is JSON, but no object")
+        return ReplyFault("it is JSON, but no object")
     if is_copy_of_material(found, material):
-        return ReplyFault("judge_inconsistent", "the object is a copy of one in the material, so it is no verdict")
+        return ReplyFault("the object is a copy of one in the material, so it is no verdict", "judge_inconsistent")
     return found
 
 
 def status_fault(reply: Reply) -> ReplyFault | None:
     """Return the fault of a reply that was cut off, refused or empty."""
     if reply.status == "truncated":
-        return ReplyFault("judge_truncated", "it was cut off by the length limit; give a shorter reason")
+        return ReplyFault("it was cut off by the length limit; give a shorter reason", "judge_truncated")
     if reply.status in ("refused", "filtered"):
-        return ReplyFault("judge_refused", "it refuses to judge")
+        return ReplyFault("it refuses to judge", "judge_refused")
     if reply.data is None and not reply.text.strip():
-        return ReplyFault("judge_parse", "it is empty")
+        return ReplyFault("it is empty")
     return None
 
 
 def _object_in(text: str, key: str, material: Sequence[str]) -> dict[str, Any] | ReplyFault:
     if len(text) > MAX_REPLY_LENGTH:
-        return ReplyFault("judge_parse", f"it is longer than {MAX_REPLY_LENGTH:,} characters")
+        return ReplyFault(f"it is longer than {MAX_REPLY_LENGTH:,} characters")
     objects = objects_in(text)
     if isinstance(objects, ReplyFault):
         return objects
@@ -108,19 +108,19 @@ def _object_in(text: str, key: str, material: Sequence[str]) -> dict[str, Any] |
         return wrong
     others = [o.value for o in objects if key in o.value and key in last.value and o.value != last.value]
     if any(not is_copy_of_material(other, material) for other in others):
-        return ReplyFault("judge_inconsistent", f"it holds two different objects with `{key}`")
+        return ReplyFault(f"it holds two different objects with `{key}`", "judge_inconsistent")
     return last.value
 
 
 def _no_object(text: str) -> ReplyFault:
     if "{" in text:
-        return ReplyFault("judge_parse", "the JSON in it is broken")
-    return refusal_fault(text) or ReplyFault("judge_parse", "there is no JSON object in it")
+        return ReplyFault("the JSON in it is broken")
+    return refusal_fault(text) or ReplyFault("there is no JSON object in it")
 
 
 def refusal_fault(text: str) -> ReplyFault | None:
     """Return the fault of a text that starts like a refusal."""
-    return ReplyFault("judge_refused", "it refuses to judge") if _REFUSAL.search(text) else None
+    return ReplyFault("it refuses to judge", "judge_refused") if _REFUSAL.search(text) else None
 
 
 def _surrounding_fault(text: str, objects: Sequence[JsonObjectSpan]) -> ReplyFault | None:
@@ -128,12 +128,12 @@ def _surrounding_fault(text: str, objects: Sequence[JsonObjectSpan]) -> ReplyFau
     last = objects[-1]
     before, after = text[: last.start].rstrip(), text[last.end :].strip()
     if after != ("```" if before.lower().endswith(CODE_FENCES) else ""):
-        return ReplyFault("judge_parse", "there is more text after the JSON object, or its block is not closed")
+        return ReplyFault("there is more text after the JSON object, or its block is not closed")
     pieces = _text_before_objects(text, objects)
     prose = "".join(pieces)
     # An object inside one that is broken, or in a list, would be a part of the verdict, not the verdict.
     if prose.count("{") != prose.count("}") or pieces[-1].rstrip().endswith("[") or pieces[-1].strip() == ",":
-        return ReplyFault("judge_parse", "the JSON object stands inside something that is no JSON object")
+        return ReplyFault("the JSON object stands inside something that is no JSON object")
     return None
 
 
@@ -168,10 +168,10 @@ def _invalid_json_fault(text: str, at: int) -> ReplyFault:
         if len(step.path) > MAX_DEPTH:
             break
         if step.kind == "key" and step.earlier is not None:
-            return ReplyFault("judge_parse", "a name stands twice in the JSON object")
+            return ReplyFault("a name stands twice in the JSON object")
         if _is_not_finite(step):
-            return ReplyFault("judge_range", f"{step.sign[:20]} is no number that can be a verdict")
-    return ReplyFault("judge_parse", "the JSON in it is nested too deep")
+            return ReplyFault(f"{step.sign[:20]} is no number that can be a verdict", "judge_range")
+    return ReplyFault("the JSON in it is nested too deep")
 
 
 def _is_not_finite(step: JsonStep) -> bool:

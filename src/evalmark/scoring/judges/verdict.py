@@ -53,10 +53,10 @@ def read_verdict(
     if isinstance(found, ReplyFault):
         return found
     if measure.key not in found:
-        return ReplyFault("judge_parse", f"the JSON object has no `{measure.key}`")
+        return ReplyFault(f"the JSON object has no `{measure.key}`")
     reason = found.get(REASON)
     if not (reason is None or isinstance(reason, str)):
-        return ReplyFault("judge_parse", f"`{REASON}` is {describe_reply_value(reason)}, not a text")
+        return ReplyFault(f"`{REASON}` is {describe_reply_value(reason)}, not a text")
     raw = found[measure.key]
     fault = _value_fault(raw, measure) or _contradiction(found, raw, measure, lower)
     return fault or Verdict(float(raw) if measure.kind == "percentage" else raw, shorten_reason(reason or ""))
@@ -70,7 +70,7 @@ def _value_fault(raw: Any, measure: Measure) -> ReplyFault | None:
         fine, wanted = isinstance(raw, str) and raw in measure.options, f"one of {', '.join(measure.options)}"
     else:
         return _number_fault(raw, measure)
-    return None if fine else ReplyFault("judge_parse", f"`{measure.key}` is {describe_reply_value(raw)}, not {wanted}")
+    return None if fine else ReplyFault(f"`{measure.key}` is {describe_reply_value(raw)}, not {wanted}")
 
 
 def _number_fault(raw: Any, measure: Measure) -> ReplyFault | None:
@@ -78,11 +78,11 @@ def _number_fault(raw: Any, measure: Measure) -> ReplyFault | None:
     low, high = (measure.low, measure.high) if whole else (0, 100)
     wanted = f"a {'whole ' if whole else ''}number from {low} to {high}"
     if isinstance(raw, bool) or not isinstance(raw, (int, float)):
-        return ReplyFault("judge_parse", f"`{measure.key}` is {describe_reply_value(raw)}, not {wanted}")
+        return ReplyFault(f"`{measure.key}` is {describe_reply_value(raw)}, not {wanted}")
     if low <= raw <= high and (isinstance(raw, int) or not whole):
         return None
     return ReplyFault(
-        "judge_range", f"`{measure.key}` is {describe_reply_value(raw)}, not {wanted}"
+        f"`{measure.key}` is {describe_reply_value(raw)}, not {wanted}", "judge_range"
     )  # NaN comes here too
 
 
@@ -94,10 +94,10 @@ def _contradiction(found: Mapping[str, Any], raw: Any, measure: Measure, lower: 
     good = best if measure.kind == "boolean" else best is not lower
     for name in PASS_KEYS:
         if name != measure.key and isinstance(found.get(name), bool) and found[name] is not good:
-            return ReplyFault("judge_inconsistent", f"`{measure.key}` and `{name}` contradict each other")
+            return ReplyFault(f"`{measure.key}` and `{name}` contradict each other", "judge_inconsistent")
     score = found.get("score")
     if measure.kind == "boolean" and raw and isinstance(score, (int, float)) and score == 0:
-        return ReplyFault("judge_inconsistent", "`pass` and `score` contradict each other")
+        return ReplyFault("`pass` and `score` contradict each other", "judge_inconsistent")
     return None
 
 
@@ -119,14 +119,14 @@ def read_word(text: str, words: Sequence[str] = ("OK", "ERR")) -> str | ReplyFau
     """
     text = text.strip()
     if not text:
-        return ReplyFault("judge_parse", "it is empty")
+        return ReplyFault("it is empty")
     lines = [line.strip() for line in text.splitlines()]
     wanted = " or ".join(words)
     last = next((word for word in words if re.search(rf"(?:^|[.!?]\s+){re.escape(word)}$", lines[-1])), None)
     if last is None:
-        return ReplyFault("judge_parse", f"its last line is not {wanted}")
+        return ReplyFault(f"its last line is not {wanted}")
     if any(line in words and line != last for line in lines[:-1]):
-        return ReplyFault("judge_inconsistent", f"{wanted} stand in it as two verdicts")
+        return ReplyFault(f"{wanted} stand in it as two verdicts", "judge_inconsistent")
     return last
 
 
