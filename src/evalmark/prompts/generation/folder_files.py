@@ -1,6 +1,6 @@
 """Reads, checks and atomically writes the files of a prompt's folder."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
