@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from .core.values.run import Gate, Run
     from .core.values.score import Result, Score
     from .harness.evals.expectation import expect
-    from .harness.evals.factuality import check_factuality
     from .runs.execution.evaluation import evaluate, evaluate_async
     from .scoring.builtin.similarity import Similarity
     from .scoring.builtin.structured_output import StructuredOutput
     from .scoring.builtin.tool_calls import ToolCalls
+    from .scoring.judges.builtin import check_factuality
     from .stats.comparison.compare import compare
     from .tracing.recorder.record import record
 
@@ -85,7 +85,7 @@ __getattr__ = deferred(
         "ToolCalls": "evalmark.scoring.builtin.tool_calls",
         "Turn": "evalmark.core.values.case",
         "chat_model": "evalmark.runs.planning.chat_models",
-        "check_factuality": "evalmark.harness.evals.factuality",
+        "check_factuality": "evalmark.scoring.judges.builtin",
         "compare": "evalmark.stats.comparison.compare",
         "describe_eval": "evalmark.harness.evals.definition",
         "evaluate": "evalmark.runs.execution.evaluation",

@@ -1,6 +1,7 @@
 """Make text from models, datasets and targets safe to display, and format numbers."""
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -33,6 +34,11 @@ def clean(text: str) -> str:
         return text
     text = _LINE_ENDS.sub("\n", _SEQUENCE.sub("", text))
     return _ODD.sub("", _SURROGATE.sub("\ufffd", text))
+
+
+def safe_for_ci(text: str) -> str:
+    """Return a text without workflow commands if this process runs in GitHub Actions; elsewhere unchanged."""
+    return escape_workflow_commands(text) if os.environ.get("GITHUB_ACTIONS") == "true" else text
 
 
 def escape_workflow_commands(text: str) -> str:

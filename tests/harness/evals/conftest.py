@@ -2,12 +2,12 @@
 
 import pytest
 
-from evalmark.harness.evals.session import CURRENT_SESSION
+from evalmark.harness.evals.pytest_run import CURRENT_PYTEST_RUN
 
 
 @pytest.fixture(autouse=True)
 def script(world):
     """As outside of tests, in an empty folder."""
-    token = CURRENT_SESSION.set(None)
+    token = CURRENT_PYTEST_RUN.set(None)
     yield world
-    CURRENT_SESSION.reset(token)
+    CURRENT_PYTEST_RUN.reset(token)

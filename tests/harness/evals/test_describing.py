@@ -22,7 +22,7 @@ def right(output, expected):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({}, "'x' has no scorers, so nothing would be judged; name at least one: scorers=[…]."),
+        ({}, "'x' has no scorers; name at least one: scorers=[…]."),
         ({"scorers": []}, "has no scorers"),
         ({"scorers": None}, "has no scorers"),
         ({"scorers": [right], "scorer": right}, "'x' has both `scorer` and `scorers`; leave one out."),
@@ -40,7 +40,9 @@ def test_an_option_of_the_wrong_kind_is_refused_with_its_place(options, said):
 
 
 def test_an_unknown_option_is_refused():
-    with pytest.raises(ConfigError, match=r"describe_eval\('x'\) has no option 'scores'; it knows scorers, scorer"):
+    with pytest.raises(
+        ConfigError, match=r"describe_eval\('x'\) has no option 'scores'; its options are scorers, scorer"
+    ):
         describe_eval("x", data=[], task=str, scores=[right])
 
 
@@ -87,11 +89,17 @@ ONE = ["a"]
         pytest.param(iter([Case(id="x", input="a")]), ONE, "", id="an iterator of cases"),
         pytest.param(lambda: ["a"], ONE, "", id="a function"),
         pytest.param(awaited, ONE, "", id="an async function"),
-        pytest.param(broken, ONE, "its data broke off after 1 case: OSError: gone", id="a generator that fails"),
-        pytest.param(broken_later, ONE, "its data broke off after 1 case: SystemExit: 2", id="an async one that exits"),
-        pytest.param([], [], "its data is empty; an eval without cases shows nothing.", id="nothing"),
-        pytest.param(dict, [], "its data is {}, which is no list of cases; put them into one.", id="a mapping"),
-        pytest.param(lambda: None, [], "its data is None, which is no list of cases", id="None"),
+        pytest.param(
+            broken, ONE, "its data ended with an error after 1 case: OSError: gone", id="a generator that fails"
+        ),
+        pytest.param(
+            broken_later, ONE, "its data ended with an error after 1 case: SystemExit: 2", id="an async one that exits"
+        ),
+        pytest.param([], [], "its data is empty; an eval needs at least one case.", id="nothing"),
+        pytest.param(
+            dict, [], "its data is {}, which is not a list of cases; put the cases into a list.", id="a mapping"
+        ),
+        pytest.param(lambda: None, [], "its data is None, which is not a list of cases", id="None"),
         pytest.param(lambda: 1 / 0, [], "ZeroDivisionError: division by zero", id="a function that fails"),
         pytest.param("nowhere.jsonl", [], "nowhere.jsonl: there is no such file in", id="a file that is not there"),
         pytest.param([7], [], "a row is a mapping of field names to values, not int.", id="a number as a row"),
@@ -124,7 +132,7 @@ def test_the_worst_score_is_told_first_and_markup_of_others_is_taken_out():
     said = failure_message(Result(trial=trial, output=Output(value="out"), scores=scores), metrics)
     told = [line.split(":")[0].strip() for line in said.splitlines() if line.startswith("  ") and line[2] != " "]
     assert told == ["input", "output", "expected", "broken", "costly", "lowest", "low", "silent", "noted", "best"]
-    assert said.startswith("Error: the scorer broken broke.")
+    assert said.startswith("Error: the scorer broken failed with an error.")
     assert "\x1b" not in said
     assert "\x07" not in said
     assert "costly: 0.900 above the threshold 0.500, failed" in said

@@ -69,7 +69,9 @@ def test_an_awaited_task_runs_on_the_loop_of_its_caller():
         pytest.param(answer, [half, right], {"threshold": {"half": 0.5}}, "Failed: right", id="one of two"),
         pytest.param(answer, [lambda output: None], {}, "Unscored: lambda returned no score", id="no judgement"),
         pytest.param(lambda text: 1 / 0, [right], {}, "Error: ZeroDivisionError: division by zero", id="a broken task"),
-        pytest.param(answer, [lambda output: 1 / 0], {}, "Error: the scorer lambda broke.", id="a broken scorer"),
+        pytest.param(
+            answer, [lambda output: 1 / 0], {}, "Error: the scorer lambda failed with an error.", id="a broken scorer"
+        ),
         pytest.param(lambda text: None, [right], {}, "Error: the task returned None; return a text", id="no answer"),
         pytest.param(lambda text: sys.exit(1), [right], {}, "Error: SystemExit: 1", id="a task that exits"),
     ],
@@ -97,10 +99,10 @@ def test_a_threshold_of_none_never_fails():
 @pytest.mark.parametrize(
     ("scorers", "options", "said"),
     [
-        pytest.param([], {}, "to_eval() has no scorers, so nothing would be judged", id="no scorer"),
+        pytest.param([], {}, "to_eval() has no scorers; name at least one", id="no scorer"),
         pytest.param([right, 0.6], {}, "to_eval() got the number 0.6 as a scorer; write threshold=0.6.", id="a number"),
         pytest.param(
-            [right], {"treshold": 0.6}, "to_eval() has no option 'treshold'; it knows threshold", id="unknown"
+            [right], {"treshold": 0.6}, "to_eval() has no option 'treshold'; its options are threshold", id="unknown"
         ),
         pytest.param(["factuality"], {}, "factuality needs a judge; set EVALMARK_JUDGE=provider/model", id="no judge"),
         pytest.param(["equal"], {}, "equal", id="no such scorer"),

@@ -181,7 +181,7 @@ def ended(suites):
         ("async task raises what Ctrl-C does", "eval errors", "Error: KeyboardInterrupt (test_broken.py:47)\n"),
         ("the same without a time limit", "eval errors", "Error: KeyboardInterrupt (test_broken.py:47)\n"),
         ("task gives what is no JSON", "failed", "Failed: fine\n"),
-        ("scorer raises", "eval errors", "Error: the scorer scoring broke.\n"),
+        ("scorer raises", "eval errors", "Error: the scorer scoring failed with an error.\n"),
         ("scorer gives NaN", "unscored", "Unscored: scoring returned no score, so the trial does not pass.\n"),
         ("scorer gives 97", "unscored", "Unscored: scoring returned no score"),
         ("scorer gives a text", "unscored", "Unscored: scoring returned no score"),
@@ -207,14 +207,14 @@ def test_one_case_ends_in_its_own_word_and_the_others_pass(ended, name, word, sa
 @pytest.mark.parametrize(
     ("name", "words", "said"),
     [
-        ("no data", {"data": "eval errors"}, "its data is empty; an eval without cases shows nothing."),
+        ("no data", {"data": "eval errors"}, "its data is empty; an eval needs at least one case."),
         ("no data from a function", {"data": "eval errors"}, "its data is empty"),
         ("ids twice", {"a": "passed", "b": "passed", "item 3": "eval errors"}, "'a'"),
         ("inputs twice", {"same": "passed", "same-2": "passed", "other": "passed"}, ""),
         (
             "breaks off",
             {"good": "passed", "last": "passed", "data": "eval errors"},
-            "its data broke off after 2 cases: OSError: the line went dead",
+            "its data ended with an error after 2 cases: OSError: the line went dead",
         ),
         ("breaks off async", {"good": "passed", "data": "eval errors"}, "OSError: the line went dead"),
         ("a number", {"data": "eval errors"}, "its data is 7, which is no"),

@@ -102,7 +102,7 @@ def test_what_was_found_is_kept_and_only_the_rest_is_asked_again(suite, words, a
     run = ended.run()
     assert run.status == "interrupted"
     assert found(run) == [*FIRST, *(("letters", letter) for letter in kept)]
-    assert f"To go on, call pytest as before and add: --evalmark-resume {run.id}" in ended.text
+    assert f"To resume, run the same pytest command with: --evalmark-resume {run.id}" in ended.text
     on, then = taken_up(suite, run.id)
     assert (on.counts, on.code) == ({"passed": 14}, 0)
     assert then == rest

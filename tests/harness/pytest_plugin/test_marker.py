@@ -173,19 +173,19 @@ def marked(suites):
         ("test_raising", "eval errors", "RuntimeError: the system is down"),
         ("test_failing", "failed", "not good enough"),
         ("test_scorer_that_is_not_there", "eval errors", "no_such_scorer"),
-        ("test_broken_scorer", "eval errors", "Error: the scorer broken broke."),
+        ("test_broken_scorer", "eval errors", "Error: the scorer broken failed with an error."),
         ("test_unscored", "unscored", "Unscored: nothing returned no score"),
         ("test_recorded", "passed", ""),
         ("test_expecting_only", "passed", ""),
         ("test_without_a_fixture", "passed", ""),
         ("test_cities[Rome-1]", "passed", ""),
         ("test_cities[Oslo-2]", "passed", ""),
-        ("test_logs_twice", "eval errors", "an answer was logged before; a case has one answer, so make another case."),
-        ("test_scores_twice", "eval errors", "there are two scores called 'same'; give one another name."),
+        ("test_logs_twice", "eval errors", "an output was logged before; a case has one output. Make another case."),
+        ("test_scores_twice", "eval errors", "two scores have the name 'same'; rename one."),
         (
             "test_judges_nothing",
             "eval errors",
-            "there is no answer to judge; log one first: evalmark_case.log(answer).",
+            "there is no output to judge; log one first: evalmark_case.log(output).",
         ),
         ("TestClass::test_method", "passed", ""),
         ("test_skipping", "skipped", "not today"),
@@ -289,7 +289,7 @@ def test_tests_of_one_name_and_one_suite_stay_apart(suite):
 BAD = {
     "repeat=0": "repeat has to be a whole number of at least 1; found 0.",
     "repeat='2'": "repeat has to be a whole number of at least 1; found '2'.",
-    "repeats=2": "@pytest.mark.evalmark has no argument 'repeats'; it knows suite, data, scorers, repeat, threshold, judge.",
+    "repeats=2": "@pytest.mark.evalmark has no argument 'repeats'; its arguments are suite, data, scorers, repeat, threshold, judge.",
     "'support'": "@pytest.mark.evalmark takes its arguments by name: suite, data, scorers, repeat, threshold, judge.",
 }
 
@@ -331,6 +331,6 @@ def test_data_of_a_marker_that_breaks_is_an_error_of_its_own(suite):
     ended = suite.run()
     assert ended.words["test_rows.py::test_rows[one]"] == "passed"
     assert ended.words["test_rows.py::test_rows[data]"] == "eval errors"
-    assert "its data broke off after 1 case: OSError: the line went dead" in ended.why["test_rows[data]"]
+    assert "its data ended with an error after 1 case: OSError: the line went dead" in ended.why["test_rows[data]"]
     assert ended.code == 1
     assert {r.verdict for r in ended.run().results} == {"pass", "error"}

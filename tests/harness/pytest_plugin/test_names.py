@@ -8,8 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evalmark import Case
-from evalmark.harness.pytest_plugin.marker import marked_rows
-from evalmark.harness.pytest_plugin.names import case_name
+from evalmark.harness.pytest_plugin.marker import case_name, marked_rows
 from evalmark.harness.pytest_plugin.skips import node_name
 from evalmark.inputs.datasets.options import BadRow
 
@@ -147,4 +146,4 @@ def test_evals_whose_tests_would_be_called_the_same_are_refused(suite):
         suite.write(f"test_evals_{number}.py", text)
     ended = suite.run()
     assert (ended.counts, ended.code) == ({"error": len(alike)}, 2)
-    assert ended.text.count("give each a name of its own") == len(alike)
+    assert ended.text.count("give each its own name") == len(alike)

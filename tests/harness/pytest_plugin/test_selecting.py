@@ -148,7 +148,7 @@ def test_two_evals_of_one_name_in_a_file_are_refused(suite):
     suite.write("test_evals.py", EVAL + EVAL[EVAL.index('describe_eval("others"') : EVAL.index("def test_exp")])
     ended = suite.run()
     assert (ended.counts, ended.code) == ({"error": 1}, 2)
-    assert "test_evals.py:16: 2 evals of this file are called 'others'; give each a name of its own." in ended.text
+    assert "test_evals.py:16: 2 evals of this file have the name 'others'; give each its own name." in ended.text
     assert asked(suite) == []
 
 

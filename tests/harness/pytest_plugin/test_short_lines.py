@@ -75,7 +75,7 @@ def ended(mixed):
 def test_each_test_that_did_not_pass_has_a_line_at_the_end(ended, line):
     told = ended.text.splitlines()
     assert any(
-        found.startswith(line) for found in told[told.index("Look again with: evalmark show " + ended.run().id) :]
+        found.startswith(line) for found in told[told.index("Show it again with: evalmark show " + ended.run().id) :]
     )
 
 
@@ -84,11 +84,14 @@ def test_each_test_that_did_not_pass_has_a_line_at_the_end(ended, line):
     [
         (
             "test_list",
-            "to_eval() takes scorers one after the other, in no list: to_eval(expected, task, first, second).",
+            "to_eval() takes scorers as separate arguments: to_eval(expected, task, first, second).",
         ),
         ("test_no_scorer", "there is no scorer 'no_such_scorer'"),
-        ("test_threshold", "there is a threshold for 'equal', which is not a scorer here; did you mean 'equals'?"),
-        ("test_judge_list", "judge() takes scorers one after the other, in no list: judge(first, second)."),
+        (
+            "test_threshold",
+            "there is a threshold for 'equal', which is not a scorer of this eval; did you mean 'equals'?",
+        ),
+        ("test_judge_list", "judge() takes scorers as separate arguments: judge(first, second)."),
     ],
 )
 def test_what_cannot_be_used_is_told_at_the_line_of_the_test_alone(ended, name, said):

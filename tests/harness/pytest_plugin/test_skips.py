@@ -61,4 +61,4 @@ def test_two_evals_of_one_name_are_refused_also_where_they_are_left_out(suite):
     suite.write("test_it.py", EVAL.replace("others", "numbers"))
     ended = suite.plain()
     assert ended.code != 0
-    assert "2 evals of this file are called 'numbers'" in ended.text
+    assert "2 evals of this file have the name 'numbers'" in ended.text

@@ -137,8 +137,8 @@ def test_the_run_knows_what_each_score_was_held_to(held):
 
 
 BAD = {
-    "{'hlaf': 0.5}": "there is a threshold for 'hlaf', which is not a scorer here; did you mean 'half'?",
-    "{'x': 0.5}": "there is a threshold for 'x', which is not a scorer here; the scorers are half.",
+    "{'hlaf': 0.5}": "there is a threshold for 'hlaf', which is not a scorer of this eval; did you mean 'half'?",
+    "{'x': 0.5}": "there is a threshold for 'x', which is not a scorer of this eval; the scorers are half.",
     "1.5": "the threshold 1.5 is not a number from 0 to 1; None means that nothing can fail.",
     "True": "the threshold True is not a number from 0 to 1",
     "'0.5'": "the threshold '0.5' is not a number from 0 to 1",

@@ -108,7 +108,7 @@ def test_every_test_ends_the_same(both):
 
 def test_there_is_one_table(both):
     ends = [ended.text[ended.text.index(" evals ") :] for ended in both]
-    tables = [end[: end.index("Look again with: ")].splitlines()[1:] for end in ends]
+    tables = [end[: end.index("Show it again with: ")].splitlines()[1:] for end in ends]
     assert sorted(tables[0]) == sorted(tables[1])
     assert len(lines(both[1], "words   5 cases x 2")) == 1
 

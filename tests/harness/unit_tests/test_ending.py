@@ -33,7 +33,7 @@ def test_an_unjudged_case_fails_the_process_too(world):
 @pytest.mark.parametrize(
     ("use", "said"),
     [
-        pytest.param(lambda test: None, "2 cases were not asked for", id="nobody asked for cases"),
+        pytest.param(lambda test: None, "2 cases were not evaluated", id="nobody asked for cases"),
         pytest.param(lambda test: test.skip(2), "2 cases were skipped", id="all of them were skipped"),
     ],
 )
@@ -131,7 +131,7 @@ def test_s0_32_a_store_that_cannot_be_written_does_not_mask_what_was_raised(worl
 
     with pytest.raises(KeyError) as raised:
         used(unit_test, breaks)
-    assert any("could not be kept" in note for note in raised.value.__notes__)
+    assert any("could not be stored" in note for note in raised.value.__notes__)
 
 
 def test_s0_32_a_store_that_cannot_be_written_is_said(world):
@@ -149,7 +149,7 @@ def test_a_test_can_be_entered_again_but_not_inside_of_itself(world):
     unit_test = quiet()
     for _ in range(2):
         with unit_test as test:
-            with pytest.raises(ConfigError, match="under way already"):
+            with pytest.raises(ConfigError, match="is running already"):
                 unit_test.__enter__()
             next(test.test_cases()).evaluate_result("deg=0")
     assert len(unit_test.run.results) == 1

@@ -76,8 +76,8 @@ def test_s0_12_what_an_evaluator_says_is_kept(world):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        pytest.param(None, "has to give a TestCaseResult", id="S0.9: nothing"),
-        pytest.param(0.7, "gave 0.7", id="S0.9: a number"),
+        pytest.param(None, "has to return a TestCaseResult", id="S0.9: nothing"),
+        pytest.param(0.7, "returned 0.7", id="S0.9: a number"),
         pytest.param(
             TestCaseResult(test_case=near(9), passed=True), "the result of another case", id="S0.6: another case"
         ),

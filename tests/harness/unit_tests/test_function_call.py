@@ -125,5 +125,5 @@ def test_of_a_chain_only_what_it_says_of_itself_is_compared(is_template, wanted)
 
 @pytest.mark.parametrize("returned", [{"text": "x"}, None, 7, ["x"]])
 def test_s0_5_what_is_tested_for_a_prompt_gives_texts(returned):
-    with pytest.raises(ConfigError, match="has to give a text"):
+    with pytest.raises(ConfigError, match="has to return a text"):
         output_of(by_position, returned, 0.1, is_template=True)

@@ -58,7 +58,7 @@ def test_s0_6_a_case_that_is_not_the_pending_one_takes_no_result(world, again, p
         first = next(test.test_cases())
         first.evaluate_result("deg=0")
         second = next(test.test_cases()) if pending else None
-        with pytest.raises(ConfigError, match="has its result already"):
+        with pytest.raises(ConfigError, match="has a result or was skipped"):
             again(first)
         if second is not None:
             second.evaluate_result("deg=0")
@@ -113,7 +113,7 @@ def test_s0_5_what_the_function_raises_fails_the_case_and_goes_on_to_the_caller(
     (result,) = unit_test.run.results
     assert (result.verdict, result.output.error) == ("error", "ValueError: no such city")
     assert unit_test.run.status == "interrupted"
-    assert any("2 cases were not asked for" in note for note in unit_test.run.notes)
+    assert any("2 cases were not evaluated" in note for note in unit_test.run.notes)
 
 
 def test_s0_5_continue_on_error_goes_on(world):
@@ -191,7 +191,7 @@ def test_s0_33_a_case_that_is_left_without_a_result_has_failed(world):
         for _ in test.test_cases():
             break
     assert [(r.passed, r.error_description) for r in test.results] == [
-        (False, "it was given no result: the test ended before")
+        (False, "it has no result, since the test ended before")
     ]
 
 

@@ -55,7 +55,7 @@ def test_s0_8_the_memory_of_a_test_goes_from_case_to_case(world):
     with UnitTest("x", cosine()).for_test_cases(cases) as test:
         memory = test.langchain.get_test_memory(memory_key="history")
         assert test.langchain.get_test_memory() is memory
-        with pytest.raises(ConfigError, match="there is none now"):
+        with pytest.raises(ConfigError, match="there is no current case"):
             memory.load_memory_variables({})
         for test_case in test.test_cases():
             test_case.evaluate(lambda inputs: seen.append(memory.load_memory_variables({})) or "deg=0")

@@ -89,7 +89,7 @@ def test_s0_2_every_selector_gives_the_test_itself(world):
     [
         pytest.param([], "demo", "no store", id="nothing was ever recorded"),
         pytest.param(
-            [{"input": 1, "output": "x", "likes": UP}], "other", "projects there are: demo", id="another project"
+            [{"input": 1, "output": "x", "likes": UP}], "other", "Existing projects: demo", id="another project"
         ),
         pytest.param(
             [{"input": 1, "output": "x"}], "demo", "1 answer .* 1 without a label.* evalmark note", id="no labels"
@@ -137,9 +137,9 @@ def test_for_test_cases_takes_mappings_and_any_iterable(world):
         pytest.param([], "there is no test case", id="an empty list"),
         pytest.param("cases.json", "a list of TestCase", id="a path"),
         pytest.param(near(), "a list of TestCase", id="one case"),
-        pytest.param([7], "test case 1: 7 is no TestCase", id="a number"),
+        pytest.param([7], "test case 1: 7 is not a TestCase", id="a number"),
         pytest.param([near(), {"inputs": {}}], "test case 2", id="a mapping without outputs"),
-        pytest.param([near(id="a"), near(1, id="a")], "id 'a' stands at 2", id="an id twice"),
+        pytest.param([near(id="a"), near(1, id="a")], "2 test cases have the id 'a'", id="an id twice"),
     ],
 )
 def test_a_list_that_cannot_be_used_is_refused(world, given, said):
@@ -160,7 +160,7 @@ def test_s0_10_a_label_is_0_or_1(label):
         pytest.param({"inputs": {}, "outputs": "x"}, "`outputs` is 'x'", id="S0.11: a text for outputs"),
         pytest.param({"inputs": {}, "outputs": None}, "`outputs` is None", id="S0.11: no outputs"),
         pytest.param(
-            {"inputs": {}, "outputs": ["x"]}, "'x' is no LabeledOutput", id="S0.11: an output without a label"
+            {"inputs": {}, "outputs": ["x"]}, "'x' is not a LabeledOutput", id="S0.11: an output without a label"
         ),
     ],
 )

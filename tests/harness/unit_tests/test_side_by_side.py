@@ -165,7 +165,7 @@ def test_s0_3_a_case_of_a_prompt_has_to_be_a_text(world):
         world / ".evalmark" / "evalmark.db", {"input": {"q": 1}, "output": "x deg=5", "likes": [True], "template": "t"}
     )
     unit_test = UnitTest("x", cosine(), raise_on_failure=False).for_prompt_template("t")
-    with pytest.raises(ConfigError, match="has to give a text"), unit_test as test:
+    with pytest.raises(ConfigError, match="has to return a text"), unit_test as test:
         next(test.test_cases()).evaluate(lambda inputs: {"text": "deg=0"})
     with unit_test as test:
         next(test.test_cases()).evaluate(good)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from evalmark.core.lazy import LazyModule
-from evalmark.core.text import clean, escape_workflow_commands
+from evalmark.core.text import clean, safe_for_ci
 from evalmark.inputs.secrets.known_secrets import mask_known_secrets
 from evalmark.storage.store.location import display_location
 
@@ -56,16 +56,12 @@ def print_text(text: str) -> None:
 
     If the reader has gone away (`| head`), the rest is dropped.
     """
-    _write(_without_workflow_commands(mask_known_secrets(text)), sys.stdout, sys.__stdout__, sys.stderr, sys.__stderr__)
+    _write(safe_for_ci(mask_known_secrets(text)), sys.stdout, sys.__stdout__, sys.stderr, sys.__stderr__)
 
 
 def print_workflow_command(text: str) -> None:
     """Write a workflow command for the GitHub Actions runner; the caller has escaped foreign text in it."""
     _write(f"{text}\n", sys.stdout, sys.__stdout__)
-
-
-def _without_workflow_commands(text: str) -> str:
-    return escape_workflow_commands(text) if os.environ.get("GITHUB_ACTIONS") == "true" else text
 
 
 def print_line(text: str) -> None:
@@ -88,7 +84,7 @@ def print_document(chunks: Iterable[str]) -> None:
 
 def print_error(text: str) -> None:
     """Write to the error stream, with secrets masked and control characters removed; never fails."""
-    _write(_without_workflow_commands(masks.mask_secrets(clean(text))), sys.stderr, sys.__stderr__)
+    _write(safe_for_ci(masks.mask_secrets(clean(text))), sys.stderr, sys.__stderr__)
 
 
 def _write(text: str, *streams: Any) -> None:

@@ -27,13 +27,13 @@ class EvalOptions(TypedDict, total=False):
     """Options of `describe_eval` besides name, data and task."""
 
     scorers: "Sequence[ScorerLike]"
-    """Scorers, at least one: names, `{name: settings}`, functions, objects."""
+    """One scorer or more: names, `{name: settings}`, functions, objects."""
     scorer: "ScorerLike"
-    """The only scorer, in the place of `scorers`."""
+    """A single scorer, instead of `scorers`."""
     threshold: Threshold
     """The value each score has to reach, from 0 to 1: one for all scorers, or `{name: number}`; None: nothing can fail."""
     judge: Judges
-    """The chat model of scorers that ask one; by default EVALMARK_JUDGE."""
+    """The chat model of scorers that need one; by default EVALMARK_JUDGE."""
     embeddings: str | Callable[..., Any]
     """The embedding model of scorers that need one; by default the one in the settings."""
     repeat: int
@@ -53,18 +53,18 @@ class Eval(EvalSpec):
         """Run all cases now; also inside a running event loop.
 
         Args:
-            store: Where the run is kept: `"settings"` for the store of the settings, another file, or None for memory.
+            store: Where the run is stored: `"settings"` for the store of the settings, another file, or None for memory only.
             gate: The rule for pass and fail; None: every trial has to pass.
 
         Returns:
-            The run with all results. Where `skip_if` is true it is empty, says so in its notes, and is not kept.
+            The run with all results. Where `skip_if` is true, it is empty, a note says so, and it is not stored.
 
         Raises:
-            ConfigError: something of the eval cannot be used; nothing was started.
+            ConfigError: a part of the eval cannot be used; nothing was started.
             StoreError: the store cannot be used.
         """
-        found: Run = need("evalmark.harness.evals.eval_run").run_eval(self, store, gate)
-        return found
+        run: Run = need("evalmark.harness.evals.eval_run").run_eval(self, store, gate)
+        return run
 
 
 def describe_eval(name: str, data: "Data", task: Any, **options: Unpack[EvalOptions]) -> Eval:
@@ -91,12 +91,12 @@ def describe_eval(name: str, data: "Data", task: Any, **options: Unpack[EvalOpti
     __tracebackhide__ = True
     unknown = sorted(set(options) - set(EvalOptions.__annotations__))
     if unknown:
-        known = ", ".join(EvalOptions.__annotations__)
-        raise ConfigError(f"describe_eval({name!r}) has no option {unknown[0]!r}; it knows {known}.")
+        options_text = ", ".join(EvalOptions.__annotations__)
+        raise ConfigError(f"describe_eval({name!r}) has no option {unknown[0]!r}; its options are {options_text}.")
     frame = _module_frame(sys._getframe(1))
     file, line = ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
-    given: dict[str, Any] = {key: value for key, value in options.items() if key not in ("scorers", "scorer")}
-    described = Eval(name=name, data=data, task=task, scorers=(), file=file, line=line, **given)
+    fields: dict[str, Any] = {key: value for key, value in options.items() if key not in ("scorers", "scorer")}
+    described = Eval(name=name, data=data, task=task, scorers=(), file=file, line=line, **fields)
     described = replace(described, scorers=_scorers(described, options))
     _check(described)
     if frame is not None:
@@ -106,8 +106,8 @@ def describe_eval(name: str, data: "Data", task: Any, **options: Unpack[EvalOpti
 
 def evals_in(module: Any) -> Sequence[Eval]:
     """Return the evals that a module defines, in order."""
-    found: Sequence[Eval] = getattr(module, REGISTRY, ())
-    return found
+    evals: Sequence[Eval] = getattr(module, REGISTRY, ())
+    return evals
 
 
 def _scorers(described: Eval, options: EvalOptions) -> "tuple[ScorerLike, ...]":
@@ -115,31 +115,28 @@ def _scorers(described: Eval, options: EvalOptions) -> "tuple[ScorerLike, ...]":
     one, several = options.get("scorer"), options.get("scorers")
     if one is not None and several is not None:
         raise ConfigError(f"{described.place}: {described.name!r} has both `scorer` and `scorers`; leave one out.")
-    found = several if one is None else [one]
-    if isinstance(found, str) or callable(found):
-        found = [found]
-    if not isinstance(found, Sequence) or not found:
-        raise ConfigError(
-            f"{described.place}: {described.name!r} has no scorers, so nothing would be judged; name at least one: scorers=[…]."
-        )
-    return tuple(found)
+    scorers = several if one is None else [one]
+    if isinstance(scorers, str) or callable(scorers):
+        scorers = [scorers]
+    if not isinstance(scorers, Sequence) or not scorers:
+        raise ConfigError(f"{described.place}: {described.name!r} has no scorers; name at least one: scorers=[…].")
+    return tuple(scorers)
 
 
 def _check(described: Eval) -> None:
-    """Raise ConfigError for what can be seen to be wrong without running anything."""
     __tracebackhide__ = True
-    where = described.place
+    place = described.place
     if not isinstance(described.name, str) or not described.name.strip():
-        raise ConfigError(f"{where}: an eval needs a name; found {described.name!r}.")
+        raise ConfigError(f"{place}: an eval needs a name; found {described.name!r}.")
     if isinstance(described.repeat, bool) or not isinstance(described.repeat, int) or described.repeat < 1:
-        raise ConfigError(f"{where}: repeat has to be a whole number of at least 1; found {described.repeat!r}.")
+        raise ConfigError(f"{place}: repeat has to be a whole number of at least 1; found {described.repeat!r}.")
     limit = described.timeout
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, (int, float)) or not limit > 0):
-        raise ConfigError(f"{where}: timeout is a number of seconds above 0, or None; found {limit!r}.")
+        raise ConfigError(f"{place}: timeout is a number of seconds above 0, or None; found {limit!r}.")
 
 
 def _register(described: Eval, frame: FrameType) -> None:
-    # The module's own list: no state of evalmark's, and gone with the module.
+    # A list in the module itself: evalmark keeps no state of its own.
     evals: list[Eval] = frame.f_globals.setdefault(REGISTRY, [])
     evals.append(described)
 

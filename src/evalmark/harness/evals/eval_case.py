@@ -17,7 +17,7 @@ from evalmark.runs.session.run_session import PreparedPlan
 from .eval_plan import prepare_eval
 from .eval_spec import EvalSpec, Judges
 from .failure import EvalFailedError, failure_message
-from .session import EvalSession
+from .pytest_run import PytestRun
 from .thresholds import Threshold
 
 TEST = "test"
@@ -25,21 +25,21 @@ TEST = "test"
 
 
 class EvalCase:
-    """The case of a marked test: log its output and score it, and the result becomes part of the run."""
+    """The case of a marked test: log its output and score it; the result becomes part of the run."""
 
     def __init__(
         self,
-        current: EvalSession,
+        pytest_run: PytestRun,
         trial: Trial,
         threshold: Threshold,
         scorers: Sequence[ScorerLike] = (),
         judge: "Judges | None" = None,
     ) -> None:
-        self._session, self._trial, self._threshold = current, trial, threshold
+        self._pytest_run, self._trial, self._threshold = pytest_run, trial, threshold
         self._scorers, self._judges = tuple(scorers), judge
-        self.context: TrialContext = current.run_session.context(trial)
-        """What the code under test meets while the test runs: its tools and models are those of the run."""
-        self._before = current.run_session.spending()
+        self.context: TrialContext = pytest_run.run_session.context(trial)
+        """The tools and models that the code under test uses while the test runs."""
+        self._before = pytest_run.run_session.spending()
         self._output: Output | None = None
         self._scores: list[Score] = []
         self._metrics: dict[str, Metric] = {}
@@ -73,27 +73,23 @@ class EvalCase:
         """Log the output of the system under test and return it; also its input, where the test itself is the case.
 
         Raises:
-            ConfigError: an answer was logged before.
+            ConfigError: an output was logged before.
         """
         __tracebackhide__ = True
         if self._output is not None:
-            raise ConfigError(
-                f"{self.case.id}: an answer was logged before; a case has one answer, so make another case."
-            )
+            raise ConfigError(f"{self.case.id}: an output was logged before; a case has one output. Make another case.")
         self._output = output if isinstance(output, Output) else Output(value=output)
-        known = {"input": input, "expected": expected}
-        said = {name: value for name, value in known.items() if value is not None}
-        self._trial = replace(self._trial, case=replace(self._trial.case, **said))
+        changes = {"input": input, "expected": expected}
+        case = replace(self.case, **{name: value for name, value in changes.items() if value is not None})
+        self._trial = replace(self._trial, case=case)
         return output
 
     def score(self, name: str, value: Any, reason: str = "") -> None:
         """Add a score: a truth value, a number from 0 to 1, or anything a scorer may return."""
         __tracebackhide__ = True
 
-        def given() -> Any:
-            return {"score": value, "metadata": {"rationale": reason}} if reason else value
-
-        self._judge([given], name)
+        raw = {"score": value, "metadata": {"rationale": reason}} if reason else value
+        self._judge([lambda: raw], name)
 
     def judge(self, *scorers: ScorerLike) -> tuple[Score, ...]:
         """Score the logged output; the test goes on, and fails at its end if a score is too low.
@@ -103,11 +99,9 @@ class EvalCase:
         """
         __tracebackhide__ = True
         if self._output is None:
-            raise ConfigError(f"{self.case.id}: there is no answer to judge; log one first: evalmark_case.log(answer).")
+            raise ConfigError(f"{self.case.id}: there is no output to judge; log one first: evalmark_case.log(output).")
         if any(isinstance(scorer, (list, tuple)) for scorer in scorers):
-            raise ConfigError(
-                f"{self.case.id}: judge() takes scorers one after the other, in no list: judge(first, second)."
-            )
+            raise ConfigError(f"{self.case.id}: judge() takes scorers as separate arguments: judge(first, second).")
         return self._judge(scorers)
 
     def unfinished_part(self) -> Run:
@@ -117,10 +111,7 @@ class EvalCase:
         return Run(id="", name="", created="", target=self._trial.target, datasets=(info,), results=(result,))
 
     def finish(self, error: BaseException | None) -> tuple[Run, str | None]:
-        """Return the result as a part of the run, and why the test fails; `error` is how the test ended.
-
-        None where it passes.
-        """
+        """Return the result as a part of the run, and why the test fails (None where it passes); `error` ended the test."""
         if error is None and self._scorers:
             self.judge(*self._scorers)
         output = with_tool_calls(self._output or Output(), self.context.tools)
@@ -132,35 +123,35 @@ class EvalCase:
             self._add(Score(name=TEST, raw=True, value=1.0, passed=True, reason="its asserts hold"))
         result = Result(trial=self._trial, output=output, scores=tuple(self._scores))
         metrics = tuple(self._metrics.values())
-        spending = self._session.run_session.spent_since(self._before)
+        spending = self._pytest_run.run_session.spent_since(self._before)
         part = replace(self.unfinished_part(), metrics=metrics, results=(result,), spending=spending)
         return part, failure_message(result, metrics)
 
     def _judge(self, scorers: Sequence[ScorerLike], name: str = "") -> tuple[Score, ...]:
         __tracebackhide__ = True
-        described = EvalSpec(
+        spec = EvalSpec(
             name=self._trial.dataset,
             data=(),
-            task=_nothing,
+            task=_no_task,
             scorers=tuple(scorers),
             threshold=self._threshold,
             judge=self._judges,
         )
-        prepared = prepare_eval(described, [self.case], self._session.run_session, name)
+        prepared = prepare_eval(spec, [self.case], self._pytest_run.run_session, name)
         item = AnsweredTrial(trial=self._trial, output=self._output or Output())
-        result = self._session.loop.run(self._session.run_session.run_one(prepared, item))
+        result = self._pytest_run.loop.run(self._pytest_run.run_session.run_one(prepared, item))
         for score in result.scores:
             self._add(score, prepared)
         return result.scores
 
     def _add(self, score: Score, prepared: PreparedPlan | None = None) -> None:
         __tracebackhide__ = True
-        if any(known.name == score.name for known in self._scores):
-            raise ConfigError(f"{self.case.id}: there are two scores called {score.name!r}; give one another name.")
+        if any(earlier.name == score.name for earlier in self._scores):
+            raise ConfigError(f"{self.case.id}: two scores have the name {score.name!r}; rename one.")
         self._scores.append(score)
-        known = {} if prepared is None else {scorer.name: scorer.metric for scorer in prepared.bound.scorers}
-        self._metrics[score.name] = known.get(score.name, Metric(name=score.name, direction=score.direction))
+        metrics = {} if prepared is None else {scorer.name: scorer.metric for scorer in prepared.bound.scorers}
+        self._metrics[score.name] = metrics.get(score.name, Metric(name=score.name, direction=score.direction))
 
 
-def _nothing(input: Any) -> None:  # noqa: A002  a task by its form; it is never called
-    return None
+def _no_task(input: Any) -> None:  # noqa: A002
+    """Have the form of a task; the test has produced the output."""

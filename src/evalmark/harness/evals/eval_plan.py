@@ -23,22 +23,22 @@ NO_OUTPUT = "the task returned None; return a text, JSON or an Output (is a `ret
 
 @dataclass(frozen=True, slots=True)
 class OutputRequired:
-    """A target that has to return something: None is taken for a forgotten `return`."""
+    """A target that has to return a value: None is an error, since a `return` was probably forgotten."""
 
     target: Target
 
     @property
     def name(self) -> str:
-        """That of the target."""
+        """The name of the target."""
         return self.target.name
 
     @property
     def fingerprint(self) -> str:
-        """That of the target."""
+        """The fingerprint of the target."""
         return str(getattr(self.target, "fingerprint", self.name))
 
     async def __call__(self, case: Case) -> Output:
-        """Return the target's output; an Output with an error where it returns nothing at all."""
+        """Return the target's output; an Output with an error where that is None."""
         output = await self.target(case)
         if output.value is None and output.error is None and not output.tool_calls and not output.transcript:
             return replace(output, error=NO_OUTPUT)
@@ -48,58 +48,58 @@ class OutputRequired:
 def plan_eval(
     described: EvalSpec,
     rows: Sequence[Case | BadRow],
-    session: RunSession,
-    called: str = "",
+    run_session: RunSession,
+    score_name: str = "",
     load: Loader | None = None,
 ) -> Plan:
-    """Return the eval as a plan over these rows; its only scorer may be `called` something.
+    """Return the eval as a plan over these rows; `score_name` renames its only scorer.
 
     Raises:
         ConfigError: the task, a scorer, the judge or a threshold cannot be used; the message begins with its place.
     """
     __tracebackhide__ = True
-    here = _here(described)
+    folders = _here(described)
     try:
-        specs = scorer_specs(described.scorers, described.judge, session.models, here)
-        target = as_target(described.task, folders=here)
-    except ConfigError as fault:
-        raise ConfigError(f"{described.place}: {fault}") from None
-    if called:
-        specs = tuple(replace(one, name=called) for one in specs)
+        specs = scorer_specs(described.scorers, described.judge, run_session.models, folders)
+        target = as_target(described.task, folders=folders)
+    except ConfigError as error:
+        raise ConfigError(f"{described.place}: {error}") from None
+    if score_name:
+        specs = tuple(replace(one, name=score_name) for one in specs)
     specs = with_thresholds(specs, described.threshold, described.place)
-    needing = [one.bound(None).name for one in specs if one.needs_judge and one.judge is None]
-    if needing:
-        verb = "needs" if len(needing) == 1 else "need"
+    without_judge = [one.bound(None).name for one in specs if one.needs_judge and one.judge is None]
+    if without_judge:
+        verb = "needs" if len(without_judge) == 1 else "need"
         raise ConfigError(
-            f"{described.place}: {', '.join(needing)} {verb} a judge; set EVALMARK_JUDGE=provider/model, or pass judge=."
+            f"{described.place}: {', '.join(without_judge)} {verb} a judge; set EVALMARK_JUDGE=provider/model, or pass judge=."
         )
-    kept = tuple(rows)
-    wanted = session.settings.embeddings if described.embeddings is None else described.embeddings
+    rows = tuple(rows)
+    embeddings = run_session.settings.embeddings if described.embeddings is None else described.embeddings
     return Plan(
         name=described.name,
         sources=(
-            DatasetSource(info=DatasetInfo(name=described.name, path=described.place), read=lambda note: iter(kept)),
+            DatasetSource(info=DatasetInfo(name=described.name, path=described.place), read=lambda note: iter(rows)),
         ),
         targets=(OutputRequired(target),),
         scorers=specs,
-        models=session.models,
-        embedder=embedder_for(specs, wanted, session.models, here, load or session.load_embedder),
+        models=run_session.models,
+        embedder=embedder_for(specs, embeddings, run_session.models, folders, load or run_session.load_embedder),
         repeat=described.repeat,
         timeout=described.timeout,
     )
 
 
-def check_eval(described: EvalSpec, session: RunSession) -> str:
+def check_eval(described: EvalSpec, run_session: RunSession) -> str:
     """Check an eval without reading data or loading a model, and return the name of its task.
 
     Raises:
-        ConfigError: something of it cannot be used; the message begins with its place.
+        ConfigError: a part of it cannot be used; the message begins with its place.
     """
-    plan = plan_eval(described, (), session, load=_nothing_loaded)
+    plan = plan_eval(described, (), run_session, load=_load_nothing)
     try:
-        session.check(plan)
-    except ConfigError as fault:
-        raise ConfigError(f"{described.place}: {fault}") from fault
+        run_session.check(plan)
+    except ConfigError as error:
+        raise ConfigError(f"{described.place}: {error}") from error
     return as_target(described.task, folders=_here(described)).name
 
 
@@ -107,21 +107,21 @@ def _here(described: EvalSpec) -> tuple[Path, ...]:
     return (Path(described.file).parent if described.file else Path.cwd(),)
 
 
-def _nothing_loaded(name: str, settings: Settings, folders: tuple[Path, ...]) -> None:
-    """Load no embedding model, since loading takes long and a check does not need it."""
+def _load_nothing(name: str, settings: Settings, folders: tuple[Path, ...]) -> None:
+    """Load no embedding model: loading takes long, and a check does not need it."""
 
 
 def prepare_eval(
-    described: EvalSpec, rows: Sequence[Case | BadRow], session: RunSession, called: str = ""
+    described: EvalSpec, rows: Sequence[Case | BadRow], run_session: RunSession, score_name: str = ""
 ) -> PreparedPlan:
     """Check an eval and bind it, for those of its rows that are cases.
 
     Raises:
-        ConfigError: something of it cannot be used; the message begins with its place.
+        ConfigError: a part of it cannot be used; the message begins with its place.
     """
     __tracebackhide__ = True
-    plan = plan_eval(described, [row for row in rows if isinstance(row, Case)], session, called)
+    plan = plan_eval(described, [row for row in rows if isinstance(row, Case)], run_session, score_name)
     try:
-        return session.prepare(plan)
-    except ConfigError as fault:
-        raise ConfigError(f"{described.place}: {fault}") from None
+        return run_session.prepare(plan)
+    except ConfigError as error:
+        raise ConfigError(f"{described.place}: {error}") from None

@@ -27,19 +27,19 @@ def run_eval(described: EvalSpec, store: str | PathLike[str] | Literal["settings
     """Run all cases of an eval, or none where its `skip_if` is true, and return the run.
 
     Raises:
-        ConfigError: something of it cannot be used, or a row is no case; nothing was started.
+        ConfigError: a part of it cannot be used, or a row is not a case; nothing was started.
     """
     settings = load_settings(environ, Path.cwd())
     rows = [] if described.skip_if else read_rows(described.data, described.place)
     store = None if described.skip_if else store
-    found: list[Result] = []
+    results: list[Result] = []
     opened = (
         nullcontext(MemoryRunStore()) if store is None else open_store(settings.store if store == "settings" else store)
     )
     with opened as run_store:
-        session = RunSession(settings, lambda: run_store)
-        plan = replace(plan_eval(described, rows, session), gate=gate)
-        run_options = RunOptions(store=run_store, settings=settings, on_results=found.extend)
+        run_session = RunSession(settings, lambda: run_store)
+        plan = replace(plan_eval(described, rows, run_session), gate=gate)
+        run_options = RunOptions(store=run_store, settings=settings, on_results=results.extend)
         run = run_sync(execute(plan, run_options))
     run = replace(run, notes=(*run.notes, SKIPPED)) if described.skip_if else run
-    return with_results(run, found)
+    return with_results(run, results)

@@ -24,8 +24,7 @@ from evalmark.storage.store.store import Store, open_store
 from .eval_plan import prepare_eval
 from .eval_spec import DEFAULT_TIMEOUT, EvalSpec, Judges, short_path
 from .failure import EvalFailedError, failure_message
-from .session import EvalSession
-from .session import current_session as current_session
+from .pytest_run import PytestRun, current_pytest_run
 from .thresholds import UNSET, Threshold
 
 
@@ -33,18 +32,18 @@ class ExpectOptions(TypedDict, total=False):
     """Options of `to_eval` besides the expected output, the task and the scorers."""
 
     threshold: Threshold
-    """What each score has to reach: for all scorers, or `{name: number}`; None: nothing can fail."""
+    """The value each score has to reach, for all scorers or as `{name: number}`; None: nothing can fail."""
     judge: Judges
-    """Who judges, for scorers that ask a chat model; else EVALMARK_JUDGE."""
+    """The chat model of scorers that need one; by default EVALMARK_JUDGE."""
     embeddings: str | Callable[..., Any]
-    """The embedding model, for scorers that need one; else the one in the settings."""
+    """The embedding model of scorers that need one; by default the one in the settings."""
     timeout: float | None
-    """Seconds the task may take, 60 unless said otherwise; None: as long as it wants."""
+    """Seconds the task may take, 60 by default; None: no limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """An input whose output is about to be scored."""
+    """An input; `to_eval` runs a task on it and scores the output."""
 
     input: Any
 
@@ -54,9 +53,9 @@ class Expectation:
         Inside a running event loop the task gets a loop of its own in a thread; there, prefer `to_eval_async`.
 
         Args:
-            expected: What the scorers compare with, or None.
+            expected: The reference output for the scorers, or None.
             task: A function, sync or async, that gets the input and returns text, JSON or an `Output`.
-            scorers: At least one, one after the other: names, `{name: settings}`, functions, objects.
+            scorers: One scorer or more, as separate arguments: names, `{name: settings}`, functions, objects.
             options: By name: `threshold`, `judge`, `embeddings` and `timeout`; see `ExpectOptions`.
 
         Returns:
@@ -72,13 +71,13 @@ class Expectation:
         """
         __tracebackhide__ = True
         described = _eval_of(expected, task, scorers, options)
-        current = _current()
-        if current is None:
+        pytest_run = _current()
+        if pytest_run is None:
             return _require_pass(*run_sync(_run_standalone(described, self._case(expected), RunSession.run_one)))
-        current.begin()
-        prepared, trial = _ready(described, self._case(expected), current)
-        part = current.loop.run(_part(current.run_session, prepared, trial))
-        current.keep(part)
+        pytest_run.begin()
+        prepared, trial = _ready(described, self._case(expected), pytest_run)
+        part = pytest_run.loop.run(_part(pytest_run.run_session, prepared, trial))
+        pytest_run.keep(part)
         return _require_pass(prepared, next(iter(part.results)))
 
     def to_eval_async(
@@ -99,23 +98,23 @@ class Expectation:
             ConfigError: no scorer is named, or something cannot be used; raised at once, not when it is awaited.
         """
         __tracebackhide__ = True
-        # called here, since a coroutine does not know the line that made it
+        # `_eval_of` is called here, since a coroutine does not know the line that created it
         return self._awaited(expected, _eval_of(expected, task, scorers, options))
 
     async def _awaited(self, expected: Any, described: EvalSpec) -> Result:
         __tracebackhide__ = True
-        current = _current()
-        if current is None:
+        pytest_run = _current()
+        if pytest_run is None:
             return _require_pass(*await _run_standalone(described, self._case(expected), _run_here))
-        current.begin()
-        prepared, trial = _ready(described, self._case(expected), current)
-        before = current.run_session.spending()
-        output = await current.run_session.call_target(prepared, trial)
-        judging = current.loop.start(
-            _part(current.run_session, prepared, AnsweredTrial(trial=trial, output=output), before)
+        pytest_run.begin()
+        prepared, trial = _ready(described, self._case(expected), pytest_run)
+        before = pytest_run.run_session.spending()
+        output = await pytest_run.run_session.call_target(prepared, trial)
+        judging = pytest_run.loop.start(
+            _part(pytest_run.run_session, prepared, AnsweredTrial(trial=trial, output=output), before)
         )
         part = await asyncio.wrap_future(judging)
-        current.keep(part)
+        pytest_run.keep(part)
         return _require_pass(prepared, next(iter(part.results)))
 
     def _case(self, expected: Any) -> Case:
@@ -123,10 +122,10 @@ class Expectation:
 
 
 def expect(input: Any) -> Expectation:  # noqa: A002  what users call it
-    """Start an expectation about one input, in a test or in a script.
+    """Choose the input of an expectation, in a test or in a script.
 
     Args:
-        input: What the task gets.
+        input: The input of the task.
 
     Returns:
         The expectation; `to_eval` or `to_eval_async` runs it.
@@ -138,10 +137,10 @@ def expect(input: Any) -> Expectation:  # noqa: A002  what users call it
     return Expectation(input)
 
 
-def _current() -> EvalSession | None:
-    """Return the session that keeps results here; None outside of tests, and inside a trial, which is kept as a whole."""
-    current, tools = current_session(), current_tools()
-    return None if current is None or (tools is not None and tools is not current.tools) else current
+def _current() -> PytestRun | None:
+    """Return the pytest run that stores the result; None outside of tests, and inside a trial, which is stored as a whole."""
+    pytest_run, tools = current_pytest_run(), current_tools()
+    return None if pytest_run is None or (tools is not None and tools is not pytest_run.tools) else pytest_run
 
 
 def _eval_of(expected: Any, task: Any, scorers: Sequence[ScorerLike], options: ExpectOptions) -> EvalSpec:
@@ -151,52 +150,53 @@ def _eval_of(expected: Any, task: Any, scorers: Sequence[ScorerLike], options: E
     file, line = frame.f_code.co_filename, frame.f_lineno
     place = f"{short_path(file)}:{line}"
     if unknown := sorted(set(options) - set(ExpectOptions.__annotations__)):
-        known = ", ".join(ExpectOptions.__annotations__)
-        raise ConfigError(f"{place}: to_eval() has no option {unknown[0]!r}; it knows {known}.")
+        options_text = ", ".join(ExpectOptions.__annotations__)
+        raise ConfigError(f"{place}: to_eval() has no option {unknown[0]!r}; its options are {options_text}.")
     if not scorers:
-        raise ConfigError(
-            f"{place}: to_eval() has no scorers, so nothing would be judged; name one: to_eval(expected, task, scorer)."
-        )
+        raise ConfigError(f"{place}: to_eval() has no scorers; name at least one: to_eval(expected, task, scorer).")
     for scorer in scorers:
         if isinstance(scorer, (int, float)):
             raise ConfigError(f"{place}: to_eval() got the number {scorer!r} as a scorer; write threshold={scorer!r}.")
         if isinstance(scorer, (list, tuple)):
             raise ConfigError(
-                f"{place}: to_eval() takes scorers one after the other, in no list: to_eval(expected, task, first, second)."
+                f"{place}: to_eval() takes scorers as separate arguments: to_eval(expected, task, first, second)."
             )
-    given: dict[str, Any] = {"timeout": DEFAULT_TIMEOUT, **options}
-    return EvalSpec(name="expect", data=(), task=task, scorers=tuple(scorers), file=file, line=line, **given)
+    fields: dict[str, Any] = {"timeout": DEFAULT_TIMEOUT, **options}
+    return EvalSpec(name="expect", data=(), task=task, scorers=tuple(scorers), file=file, line=line, **fields)
 
 
-def _ready(described: EvalSpec, case: Case, current: EvalSession) -> tuple[PreparedPlan, Trial]:
-    """Prepare the expectation as part of the test that is running."""
+def _ready(described: EvalSpec, case: Case, pytest_run: PytestRun) -> tuple[PreparedPlan, Trial]:
+    """Prepare the expectation as a part of the running test."""
     __tracebackhide__ = True
     if described.threshold is UNSET:
-        described = replace(described, threshold=current.threshold)
-    trial = current.trial(replace(case, place=described.place))
-    prepared = prepare_eval(replace(described, name=trial.dataset), [trial.case], current.run_session)
+        described = replace(described, threshold=pytest_run.threshold)
+    trial = pytest_run.trial(replace(case, place=described.place))
+    prepared = prepare_eval(replace(described, name=trial.dataset), [trial.case], pytest_run.run_session)
     return prepared, replace(trial, target=prepared.bound.target.name)
 
 
 async def _part(
-    session: RunSession, prepared: PreparedPlan, item: Trial | AnsweredTrial, before: Sequence[Spending] | None = None
+    run_session: RunSession,
+    prepared: PreparedPlan,
+    item: Trial | AnsweredTrial,
+    before: Sequence[Spending] | None = None,
 ) -> Run:
-    """Run a trial and return its result and its spending as a part of the run; on the loop of the session."""
-    before = session.spending() if before is None else before
-    result = await session.run_one(prepared, item)
-    return prepared.part([result], session.spent_since(before))
+    """Run a trial and return its result and its spending as a part of the run; on its event loop."""
+    before = run_session.spending() if before is None else before
+    result = await run_session.run_one(prepared, item)
+    return prepared.part([result], run_session.spent_since(before))
 
 
-async def _run_here(session: RunSession, prepared: PreparedPlan, trial: Trial) -> Result:
+async def _run_here(run_session: RunSession, prepared: PreparedPlan, trial: Trial) -> Result:
     """Run a trial with the task on the caller's own loop and in its context."""
-    output = await session.call_target(prepared, trial)
-    return await session.run_one(prepared, AnsweredTrial(trial=trial, output=output))
+    output = await run_session.call_target(prepared, trial)
+    return await run_session.run_one(prepared, AnsweredTrial(trial=trial, output=output))
 
 
 async def _run_standalone(
     described: EvalSpec, case: Case, run: Callable[[RunSession, PreparedPlan, Trial], Awaitable[Result]]
 ) -> tuple[PreparedPlan, Result]:
-    """Run an expectation outside of a test: its result is not stored, but its model calls are, so that none is paid twice."""
+    """Run an expectation outside of a test: its result is not stored, but its model calls are, so they can be replayed."""
     opened: list[Store] = []
 
     def store() -> Store:
@@ -204,21 +204,21 @@ async def _run_standalone(
             opened.append(open_store(settings.store))
         return opened[0]
 
-    current = current_session()
-    settings = load_settings(environ, Path.cwd()) if current is None else current.run_session.settings
-    session = RunSession(settings, store)
+    pytest_run = current_pytest_run()
+    settings = load_settings(environ, Path.cwd()) if pytest_run is None else pytest_run.run_session.settings
+    run_session = RunSession(settings, store)
     try:
-        prepared = prepare_eval(described, [case], session)
+        prepared = prepare_eval(described, [case], run_session)
         trial = Trial(case=case, dataset=described.name, target=prepared.bound.target.name)
-        return prepared, await run(session, prepared, trial)
+        return prepared, await run(run_session, prepared, trial)
     finally:
-        await session.close()
+        await run_session.close()
         for one in opened:
             one.close()
 
 
 def _require_pass(prepared: PreparedPlan, result: Result) -> Result:
     __tracebackhide__ = True
-    if (why := failure_message(result, [scorer.metric for scorer in prepared.bound.scorers])) is not None:
-        raise EvalFailedError(why, result)
+    if (message := failure_message(result, [scorer.metric for scorer in prepared.bound.scorers])) is not None:
+        raise EvalFailedError(message, result)
     return result

@@ -12,7 +12,7 @@ from evalmark.reports.text.verdicts import raised_at
 
 _WIDTH = 100
 _LONGEST = 1_000
-"""Characters of a text that a message repeats."""
+"""The most characters of a text in a message."""
 
 
 class EvalFailedError(AssertionError):
@@ -21,7 +21,7 @@ class EvalFailedError(AssertionError):
     def __init__(self, message: str, result: Result) -> None:
         super().__init__(mask_secrets(message))
         self.result = result
-        """All that was found for the trial."""
+        """The result of the trial, with its output and scores."""
 
 
 def failure_message(result: Result, metrics: Sequence[Metric]) -> str | None:
@@ -31,13 +31,13 @@ def failure_message(result: Result, metrics: Sequence[Metric]) -> str | None:
     """
     if result.verdict in ("pass", "ungated"):
         return None
-    known = {metric.name: metric for metric in metrics}
-    lines = [_headline(result, known)]
+    by_name = {metric.name: metric for metric in metrics}
+    lines = [_headline(result, by_name)]
     if result.output.error is None:
         lines += [*_input(result), _field("output", result.output.value)]
         if result.trial.case.expected is not None:
             lines.append(_field("expected", result.trial.case.expected))
-        lines += [_score_lines(score, known.get(score.name)) for score in sorted(result.scores, key=_badness)]
+        lines += [_score_lines(score, by_name.get(score.name)) for score in sorted(result.scores, key=_badness)]
     return "\n".join(lines)
 
 
@@ -47,7 +47,7 @@ def _headline(result: Result, metrics: dict[str, Metric]) -> str:
         return "\n".join([f"Error: {clean(output.error)}{raised_at(output)}", *_input(result)])
     worst = min(result.scores, key=_badness)
     if worst.status == "error":
-        return f"Error: the scorer {worst.name} broke."
+        return f"Error: the scorer {worst.name} failed with an error."
     if worst.status == "unscored":
         return f"Unscored: {worst.name} returned no score, so the trial does not pass."
     if isinstance(worst.raw, bool):
@@ -70,8 +70,8 @@ def _score_lines(score: Score, metric: Metric | None) -> str:
         head = f"  {score.name}: {score.status}"
     else:
         verdict = {True: "passed", False: "failed", None: "recorded"}[score.passed]
-        said = "" if isinstance(score.raw, bool) else f"{_value(score)} {_against(score, metric)}, "
-        head = f"  {score.name}: {said}{verdict}"
+        value = "" if isinstance(score.raw, bool) else f"{_value(score)} {_against(score, metric)}, "
+        head = f"  {score.name}: {value}{verdict}"
     reason = clean(score.reason)[:_LONGEST] + raised_at(score)
     return "\n".join([head, *(indent(line, "    ") for line in wrap(reason, _WIDTH - 4))]) if reason else head
 
@@ -89,8 +89,8 @@ def _value(score: Score) -> str:
 
 def _against(score: Score, metric: Metric | None) -> str:
     """Return the threshold of a score, in words."""
-    given = score.detail.get("threshold")
-    limit = given if metric is None or metric.threshold is None else metric.threshold
+    own = score.detail.get("threshold")
+    limit = own if metric is None or metric.threshold is None else metric.threshold
     if score.passed is None:
         return "(no threshold)"
     if not isinstance(limit, (int, float)) or isinstance(limit, bool):

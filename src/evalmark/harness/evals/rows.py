@@ -1,4 +1,4 @@
-"""Reads the rows of an eval from its `data`; a fault becomes a row that reports it."""
+"""Reads the rows of an eval from its `data`; an error becomes a row that reports it."""
 
 import inspect
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
@@ -20,25 +20,25 @@ Data = str | PathLike[str] | Iterable[RowLike] | AsyncIterator[RowLike] | Callab
 
 
 def read_rows(data: Data, place: str) -> list[Case | BadRow]:
-    """Return all rows; where reading fails, the rows before and a last one that says why. Never empty.
+    """Return all rows; where reading fails, the rows before and a last one with the error. Never empty.
 
-    A row that cannot be a case, and one whose id an earlier one has, is a `BadRow` in its place.
+    A row that is not a case, or that repeats the id of an earlier one, is a `BadRow`.
     """
     rows: list[Case | BadRow] = []
     try:
         for row in _rows(data, place):
             rows.append(row)
-    except EvalmarkError as fault:
-        rows.append(BadRow(place=place, message=str(fault), last=True))
-    except (Exception, SystemExit) as fault:  # noqa: BLE001  foreign code: the eval's data
+    except EvalmarkError as error:
+        rows.append(BadRow(place=place, message=str(error), last=True))
+    except (Exception, SystemExit) as error:  # noqa: BLE001  foreign code: the eval's data
         rows.append(
             BadRow(
                 place=place,
-                message=f"its data broke off after {count(len(rows), 'case')}: {describe_error(fault)}",
+                message=f"its data ended with an error after {count(len(rows), 'case')}: {describe_error(error)}",
                 last=True,
             )
         )
-    return rows or [BadRow(place=place, message="its data is empty; an eval without cases shows nothing.", last=True)]
+    return rows or [BadRow(place=place, message="its data is empty; an eval needs at least one case.", last=True)]
 
 
 def _rows(data: Any, place: str) -> Iterator[Case | BadRow]:
@@ -50,14 +50,14 @@ def _rows(data: Any, place: str) -> Iterator[Case | BadRow]:
         yield from read_cases(Path(data))
         return
     if isinstance(data, AsyncIterator):
-        found, fault = run_sync(_gathered(data))
-        yield from iter_cases(found, place)
-        if fault is not None:
-            raise fault
+        items, error = run_sync(_gathered(data))
+        yield from iter_cases(items, place)
+        if error is not None:
+            raise error
         return
     if not isinstance(data, Iterable) or isinstance(data, Mapping):
         raise ConfigError(
-            f"{place}: its data is {one_line(repr(data), 60)}, which is no list of cases; put them into one."
+            f"{place}: its data is {one_line(repr(data), 60)}, which is not a list of cases; put the cases into a list."
         )
     yield from iter_cases(data, place)
 
@@ -68,10 +68,10 @@ async def _awaited(data: Any) -> Any:
 
 async def _gathered(data: AsyncIterator[Any]) -> tuple[list[Any], BaseException | None]:
     """Return the items of an asynchronous iterator, and the exception that ended it."""
-    found: list[Any] = []
+    items: list[Any] = []
     try:
         async for item in data:
-            found.append(item)
-    except (Exception, SystemExit) as fault:  # noqa: BLE001  foreign code: the eval's data
-        return found, fault
-    return found, None
+            items.append(item)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  foreign code: the eval's data
+        return items, error
+    return items, None

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from evalmark.runs.planning.plan import ScorerSpec
 
 PERFECT = 1.0
-"""What a score has to reach where neither the eval nor the scorer says anything."""
+"""The threshold where neither the eval nor the scorer sets one."""
 
 
 class _Unset(Enum):
@@ -23,7 +23,7 @@ class _Unset(Enum):
 
 
 UNSET: Final = _Unset.UNSET
-"""In the place of a threshold: the scorer decides, and what it leaves open has to be perfect. None never fails."""
+"""Instead of a threshold: the scorer decides, and a score that it does not decide has to be perfect. None: nothing can fail."""
 Limit = float | Literal[_Unset.UNSET] | None
 Threshold = Limit | Mapping[str, Limit]
 """One threshold for all scorers, or one each by name."""
@@ -36,7 +36,7 @@ def with_thresholds(specs: "Sequence[ScorerSpec]", threshold: Threshold, place: 
     Without one, a score that the scorer itself neither passes nor fails has to be perfect.
 
     Raises:
-        ConfigError: a threshold is not a number from 0 to 1, or is for a scorer that is not there.
+        ConfigError: a threshold is not a number from 0 to 1, or names a scorer that the eval does not have.
     """
     __tracebackhide__ = True
     if not isinstance(threshold, Mapping):
@@ -45,7 +45,9 @@ def with_thresholds(specs: "Sequence[ScorerSpec]", threshold: Threshold, place: 
     if unknown := [name for name in threshold if name not in names.values()]:
         close = get_close_matches(str(unknown[0]), names.values(), n=1)
         advice = f"did you mean {close[0]!r}?" if close else f"the scorers are {', '.join(names.values())}."
-        raise ConfigError(f"{place}: there is a threshold for {unknown[0]!r}, which is not a scorer here; {advice}")
+        raise ConfigError(
+            f"{place}: there is a threshold for {unknown[0]!r}, which is not a scorer of this eval; {advice}"
+        )
     return tuple(_with_threshold(one, threshold.get(names[id(one)], UNSET), place) for one in specs)
 
 

@@ -1,7 +1,7 @@
-"""The pytest plugin: runs evals as tests; it does nothing until a suite has one.
+"""The pytest plugin: runs evals as tests.
 
-pytest loads this file in every run of an environment where evalmark is installed, so it does next to nothing:
-what works loads with the first eval.
+pytest loads this file in every run of an environment where evalmark is installed, so it is small: the other modules load with
+the first eval.
 """
 
 from argparse import ArgumentTypeError
@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 from evalmark.core.lazy import need
-from evalmark.harness.evals.session import CURRENT_SESSION
+from evalmark.harness.evals.pytest_run import CURRENT_PYTEST_RUN
 
 from .skips import PLACE, Skips, mark_skipped, skipped_items
 
 REPLAY = ("auto", "replay", "record", "strict", "off")
 _PLUGIN = pytest.StashKey[Any]()
 _ITEM = pytest.StashKey[pytest.Item | None]()
-_SESSION_TOKEN = pytest.StashKey[Any]()
+_RUN_TOKEN = pytest.StashKey[Any]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -66,7 +66,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker, and become the session of expectations."""
+    """Register the marker, and let expectations find this pytest run."""
     config.addinivalue_line(
         "markers",
         "evalmark(suite=None, data=None, scorers=(), repeat=1, threshold=..., judge=None): the test is an eval; "
@@ -74,16 +74,16 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     config.pluginmanager.register(Skips(), "evalmark-skips")
     config.stash[_ITEM] = None
-    config.stash[_SESSION_TOKEN] = CURRENT_SESSION.set(lambda: plugin_of(config).state)
+    config.stash[_RUN_TOKEN] = CURRENT_PYTEST_RUN.set(lambda: plugin_of(config).state)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Let expectations run by themselves again."""
-    CURRENT_SESSION.reset(config.stash[_SESSION_TOKEN])
+    """Let expectations run without pytest again."""
+    CURRENT_PYTEST_RUN.reset(config.stash[_RUN_TOKEN])
 
 
 def plugin_of(config: pytest.Config) -> Any:
-    """Return the plugin that runs evals; made at the first call, and from then on part of pytest's hooks."""
+    """Return the plugin that runs evals, created and registered with pytest at the first call."""
     if _PLUGIN not in config.stash:
         need(
             "evalmark.core.foreign.import_guard"
@@ -123,8 +123,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Skip marked tests, and tests that use a case, unless evals are switched on."""
-    for place, item in enumerate(items):
-        item.stash[PLACE] = place
+    for index, item in enumerate(items):
+        item.stash[PLACE] = index
     marked = [item for item in items if _is_marked(item)]
     if marked and _is_on(config):
         plugin_of(config).gather(marked)
@@ -140,7 +140,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_logreport(report: Any) -> None:
-    """Keep the results of xdist workers in the main process."""
+    """Store the results of xdist workers in the main process."""
     config = getattr(getattr(report, "node", None), "config", None)
     if config is not None and _PLUGIN not in config.stash and _concerns_evals(report):
         plugin_of(config)
@@ -148,11 +148,11 @@ def pytest_runtest_logreport(report: Any) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Fail a gate that no eval has reached."""
+    """Apply the gate if no eval has run."""
     config = session.config
     if _PLUGIN not in config.stash and _is_gated(config) and not hasattr(config, "workerinput"):
         plugin_of(config)
-        # pytest has already gathered whom it calls at the end
+        # pytest has already collected the hooks to call
         config.pluginmanager.getplugin("evalmark-ending").pytest_sessionfinish(session, exitstatus)
 
 
@@ -176,8 +176,8 @@ def _is_on(config: pytest.Config) -> bool:
 
 def _is_gated(config: pytest.Config) -> bool:
     names = ("min_pass_rate", "min_score")
-    said = any(config.getoption(f"evalmark_{name}") is not None for name in names)
-    return said and _is_on(config) and not config.option.collectonly
+    has_gate = any(config.getoption(f"evalmark_{name}") is not None for name in names)
+    return has_gate and _is_on(config) and not config.option.collectonly
 
 
 def _share(text: str) -> float:

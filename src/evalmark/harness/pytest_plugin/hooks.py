@@ -9,6 +9,7 @@ import pytest
 
 from evalmark.core.context.trial_context import TrialContext, trial_context
 from evalmark.core.errors import ConfigError, EvalmarkError
+from evalmark.core.text import safe_for_ci
 from evalmark.core.values.run import Run
 from evalmark.harness.evals.eval_case import EvalCase
 from evalmark.harness.evals.failure import EvalFailedError
@@ -16,13 +17,12 @@ from evalmark.inputs.datasets.options import BadRow
 
 from .item_identity import CASE, EXPECTED, VERDICT, case_of, record_scores, row_of
 from .items import EvalItem
-from .names import without_commands
 from .result_store import WorkerResults
 from .runner import bad_part
 from .state import PluginState
 
 CLOSED = pytest.StashKey[bool]()
-"""Set where a marked test came to its end and its scores fail it: no line of it is to blame."""
+"""Set where a marked test ended normally and its scores fail it, so that the report shows no line of code."""
 
 
 class Hooks:
@@ -56,7 +56,7 @@ class Hooks:
             return (yield)
         tested = item.obj
         if inspect.iscoroutinefunction(tested):
-            item.obj = _counted(tested, case.context)
+            item.obj = _in_trial_context(tested, case.context)
         try:
             with trial_context(case.context):
                 return (yield)
@@ -65,7 +65,7 @@ class Hooks:
 
     @pytest.hookimpl(tryfirst=True, specname="pytest_pyfunc_call")
     def pytest_pyfunc_call_of_bad_rows(self, pyfuncitem: pytest.Function) -> None:
-        """Fail the test of a row that is no case, without calling it."""
+        """Fail the test of a row that is not a case, without calling it."""
         row = row_of(pyfuncitem).row
         if isinstance(row, BadRow):
             pyfuncitem.stash[CLOSED] = True
@@ -90,13 +90,13 @@ class Hooks:
 
     def _close(self, item: pytest.Item, case: EvalCase, error: BaseException | None) -> None:
         if error is None and not case.is_used and item.stash.get(EXPECTED, 0):
-            return  # its expectations are its cases
+            return  # the expectations in the test are its cases
         try:
             part, why = case.finish(error)
-        except EvalmarkError as fault:
+        except EvalmarkError as failure:
             if error is not None:
                 raise
-            self._close(item, case, fault)
+            self._close(item, case, failure)
             raise
         self._state.keeper.keep(part)
         for result in part.results:
@@ -110,10 +110,10 @@ class Hooks:
         """Add the verdict to each report, and in an xdist worker the results."""
         report: Any = yield
         if CLOSED in item.stash and call.when == "call" and call.excinfo is not None:
-            said = f"{call.excinfo.value}\n\n{case_of(item).place}: {type(call.excinfo.value).__name__}"
-            report.longrepr = without_commands(said)
+            message = f"{call.excinfo.value}\n\n{case_of(item).place}: {type(call.excinfo.value).__name__}"
+            report.longrepr = safe_for_ci(message)
         elif call.excinfo is not None and isinstance(call.excinfo.value, EvalFailedError):
-            _in_short(report, str(call.excinfo.value))
+            _set_short_message(report, str(call.excinfo.value))
         if call.when == "call" and VERDICT in item.stash:
             report.evalmark_verdict = item.stash[VERDICT]
         if isinstance(self._state.keeper, WorkerResults):
@@ -121,21 +121,21 @@ class Hooks:
         return report
 
     def _begun(self, item: pytest.Item) -> Run | None:
-        """Return the part of the run that is lost if the worker dies in this test."""
+        """Return the part of the run for a test in which the worker dies."""
         if isinstance(item, EvalItem):
             return bad_part(item)
         case = item.stash.get(CASE, None)
         return None if case is None else case.unfinished_part()
 
 
-def _in_short(report: Any, said: str) -> None:
+def _set_short_message(report: Any, message: str) -> None:
     """Set the line of a failed test in pytest's short summary: the score, without the exception's name."""
     crash = getattr(report.longrepr, "reprcrash", None)
     if crash is not None:
-        crash.message = without_commands(said)
+        crash.message = safe_for_ci(message)
 
 
-def _counted(
+def _in_trial_context(
     tested: Callable[..., Coroutine[Any, Any, Any]], context: TrialContext
 ) -> Callable[..., Coroutine[Any, Any, Any]]:
     """Wrap an async test in its trial context: plugins run it in tasks created earlier."""

@@ -1,4 +1,4 @@
-"""Which case, suite, target and repeat a test stands for."""
+"""The case, suite, target and repeat of a test."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -16,9 +16,9 @@ CASE = pytest.StashKey[EvalCase]()
 """The case of a marked test."""
 VERDICT = pytest.StashKey[str]()
 EXPECTED = pytest.StashKey[int]()
-"""How many expectations a test has had so far."""
-KNOWN = pytest.StashKey[Case]()
-"""The case of a marked test, under an id that no other test of its suite has."""
+"""The number of expectations in a test so far."""
+IDENTIFIED_CASE = pytest.StashKey[Case]()
+"""The case of a marked test, with an id that is unique in its suite."""
 _WORST_FIRST = ("error", "fail", "unscored", "pass", "ungated")
 
 
@@ -35,7 +35,7 @@ def marker_of(item: pytest.Item) -> EvalMarker:
     """Return the arguments of a test's marker; the defaults where it has none.
 
     Raises:
-        ConfigError: an argument is unknown or of the wrong kind.
+        ConfigError: an argument is unknown or invalid.
     """
     marker = item.get_closest_marker("evalmark")
     return EvalMarker() if marker is None else read_marker(marker, item.nodeid)
@@ -48,8 +48,8 @@ def suite_of(item: pytest.Item) -> str:
 
 def case_of(item: pytest.Item) -> Case:
     """Return the row of a test, or the test itself as a case; the same for all repeats."""
-    if KNOWN in item.stash:
-        return item.stash[KNOWN]
+    if IDENTIFIED_CASE in item.stash:
+        return item.stash[IDENTIFIED_CASE]
     row, others = row_of(item).row, _others(item)
     if isinstance(row, Case):
         return replace(row, id=f"{row.id}{others}")
@@ -61,8 +61,8 @@ def case_of(item: pytest.Item) -> Case:
 def row_of(item: pytest.Item) -> MarkedRow:
     """Return the row and repeat of a test."""
     callspec = getattr(item, "callspec", None)
-    found = None if callspec is None else callspec.params.get("evalmark_case")
-    return found if isinstance(found, MarkedRow) else MarkedRow()
+    row = None if callspec is None else callspec.params.get("evalmark_case")
+    return row if isinstance(row, MarkedRow) else MarkedRow()
 
 
 def target_of(item: pytest.Item) -> str:
@@ -85,10 +85,10 @@ def _function(item: pytest.Item) -> str:
 def _others(item: pytest.Item) -> str:
     """Return the test's other parameters, in brackets; pytest puts ours last."""
     name = row_of(item).name
-    found = item.name.removeprefix(_function(item)).removeprefix("[").removesuffix("]")
+    rest = item.name.removeprefix(_function(item)).removeprefix("[").removesuffix("]")
     if name:
-        found = "" if found == name else found.removesuffix(f"-{name}")
-    return f"[{found}]" if found else ""
+        rest = "" if rest == name else rest.removesuffix(f"-{name}")
+    return f"[{rest}]" if rest else ""
 
 
 def _place(item: pytest.Item) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from evalmark.core.errors import EvalmarkError
+from evalmark.core.text import safe_for_ci
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.score import Result, Trial
 from evalmark.harness.evals.eval_plan import prepare_eval
@@ -17,38 +18,38 @@ from evalmark.harness.evals.failure import EvalFailedError
 from evalmark.inputs.datasets.options import BadRow
 from evalmark.runs.session.run_session import PreparedPlan
 
-from .names import case_name, without_commands
+from .marker import case_name
 from .skips import placeholder
 from .state import PluginState
 
 
 @dataclass
 class EvalGroup:
-    """What the tests of one eval share."""
+    """The shared state of the tests of one eval."""
 
     described: EvalSpec
     title: str
-    """What its tests are called."""
+    """The name of its tests."""
     target: str
-    """What its task is called."""
+    """The name of its task."""
     state: PluginState
     rows: Sequence[Case | BadRow]
     run: Callable[["EvalItem"], Result]
-    """Finds what one of its cases is worth."""
+    """Runs and scores one of its cases."""
     prepared: PreparedPlan | EvalmarkError | None = None
 
     def prepare(self) -> PreparedPlan:
         """Prepare the eval; done once, when the first test needs it.
 
         Raises:
-            EvalmarkError: something of it cannot be used, a model that cannot be loaded say.
+            EvalmarkError: a part of it cannot be used, such as a model that cannot be loaded.
         """
         if self.prepared is None:
             try:
                 prepared = prepare_eval(self.described, self.rows, self.state.run_session)
                 self.prepared = replace(prepared, info=replace(prepared.info, plan=prepared.plan.fingerprint))
-            except EvalmarkError as fault:
-                self.prepared = fault
+            except EvalmarkError as error:
+                self.prepared = error
         if isinstance(self.prepared, EvalmarkError):
             raise self.prepared
         return self.prepared
@@ -61,28 +62,28 @@ class EvalItem(pytest.Function):
         super().__init__(callobj=placeholder, **named)
         self.group, self.trial, self.bad = group, trial, bad
         self.result: Result | None = None
-        """What was found, once it has run."""
+        """The result, once it has run."""
         self.stands_alone = False
-        """Whether fixtures of this very test are set up around it, so that its case cannot be answered before."""
+        """Whether a fixture is set up for this test alone, so that its case cannot be run before the test."""
 
     @property
     def id(self) -> Any:
         """The id with the case as its parameter, as pytest reads it from its cache."""
-        known = super().id
-        return type(known).parse(str(known))
+        identity = super().id
+        return type(identity).parse(str(identity))
 
     def runtest(self) -> None:
         """Run and score the case, unless it was prefetched."""
         self.result = self.group.run(self)
 
     def bad_result(self) -> Result:
-        """Return the result of a row that is no case."""
+        """Return the result of a row that is not a case."""
         return Result(trial=self.trial, output=Output(error=str(self.bad)))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Return the message alone; evalmark's own frames are of no use."""
+        """Return the message without evalmark's own frames."""
         if isinstance(excinfo.value, (EvalFailedError, EvalmarkError)):
-            return without_commands(f"{excinfo.value}\n\n{self.group.described.place}: {type(excinfo.value).__name__}")
+            return safe_for_ci(f"{excinfo.value}\n\n{self.group.described.place}: {type(excinfo.value).__name__}")
         return super().repr_failure(excinfo)
 
     def reportinfo(self) -> tuple[Path, int, str]:
@@ -96,12 +97,12 @@ def items_of(collector: Any, group: EvalGroup) -> Iterator[EvalItem]:
     title, names = group.title, Counter[str]()
     labels = [case_name(row, names) for row in group.rows]
     for repeat in range(described.repeat):
-        for position, (row, called) in enumerate(zip(group.rows, labels, strict=True)):
+        for position, (row, label) in enumerate(zip(group.rows, labels, strict=True)):
             if isinstance(row, BadRow) and repeat:
                 continue
             case = Case(id=f"row {position + 1}", place=row.place) if isinstance(row, BadRow) else row
             trial = Trial(case=case, dataset=described.name, target=group.target, position=position, repeat=repeat)
-            name = f"{title}[{called}]" if described.repeat == 1 else f"{title}[{called}-{repeat + 1}]"
+            name = f"{title}[{label}]" if described.repeat == 1 else f"{title}[{label}-{repeat + 1}]"
             bad = row if isinstance(row, BadRow) else None
             item: EvalItem = EvalItem.from_parent(collector, name=name, group=group, trial=trial, bad=bad)
             yield item

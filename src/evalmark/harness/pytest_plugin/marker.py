@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from evalmark.core.errors import ConfigError
+from evalmark.core.text import one_line
 from evalmark.core.values.case import Case
 from evalmark.harness.evals.thresholds import UNSET, Threshold
 from evalmark.inputs.datasets.options import BadRow
 
-from .names import case_name
+from .skips import LONGEST_NAME, node_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,11 +21,11 @@ class EvalMarker:
     """The arguments of `@pytest.mark.evalmark(...)`."""
 
     suite: str = ""
-    """What the cases go by in the run; else the file of the test."""
+    """The dataset name of the cases; by default the file of the test."""
     data: Any = None
     """Cases, as `describe_eval` takes them: the test runs for each; None: the test is the case."""
     scorers: Sequence[Any] = ()
-    """What judges the logged answer at the end of the test."""
+    """The scorers of the logged output, run at the end of the test."""
     repeat: int = 1
     threshold: Threshold = UNSET
     judge: Any = None
@@ -34,14 +35,14 @@ def read_marker(marker: pytest.Mark, place: str) -> EvalMarker:
     """Return the marker's arguments.
 
     Raises:
-        ConfigError: one is unknown, or of the wrong kind.
+        ConfigError: one is unknown or invalid.
     """
-    known = [f.name for f in fields(EvalMarker)]
+    names = [f.name for f in fields(EvalMarker)]
     if marker.args:
-        raise ConfigError(f"{place}: @pytest.mark.evalmark takes its arguments by name: {', '.join(known)}.")
-    if unknown := sorted(set(marker.kwargs) - set(known)):
+        raise ConfigError(f"{place}: @pytest.mark.evalmark takes its arguments by name: {', '.join(names)}.")
+    if unknown := sorted(set(marker.kwargs) - set(names)):
         raise ConfigError(
-            f"{place}: @pytest.mark.evalmark has no argument {unknown[0]!r}; it knows {', '.join(known)}."
+            f"{place}: @pytest.mark.evalmark has no argument {unknown[0]!r}; its arguments are {', '.join(names)}."
         )
     mark = EvalMarker(
         **{name: value for name, value in marker.kwargs.items() if value is not None or name == "threshold"}
@@ -59,16 +60,30 @@ class MarkedRow:
     """None: the test is the case."""
     repeat: int = 0
     name: str = ""
-    """What the row and the repeat are called in the id of the test."""
+    """The name of the row and the repeat in the id of the test."""
 
 
 def marked_rows(rows: Sequence[Case | BadRow | None], repeats: int) -> list[MarkedRow]:
-    """Return an entry for each row and repeat; a row that is no case has one."""
+    """Return an entry for each row and repeat; a row that is not a case has one."""
     names = Counter[str]()
     labels = ["" if row is None else case_name(row, names) for row in rows]
     return [
-        MarkedRow(row=row, repeat=repeat, name="-".join(filter(None, (called, str(repeat + 1) if repeats > 1 else ""))))
+        MarkedRow(row=row, repeat=repeat, name="-".join(filter(None, (label, str(repeat + 1) if repeats > 1 else ""))))
         for repeat in range(repeats)
-        for row, called in zip(rows, labels, strict=True)
+        for row, label in zip(rows, labels, strict=True)
         if not (repeat and isinstance(row, BadRow))
     ]
+
+
+def case_name(row: Case | BadRow, names: Counter[str]) -> str:
+    """Return the name of a case: its id, or its input where the id is generated; numbered where two are equal."""
+    if isinstance(row, BadRow):
+        text = "data" if row.last else row.place.rpartition(": ")[2]
+    else:
+        text = one_line(row.input, LONGEST_NAME) if row.has_generated_id and row.input is not None else row.id
+    first = name = node_name(text) or "case"
+    while names[name]:
+        names[first] += 1
+        name = f"{first}-{names[first]}"
+    names[name] += 1
+    return name

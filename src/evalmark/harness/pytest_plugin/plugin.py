@@ -17,7 +17,7 @@ from evalmark.harness.evals.rows import read_rows
 from .hooks import Hooks
 from .item_identity import (
     CASE,
-    KNOWN,
+    IDENTIFIED_CASE,
     case_of,
     marker_of,
     owner_of,
@@ -35,30 +35,30 @@ from .summary import EvalSummary
 
 
 class EvalPlugin:
-    """Collects the tests of evals and gives marked tests their cases; one a process, made with its first eval."""
+    """Collects the tests of evals and gives marked tests their cases; one a process, created for its first eval."""
 
-    def __init__(self, config: pytest.Config, running: Callable[[], pytest.Item | None]) -> None:
-        self.state = PluginState(config, running)
+    def __init__(self, config: pytest.Config, running_test: Callable[[], pytest.Item | None]) -> None:
+        self.state = PluginState(config, running_test)
         self.runner = Runner(self.state)
         self._groups: dict[str, str] = {}
         self._owners: dict[tuple[str, str, str], str] = {}
-        """Which test has a case of this id first, for each suite and target."""
+        """The first test with a case of this id, by suite, id and target."""
         self._places: defaultdict[str, dict[str, int]] = defaultdict(dict)
         config.pluginmanager.register(Hooks(self.state), "evalmark-hooks")
         if self.state.worker is None:
             config.pluginmanager.register(EvalSummary(self.state), "evalmark-ending")
 
     def items(self, collector: Any, evals: Sequence[EvalSpec]) -> list[pytest.Item]:
-        """Return the tests of a module's evals, after the checks that cost nothing.
+        """Check a module's evals without any model call, and return their tests.
 
         Raises:
-            CollectError: an eval cannot be used; pytest runs no test then.
+            CollectError: an eval cannot be used; then pytest runs no test.
         """
         try:
             check_names(evals)
             return [item for described in evals for item in self._items(collector, described)]
-        except EvalmarkError as fault:
-            raise collector.CollectError(str(fault)) from None
+        except EvalmarkError as error:
+            raise collector.CollectError(str(error)) from None
 
     def _items(self, collector: Any, described: EvalSpec) -> Iterator[pytest.Item]:
         if described.skip_if:
@@ -67,7 +67,7 @@ class EvalPlugin:
         named = replace(described, name=self._dataset(described))
         target = check_eval(named, self.state.run_session)
         if isinstance(self.state.keeper, RunKeeper):
-            _ = self.state.keeper.baseline  # a run that is not there is said before anything is asked
+            _ = self.state.keeper.baseline  # a missing run is reported before any case is run
         rows = read_rows(described.data, described.place)
         group = EvalGroup(
             described=named,
@@ -86,7 +86,7 @@ class EvalPlugin:
 
     def repeat(self, metafunc: pytest.Metafunc, marker: pytest.Mark) -> None:
         """Make a marked test one test for each case and repeat."""
-        why = ""
+        message = ""
         try:
             mark = read_marker(marker, metafunc.definition.nodeid)
             if "evalmark_case" not in metafunc.fixturenames:
@@ -95,10 +95,10 @@ class EvalPlugin:
             turns = marked_rows(rows, mark.repeat)
             if len(turns) > 1 or mark.data is not None:
                 metafunc.parametrize("evalmark_case", turns, indirect=True, ids=[turn.name for turn in turns])
-        except EvalmarkError as fault:
-            why = str(fault)
-        if why:  # said out here, since pytest tells of what it was said in the middle of
-            pytest.fail(why, pytrace=False)
+        except EvalmarkError as error:
+            message = str(error)
+        if message:  # outside of `except`, since pytest would also print the exception
+            pytest.fail(message, pytrace=False)
 
     def gather(self, items: Sequence[pytest.Item]) -> None:
         """Give marked tests their cases, and note which tests are repeats of one case."""
@@ -109,7 +109,7 @@ class EvalPlugin:
             suite, case, owner = suite_of(item), case_of(item), owner_of(item)
             if self._owners.setdefault((suite, case.id, target_of(item)), owner) != owner:
                 case = replace(case, id=f"{case.id} ({owner})")
-            item.stash[KNOWN] = case
+            item.stash[IDENTIFIED_CASE] = case
             item.stash[PLACE] = self._places[suite].setdefault(case.id, item.stash[PLACE])
 
     def case(self, request: pytest.FixtureRequest) -> EvalCase:
@@ -124,6 +124,6 @@ class EvalPlugin:
             position=item.stash[PLACE] * EACH,
             repeat=row_of(item).repeat,
         )
-        found = EvalCase(self.state, trial, mark.threshold, mark.scorers, mark.judge)
-        item.stash[CASE] = found
-        return found
+        case = EvalCase(self.state, trial, mark.threshold, mark.scorers, mark.judge)
+        item.stash[CASE] = case
+        return case

@@ -11,23 +11,23 @@ from evalmark.runs.session.run_session import PreparedPlan, RunSession
 
 from .result_store import RunKeeper, WorkerResults
 
-CUT_SHORT = "the run was ended before this case was answered"
+CUT_SHORT = "the run ended before this case was run"
 Key = tuple[int, int]
 """Position and repeat."""
 
 
 class Prefetch:
-    """The results of one eval, as they come in."""
+    """The results of one eval, whose cases run concurrently."""
 
     def __init__(
         self,
-        session: RunSession,
+        run_session: RunSession,
         keeper: RunKeeper | WorkerResults,
         prepared: PreparedPlan,
         trials: Sequence[Trial],
         loop: BackgroundLoop,
     ) -> None:
-        self._run_session, self._keeper, self._prepared = session, keeper, prepared
+        self._run_session, self._keeper, self._prepared = run_session, keeper, prepared
         self._results: dict[Key, Future[Result]] = {(t.position, t.repeat): Future() for t in trials}
         self._running = loop.start(self._run(trials))
 
@@ -36,10 +36,10 @@ class Prefetch:
 
         Raises:
             RunStoppedError: no further call could be made.
-            StoreError: the result could not be kept.
+            StoreError: the result could not be stored.
         """
-        found = self._results.get((trial.position, trial.repeat))
-        return None if found is None else found.result()
+        future = self._results.get((trial.position, trial.repeat))
+        return None if future is None else future.result()
 
     @property
     def is_done(self) -> bool:
@@ -47,7 +47,7 @@ class Prefetch:
         return self._running.done()
 
     def wait(self, seconds: float | None = None) -> None:
-        """Wait until all trials have ended and their spending is noted; with a limit, in seconds, not longer."""
+        """Wait until all trials have ended and their spending is noted, or for so many seconds."""
         with suppress(TimeoutError):
             self._running.exception(seconds)
 
@@ -55,8 +55,8 @@ class Prefetch:
         before = self._run_session.spending()
         try:
             reason = await self._run_session.run(self._prepared, trials, self)
-        except BaseException as fault:
-            self._settle(fault)
+        except BaseException as error:
+            self._settle(error)
             raise
         self._keeper.spent(self._prepared.dataset, self._run_session.spent_since(before))
         self._settle(RunStoppedError(reason or CUT_SHORT))
@@ -67,8 +67,8 @@ class Prefetch:
         for result in results:
             self._results[result.trial.position, result.trial.repeat].set_result(result)
 
-    def _settle(self, fault: BaseException) -> None:
-        """Pass a fault to every test that still waits."""
+    def _settle(self, error: BaseException) -> None:
+        """Raise an error in every test that still waits."""
         for waiting in self._results.values():
             if not waiting.done():
-                waiting.set_exception(fault)
+                waiting.set_exception(error)

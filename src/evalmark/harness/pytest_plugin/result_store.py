@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -23,62 +23,53 @@ from evalmark.storage.results.rows import pack_run, unpack_run
 from evalmark.storage.store.store import Store, open_store
 
 NAME = "pytest"
-"""What runs of tests are called."""
+"""The name of runs of tests."""
 PARTS = pytest.StashKey[list[Run]]()
 Key = tuple[str, str, int, str]
 """Dataset, case, repeat, and the fingerprint of the case."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunLocation:
-    """Where a run is kept, and the earlier runs that it resumes or is compared with."""
-
-    store: str = field(repr=False)
-    """The file, or the address of a server."""
-    gate: Gate | None = None
-    resume: str | None = None
-    """The run to go on with."""
-    baseline: str | None = None
-    """The run to compare with."""
-
-
 class RunKeeper:
     """Writes the run of the tests into the store; opened with the first result.
 
-    A store that has failed is not tried again: each try may wait long, and no further case is asked whose result could
-    not be kept.
+    After an error of the store it is not used again: each attempt may take long, and a case whose result cannot be stored
+    is not run.
     """
 
-    def __init__(self, place: RunLocation, loop: BackgroundLoop, say: Callable[[str], None]) -> None:
-        self._place, self._loop, self._say = place, loop, say
-        self._fault: StoreError | None = None
+    def __init__(
+        self, config: pytest.Config, store: str, gate: Gate | None, loop: BackgroundLoop, notify: Callable[[str], None]
+    ) -> None:
+        self._location, self._gate, self._loop, self._notify = store, gate, loop, notify
+        self._resume: str | None = config.getoption("evalmark_resume")
+        self._baseline: str | None = config.getoption("evalmark_baseline")
+        self._error: StoreError | None = None
         self.costs: defaultdict[str, list[Spending]] = defaultdict(list)
-        """What the calls of each dataset came to."""
+        """The spending of each dataset."""
 
     @cached_property
     def _store(self) -> Store:
-        return open_store(self._place.store, notes=self._say)
+        return open_store(self._location, notes=self._notify)
 
     @cached_property
     def writer(self) -> RunWriter:
         """The writer of the run; starts or resumes it at the first use."""
-        _ = self.baseline  # found now, when `last` still is the one before this
-        return start_run(self._store, NAME, self._place.gate, self._place.resume)
+        _ = self.baseline  # read first, while `last` still means the run before this one
+        return start_run(self._store, NAME, self._gate, self._resume)
 
     @cached_property
     def baseline(self) -> Run | None:
-        """The run to compare with; None when none was asked for.
+        """The run to compare with; None without --evalmark-baseline.
 
         Raises:
             StoreError: there is no such run.
         """
-        if self._place.baseline is None:
+        if self._baseline is None:
             return None
-        with open_store(self._place.store, read_only=self._place.baseline != LAST_GREEN) as store:
-            found = baseline_of(store, self._place.baseline, Run(id="", name=NAME, created=""))
-        if found.said:
-            self._say(found.said)
-        return found.run
+        with open_store(self._location, read_only=self._baseline != LAST_GREEN) as store:
+            chosen = baseline_of(store, self._baseline, Run(id="", name=NAME, created=""))
+        if chosen.said:
+            self._notify(chosen.said)
+        return chosen.run
 
     @property
     def is_used(self) -> bool:
@@ -88,21 +79,21 @@ class RunKeeper:
     @property
     def is_broken(self) -> bool:
         """Whether something could not be stored."""
-        return self._fault is not None
+        return self._error is not None
 
-    def vector_store(self, store: str) -> RunStore:
+    def vector_store(self) -> RunStore:
         """Return the store of vectors."""
         return self._store
 
-    def call_log(self, store: str) -> CallLog:
+    def call_log(self) -> CallLog:
         """Return the call log of the run."""
         return self._store.call_log(self.writer.run.id)
 
     def ready(self) -> None:
-        """Start the run if it has not started: nothing is asked whose result could not be stored.
+        """Start the run if it has not started, so that no case is run whose result cannot be stored.
 
         Raises:
-            StoreError: the store cannot be used, or could not before.
+            StoreError: the store cannot be used, or failed before.
         """
         with self._once():
             _ = self.writer
@@ -111,7 +102,7 @@ class RunKeeper:
         """Add a dataset and its metrics to the run, before their first result.
 
         Raises:
-            StoreError: the store cannot be written, or could not before.
+            StoreError: the store cannot be written, or failed before.
         """
         with self._once():
             self.writer.add_part(part)
@@ -133,18 +124,18 @@ class RunKeeper:
 
     def finish(self, status: RunStatus, notes: Sequence[str]) -> Run:
         """Close the run with its total spending, and return it."""
-        spending = tuple(spent for several in self.costs.values() for spent in several)
+        spending = tuple(item for items in self.costs.values() for item in items)
         self.writer.add_part(Run(id="", name="", created="", spending=spending))
         return self.writer.finish(status, notes)
 
     @contextmanager
     def _once(self) -> Iterator[None]:
-        if self._fault is not None:
-            raise StoreError(str(self._fault))
+        if self._error is not None:
+            raise StoreError(str(self._error))
         try:
             yield
-        except StoreError as fault:
-            self._fault = fault
+        except StoreError as error:
+            self._error = error
             raise
 
     def close(self) -> None:
@@ -156,19 +147,20 @@ class RunKeeper:
 class WorkerResults:
     """Sends the results of an xdist worker to the main process; opens the store for model calls only."""
 
-    def __init__(self, running: Callable[[], pytest.Item | None]) -> None:
-        self._running = running
-        self._stores: dict[str, Store] = {}
+    def __init__(self, store: str, running_test: Callable[[], pytest.Item | None]) -> None:
+        self._location, self._running_test = store, running_test
 
-    def vector_store(self, store: str) -> RunStore:
+    @cached_property
+    def _store(self) -> Store:
+        return open_store(self._location)
+
+    def vector_store(self) -> RunStore:
         """Return the store of vectors."""
-        if store not in self._stores:
-            self._stores[store] = open_store(store)
-        return self._stores[store]
+        return self._store
 
-    def call_log(self, store: str) -> CallLog:
+    def call_log(self) -> CallLog:
         """Return a call log outside of runs, since the main process writes the run."""
-        return self.vector_store(store).call_log()
+        return self._store.call_log()
 
     def ready(self) -> None:
         """Do nothing: the main process starts the run."""
@@ -184,13 +176,13 @@ class WorkerResults:
 
     def keep(self, part: Run) -> None:
         """Add a part to the report of the running test."""
-        item = self._running()
+        item = self._running_test()
         if item is not None:
             item.stash.setdefault(PARTS, []).append(part)
 
     def send(self, report: Any, begun: Run | None) -> None:
-        """Put all parts of a test into its report."""
-        item = self._running()
+        """Put all parts of a test into its report; `begun` is stored if the worker dies in the test."""
+        item = self._running_test()
         parts = [] if item is None else item.stash.get(PARTS, [])
         if begun is not None:
             report.evalmark_begun = pack_run(begun)
@@ -200,8 +192,8 @@ class WorkerResults:
 
     def close(self) -> None:
         """Close the store."""
-        for store in self._stores.values():
-            store.close()
+        if "_store" in self.__dict__:
+            self._store.close()
 
 
 def trial_key(trial: Trial) -> Key:
@@ -218,16 +210,16 @@ def earlier_results(store: str, reference: str) -> dict[str, dict[Key, Result]]:
     with open_store(store, read_only=True) as opened:
         run = opened.run(reference)
         plans = {info.name: info.plan for info in run.datasets if info.plan}
-        found: defaultdict[str, dict[Key, Result]] = defaultdict(dict)
+        results: defaultdict[str, dict[Key, Result]] = defaultdict(dict)
         for result in run.results:
             trial = result.trial
             if trial.dataset in plans and result.verdict != "error":
-                found[plans[trial.dataset]][trial_key(trial)] = result
-    return dict(found)
+                results[plans[trial.dataset]][trial_key(trial)] = result
+    return dict(results)
 
 
-def read_payload(parcel: Any) -> Run | None:
+def read_payload(payload: Any) -> Run | None:
     """Return the part of a run that a worker has sent; None where it cannot be read."""
     with suppress(ValueError, TypeError):
-        return unpack_run(parcel)
+        return unpack_run(payload)
     return None

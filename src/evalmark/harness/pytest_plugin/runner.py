@@ -19,7 +19,7 @@ from .state import PluginState
 
 
 class Runner:
-    """Runs the cases of evals: side by side where that changes nothing, else one at a time."""
+    """Runs the cases of evals: concurrently where that gives the same results, else one at a time."""
 
     def __init__(self, state: PluginState) -> None:
         self._state = state
@@ -41,15 +41,17 @@ class Runner:
         if result is None:
             self._state.prepare_test()
             before = self._state.run_session.spending()
-            result = self._earlier(prepared, trial) or self._state.loop.run(self._run_alone(prepared, trial))
+            result = self._recorded(prepared).get(trial_key(trial)) or self._state.loop.run(
+                self._run_alone(prepared, trial)
+            )
             self._state.keeper.keep(prepared.part([result], self._state.run_session.spent_since(before)))
         return _checked(item, result, prepared.metrics)
 
     async def _run_alone(self, prepared: PreparedPlan, trial: Trial) -> Result:
         try:
             return await self._state.run_session.run_one(prepared, trial)
-        except RunStoppedError as why:
-            raise RunStoppedError(f"Not answered: {why}") from None
+        except RunStoppedError as error:
+            raise RunStoppedError(f"The case was not run: {error}") from None
 
     def _prefetched(self, item: EvalItem) -> Result | None:
         """Return the prefetched result of a case, if there is one; the first test of an eval starts the prefetch."""
@@ -60,13 +62,13 @@ class Runner:
         return None if prefetch is None else prefetch.result(item.trial)
 
     def _can_prefetch(self, item: EvalItem) -> bool:
-        """Whether cases may run ahead: no fixture is set up for each test, no failure ends the run, no worker takes tests."""
+        """Whether cases may run before their tests: without fixtures of single tests, an early end of pytest, or xdist workers."""
         option = self._state.config.getoption
         ends_early = option("maxfail") or option("stepwise", False)
         return not (item.stands_alone or self._state.worker is not None or ends_early)
 
     def _start_prefetch(self, item: EvalItem) -> Prefetch | None:
-        """Start all cases of an eval that are still to run; None where that is one case or none."""
+        """Start all cases of an eval that have no result yet; None where that is one case or none."""
         state, group = self._state, item.group
         state.wait_for_prefetches()
         prepared = group.prepare()
@@ -80,13 +82,9 @@ class Runner:
         state.prefetches.append(prefetch)
         return prefetch
 
-    def _earlier(self, prepared: PreparedPlan, trial: Trial) -> Result | None:
-        return self._recorded(prepared).get(trial_key(trial))
-
     def _recorded(self, prepared: PreparedPlan) -> dict[Key, Result]:
         """Return the results of an interrupted run for an eval that has not changed since."""
-        resumed = self._state.config.getoption("evalmark_resume")
-        if resumed is None:
+        if self._state.config.getoption("evalmark_resume") is None:
             return {}
         return self._earlier_results.get(prepared.info.plan, {})
 
@@ -98,8 +96,8 @@ class Runner:
 def _checked(item: pytest.Item, result: Result, metrics: Sequence[Metric]) -> Result:
     """Return the result if it passed; its scores go into pytest's reports either way."""
     record_scores(item, result)
-    if (why := failure_message(result, metrics)) is not None:
-        raise EvalFailedError(why, result)
+    if (error := failure_message(result, metrics)) is not None:
+        raise EvalFailedError(error, result)
     return result
 
 

@@ -1,4 +1,4 @@
-"""Skips evals that are switched off, without loading what would run them."""
+"""Skips evals that are switched off, without loading the modules that run them."""
 
 import re
 from collections.abc import Sequence
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 OFF = "evals may cost money; run them with --evalmark"
 PLACE = pytest.StashKey[int]()
-"""Which of the collected tests one is, from 0; the same in every worker of xdist."""
+"""The index of a collected test; the same in every worker of xdist."""
 LONGEST_NAME = 60
-"""Characters of an input by which a test is named."""
+"""The most characters of an input in the name of a test."""
 
 
 class SkippedEval(pytest.Function):
@@ -29,7 +29,7 @@ class SkippedEval(pytest.Function):
         self.add_marker(pytest.mark.skip(reason=reason))
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Where the eval is described."""
+        """Return where the eval is defined."""
         return Path(self.described.file), max(0, self.described.line - 1), self.name
 
 
@@ -53,7 +53,7 @@ class Skips:
 
 
 def placeholder() -> None:
-    """Stand for the function that pytest would call."""
+    """Do nothing: pytest wants a function for each item."""
 
 
 def skipped_items(collector: Any, evals: "Sequence[EvalSpec]") -> list[pytest.Item]:
@@ -64,8 +64,8 @@ def skipped_items(collector: Any, evals: "Sequence[EvalSpec]") -> list[pytest.It
     """
     try:
         check_names(evals)
-    except ConfigError as fault:
-        raise collector.CollectError(str(fault)) from None
+    except ConfigError as error:
+        raise collector.CollectError(str(error)) from None
     return [skipped_item(collector, described, OFF) for described in evals]
 
 
@@ -89,11 +89,11 @@ def check_names(evals: "Sequence[EvalSpec]") -> None:
     for described, name in zip(evals, names, strict=True):
         if (number := names.count(name)) > 1:
             raise ConfigError(
-                f"{described.place}: {number} evals of this file are called {name!r}; give each a name of its own."
+                f"{described.place}: {number} evals of this file have the name {name!r}; give each its own name."
             )
 
 
 def node_name(text: str) -> str:
-    """Return a text as part of a test's id: in ASCII, without `::` and brackets, which pytest gives a meaning."""
+    """Return a text as part of a test's id: in ASCII, without `::` and brackets, which have a meaning for pytest."""
     text = re.sub(r"::+", ":", one_line(text, LONGEST_NAME))
     return text.translate({ord("["): "(", ord("]"): ")", ord("…"): "..."}).encode("ascii", "backslashreplace").decode()

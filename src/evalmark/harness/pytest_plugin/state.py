@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from os import environ
 from typing import Any
 
@@ -30,29 +30,27 @@ from .item_identity import (
     suite_of,
 )
 from .prefetch import Prefetch
-from .result_store import RunKeeper, RunLocation, WorkerResults
+from .result_store import RunKeeper, WorkerResults
 from .skips import OFF, PLACE
 
 GRACE = 12.0
-"""Seconds that trials under way get to finish when pytest ends."""
+"""Seconds in which running trials may finish when pytest ends."""
 EACH = 10_000
-"""Places between two tests, for the expectations in them."""
+"""Positions between two tests, for the expectations in them."""
 
 
 class PluginState:
     """What the parts of the plugin share: settings, gate, results, loop and run session; one a process.
 
-    It is also the session of the expectations in tests.
+    It is the `PytestRun` of expectations.
     """
 
-    def __init__(self, config: pytest.Config, running: Callable[[], pytest.Item | None]) -> None:
-        self.config, self._running = config, running
+    def __init__(self, config: pytest.Config, running_test: Callable[[], pytest.Item | None]) -> None:
+        self.config, self._running_test = config, running_test
         self.worker: Any = getattr(config, "workerinput", None)
         """The input of an xdist worker; None in the main process."""
         self.prefetches: list[Prefetch] = []
-        """Evals whose cases are answered side by side."""
-
-    # What it works with, made when it is needed.
+        """Evals whose cases run concurrently."""
 
     @property
     def on(self) -> bool:
@@ -61,59 +59,48 @@ class PluginState:
 
     @cached_property
     def settings(self) -> Settings:
-        """The settings in force; an xdist worker has its share of every limit.
+        """The settings; an xdist worker has its share of every limit.
 
         Raises:
             ConfigError: a setting cannot be read.
         """
         option, here = self.config.getoption, self.config.invocation_params.dir
         replay = option("evalmark_replay")
-        found = load_settings(
+        settings = load_settings(
             environ,
             here,
             {"store": option("evalmark_store"), "replay": "auto" if replay == "replay" else replay},
         )
-        store = resolve_location(here, found.store)  # a test may change the working directory
+        store = resolve_location(here, settings.store)  # a test may change the working directory
         workers = 1 if self.worker is None else int(self.worker["workercount"])
-        return worker_share(replace(found, store=store), workers)
+        return worker_share(replace(settings, store=store), workers)
 
     @cached_property
     def gate(self) -> Gate | None:
         """The rule for the whole run; None: every trial has to pass."""
         option = self.config.getoption
         names = ("min_pass_rate", "min_score", "max_unscored", "max_errors")
-        said = {name: value for name in names if (value := option(f"evalmark_{name}")) is not None}
-        return Gate(**said) if said else None
+        limits = {name: value for name in names if (value := option(f"evalmark_{name}")) is not None}
+        return Gate(**limits) if limits else None
 
     @cached_property
     def keeper(self) -> RunKeeper | WorkerResults:
-        """Where results go: the store, or the main process."""
+        """Stores results, or sends them to the main process."""
         if self.worker is not None:
-            return WorkerResults(self._running)
-        option = self.config.getoption
-        place = RunLocation(
-            store=self.settings.store,
-            gate=self.gate,
-            resume=option("evalmark_resume"),
-            baseline=option("evalmark_baseline"),
-        )
-        return RunKeeper(place, self.loop, lambda text: print_line(self.config, text))
+            return WorkerResults(self.settings.store, self._running_test)
+        notify = partial(print_line, self.config)
+        return RunKeeper(self.config, self.settings.store, self.gate, self.loop, notify)
 
     @cached_property
     def loop(self) -> BackgroundLoop:
-        """The loop on which models are asked."""
+        """The event loop of model calls."""
         return BackgroundLoop()
 
     @cached_property
     def run_session(self) -> RunSession:
         """The run session of all tests."""
-        return RunSession(self.settings, self._vector_store, self._call_log, loop=lambda: self.loop.events)
-
-    def _vector_store(self) -> Any:
-        return self.keeper.vector_store(self.settings.store)
-
-    def _call_log(self) -> Any:
-        return self.keeper.call_log(self.settings.store)
+        keeper = self.keeper
+        return RunSession(self.settings, keeper.vector_store, keeper.call_log, loop=lambda: self.loop.events)
 
     def stop(self) -> None:
         """Start no further trial, and wait a little for those that are running."""
@@ -139,9 +126,9 @@ class PluginState:
         return any(not prefetch.is_done for prefetch in self.prefetches)
 
     def wait_for_prefetches(self, seconds: float | None = None) -> None:
-        """Wait for all cases that are being answered side by side; with a limit, so long for each eval.
+        """Wait for all prefetched cases, with a limit for each eval.
 
-        What calls come to is read off one meter before and after a test, so calls made meanwhile would count twice.
+        The spending of a test is the difference of one meter before and after it, so other calls meanwhile would count twice.
         """
         for prefetch in self.prefetches:
             prefetch.wait(seconds)
@@ -150,7 +137,7 @@ class PluginState:
         """Return the notes on models and tools."""
         return self.run_session.notes() if "run_session" in self.__dict__ else ()
 
-    # The session of expectations and of marked tests.
+    # `PytestRun`, for expectations and marked tests.
 
     @property
     def threshold(self) -> Threshold:
@@ -160,7 +147,7 @@ class PluginState:
     @property
     def tools(self) -> TrialTools | None:
         """Tool replay of the running test's case."""
-        item = self._running()
+        item = self._running_test()
         case = None if item is None else item.stash.get(CASE, None)
         return None if case is None else case.context.tools
 
@@ -176,26 +163,24 @@ class PluginState:
         item = self._item()
         number = item.stash.get(EXPECTED, 0)
         item.stash[EXPECTED] = number + 1
-        known = case_of(item)
-        suite = suite_of(item)
-        name = known.id if number == 0 else f"{known.id} ({number + 1})"
-        repeat = row_of(item).repeat
+        test_case = case_of(item)
+        name = test_case.id if number == 0 else f"{test_case.id} ({number + 1})"
         position = item.stash[PLACE] * EACH + number
-        return Trial(case=replace(case, id=name), dataset=suite, position=position, repeat=repeat)
+        return Trial(case=replace(case, id=name), dataset=suite_of(item), position=position, repeat=row_of(item).repeat)
 
     def keep(self, part: Run) -> None:
-        """Keep the result of an expectation."""
+        """Store the result of an expectation."""
         self.keeper.keep(part)
         for result in part.results:
             record_scores(self._item(), result)
 
     def prepare_test(self) -> None:
-        """Wait until nothing else uses the meter, and start the run."""
+        """Wait for prefetched cases, and start the run."""
         self.wait_for_prefetches()
         self.keeper.ready()
 
     def _item(self) -> pytest.Item:
-        item = self._running()
+        item = self._running_test()
         if item is None:
             raise ConfigError("expect(...) was called outside a test; move it into a test.")
         return item

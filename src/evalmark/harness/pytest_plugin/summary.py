@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evalmark.core.errors import EvalmarkError
-from evalmark.core.text import clean, one_line
+from evalmark.core.text import clean, one_line, safe_for_ci
 from evalmark.core.values.case import Output
 from evalmark.core.values.run import Gate, Run, RunStatus
 from evalmark.core.values.score import Result
@@ -17,12 +17,11 @@ from evalmark.stats.summary.gate import GateVerdict, apply_gate
 from evalmark.stats.summary.summarise import summarise
 from evalmark.storage.store.location import display_location
 
-from .names import without_commands
 from .result_store import RunKeeper, read_payload
 from .state import PluginState, print_line
 
 WORDS = {"unscored": ("unscored", "u", "UNSCORED"), "error": ("eval errors", "e", "EVAL ERROR")}
-"""How pytest counts, marks and calls a test that could not be judged."""
+"""Category, letter and word of pytest for a test without a verdict."""
 
 
 class EvalSummary:
@@ -31,11 +30,11 @@ class EvalSummary:
     def __init__(self, state: PluginState) -> None:
         self._state = state
         self._others_failed = 0
-        """Tests that failed and are no evals, or failed beside their scores."""
+        """Failed tests that are not evals, or whose scores passed."""
         self._begun: dict[str, Run] = {}
-        """Tests of evals that are running in workers, by their ids."""
+        """Running tests of evals in workers, by id."""
         self._details: list[tuple[str, str, Any]] = []
-        """Tests that could not be judged: how each is called, its id, and what is said of it."""
+        """Tests without a verdict: pytest's word, the id, and the message."""
         self._interrupted = False
         self._notes: list[str] = []
         self._run: Run | None = None
@@ -45,7 +44,7 @@ class EvalSummary:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: Any) -> None:
-        """Keep the results of a worker, and count failures beside the evals."""
+        """Store the results of a worker, and count failures of other tests."""
         self._take(report)
         verdict = getattr(report, "evalmark_verdict", None)
         if report.failed and verdict is None:
@@ -61,16 +60,16 @@ class EvalSummary:
             self._begun.pop(report.nodeid, None)
         elif report.when == "???" and report.nodeid in self._begun:
             self._keep(_lost(self._begun.pop(report.nodeid), str(report.longrepr)))
-        for parcel in getattr(report, "evalmark", ()):
-            if (part := read_payload(parcel)) is not None:
+        for payload in getattr(report, "evalmark", ()):
+            if (part := read_payload(payload)) is not None:
                 self._keep(part)
 
     def _keep(self, part: Run) -> None:
-        """Keep a part from another process; where that fails, pytest goes on and the whole run fails."""
+        """Store a part from another process; if that fails, pytest continues and the whole run fails."""
         try:
             self._state.keeper.keep(part)
-        except EvalmarkError as fault:
-            self._fault = str(fault)
+        except EvalmarkError as error:
+            self._fault = str(error)
 
     def pytest_report_teststatus(self, report: Any) -> tuple[str, str, Any] | None:
         """Name unscored trials and errors; both fail."""
@@ -100,8 +99,8 @@ class EvalSummary:
             return
         try:
             self._run = self._closed(session)
-        except EvalmarkError as fault:
-            self._fault = str(fault)
+        except EvalmarkError as error:
+            self._fault = str(error)
         if self._fault:
             session.exitstatus = exitstatus or pytest.ExitCode.TESTS_FAILED
             return
@@ -115,7 +114,7 @@ class EvalSummary:
         with suppress(KeyboardInterrupt):
             if self._interrupted and state.is_busy:
                 print_line(
-                    state.config, "waiting for cases under way, 10 s at the most; press Ctrl-C again to leave them out"
+                    state.config, "waiting for running cases, at most 10 s; press Ctrl-C again to leave them out"
                 )
             state.stop()
         keeper = state.keeper
@@ -141,22 +140,22 @@ class EvalSummary:
             terminalreporter.write_line(clean(self._fault))
         is_gated = state.on and state.gate is not None and not state.config.option.collectonly
         if self._run is not None or is_gated:
-            self._tell(terminalreporter)
+            self._print_table(terminalreporter)
         if "E" in terminalreporter.reportchars:
-            self._list(terminalreporter)
+            self._print_unscored(terminalreporter)
 
-    def _list(self, reporter: Any) -> None:
+    def _print_unscored(self, reporter: Any) -> None:
         """Print a line for each trial that could not be scored, as pytest's short summary does for failures."""
         for word, nodeid, details in self._details:
             crash = getattr(details, "reprcrash", None)
-            said = clean(str(details) if crash is None else crash.message).strip().partition("\n")[0]
-            line = f"{word} {clean(nodeid)} - {said}"
+            message = clean(str(details) if crash is None else crash.message).strip().partition("\n")[0]
+            line = f"{word} {clean(nodeid)} - {message}"
             reporter.write_line(one_line(line, max(40, reporter._tw.fullwidth - 1)), yellow=True)
 
-    def _tell(self, reporter: Any) -> None:
+    def _print_table(self, reporter: Any) -> None:
         state = self._state
-        named = state.config.getoption("evalmark_store")
-        store = f" --store {display_location(named)}" if named else ""
+        location = state.config.getoption("evalmark_store")
+        store = f" --store {display_location(location)}" if location else ""
         look = TerminalStyle(
             width=max(60, min(reporter._tw.fullwidth, 140)),
             color=bool(reporter.hasmarkup),
@@ -168,15 +167,15 @@ class EvalSummary:
         costs = state.keeper.costs if isinstance(state.keeper, RunKeeper) else {}
         baseline = state.keeper.baseline if isinstance(state.keeper, RunKeeper) else None
         verdict = None if state.gate is None else self._verdict(state.gate)
-        reporter.write(without_commands(eval_screen(run, costs, look, verdict=verdict, baseline=baseline)))
+        reporter.write(safe_for_ci(eval_screen(run, costs, look, verdict=verdict, baseline=baseline)))
         if run.id:
-            reporter.write_line(f"Look again with: evalmark show {run.id}{store}")
+            reporter.write_line(f"Show it again with: evalmark show {run.id}{store}")
         if run.status == "interrupted":
-            reporter.write_line(f"To go on, call pytest as before and add: --evalmark-resume {run.id}")
+            reporter.write_line(f"To resume, run the same pytest command with: --evalmark-resume {run.id}")
 
 
 def _lost(begun: Run, why: str) -> Run:
     """Return the part of a test whose worker died, with an error."""
-    said = clean(why).splitlines()
-    output = Output(error=f"the process that ran it ended: {said[0] if said else 'no reason is known'}")
+    lines = clean(why).splitlines()
+    output = Output(error=f"the process that ran it ended: {lines[0] if lines else 'no reason is known'}")
     return replace(begun, results=tuple(Result(trial=r.trial, output=output) for r in begun.results))

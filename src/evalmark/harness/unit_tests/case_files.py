@@ -1,4 +1,4 @@
-"""Reads test cases from JSON Lines, a JSON list, or one JSON object; every fault has its line."""
+"""Reads test cases from JSON Lines, a JSON list, or one JSON object; every error names its line."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -6,99 +6,76 @@ from typing import Any
 
 from evalmark.core.errors import ConfigError, DataError
 from evalmark.inputs.datasets.fault_list import FaultList
+from evalmark.inputs.datasets.json_rows import jsonl_rows
+from evalmark.inputs.datasets.options import ReadOptions
 from evalmark.inputs.datasets.reader import as_cases
+from evalmark.inputs.datasets.rows import DatasetFile
 from evalmark.inputs.documents.errors import PlacedError
-from evalmark.inputs.documents.json_stream import JsonStream
 from evalmark.inputs.documents.strict_json import parse_json
 from evalmark.inputs.documents.text import MAX_ROW, first_character, numbered_lines, read_text, text_chunks
 
 from .labeled import TestCase, from_case
 
 _LISTS = ("test_cases", "cases")
-"""Under which an object may hold its cases."""
+"""Keys of an object that may hold a list of cases."""
 _MOST_FAULTS = 20
 _LINES = (".jsonl", ".ndjson")
-Row = tuple[str, Any]
-"""A place, and the data there or the fault."""
 
 
 def read_test_cases(path: Path) -> list[tuple[str, TestCase]]:
     """Return the cases of a file with their places.
 
     Raises:
-        DataError: the file cannot be read, or some of its rows are no test cases; every such row is named.
+        DataError: the file cannot be read, or rows of it are not test cases; every such row is named.
     """
-    found: list[tuple[str, TestCase]] = []
+    cases: list[tuple[str, TestCase]] = []
     faults = FaultList(str(path), most=_MOST_FAULTS)
     for place, row in _rows(path):
         try:
-            found.append((place, _test_case(row, place)))
-        except ConfigError as fault:
-            faults.add(str(fault))
-    if found_faults := faults.lines():
-        raise DataError("\n".join(found_faults))
-    return found
+            cases.append((place, _test_case(row, place)))
+        except ConfigError as error:
+            faults.add(str(error))
+    if lines := faults.lines():
+        raise DataError("\n".join(lines))
+    return cases
 
 
-def _rows(path: Path) -> Iterator[Row]:
+def _rows(path: Path) -> Iterator[tuple[str, Any]]:
+    """Yield the place of each row, and its data or the error."""
     start = first_character(path)
     if start == "":
         raise PlacedError(
             str(path), 'is empty; one {"inputs": {…}, "outputs": [{"label": 1, "value": …}]} a line is expected.'
         )
-    if start == "[":
-        yield from _list(path)
-    elif _is_lines(path):
-        yield from _lines(path)
-    else:
-        yield from _object(path)
-
-
-def _list(path: Path) -> Iterator[Row]:
-    stream = JsonStream(text_chunks(path), str(path))
-    for item in stream.items():
-        yield f"{path}:{item.line}", item.value
-    stream.finish()
-
-
-def _lines(path: Path) -> Iterator[Row]:
-    for number, line in numbered_lines(text_chunks(path)):
-        if line.strip():
-            yield f"{path}:{number}", _parsed(line, path, number)
-
-
-def _object(path: Path) -> Iterator[Row]:
+    if start == "[" or _is_lines(path):
+        source = DatasetFile(path=path, options=ReadOptions(), notes=lambda _: None)
+        for line, column, value in jsonl_rows(source):
+            yield source.place(line, column), value
+        return
     data = parse_json(read_text(path), str(path))
-    if isinstance(data, Mapping) and "inputs" not in data:
-        held = next((data[name] for name in _LISTS if isinstance(data.get(name), list)), None)
-        if held is not None:
-            yield from ((f"{path}, case {number}", row) for number, row in enumerate(held, 1))
-            return
-    yield f"{path}:1", data
+    cases = _cases_in(data)
+    if cases is None:
+        yield f"{path}:1", data
+    else:
+        yield from ((f"{path}, case {number}", row) for number, row in enumerate(cases, 1))
 
 
 def _is_lines(path: Path) -> bool:
     """Return whether a file is JSON Lines: by its name, or because its first line is a whole value."""
     if any(suffix.lower() in _LINES for suffix in path.suffixes):
         return True
-    for number, line in numbered_lines(text_chunks(path)):
-        if line.strip():
-            first = _parsed(line, path, number)
-            return not isinstance(first, PlacedError) and not (isinstance(first, dict) and _holds_cases(first))
-    return False
-
-
-def _holds_cases(data: Mapping[str, Any]) -> bool:
-    return "inputs" not in data and any(isinstance(data.get(name), list) for name in _LISTS)
-
-
-def _parsed(line: str, path: Path, number: int) -> Any:
-    if len(line) > MAX_ROW:
-        return PlacedError(f"{path}:{number}", f"the line is longer than {MAX_ROW >> 20} MiB; split it.")
+    line = next((line for _, line in numbered_lines(text_chunks(path)) if line.strip()), "")
     try:
-        return parse_json(line, str(path), number)
-    except PlacedError as fault:
-        return fault
+        return _cases_in(parse_json(line[: MAX_ROW + 1], str(path))) is None
+    except PlacedError:
+        return False
+
+
+def _cases_in(data: Any) -> list[Any] | None:
+    """Return the list of cases in an object; None where it is a case itself."""
+    if not isinstance(data, Mapping) or "inputs" in data:
+        return None
+    return next((data[name] for name in _LISTS if isinstance(data.get(name), list)), None)
 
 
 def _test_case(row: Any, place: str) -> TestCase:
@@ -114,17 +91,17 @@ def _test_case(row: Any, place: str) -> TestCase:
             place,
             f"a test case needs `inputs` and `outputs`; `{missing[0]}` is not among {', '.join(sorted(row)) or 'its fields'}.",
         )
-    given = row.get("id")
+    identity = row.get("id")
     try:
         return TestCase(
-            id=None if given is None else str(given),
+            id=None if identity is None else str(identity),
             inputs=row["inputs"],
             outputs=row["outputs"],
             for_template_name=row.get("for_template_name"),
             for_tracking_project=row.get("for_tracking_project"),
         )
-    except ConfigError as fault:
-        raise PlacedError(place, str(fault)) from None
+    except ConfigError as error:
+        raise PlacedError(place, str(error)) from None
 
 
 def _exported(row: Mapping[str, Any], place: str) -> TestCase:
@@ -132,5 +109,5 @@ def _exported(row: Mapping[str, Any], place: str) -> TestCase:
     try:
         (case,) = as_cases([row])
         return from_case(case)
-    except ConfigError as fault:
-        raise PlacedError(place, str(fault)) from None
+    except ConfigError as error:
+        raise PlacedError(place, str(error)) from None

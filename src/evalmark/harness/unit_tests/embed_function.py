@@ -14,44 +14,44 @@ from evalmark.runs.planning.models import Models
 from evalmark.runs.planning.plan import load_embedder
 
 OPENAI = "OpenAIEmbeddings"
-"""How PromptWatch named the embeddings of OpenAI."""
+"""PromptWatch's name of the embeddings of OpenAI."""
 OPENAI_MODEL = "openai/text-embedding-ada-002"
-"""What LangChain's class of that name uses by default."""
+"""The default model of LangChain's class of that name."""
 
 
-def embedder_of(given: Any, models: Models) -> Embedder:
+def embedder_of(function: Any, models: Models) -> Embedder:
     """Return the embedder of a strategy's `embed_function`; None means the model of the settings.
 
     Raises:
-        ConfigError: it means none.
-        ModelError: the weights of a local model cannot be had.
+        ConfigError: it is not an embedding model.
+        ModelError: the weights of a local model cannot be loaded.
     """
     settings = models.settings
-    if given is None or isinstance(given, str):
-        name = settings.embeddings if given is None else OPENAI_MODEL if given == OPENAI else given
+    if function is None or isinstance(function, str):
+        name = settings.embeddings if function is None else OPENAI_MODEL if function == OPENAI else function
         found = models.embedder(name) or load_embedder(name, settings, (Path.cwd(),))
         if found is None:
             raise ConfigError(f"embed_function: there is no embedding model {name!r}.")
         return found
-    if not hasattr(given, "embed_documents") and callable(query := getattr(given, "embed_query", None)):
-        given = query
+    if not hasattr(function, "embed_documents") and callable(query := getattr(function, "embed_query", None)):
+        function = query
     try:
-        embedder = as_embedder(given)
+        embedder = as_embedder(function)
     except ConfigError:
         raise ConfigError(
-            f"embed_function is {given!r:.100}; give a function of a text that returns its vector, an object with "
+            f"embed_function is {function!r:.100}; give a function of a text that returns its vector, an object with "
             "`embed_query` (LangChain's Embeddings), or the name of a model."
         ) from None
-    if isinstance(embedder, FunctionEmbedder) and embedder.function is given:
-        return replace(embedder, function=OneOrMany(given))
+    if isinstance(embedder, FunctionEmbedder) and embedder.function is function:
+        return replace(embedder, function=OneOrMany(function))
     return embedder
 
 
 class OneOrMany:
     """A function of one text, or of a list of texts, called as it expects.
 
-    What its first parameter is annotated with tells which; else the first texts do: it is given them as a list, and where
-    that gives no row of vectors, or an error, it is called for each text.
+    The annotation of its first parameter decides. Without one, the first texts are passed as a list; if the function returns
+    no list of vectors or raises, it is called for each text.
     """
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
@@ -63,10 +63,10 @@ class OneOrMany:
         if inspect.iscoroutinefunction(self._function) or inspect.iscoroutinefunction(type(self._function).__call__):
             return self._awaited(texts)
         if self._takes_lists is None:
-            found = self._tried(texts)
-            self._takes_lists = _is_rows(found, len(texts))
+            vectors = self._tried(texts)
+            self._takes_lists = _is_rows(vectors, len(texts))
             if self._takes_lists:
-                return found
+                return vectors
         return self._function(texts) if self._takes_lists else [self._function(text) for text in texts]
 
     def _tried(self, texts: list[str]) -> Any:
@@ -77,10 +77,10 @@ class OneOrMany:
 
     async def _awaited(self, texts: list[str]) -> Any:
         if self._takes_lists is None:
-            found = await self._tried_async(texts)
-            self._takes_lists = _is_rows(found, len(texts))
+            vectors = await self._tried_async(texts)
+            self._takes_lists = _is_rows(vectors, len(texts))
             if self._takes_lists:
-                return found
+                return vectors
         return await self._function(texts) if self._takes_lists else [await self._function(text) for text in texts]
 
     async def _tried_async(self, texts: list[str]) -> Any:
@@ -93,20 +93,20 @@ class OneOrMany:
 def _annotated(function: Callable[..., Any]) -> bool | None:
     """Return whether the first parameter is annotated as a list of texts; None without an annotation."""
     try:
-        said = next(iter(inspect.signature(function, eval_str=False).parameters.values())).annotation
+        annotation = next(iter(inspect.signature(function, eval_str=False).parameters.values())).annotation
     except (TypeError, ValueError, StopIteration):
         return None
-    text = said if isinstance(said, str) else getattr(get_origin(said) or said, "__name__", "")
+    text = annotation if isinstance(annotation, str) else getattr(get_origin(annotation) or annotation, "__name__", "")
     if text == "str":
         return False
     return True if text.lower().startswith(("list", "sequence", "iterable", "collection", "tuple")) else None
 
 
-def _is_rows(found: Any, wanted: int) -> bool:
+def _is_rows(vectors: Any, number: int) -> bool:
     """Return whether it holds one vector for each text."""
-    shape = getattr(found, "shape", None)
+    shape = getattr(vectors, "shape", None)
     if shape is not None:
-        return len(shape) == 2 and shape[0] == wanted
-    if not isinstance(found, Sequence) or len(found) != wanted:
+        return len(shape) == 2 and shape[0] == number
+    if not isinstance(vectors, Sequence) or len(vectors) != number:
         return False
-    return all(isinstance(row, Iterable) and all(isinstance(x, Real) for x in row) for row in found)
+    return all(isinstance(row, Iterable) and all(isinstance(x, Real) for x in row) for row in vectors)

@@ -26,10 +26,22 @@ METHOD = "cos_sim_score"
 
 
 class EvaluationStrategyBase(ABC):
-    """Judges results; subclass it with a name and a function.
+    """Base class of strategies that judge results: define `evaluation_method` and `evaluate`.
 
-    The function may be `async def`. An exception it raises fails the case and ends the test, as one of the tested
-    function does.
+    `evaluate` may be `async def`. If it raises an exception, the case fails and the test ends, as with an exception of the
+    tested function.
+
+    Example:
+        >>> from evalmark.harness.unit_tests.evaluation import EvaluationStrategyBase
+        >>> from evalmark.unit_tests import TestCase, TestCaseResult
+        >>> class SameLength(EvaluationStrategyBase):
+        ...     evaluation_method = "same_length"
+        ...     def evaluate(self, generated_result, test_case):
+        ...         passed = any(len(generated_result) == len(output.value) for output in test_case.outputs)
+        ...         return TestCaseResult(test_case=test_case, passed=passed)
+        >>> case = TestCase(inputs={"text": "a"}, outputs=[{"label": 1, "value": "A"}])
+        >>> SameLength().evaluate("B", case).passed
+        True
     """
 
     @property
@@ -39,17 +51,26 @@ class EvaluationStrategyBase(ABC):
 
     @abstractmethod
     def evaluate(self, generated_result: Any, test_case: TestCase) -> TestCaseResult:
-        """Judge one result."""
+        """Judge one result.
+
+        Args:
+            generated_result: What the tested function returned.
+            test_case: The case, with its inputs and labelled outputs.
+
+        Returns:
+            The judgement, with this test case.
+        """
 
 
 @dataclass(eq=False)
 class CosineScoreEvaluationStrategy(EvaluationStrategyBase):
     """The labelled output that is closest in meaning decides.
 
-    Closest is the one whose embedding has the highest cosine to that of the result; a liked one wins a tie. The score is
-    that cosine where it is liked, and 1 - cosine where it is disliked, negative cosines counting as 0. It passes where it
-    reaches the threshold of its side. Outputs of another type or with other keys are left out; where that leaves none of
-    the liked ones there are, the score is 0. A vector of zeros points nowhere, so its case is not judged and does not pass.
+    The closest output is the one whose embedding has the highest cosine to that of the result; of two, the liked one. The
+    score is that cosine if the output is liked, and 1 - cosine if it is disliked; a negative cosine counts as 0. The result
+    passes if the score reaches the threshold for liked or disliked outputs. Outputs of another type or with other keys are
+    not compared; if no liked output can be compared though there are some, the score is 0. A vector of zeros has no
+    direction, so its case is not judged and does not pass.
 
     Raises:
         ConfigError: a threshold is not a number from 0 to 1.
@@ -57,7 +78,7 @@ class CosineScoreEvaluationStrategy(EvaluationStrategyBase):
 
     embed_function: str | Callable[..., Any] | Any = None
     """A function of a text that returns its vector (or of a list of texts), LangChain's Embeddings, or a model's name;
-    None: the embedding model of the settings, by default a local one. `"OpenAIEmbeddings"` asks OpenAI."""
+    None: the embedding model of the settings, by default a local one. `"OpenAIEmbeddings"`: the model of OpenAI."""
     positive_score_threshold: float = 0.90
     """The least cosine to a liked output that passes."""
     negative_score_threshold: float = 0.1
@@ -78,7 +99,7 @@ class CosineScoreEvaluationStrategy(EvaluationStrategyBase):
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
                 raise ConfigError(f"CosineScoreEvaluationStrategy: `{name}` is {value!r}; it has to be from 0 to 1.")
         if self.embed_function is not None and not isinstance(self.embed_function, str):
-            embedder_of(self.embed_function, Models())  # a fault is said now, not in the middle of a test
+            embedder_of(self.embed_function, Models())  # reports errors before the test begins
 
     @property
     def evaluation_method(self) -> str:
@@ -87,20 +108,27 @@ class CosineScoreEvaluationStrategy(EvaluationStrategyBase):
 
     @property
     def is_plain(self) -> bool:
-        """Whether it judges by this rule alone; False for a subclass with its own `evaluate`."""
+        """Whether results are judged by this class alone; False for a subclass with its own `evaluate`."""
         return type(self).evaluate is CosineScoreEvaluationStrategy.evaluate
 
     def evaluate(self, generated_result: Any, test_case: TestCase) -> TestCaseResult:
-        """Judge one result; asks the embedding model and waits for it.
+        """Judge one result; calls the embedding model and waits for it.
+
+        Args:
+            generated_result: What the tested function returned.
+            test_case: The case, with its inputs and labelled outputs.
+
+        Returns:
+            The judgement; its metadata holds the thresholds and the closest output.
 
         Raises:
-            ModelError: the embedding model gives no vectors.
+            ModelError: the embedding model returns no vectors.
         """
         case, output = as_case(test_case), Output(value=generated_result)
-        return self.result_of(test_case, output, run_sync(self._alone(case, output)))
+        return self.result_of(test_case, output, run_sync(self._score(case, output)))
 
     def scorer(self, embedder: Embedder) -> BoundScorer:
-        """Return the rule as a scorer, with its embedding model; the same rule as `Similarity`."""
+        """Return the strategy as a scorer with an embedding model; it is the scorer `Similarity`."""
         rule = Similarity(
             positive=self.positive_score_threshold,
             negative=self.negative_score_threshold,
@@ -110,7 +138,7 @@ class CosineScoreEvaluationStrategy(EvaluationStrategyBase):
         return as_scorer(rule, name=self.evaluation_method, embedder=embedder)
 
     def result_of(self, test_case: TestCase, output: Output, score: Score) -> TestCaseResult:
-        """Return a score of the rule as the result of a test case."""
+        """Return a score of this strategy as the result of a test case."""
         metadata: dict[str, Any] = {
             "positive_score_threshold": self.positive_score_threshold,
             "negative_score_threshold": self.negative_score_threshold,
@@ -137,7 +165,7 @@ class CosineScoreEvaluationStrategy(EvaluationStrategyBase):
         return [embedding_text(value) for value in values]
 
     def _reasoning(self, test_case: TestCase, output: Output, score: Score) -> str | None:
-        """Return why there is no score, or why it is 0 without a comparison; None otherwise."""
+        """Return why there is no score, or why it is 0 without a comparison; otherwise None."""
         if score.status != "scored":
             return score.reason
         if "closest" in score.detail:
@@ -145,7 +173,7 @@ class CosineScoreEvaluationStrategy(EvaluationStrategyBase):
         pairs = (comparison_text(output.value, o.value, auto_unwrap=self.auto_unwrap_dict) for o in test_case.outputs)
         return next((mismatch for _, mismatch in pairs if mismatch), score.reason)
 
-    async def _alone(self, case: Case, output: Output) -> Score:
+    async def _score(self, case: Case, output: Output) -> Score:
         models = Models(settings=load_settings(environ, Path.cwd()))
         try:
             embedder = CachedEmbedder(embedder_of(self.embed_function, models), self._vectors)

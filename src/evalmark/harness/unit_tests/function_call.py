@@ -11,7 +11,7 @@ from evalmark.runs.targets.output import as_output, join_chunks, resolve_result
 
 _NEEDS_MEMORY = "Missing some input keys"
 HINT = (
-    "An input that the chain's memory fills is missing: give the chain the memory of the test, "
+    "The chain expects an input from its memory: give it the memory of the test, "
     "test.langchain.get_test_memory(memory_key=…)."
 )
 
@@ -19,11 +19,11 @@ HINT = (
 def bound_call(function: Any, inputs: Any, *, is_async: bool = False) -> Callable[[], Any]:
     """Return the call of a function: with the inputs as one argument, or by name.
 
-    By name where they are a mapping and the function has several parameters which are all among their names, or takes
-    nothing by position. An object with `invoke` (a runnable of LangChain) is called by it, one with only `run` by that.
+    Inputs are passed by name if they are a mapping and the function has several parameters, all among their names, or only
+    keyword parameters. Of an object, the method `invoke` is called (a runnable of LangChain), or else `run`.
 
     Raises:
-        ConfigError: it cannot be called, or not with these inputs.
+        ConfigError: it cannot be called at all, or not with these inputs.
     """
     called, method = _method(function, is_async=is_async)
     if isinstance(inputs, Mapping) and not method and _by_name(called, inputs):
@@ -32,16 +32,16 @@ def bound_call(function: Any, inputs: Any, *, is_async: bool = False) -> Callabl
 
 
 def _method(function: Any, *, is_async: bool) -> tuple[Callable[..., Any], bool]:
-    """Return what is called of an object, and whether it takes the inputs as one argument."""
-    wanted = ("ainvoke", "invoke") if is_async else ("invoke", "ainvoke")
-    # Asked of the class, since mocks and proxies say yes to any attribute.
-    for name in (*wanted, *(() if callable(function) else ("run",))):
+    """Return the method to call, and whether it takes the inputs as one argument."""
+    names = ("ainvoke", "invoke") if is_async else ("invoke", "ainvoke")
+    # Looked up on the class, since mocks and proxies have any attribute.
+    for name in (*names, *(() if callable(function) else ("run",))):
         if not inspect.isclass(function) and callable(getattr(type(function), name, None)):
             return getattr(function, name), True
     if callable(function):
         return function, False
     raise ConfigError(
-        f"evaluate() takes a function or a chain; found {function!r:.100}. For a result that is there already, call "
+        f"evaluate() takes a function or a chain; found {function!r:.100}. For an existing result, call "
         "evaluate_result(result)."
     )
 
@@ -50,11 +50,11 @@ def _by_name(function: Callable[..., Any], inputs: Mapping[str, Any]) -> bool:
     """Return whether the inputs are passed by name.
 
     Raises:
-        ConfigError: they can go nowhere.
+        ConfigError: the function cannot take them.
     """
     try:
         parameters = [p for p in inspect.signature(function).parameters.values() if p.kind is not p.VAR_KEYWORD]
-    except (TypeError, ValueError):  # functions of C that do not say
+    except (TypeError, ValueError):  # functions of C without a signature
         return False
     by_position = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
     if by_position and len(parameters) == 1:
@@ -97,7 +97,7 @@ def output_of(function: Any, returned: Any, seconds: float | None, *, is_templat
     """Return what a function returned as an Output; of an object with `output_keys`, those alone.
 
     Raises:
-        ConfigError: it is no text, and the outputs of a prompt are texts.
+        ConfigError: it is not a text, and the outputs of a prompt are texts.
     """
     keys = getattr(function, "output_keys", None)
     if isinstance(returned, Mapping) and isinstance(keys, (list, tuple, set, frozenset)):
@@ -107,13 +107,13 @@ def output_of(function: Any, returned: Any, seconds: float | None, *, is_templat
     output = as_output(returned, seconds)
     if is_template and output.error is None and not isinstance(output.value, str):
         raise ConfigError(
-            "the tested function has to give a text, since the test is about the outputs of a prompt "
+            "the tested function has to return a text, since the test is about the outputs of a prompt "
             f"(for_prompt_template); found {output.value!r:.100}. Return the text alone."
         )
     return output
 
 
 def add_hint(error: BaseException) -> None:
-    """Add a note to an error of LangChain: the memory of the test fills inputs."""
+    """Add a note to an error of LangChain about missing inputs."""
     if _NEEDS_MEMORY in str(error):
         error.add_note(HINT)

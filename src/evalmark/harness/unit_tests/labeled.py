@@ -13,14 +13,21 @@ from evalmark.storage.sessions.examples import case_id
 class LabeledOutput:
     """An output with its label.
 
+    Args:
+        label: 1 for liked, 0 for disliked.
+        value: A text, or JSON data.
+
     Raises:
         ConfigError: the label is neither 0 nor 1.
+
+    Example:
+        >>> from evalmark.unit_tests import LabeledOutput
+        >>> LabeledOutput(label=1, value="Oslo").value
+        'Oslo'
     """
 
     label: int
-    """1: liked; 0: disliked."""
     value: Any
-    """A text, or JSON data."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.label, int) or self.label not in (0, 1):
@@ -34,22 +41,28 @@ class LabeledOutput:
 class TestCase:
     """Inputs with their labelled outputs.
 
-    Outputs may also be given as mappings `{"label": 1, "value": "…"}`.
+    Args:
+        id: An id that is unique in the test; None: an id is computed from the inputs.
+        inputs: A mapping of names to values, or the single input of a recorded answer.
+        outputs: `LabeledOutput` objects, or mappings `{"label": 1, "value": "…"}`.
+        for_template_name: The registered prompt that produced the outputs.
+        for_tracking_project: The project in which they were recorded.
 
     Raises:
-        ConfigError: there are no inputs, or an output is none.
+        ConfigError: there are no inputs, or an output is invalid.
+
+    Example:
+        >>> from evalmark.unit_tests import TestCase
+        >>> TestCase(inputs={"country": "Norway"}, outputs=[{"label": 1, "value": "Oslo"}]).outputs
+        [LabeledOutput(label=1, value='Oslo')]
     """
 
     __test__: ClassVar[bool] = False  # pytest would take the class for tests
     id: str | None = None
-    """None: one is made of the inputs."""
     inputs: Any
-    """A mapping of names to values, or the one value that an answer was recorded for."""
     outputs: Sequence[LabeledOutput]
     for_template_name: str | None = None
-    """The prompt whose outputs these are."""
     for_tracking_project: str | None = None
-    """The project in which they were recorded."""
 
     def __post_init__(self) -> None:
         if self.inputs is None:
@@ -61,22 +74,25 @@ class TestCase:
         object.__setattr__(self, "outputs", [_labeled(output) for output in self.outputs])
 
 
-def _labeled(given: Any) -> LabeledOutput:
-    if isinstance(given, LabeledOutput):
-        return given
-    if isinstance(given, Mapping) and {"label", "value"} <= given.keys():
-        return LabeledOutput(label=given["label"], value=given["value"])
-    raise ConfigError(f"TestCase: the output {given!r:.100} is no LabeledOutput; it needs a `label` and a `value`.")
+def _labeled(output: Any) -> LabeledOutput:
+    if isinstance(output, LabeledOutput):
+        return output
+    if isinstance(output, Mapping) and {"label", "value"} <= output.keys():
+        return LabeledOutput(label=output["label"], value=output["value"])
+    raise ConfigError(f"TestCase: the output {output!r:.100} is not a LabeledOutput; it needs a `label` and a `value`.")
 
 
-def as_case(given: TestCase, place: str = "") -> Case:
+def as_case(test_case: TestCase, place: str = "") -> Case:
     """Return the test case as a row of a dataset; the same inputs give the same id."""
-    said = {"for_template_name": given.for_template_name, "for_tracking_project": given.for_tracking_project}
+    metadata = {
+        "for_template_name": test_case.for_template_name,
+        "for_tracking_project": test_case.for_tracking_project,
+    }
     return Case(
-        id=given.id or case_id(given.inputs),
-        input=given.inputs,
-        examples=tuple(Example(value=output.value, liked=output.label == 1) for output in given.outputs),
-        metadata={name: value for name, value in said.items() if value is not None},
+        id=test_case.id or case_id(test_case.inputs),
+        input=test_case.inputs,
+        examples=tuple(Example(value=output.value, liked=output.label == 1) for output in test_case.outputs),
+        metadata={name: value for name, value in metadata.items() if value is not None},
         place=place,
     )
 

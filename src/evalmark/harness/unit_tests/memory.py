@@ -1,4 +1,4 @@
-"""A memory for chains under test: it returns the inputs of the case, and remembers nothing."""
+"""A memory for chains under test: it returns the inputs of the case, and stores nothing."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from evalmark.core.lazy import need
 
 _BASES = (("langchain_classic.base_memory", "BaseMemory"), ("langchain_core.memory", "BaseMemory"))
-"""Where the versions of LangChain keep the class that chains want a memory to be of."""
+"""Modules of LangChain's versions with the required base class of memories."""
 _MESSAGES = {
     "human": "HumanMessage",
     "user": "HumanMessage",
@@ -17,7 +17,7 @@ _MESSAGES = {
 }
 
 Inputs = Callable[[], Any]
-"""Gives the inputs of the case that is being tested."""
+"""Returns the inputs of the current case."""
 
 
 class TestMemory:
@@ -35,14 +35,14 @@ class TestMemory:
         return _names(self._inputs(), self.memory_key)
 
     def load_memory_variables(self, inputs: Any = None) -> dict[str, Any]:
-        """Return the inputs of the case; an empty list under its key where they have none."""
+        """Return the inputs of the case; the memory key is an empty list if they lack it."""
         return _loaded(self._inputs(), self.memory_key)
 
     def save_context(self, inputs: Any, outputs: Any) -> None:
         """Do nothing: each case has its own history."""
 
     def clear(self) -> None:
-        """Do nothing: there is nothing to forget."""
+        """Do nothing: nothing is stored."""
 
     async def aload_memory_variables(self, inputs: Any = None) -> dict[str, Any]:
         """As `load_memory_variables`."""
@@ -60,32 +60,36 @@ class LangChainTools:
 
     def __init__(self, inputs: Inputs) -> None:
         self._inputs = inputs
-        self._made: dict[str, Any] = {}
+        self._memories: dict[str, Any] = {}
 
     def get_test_memory(self, memory_key: str = "history") -> Any:
         """Return a memory with the inputs of the current case; the same object for the same key.
 
-        Where a version of LangChain is loaded whose chains want a memory of their own class, it is of that class.
+        If the loaded version of LangChain requires a base class for memories, the memory has that class.
+
+        Args:
+            memory_key: The name of the input that the memory fills.
+
+        Returns:
+            An object for `memory=` of a chain.
         """
-        if memory_key not in self._made:
+        if memory_key not in self._memories:
             base = _base()
-            made = TestMemory(self._inputs, memory_key) if base is None else _of_class(base, self._inputs, memory_key)
-            self._made[memory_key] = made
-        return self._made[memory_key]
+            memory = TestMemory(self._inputs, memory_key)
+            self._memories[memory_key] = memory if base is None else _with_base(base, memory)
+        return self._memories[memory_key]
 
 
 def _base() -> type | None:
     """Return LangChain's base class of memories, if it is loaded."""
     for module, name in _BASES:
-        if module in sys.modules and (found := getattr(sys.modules[module], name, None)) is not None:
-            kept: type = found
-            return kept
+        base: type | None = getattr(sys.modules.get(module), name, None)
+        if base is not None:
+            return base
     return None
 
 
-def _of_class(base: type, inputs: Inputs, memory_key: str) -> Any:
-    plain = TestMemory(inputs, memory_key)
-
+def _with_base(base: type, plain: TestMemory) -> Any:
     def load(self: Any, inputs: Any = None) -> dict[str, Any]:
         return plain.load_memory_variables(inputs)
 
@@ -93,7 +97,7 @@ def _of_class(base: type, inputs: Inputs, memory_key: str) -> Any:
         "__test__": False,
         "__annotations__": {"__test__": ClassVar[bool], "memory_key": str},
         "__module__": __name__,
-        "memory_key": memory_key,
+        "memory_key": plain.memory_key,
         "memory_variables": property(lambda self: plain.memory_variables),
         "load_memory_variables": load,
         "save_context": lambda self, inputs, outputs: None,
@@ -102,14 +106,14 @@ def _of_class(base: type, inputs: Inputs, memory_key: str) -> Any:
     return type("TestMemory", (base,), body)()
 
 
-def _names(given: Any, key: str) -> list[str]:
-    names = list(given) if isinstance(given, Mapping) else []
+def _names(inputs: Any, key: str) -> list[str]:
+    names = list(inputs) if isinstance(inputs, Mapping) else []
     return names if key in names else [*names, key]
 
 
-def _loaded(given: Any, key: str) -> dict[str, Any]:
-    found = {name: _history(value) for name, value in given.items()} if isinstance(given, Mapping) else {}
-    return found if key in found else {**found, key: []}
+def _loaded(inputs: Any, key: str) -> dict[str, Any]:
+    values = {name: _history(value) for name, value in inputs.items()} if isinstance(inputs, Mapping) else {}
+    return values if key in values else {**values, key: []}
 
 
 def _history(value: Any) -> Any:
@@ -124,9 +128,9 @@ def _history(value: Any) -> Any:
 
 
 def _message(turn: Mapping[str, Any]) -> Any:
-    """Return a message of LangChain, if it is loaded and knows the role; else the turn unchanged."""
-    made = _MESSAGES.get(str(turn["role"]).lower())
-    if made is None or "langchain_core" not in sys.modules:
+    """Return the turn as a message of LangChain; unchanged if LangChain is not loaded or lacks the role."""
+    name = _MESSAGES.get(str(turn["role"]).lower())
+    if name is None or "langchain_core" not in sys.modules:
         return turn
     messages = need("langchain_core.messages", "langchain")
-    return getattr(messages, made)(content=turn.get("text", turn.get("content")))
+    return getattr(messages, name)(content=turn.get("text", turn.get("content")))

@@ -1,4 +1,4 @@
-"""`UnitTestRun`: judges and stores the results of a unit test while the tested function goes on."""
+"""`UnitTestRun`: judges and stores the results of a unit test in the background."""
 
 import asyncio
 from collections import deque
@@ -30,11 +30,11 @@ from .results import TestCaseResult
 from .selection import SelectedCase, Selection
 
 WINDOW = 2_048
-"""As many results may wait for their judgement before the test waits for the oldest."""
+"""The most results that wait to be judged; with more, the test waits for the oldest."""
 AHEAD = 256
-"""Labelled outputs that are embedded together ahead of their results: enough for full batches, few enough to wait for."""
+"""Labelled outputs that are embedded together before their results exist."""
 GIVEN = "given answers"
-"""The target of results that the test brings itself."""
+"""The target of results that no function under test returned."""
 
 JudgedCase = tuple[TestCaseResult, Result]
 
@@ -52,7 +52,7 @@ class CosineJudge:
         (score,) = await run_scorers([self.scorer], item.case, output)
         return score
 
-    async def ahead(self, items: Sequence[SelectedCase]) -> None:
+    async def embed_outputs(self, items: Sequence[SelectedCase]) -> None:
         """Embed the labelled outputs before their results exist; errors are reported when these are judged."""
         texts = list(dict.fromkeys(text for item in items for text in self.strategy.texts(item.test_case)))
         with suppress(EvalmarkError):
@@ -75,15 +75,15 @@ class UnitTestRun:
         except BaseException:
             self.loop.close()
             raise
-        self._metric = self._described()
-        self._met: dict[str, None] = {}
-        self._found: list[Future[JudgedCase]] = []
-        self._open: deque[Future[JudgedCase]] = deque()
+        self._metric = self._describe_metric()
+        self._targets: list[str] = []
+        self._judged: list[Future[JudgedCase]] = []
+        self._pending: deque[Future[JudgedCase]] = deque()
         self._queue: list[Result] = []
         self._writer: asyncio.Task[None] | None = None
-        self._fault: EvalmarkError | None = None
+        self._error: EvalmarkError | None = None
         if self.rule is not None:
-            self.loop.start(self.rule.ahead(selected.items))
+            self.loop.start(self.rule.embed_outputs(selected.items))
 
     def trial(self, item: SelectedCase, position: int, target: str) -> Trial:
         """Return the trial of a case."""
@@ -92,59 +92,58 @@ class UnitTestRun:
     def start_judging(self, item: SelectedCase, trial: Trial, output: Output) -> "Future[JudgedCase]":
         """Score and store a result in the background; return its future."""
         self.add_target(trial.target)
-        return self._begun(self._judged(item, trial, output))
+        return self._start(self._judge(item, trial, output))
 
     def add_judged(
-        self, found: TestCaseResult, trial: Trial, output: Output, score: Score | None
+        self, judgement: TestCaseResult, trial: Trial, output: Output, score: Score | None
     ) -> "Future[JudgedCase]":
-        """Store a result that is judged already."""
+        """Store a judged result in the background; return its future."""
         self.add_target(trial.target)
         result = Result(trial=trial, output=output, scores=() if score is None else (score,))
-        return self._begun(self._told(found, result))
+        return self._start(self._store(judgement, result))
 
     @property
     def target(self) -> str:
-        """The target of results that name none: the last function that was evaluated."""
-        return next(reversed(self._met), GIVEN)
+        """The target of results that name none: the last one that was evaluated."""
+        return self._targets[-1] if self._targets else GIVEN
 
     def add_target(self, target: str) -> None:
-        """Add a target to the run; raises the error that kept an earlier result from being stored."""
-        if self._fault is not None:
-            raise self._fault
-        if target not in self._met:
+        """Add a target to the run. Raises the error of an earlier result that could not be stored."""
+        if self._error is not None:
+            raise self._error
+        if target not in self._targets:
             embedder = "" if self.rule is None else self.rule.embedder.fingerprint
             header = Run(id="", name="", created="", target=target, metrics=(self._metric,), embedder=embedder)
             self._run_writer.add_part(replace(header, datasets=(self._selected.info,)))
-            self._met[target] = None
+            self._targets.append(target)
 
     def judged_cases(self) -> list[JudgedCase]:
         """Wait until every result is judged, and return them in the order of the cases."""
-        return sorted((future.result() for future in self._found), key=lambda found: found[1].trial.position)
+        return sorted((future.result() for future in self._judged), key=lambda judged: judged[1].trial.position)
 
     def finish(self, status: RunStatus, notes: Sequence[str]) -> Run:
         """Wait until every result is judged and stored, and close the run.
 
         Raises:
-            StoreError: something could not be kept.
+            StoreError: something could not be stored.
         """
         self.judged_cases()
-        self.loop.run(self._written())
-        if self._fault is not None:
-            raise self._fault
+        self.loop.run(self._wait_for_writer())
+        if self._error is not None:
+            raise self._error
         self.add_target(self.target)
         spending = self.run_session.spending()
         if spending:
             self._run_writer.add_part(Run(id="", name="", created="", spending=spending))
-        said = () if self.rule is None else self.rule.embedder.notes()
-        return self._run_writer.finish(status, (*self._selected.notes, *notes, *said, *self.run_session.notes()))
+        embedder_notes = () if self.rule is None else self.rule.embedder.notes()
+        all_notes = (*self._selected.notes, *notes, *embedder_notes, *self.run_session.notes())
+        return self._run_writer.finish(status, all_notes)
 
     def close(self) -> None:
         """Close the models and the loop; running work is abandoned."""
         with suppress(EvalmarkError):
             self.loop.run(self.run_session.close())
         self.loop.close()
-
-    # Inside.
 
     def _rule(self, store: RunStore) -> CosineJudge | None:
         strategy = self.strategy
@@ -153,49 +152,49 @@ class UnitTestRun:
         embedder = CachedEmbedder(embedder_of(strategy.embed_function, self.run_session.models), store)
         return CosineJudge(strategy, strategy.scorer(embedder), embedder)
 
-    def _described(self) -> Metric:
+    def _describe_metric(self) -> Metric:
         if self.rule is not None:
             return self.rule.scorer.versioned
         name = self.strategy.evaluation_method
         return Metric(name=name, version=fingerprint(name, describe_object(self.strategy, docstrings=False)))
 
-    def _begun(self, work: Coroutine[Any, Any, JudgedCase]) -> "Future[JudgedCase]":
+    def _start(self, work: Coroutine[Any, Any, JudgedCase]) -> "Future[JudgedCase]":
         future = self.loop.start(work)
-        self._found.append(future)
-        self._open.append(future)
-        while len(self._open) > WINDOW:
-            self._open.popleft().result()
+        self._judged.append(future)
+        self._pending.append(future)
+        while len(self._pending) > WINDOW:
+            self._pending.popleft().result()
         return future
 
-    async def _judged(self, item: SelectedCase, trial: Trial, output: Output) -> JudgedCase:
-        assert self.rule is not None  # noqa: S101  only such are judged here
+    async def _judge(self, item: SelectedCase, trial: Trial, output: Output) -> JudgedCase:
+        assert self.rule is not None  # noqa: S101  the only strategy that is judged here
         score = await self.rule(item, output)
-        found = self.rule.strategy.result_of(item.test_case, output, score)
+        judgement = self.rule.strategy.result_of(item.test_case, output, score)
         if score.status == "error":
-            found = replace(found, error_description=score.reason)
-        return await self._told(found, Result(trial=trial, output=output, scores=(score,)))
+            judgement = replace(judgement, error_description=score.reason)
+        return await self._store(judgement, Result(trial=trial, output=output, scores=(score,)))
 
-    async def _told(self, found: TestCaseResult, result: Result) -> JudgedCase:
+    async def _store(self, judgement: TestCaseResult, result: Result) -> JudgedCase:
         seconds = result.output.seconds
-        took = None if seconds is None else 1_000 * seconds
-        found = replace(found, order=result.trial.position + 1, response_time_ms=took)
+        milliseconds = None if seconds is None else 1_000 * seconds
+        judgement = replace(judgement, order=result.trial.position + 1, response_time_ms=milliseconds)
         self._queue.append(result)
         if self._writer is None:
             self._writer = asyncio.create_task(self._write())
-        return found, result
+        return judgement, result
 
     async def _write(self) -> None:
-        """Write results until none are left; those that come meanwhile go into the next batch."""
+        """Write results until none are left; results that are added meanwhile are in the next batch."""
         try:
             while self._queue:
                 batch, self._queue = self._queue, []
                 await self._run_writer.write(batch)
-        except EvalmarkError as fault:
-            self._fault = fault
+        except EvalmarkError as error:
+            self._error = error
         finally:
             self._writer = None
 
-    async def _written(self) -> None:
+    async def _wait_for_writer(self) -> None:
         if self._writer is not None:
             await asyncio.wait({self._writer})
 

@@ -48,21 +48,21 @@ def of_project(given: str | None, environ: Mapping[str, str]) -> Selector:
     """Select the labelled outputs of a project, named here or in the environment.
 
     Raises:
-        ConfigError: it is named nowhere.
+        ConfigError: no project is named.
     """
     project = given or next((environ[name] for name in PROJECT_VARIABLES if environ.get(name)), None)
     if project is None or not isinstance(project, str):
         raise ConfigError(
-            f"for_project_sessions: tracking_project parameter is required; found {given!r}. Name the project that "
-            "evalmark.record() has, or set EVALMARK_TRACKING_PROJECT."
+            f"for_project_sessions: tracking_project parameter is required; found {given!r}. Name the project of "
+            "evalmark.record(), or set EVALMARK_TRACKING_PROJECT."
         )
 
     def select(place: str) -> Selection:
-        with _recorded(place, f"project {project!r}") as store:
-            found = store.sessions.labelled_answers(project)
-            known = store.sessions.projects() if not found.cases else []
-        refuse_nothing(found, display_location(place), f"project {project!r}", "answers", known)
-        return _selected(project, found, [(from_case(case, project=project), case) for case in found.cases])
+        with _open_recorded(place, f"project {project!r}") as store:
+            answers = store.sessions.labelled_answers(project)
+            projects = store.sessions.projects() if not answers.cases else []
+        _require_cases(answers, display_location(place), f"project {project!r}", "answers", projects)
+        return _selected(project, answers, [(from_case(case, project=project), case) for case in answers.cases])
 
     return select
 
@@ -71,30 +71,30 @@ def of_template(name: Any) -> Selector:
     """Select the labelled outputs of a registered prompt.
 
     Raises:
-        ConfigError: the name is no text.
+        ConfigError: the name is not a text.
     """
     if not isinstance(name, str) or not name:
         raise ConfigError(f"for_prompt_template: the name of a registered prompt is a text; found {name!r:.100}.")
 
     def select(place: str) -> Selection:
-        with _recorded(place, f"prompt {name!r}") as store:
-            found = store.sessions.labelled_template_outputs(name)
-        refuse_nothing(found, display_location(place), f"prompt {name!r}", "outputs", [])
-        selected = _selected(name, found, [(from_case(case, template=name), case) for case in found.cases])
+        with _open_recorded(place, f"prompt {name!r}") as store:
+            answers = store.sessions.labelled_template_outputs(name)
+        _require_cases(answers, display_location(place), f"prompt {name!r}", "outputs", [])
+        selected = _selected(name, answers, [(from_case(case, template=name), case) for case in answers.cases])
         return replace(selected, is_template=True)
 
     return select
 
 
-def of_list(given: Iterable[TestCase | Mapping[str, Any]]) -> Selector:
+def of_list(test_cases: Iterable[TestCase | Mapping[str, Any]]) -> Selector:
     """Select cases made in Python.
 
     Raises:
-        ConfigError: one of them is no test case.
+        ConfigError: one of them is not a test case.
     """
-    if isinstance(given, (str, Mapping, TestCase)):
-        raise ConfigError(f"for_test_cases: a list of TestCase is expected; found {given!r:.100}.")
-    cases = [_test_case(one, place) for place, one in enumerate(given, 1)]
+    if isinstance(test_cases, (str, Mapping, TestCase)):
+        raise ConfigError(f"for_test_cases: a list of TestCase is expected; found {test_cases!r:.100}.")
+    cases = [_test_case(one, number) for number, one in enumerate(test_cases, 1)]
 
     def select(place: str) -> Selection:
         return _selection("test cases", "", [(f"test case {number}", case) for number, case in enumerate(cases, 1)])
@@ -102,9 +102,9 @@ def of_list(given: Iterable[TestCase | Mapping[str, Any]]) -> Selector:
     return select
 
 
-def of_file(given: Any) -> Selector:
+def of_file(file: Any) -> Selector:
     """Select the cases of a file, which is read when the test begins."""
-    path = Path(given)
+    path = Path(file)
 
     def select(_: str) -> Selection:
         return _selection(dataset_name(path), str(path), read_test_cases(path))
@@ -112,23 +112,23 @@ def of_file(given: Any) -> Selector:
     return select
 
 
-def _test_case(given: Any, place: int) -> TestCase:
-    if isinstance(given, TestCase):
-        return given
+def _test_case(fields: Any, number: int) -> TestCase:
+    if isinstance(fields, TestCase):
+        return fields
     try:
-        return TestCase(**given)
+        return TestCase(**fields)
     except (TypeError, ConfigError) as fault:
-        said = str(fault) if isinstance(fault, ConfigError) else f"{given!r:.100} is no TestCase."
-        raise ConfigError(f"for_test_cases: test case {place}: {said}") from None
+        message = str(fault) if isinstance(fault, ConfigError) else f"{fields!r:.100} is not a TestCase."
+        raise ConfigError(f"for_test_cases: test case {number}: {message}") from None
 
 
 def _selection(name: str, path: str, cases: Sequence[tuple[str, TestCase]]) -> Selection:
     if not cases:
-        raise ConfigError(f"{path or name}: there is no test case, so nothing would be tested; add at least one.")
-    said = Counter(case.id for _, case in cases if case.id is not None)
-    if twice := [identity for identity, times in said.items() if times > 1]:
+        raise ConfigError(f"{path or name}: there is no test case; add at least one.")
+    ids = Counter(case.id for _, case in cases if case.id is not None)
+    if repeated := [identity for identity, times in ids.items() if times > 1]:
         raise ConfigError(
-            f"{path or name}: the id {twice[0]!r} stands at {said[twice[0]]} test cases; give each its own."
+            f"{path or name}: {ids[repeated[0]]} test cases have the id {repeated[0]!r}; give each its own."
         )
     return Selection(info=DatasetInfo(name=name, path=path), items=_unique_items(cases))
 
@@ -137,16 +137,16 @@ def _unique_items(cases: Sequence[tuple[str, TestCase]]) -> tuple[SelectedCase, 
     """Return rows for the run; cases with the same generated id get a number."""
     items: list[SelectedCase] = []
     seen: Counter[str] = Counter()
-    for place, given in cases:
-        case = as_case(given, place)
+    for place, test_case in cases:
+        case = as_case(test_case, place)
         seen[case.id] += 1
         if seen[case.id] > 1:
             case = replace(case, id=f"{case.id}-{seen[case.id]}")
-        items.append(SelectedCase(test_case=given, case=case))
+        items.append(SelectedCase(test_case=test_case, case=case))
     return tuple(items)
 
 
-def _recorded(place: str, what: str) -> Store:
+def _open_recorded(place: str, what: str) -> Store:
     if not store_exists(place):
         raise ConfigError(
             f"{display_location(place)}: there is no store, so nothing is recorded of {what}. Record sessions with evalmark.record(), label "
@@ -155,33 +155,33 @@ def _recorded(place: str, what: str) -> Store:
     return open_store(place, read_only=True)
 
 
-def refuse_nothing(found: LabelledAnswers, path: str, what: str, noun: str, known: Sequence[str]) -> None:
-    """Raise ConfigError where no case was found; says why, and what to do."""
-    if found.cases:
+def _require_cases(answers: LabelledAnswers, path: str, what: str, noun: str, projects: Sequence[str]) -> None:
+    """Raise ConfigError if no case was found, with the reason and what to do."""
+    if answers.cases:
         return
-    left_out = found.unlabelled + found.contested + found.failed
+    left_out = answers.unlabelled + answers.contested + answers.failed
     if not left_out:
-        there = f" The projects there are: {', '.join(known)}." if known else ""
+        existing = f" Existing projects: {', '.join(projects)}." if projects else ""
         raise ConfigError(
-            f"{path}: nothing is recorded of {what}, so there is nothing to test.{there} Record sessions with "
+            f"{path}: nothing is recorded of {what}, so there is nothing to test.{existing} Record sessions with "
             "evalmark.record(), then label them: evalmark note ID --label up"
         )
     raise ConfigError(
-        f"{path}: {count(left_out, noun[:-1])} recorded of {what}, and none makes a test case: {_left_out(found)}. Label "
+        f"{path}: {count(left_out, noun[:-1])} recorded of {what}, and none of them is a test case: {_left_out(answers)}. Label "
         "some (evalmark list sessions shows their ids): evalmark note ID --label up"
     )
 
 
-def _left_out(found: LabelledAnswers) -> str:
+def _left_out(answers: LabelledAnswers) -> str:
     parts = [
-        (found.unlabelled, "without a label"),
-        (found.contested, "liked by as many as dislike it"),
-        (found.failed, "ended in an error"),
+        (answers.unlabelled, "without a label"),
+        (answers.contested, "liked by as many as dislike it"),
+        (answers.failed, "ended in an error"),
     ]
     return ", ".join(f"{number:,} {why}" for number, why in parts if number)
 
 
-def _selected(name: str, found: LabelledAnswers, cases: Sequence[tuple[TestCase, Case]]) -> Selection:
-    notes = (f"Left out of {name}: {_left_out(found)}.",) if found.contested or found.failed else ()
-    items = tuple(SelectedCase(test_case=given, case=case) for given, case in cases)
+def _selected(name: str, answers: LabelledAnswers, cases: Sequence[tuple[TestCase, Case]]) -> Selection:
+    notes = (f"Left out of {name}: {_left_out(answers)}.",) if answers.contested or answers.failed else ()
+    items = tuple(SelectedCase(test_case=test_case, case=case) for test_case, case in cases)
     return Selection(info=DatasetInfo(name=name), items=items, notes=notes)

@@ -1,4 +1,4 @@
-"""A unit test while it runs: `UnitTestSession` gives out the cases one by one, `CaseUnderTest` is one of them."""
+"""A running unit test: `UnitTestSession` returns the cases one by one, each as a `CaseUnderTest`."""
 
 import asyncio
 import inspect
@@ -14,7 +14,7 @@ from evalmark.core.foreign.copying import copy_value
 from evalmark.core.foreign.threads import DaemonThreads
 from evalmark.core.text import count
 from evalmark.core.values.case import Output
-from evalmark.core.values.score import Score
+from evalmark.core.values.score import Score, Trial
 from evalmark.runs.engine.trial import describe_error, error_details, with_tool_calls
 from evalmark.runs.targets.function import run_and_time
 from evalmark.runs.targets.identity import target_name
@@ -28,10 +28,16 @@ from .selection import SelectedCase, Selection
 
 
 class CaseUnderTest:
-    """The current case of a unit test; the next one comes when this has a result."""
+    """The current case of a unit test; `UnitTestSession.test_cases` returns it, and the next one once this has a result.
 
-    def __init__(self, session: "UnitTestSession", test_run: UnitTestRun, item: SelectedCase, position: int) -> None:
-        self._session, self._test_run, self._item, self._position = session, test_run, item, position
+    Example:
+        with UnitTest("support bot").for_project_sessions("demoChatGPT") as test:
+            for case in test.test_cases():
+                case.evaluate(my_chain)
+    """
+
+    def __init__(self, unit_test: "UnitTestSession", test_run: UnitTestRun, item: SelectedCase, position: int) -> None:
+        self._unit_test, self._test_run, self._item, self._position = unit_test, test_run, item, position
 
     @property
     def test_case(self) -> TestCase:
@@ -51,15 +57,21 @@ class CaseUnderTest:
     def evaluate(self, function: Any, continue_on_error: bool = False) -> PendingResult:
         """Call a function or a chain with the inputs, and judge its result.
 
-        It gets a copy of the inputs as one argument, or by name where it has several parameters that are all among them; a
-        chain of LangChain is invoked. What it raises fails the case, and goes on to the caller unless `continue_on_error`.
-        The judgement is made in the background; reading a field of the result waits for it.
+        The function gets a copy of the inputs, as one argument or by name if all its parameters are among them; a chain of
+        LangChain is invoked. An exception fails the case.
+
+        Args:
+            function: The function or chain under test.
+            continue_on_error: Whether an exception of it is only recorded; otherwise it is also raised.
+
+        Returns:
+            The result, judged in the background: reading a field waits for the judgement.
 
         Raises:
-            ConfigError: the case has its result already, or is not the one the test is about.
+            ConfigError: the case has a result already, or is not the current one.
         """
         __tracebackhide__ = True
-        self._session.claim(self)
+        self._unit_test.claim(self)
         target = target_name(function)
         context = self._context(target)
         clock = context.clock()
@@ -69,17 +81,25 @@ class CaseUnderTest:
                 returned = wait_for(call())
             output = self._output(function, returned, context)
         except Exception as error:
-            found = self._broken(error, target, context)
+            failed = self._fail_with(error, target, context)
             if not continue_on_error:
                 raise
-            return found
-        return self._judge(output, target, go_on=continue_on_error)
+            return failed
+        return self._judge(output, target, continue_on_error=continue_on_error)
 
     async def evaluate_async(self, function: Any, continue_on_error: bool = False) -> PendingResult:
-        """Run `evaluate` on the caller's loop: coroutines are awaited there, plain functions run in a thread."""
+        """Run `evaluate` on the caller's event loop: coroutines are awaited there, plain functions run in a thread.
+
+        Args:
+            function: As in `evaluate`.
+            continue_on_error: As in `evaluate`.
+
+        Returns:
+            As `evaluate`.
+        """
         __tracebackhide__ = True
-        self._session.claim(self)
-        target, threads = target_name(function), self._session.threads
+        self._unit_test.claim(self)
+        target, threads = target_name(function), self._unit_test.threads
         context = self._context(target)
         clock = context.clock()
         try:
@@ -89,107 +109,136 @@ class CaseUnderTest:
                 returned = await run_and_time(call, clock, None if is_async else threads)
             output = self._output(function, returned, context)
         except Exception as error:
-            found = self._broken(error, target, context)
+            failed = self._fail_with(error, target, context)
             if not continue_on_error:
                 raise
-            return found
-        judging: PendingResult = await threads.run(lambda _: self._judge(output, target, go_on=continue_on_error))
-        return judging
+            return failed
+        pending: PendingResult = await threads.run(
+            lambda _: self._judge(output, target, continue_on_error=continue_on_error)
+        )
+        return pending
 
     def evaluate_result(self, generated_result: Any) -> PendingResult:
-        """Judge a result that exists already.
+        """Judge an existing result.
+
+        Args:
+            generated_result: The result of these inputs; also an `Output`.
+
+        Returns:
+            As `evaluate`.
 
         Raises:
-            ConfigError: the case has its result already, or is not the one the test is about.
+            ConfigError: the case has a result already, or is not the current one.
         """
         __tracebackhide__ = True
-        self._session.claim(self)
-        given = generated_result if isinstance(generated_result, Output) else Output(value=generated_result)
-        return self._judge(given, GIVEN)
+        self._unit_test.claim(self)
+        output = generated_result if isinstance(generated_result, Output) else Output(value=generated_result)
+        return self._judge(output, GIVEN)
 
     async def evaluate_result_async(self, generated_result: Any) -> PendingResult:
-        """Run `evaluate_result` without blocking the caller's loop."""
+        """Run `evaluate_result` without blocking the caller's event loop.
+
+        Args:
+            generated_result: As in `evaluate_result`.
+
+        Returns:
+            As `evaluate`.
+        """
         __tracebackhide__ = True
-        judging: PendingResult = await self._session.threads.run(lambda _: self.evaluate_result(generated_result))
-        return judging
+        pending: PendingResult = await self._unit_test.threads.run(lambda _: self.evaluate_result(generated_result))
+        return pending
 
     def mark_as_failed(self, error_description: object) -> PendingResult:
-        """Fail the case, with a reason."""
+        """Fail the case.
+
+        Args:
+            error_description: The reason, shown in reports.
+
+        Returns:
+            The failed result.
+        """
         __tracebackhide__ = True
-        self._session.claim(self)
-        return self._fail(str(error_description), self._test_run.target)
+        self._unit_test.claim(self)
+        return self.fail(str(error_description))
 
     def skip(self) -> None:
-        """Skip the case: it is not counted, and the next one may come."""
+        """Skip the case: it is not counted."""
         __tracebackhide__ = True
-        self._session.claim(self)
-        self._session.leave_out(self)
+        self._unit_test.claim(self)
+        self._unit_test.close_case(is_skipped=True)
 
-    # Inside.
-
-    def give_up(self, why: str) -> None:
-        """Fail the case at the end of the test."""
-        self._fail(why, self._test_run.target)
+    def fail(self, why: str) -> PendingResult:
+        """Fail the case, even while it is being evaluated."""
+        return self._fail(why, self._test_run.target)
 
     def _context(self, target: str) -> TrialContext:
-        return self._test_run.run_session.context(self._test_run.trial(self._item, self._position, target))
+        return self._test_run.run_session.context(self._trial(target))
 
     def _output(self, function: Any, returned: Any, context: TrialContext) -> Output:
-        output = output_of(function, returned, context.active_seconds(), is_template=self._session.is_template)
+        output = output_of(function, returned, context.active_seconds(), is_template=self._unit_test.is_template)
         return with_tool_calls(output, context.tools)
 
-    def _broken(self, error: Exception, target: str, context: TrialContext) -> PendingResult:
-        found = self._fail(describe_error(error), target, context.active_seconds(), error_details(error))
+    def _fail_with(self, error: Exception, target: str, context: TrialContext) -> PendingResult:
+        failed = self._fail(describe_error(error), target, context.active_seconds(), error_details(error))
         add_hint(error)
-        return found
+        return failed
+
+    def _trial(self, target: str) -> Trial:
+        return self._test_run.trial(self._item, self._position, target)
 
     def _fail(
         self, why: str, target: str, seconds: float | None = None, details: Mapping[str, Any] | None = None
     ) -> PendingResult:
         output = Output(error=why or "no reason was given", seconds=seconds, metadata=details or {})
-        found = failed_result(self.test_case, self._test_run.strategy.evaluation_method, output)
-        return self._keep(
-            self._test_run.add_judged(found, self._test_run.trial(self._item, self._position, target), output, None)
-        )
+        failed = failed_result(self.test_case, self._test_run.strategy.evaluation_method, output)
+        return self._close(self._test_run.add_judged(failed, self._trial(target), output, None))
 
-    def _judge(self, output: Output, target: str, *, go_on: bool = False) -> PendingResult:
+    def _judge(self, output: Output, target: str, *, continue_on_error: bool = False) -> PendingResult:
         __tracebackhide__ = True
-        test_run, trial = self._test_run, self._test_run.trial(self._item, self._position, target)
+        test_run, trial = self._test_run, self._trial(target)
         if output.error is not None:
             return self._fail(output.error, target, output.seconds, output.metadata)
         if test_run.rule is not None:
-            return self._keep(test_run.start_judging(self._item, trial, output))
+            return self._close(test_run.start_judging(self._item, trial, output))
         name = test_run.strategy.evaluation_method
         try:
-            said: Any = wait_for(test_run.strategy.evaluate(output.value, self.test_case))
-            score = score_of(said, name, self.test_case)
+            judgement: Any = wait_for(test_run.strategy.evaluate(output.value, self.test_case))
+            score = score_of(judgement, name, self.test_case)
         except Exception as error:
             why = describe_error(error)
-            found = replace(failed_result(self.test_case, name, output), error_description=why)
-            broken = Score(name=name, status="error", reason=why, detail=error_details(error))
-            judging = self._keep(test_run.add_judged(found, trial, output, broken))
-            if not go_on:
+            failed = replace(failed_result(self.test_case, name, output), error_description=why)
+            score = Score(name=name, status="error", reason=why, detail=error_details(error))
+            pending = self._close(test_run.add_judged(failed, trial, output, score))
+            if not continue_on_error:
                 raise
-            return judging
-        given = said.generated_result if said.generated_result is not None else output.value
-        said = replace(said, evaluation_method=said.evaluation_method or name, generated_result=given)
-        return self._keep(test_run.add_judged(validated_result(said, score), trial, output, score))
+            return pending
+        result = judgement.generated_result if judgement.generated_result is not None else output.value
+        judgement = replace(judgement, evaluation_method=judgement.evaluation_method or name, generated_result=result)
+        return self._close(test_run.add_judged(validated_result(judgement, score), trial, output, score))
 
-    def _keep(self, future: "Future[JudgedCase]") -> PendingResult:
-        self._session.answered(self)
+    def _close(self, future: "Future[JudgedCase]") -> PendingResult:
+        self._unit_test.close_case()
         return PendingResult(lambda: future.result()[0])
 
 
 class UnitTestSession:
-    """What `with UnitTest(…) as test` returns."""
+    """A running unit test, as `with UnitTest(…) as test` returns it.
+
+    Attributes:
+        test_name: The name of the test.
+        is_template: Whether the outputs are those of a prompt, and so texts.
+        threads: The threads of plain functions that are tested on an event loop.
+
+    Example:
+        with UnitTest("support bot").for_project_sessions("demoChatGPT") as test:
+            for case in test.test_cases():
+                case.evaluate(my_chain)
+    """
 
     def __init__(self, name: str, selected: Selection, test_run: UnitTestRun) -> None:
         self.test_name = name
-        """What the test is called."""
         self.is_template = selected.is_template
-        """Whether the outputs are those of a prompt, and so texts."""
         self.threads = DaemonThreads()
-        """Where plain functions run that are tested on a loop."""
         self._items, self._test_run = selected.items, test_run
         self._next = self._skipped = 0
         self._pending: CaseUnderTest | None = None
@@ -198,21 +247,26 @@ class UnitTestSession:
         self._langchain = LangChainTools(self._inputs)
 
     def test_cases(self) -> "CaseIterator":
-        """Return the remaining cases, for `for` or `async for`.
+        """Return an iterator of the remaining cases, for `for` or `async for`.
 
-        Raises:
-            ConfigError: the next case is asked for while this one has no result.
+        Each case needs a result before the next one is requested; otherwise the iterator raises ConfigError.
         """
         return CaseIterator(self)
 
     def skip(self, n: int = 1) -> list[TestCase]:
-        """Skip `n` cases, beginning with the current one, and return them; they are not counted.
+        """Skip cases, beginning with the current one; they are not counted.
+
+        Args:
+            n: The number of cases, at least 1.
+
+        Returns:
+            The skipped cases.
 
         Raises:
-            ConfigError: `n` is no whole number from 1 on, or the case has its result already under way.
+            ConfigError: `n` is not a whole number of at least 1, or the current case is being evaluated.
         """
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-            raise ConfigError(f"skip: a whole number of cases from 1 on is expected; found {n!r}.")
+            raise ConfigError(f"skip: the number of cases is a whole number of at least 1; found {n!r}.")
         with self._lock:
             self._refuse_claimed()
             first = self._next - (self._pending is not None)
@@ -229,17 +283,17 @@ class UnitTestSession:
     @property
     def results(self) -> list[TestCaseResult]:
         """The results so far, in the order of the cases; waits until all are judged."""
-        return [found for found, _ in self._test_run.judged_cases()]
+        return [result for result, _ in self._test_run.judged_cases()]
 
-    # For the cases and the unit_test.
+    # Called by `CaseUnderTest` and `UnitTest`.
 
     def next_case(self) -> CaseUnderTest | None:
         """Make the next case the current one and return it; None after the last one."""
         with self._lock:
             if self._pending is not None:
                 raise ConfigError(
-                    f"{self.test_name}: case {self._next} has no result yet, so there is no next one; call evaluate(), "
-                    "evaluate_result(), mark_as_failed() or skip() of it first."
+                    f"{self.test_name}: case {self._next} has no result yet; call its evaluate(), evaluate_result(), "
+                    "mark_as_failed() or skip() before the next case."
                 )
             if self._next >= len(self._items):
                 return None
@@ -252,33 +306,28 @@ class UnitTestSession:
         """Reserve the case for one caller.
 
         Raises:
-            ConfigError: it is not the case that the test is about, or has its result under way.
+            ConfigError: it is not the current case, or is being evaluated.
         """
         __tracebackhide__ = True
         with self._lock:
             if case is not self._pending:
                 raise ConfigError(
-                    f"{self.test_name}: this case has its result already, or was skipped, and a case has one result; take "
-                    "the next one from test_cases()."
+                    f"{self.test_name}: this case has a result or was skipped, and a case has one result; take the next "
+                    "one from test_cases()."
                 )
             self._refuse_claimed()
             self._is_claimed = True
 
-    def answered(self, case: CaseUnderTest) -> None:
-        """Note that the case has its result; the next one may come."""
+    def close_case(self, *, is_skipped: bool = False) -> None:
+        """Note that the current case has a result or is skipped."""
         with self._lock:
             self._pending, self._is_claimed = None, False
+            self._skipped += is_skipped
 
-    def leave_out(self, case: CaseUnderTest) -> None:
-        """Note that the case is skipped; the next one may come."""
-        with self._lock:
-            self._pending, self._is_claimed = None, False
-            self._skipped += 1
-
-    def give_up(self, why: str) -> None:
+    def fail_pending(self, why: str) -> None:
         """Fail the case without a result, at the end of the test."""
         if self._pending is not None:
-            self._pending.give_up(why)
+            self._pending.fail(why)
 
     @property
     def is_cut_short(self) -> bool:
@@ -289,14 +338,14 @@ class UnitTestSession:
         """Return notes on cases without a result."""
         left = len(self._items) - self._next
         skipped = [f"{_were(self._skipped)} skipped."] if self._skipped else []
-        return skipped + ([f"{_were(left)} not asked for, since the test ended before."] if left else [])
+        return skipped + ([f"{_were(left)} not evaluated, since the test ended before."] if left else [])
 
     def _inputs(self) -> Any:
         pending = self._pending
         if pending is None:
             raise ConfigError(
-                f"{self.test_name}: the memory of the test has the inputs of the case that the test is about, and there is "
-                "none now; use the chain inside of `for test_case in test.test_cases()`."
+                f"{self.test_name}: the memory of the test has the inputs of the current case, and there is no "
+                "current case; use the chain inside of `for test_case in test.test_cases()`."
             )
         return pending.inputs
 
@@ -308,29 +357,29 @@ class UnitTestSession:
 class CaseIterator(Iterator[CaseUnderTest], AsyncIterator[CaseUnderTest]):
     """The cases of a test, for `for` or `async for`."""
 
-    def __init__(self, session: UnitTestSession) -> None:
-        self._session = session
+    def __init__(self, unit_test: UnitTestSession) -> None:
+        self._unit_test = unit_test
 
     def __iter__(self) -> "CaseIterator":
         return self
 
     def __next__(self) -> CaseUnderTest:
         __tracebackhide__ = True
-        found = self._session.next_case()
-        if found is None:
+        case = self._unit_test.next_case()
+        if case is None:
             raise StopIteration
-        return found
+        return case
 
     def __aiter__(self) -> "CaseIterator":
         return self
 
     async def __anext__(self) -> CaseUnderTest:
         __tracebackhide__ = True
-        await asyncio.sleep(0)  # others on the loop have their turn between two cases
-        found = self._session.next_case()
-        if found is None:
+        await asyncio.sleep(0)  # lets other tasks of the event loop run between two cases
+        case = self._unit_test.next_case()
+        if case is None:
             raise StopAsyncIteration
-        return found
+        return case
 
 
 def _were(number: int) -> str:

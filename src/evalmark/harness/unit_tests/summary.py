@@ -5,6 +5,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from evalmark.core.text import clean, count, display_text, one_line
 from evalmark.core.values.run import Run
@@ -20,7 +21,7 @@ from .run import JudgedCase
 
 _MOST_LISTED = 20
 _LONGEST = 300
-"""Characters of a text that the error repeats."""
+"""The most characters of a text in the error."""
 
 
 class UnitTestFailedError(AssertionError):
@@ -29,9 +30,9 @@ class UnitTestFailedError(AssertionError):
     def __init__(self, message: str, run: Run, results: Sequence[TestCaseResult] = ()) -> None:
         super().__init__(mask_secrets(message))
         self.run = run
-        """The whole run, as the store has it."""
+        """The whole run, as it is stored."""
         self.results = tuple(results)
-        """What was found for the cases that did not pass."""
+        """The results of the cases that did not pass."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,34 +41,24 @@ class UnitTestSummary:
 
     name: str
     run: Run
-    found: Sequence[JudgedCase]
+    cases: Sequence[JudgedCase]
     seconds: float
     store: str
-    """Where the run is kept; empty where it is not."""
+    """The store of the run; empty if it is not stored."""
     flag: str = ""
-    """Names the store to commands; empty where they find it by themselves."""
+    """The `--store` flag of commands; empty if they use this store by default."""
 
     @property
     def failed(self) -> list[JudgedCase]:
         """The cases that did not pass."""
-        return [found for found in self.found if not found[0].passed]
-
-    @property
-    def overall(self) -> float | None:
-        """The mean of all scores; None where there is none."""
-        scores = [result.score for result, _ in self.found if result.score is not None]
-        return sum(scores) / len(scores) if scores else None
-
-    @property
-    def scored(self) -> int:
-        """The number of scores in the mean."""
-        return sum(result.score is not None for result, _ in self.found)
+        return [case for case in self.cases if not case[0].passed]
 
 
 def summary_text(summary: UnitTestSummary, look: TerminalStyle) -> str:
-    """Return the text at the end: the run as `evalmark show` prints it, and a line on the test."""
-    total, failing = len(summary.found), len(summary.failed)
-    mean = "none" if summary.overall is None else f"{number_text(summary.overall)} (mean of {summary.scored:,})"
+    """Return the text at the end: the run as `evalmark show` prints it, and a line about the test."""
+    total, failing = len(summary.cases), len(summary.failed)
+    scores = [result.score for result, _ in summary.cases if result.score is not None]
+    mean = f"{number_text(fmean(scores))} (mean of {len(scores):,})" if scores else "none"
     line = (
         f"Unit test {one_line(summary.name)} finished in {duration(summary.seconds)}: overall score {mean}, "
         f"{total:,} processed, {total - failing:,} passed, {failing:,} failed"
@@ -76,8 +67,8 @@ def summary_text(summary: UnitTestSummary, look: TerminalStyle) -> str:
     return text if look.unicode else text.encode("ascii", "replace").decode("ascii")
 
 
-def stdout_look(store: str, flags: str) -> TerminalStyle:
-    """Return what the standard output can show."""
+def stdout_style(store: str, flags: str) -> TerminalStyle:
+    """Return the width, colors and characters of the standard output."""
     is_open = sys.stdout is not None and not sys.stdout.closed
     interactive = is_open and sys.stdout.isatty()
     return TerminalStyle(
@@ -90,7 +81,7 @@ def stdout_look(store: str, flags: str) -> TerminalStyle:
 
 
 def print_summary(text: str) -> None:
-    """Print a text; a closed standard output is no error."""
+    """Print a text; do nothing if the standard output is closed."""
     if sys.stdout is None or sys.stdout.closed:
         return
     try:
@@ -101,40 +92,37 @@ def print_summary(text: str) -> None:
 
 
 def failure_of(summary: UnitTestSummary) -> UnitTestFailedError | None:
-    """Return the error of a test that did not pass; None where every case did."""
+    """Return the error of a test that did not pass; None where every case passed."""
     failing = summary.failed
-    again = f" Look again with: evalmark show {summary.run.id} --failed{summary.flag}" if summary.store else ""
-    if not summary.found:
-        why = " ".join(summary.run.notes) or "Nothing asked for test_cases()."
+    again = f" Show it again with: evalmark show {summary.run.id} --failed{summary.flag}" if summary.store else ""
+    if not summary.cases:
+        why = " ".join(summary.run.notes) or "test_cases() was not called."
         message = (
-            f"unit test {summary.name!r}: no case was evaluated, so nothing was tested. {why} Call evaluate() of each case "
-            "of test.test_cases()."
+            f"unit test {summary.name!r}: no case was evaluated. {why} Call evaluate() of each case of "
+            "test.test_cases()."
         )
         return UnitTestFailedError(message, summary.run)
     if not failing:
         return None
-    head = f"unit test {summary.name!r}: {len(failing):,} of {count(len(summary.found), 'case')} did not pass.{again}"
-    lines = [_line(result, kept) for result, kept in failing[:_MOST_LISTED]]
+    head = f"unit test {summary.name!r}: {len(failing):,} of {count(len(summary.cases), 'case')} did not pass.{again}"
+    lines = [_line(result, stored) for result, stored in failing[:_MOST_LISTED]]
     more = [f"  and {len(failing) - _MOST_LISTED:,} more"] if len(failing) > _MOST_LISTED else []
     return UnitTestFailedError("\n".join([head, *lines, *more]), summary.run, [result for result, _ in failing])
 
 
-def _line(result: TestCaseResult, kept: Result) -> str:
+def _line(result: TestCaseResult, stored: Result) -> str:
     """Return the lines of a case that did not pass: which one, and why."""
-    case = kept.trial.case
+    case = stored.trial.case
     where = f"{case.id} ({case.place})" if case.place else case.id
-    asked = one_line(display_text(case.input), 80)
-    return f"  {clean(where)}: {_why(result, kept)}\n      inputs: {asked}"
+    inputs = one_line(display_text(case.input), 80)
+    return f"  {clean(where)}: {_why(result, stored)}\n      inputs: {inputs}"
 
 
-def _why(result: TestCaseResult, kept: Result) -> str:
+def _why(result: TestCaseResult, stored: Result) -> str:
     if result.error_description is not None:
         return f"error: {one_line(result.error_description, _LONGEST)}"
-    said = next((score.reason for score in kept.scores if score.reason), result.reasoning or "")
-    reason = f": {one_line(said, _LONGEST)}" if said else ""
-    head = "not judged" if result.score is None and not _is_scored(kept) else f"score {number_text(result.score)}"
+    reasoning = next((score.reason for score in stored.scores if score.reason), result.reasoning or "")
+    reason = f": {one_line(reasoning, _LONGEST)}" if reasoning else ""
+    is_scored = any(score.status == "scored" for score in stored.scores)
+    head = "not judged" if result.score is None and not is_scored else f"score {number_text(result.score)}"
     return f"{head}{reason}"
-
-
-def _is_scored(kept: Result) -> bool:
-    return any(score.status == "scored" for score in kept.scores)

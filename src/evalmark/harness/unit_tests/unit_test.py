@@ -24,7 +24,7 @@ from .labeled import TestCase
 from .run import UnitTestRun
 from .selection import Selection, Selector, of_file, of_list, of_project, of_template
 from .session import UnitTestSession
-from .summary import UnitTestSummary, failure_of, print_summary, stdout_look, summary_text
+from .summary import UnitTestSummary, failure_of, print_summary, stdout_style, summary_text
 
 StoreLike = str | PathLike[str] | Literal["settings"] | None
 
@@ -43,13 +43,13 @@ class UnitTest:
         evaluation: The strategy that judges results; by default the closest labelled output decides.
         api_key: Accepted for PromptWatch's sake, and unused.
         evaluator: Another name of `evaluation`.
-        store: File of the store with the recorded sessions, which also keeps the run; `"settings"` for the one in the
-            settings; None keeps no run.
+        store: The store with the recorded sessions, in which the run is stored too; `"settings"` for the one in the
+            settings; None stores no run.
         raise_on_failure: Whether a failed test raises at the end of `with`.
 
     Raises:
-        ConfigError: the evaluator is none, or two are given.
-        UnitTestFailedError: at the end of `with`, where a case did not pass or none was evaluated; an AssertionError.
+        ConfigError: the evaluator is invalid, or two are given.
+        UnitTestFailedError: at the end of `with`, if a case did not pass or none was evaluated; an AssertionError.
 
     >>> from evalmark.unit_tests import TestCase, UnitTest
     >>> shouting = TestCase(inputs={"text": "a"}, outputs=[{"label": 1, "value": "A"}])
@@ -80,13 +80,11 @@ class UnitTest:
         self._open: _OpenTest | None = None
         self._lock = Lock()
 
-    # Which cases.
-
     def for_project_sessions(self, tracking_project: str | None = None) -> "UnitTest":
         """Test the labelled outputs of a recorded project.
 
         Args:
-            tracking_project: Name of the project; None: that of EVALMARK_TRACKING_PROJECT.
+            tracking_project: Name of the project; None for that of EVALMARK_TRACKING_PROJECT.
 
         Returns:
             The test itself.
@@ -107,7 +105,7 @@ class UnitTest:
             The test itself.
 
         Raises:
-            ConfigError: the name is no text.
+            ConfigError: the name is not a text.
         """
         self._select = of_template(name)
         return self
@@ -122,7 +120,7 @@ class UnitTest:
             The test itself.
 
         Raises:
-            ConfigError: one of them is no test case.
+            ConfigError: one of them is not a test case.
         """
         self._select = of_list(test_cases)
         return self
@@ -140,26 +138,27 @@ class UnitTest:
         return self
 
     def get_all_test_cases(self) -> list[TestCase]:
-        """Return the chosen cases without running a test.
+        """Return the chosen cases without running the test.
+
+        Returns:
+            The cases in the order of the test.
 
         Raises:
-            ConfigError: none were chosen, or there are none.
+            ConfigError: no `for_…` method was called, or it finds no case.
         """
         settings = load_settings(environ, Path.cwd())
         return [item.test_case for item in self._selected(settings).items]
-
-    # The test.
 
     def __enter__(self) -> UnitTestSession:
         __tracebackhide__ = True
         with self._lock:
             if self._open is not None:
                 raise ConfigError(
-                    f"{self.test_name}: this UnitTest is under way already; make another one for a test inside of it, or "
+                    f"{self.test_name}: this UnitTest is running already; create another one for a test inside of it, or "
                     "in another thread."
                 )
-            self._open = self._begun()
-        return self._open.session
+            self._open = self._start()
+        return self._open.unit_test_session
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -170,16 +169,16 @@ class UnitTest:
             return
         summary = None
         try:
-            summary = opened.ended(error)
+            summary = opened.end(error)
         except EvalmarkError as fault:
             if error is None:
                 raise
-            error.add_note(f"The run of this unit test could not be kept: {fault}")
+            error.add_note(f"The run of this unit test could not be stored: {fault}")
         finally:
             opened.close()
         if summary is not None:
             self.run = summary.run
-            print_summary(summary_text(summary, stdout_look(summary.store, summary.flag)))
+            print_summary(summary_text(summary, stdout_style(summary.store, summary.flag)))
             failed = failure_of(summary) if self._raises and error is None else None
             if failed is not None:
                 raise failed
@@ -194,18 +193,16 @@ class UnitTest:
         __tracebackhide__ = True
         await asyncio.to_thread(self.__exit__, kind, error, trace)
 
-    # Inside.
-
     def _selected(self, settings: Settings) -> Selection:
         __tracebackhide__ = True
         if self._select is None:
             raise ConfigError(
-                f"{self.test_name}: invalid use: nothing says which cases to test. Call for_project_sessions, "
+                f"{self.test_name}: invalid use: no cases were chosen. Call for_project_sessions, "
                 "for_prompt_template, for_test_cases or for_test_cases_in_file before `with`."
             )
         return self._select(_path(self._store, settings))
 
-    def _begun(self) -> "_OpenTest":
+    def _start(self) -> "_OpenTest":
         settings = load_settings(environ, Path.cwd())
         selected = self._selected(settings)
         run_store: Store | MemoryRunStore = (
@@ -216,11 +213,16 @@ class UnitTest:
         except BaseException:
             _close(run_store)
             raise
-        session = UnitTestSession(self.test_name, selected, test_run)
-        kept_in = "" if self._store is None else display_location(_path(self._store, settings))
-        flag = "" if kept_in in ("", display_location(settings.store)) else f" --store {shlex.quote(kept_in)}"
+        unit_test_session = UnitTestSession(self.test_name, selected, test_run)
+        location = "" if self._store is None else display_location(_path(self._store, settings))
+        flag = "" if location in ("", display_location(settings.store)) else f" --store {shlex.quote(location)}"
         return _OpenTest(
-            name=self.test_name, test_run=test_run, session=session, run_store=run_store, store=kept_in, flag=flag
+            name=self.test_name,
+            test_run=test_run,
+            unit_test_session=unit_test_session,
+            run_store=run_store,
+            store=location,
+            flag=flag,
         )
 
 
@@ -230,24 +232,24 @@ class _OpenTest:
 
     name: str
     test_run: UnitTestRun
-    session: UnitTestSession
+    unit_test_session: UnitTestSession
     run_store: RunStore
     store: str
     flag: str
-    """The `--store` flag that commands need; empty where the settings name the store."""
+    """The `--store` flag of commands; empty if the settings name the store."""
     started: float = field(default_factory=time.perf_counter)
 
-    def ended(self, error: BaseException | None) -> UnitTestSummary:
+    def end(self, error: BaseException | None) -> UnitTestSummary:
         """End the test: fail the case without a result, close the run, and return its summary."""
-        why = "it was given no result: the test ended before" if error is None else describe_error(error)
-        self.session.give_up(why)
-        is_whole = error is None and not self.session.is_cut_short
-        run = self.test_run.finish("complete" if is_whole else "interrupted", self.session.notes())
+        why = "it has no result, since the test ended before" if error is None else describe_error(error)
+        self.unit_test_session.fail_pending(why)
+        is_whole = error is None and not self.unit_test_session.is_cut_short
+        run = self.test_run.finish("complete" if is_whole else "interrupted", self.unit_test_session.notes())
         seconds = time.perf_counter() - self.started
         return UnitTestSummary(
             name=self.name,
             run=run,
-            found=self.test_run.judged_cases(),
+            cases=self.test_run.judged_cases(),
             seconds=seconds,
             store=self.store,
             flag=self.flag,
@@ -261,16 +263,16 @@ class _OpenTest:
 
 def _strategy(evaluation: Any, evaluator: Any) -> EvaluationStrategyBase:
     if evaluation is not None and evaluator is not None and evaluation is not evaluator:
-        raise ConfigError("UnitTest: `evaluation` and `evaluator` are two names of one argument; give one of them.")
-    given = evaluator if evaluation is None else evaluation
-    if given is None:
+        raise ConfigError("UnitTest: `evaluation` and `evaluator` are two names of one argument; pass one of them.")
+    strategy = evaluator if evaluation is None else evaluation
+    if strategy is None:
         return CosineScoreEvaluationStrategy()
-    if not isinstance(given, EvaluationStrategyBase):
+    if not isinstance(strategy, EvaluationStrategyBase):
         raise ConfigError(
-            f"UnitTest: the evaluator is {given!r:.100}; give an object of EvaluationStrategyBase, such as "
+            f"UnitTest: the evaluator is {strategy!r:.100}; give an object of EvaluationStrategyBase, such as "
             "CosineScoreEvaluationStrategy()."
         )
-    return given
+    return strategy
 
 
 def _path(store: StoreLike, settings: Settings) -> str:

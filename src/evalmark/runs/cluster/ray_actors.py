@@ -115,10 +115,13 @@ def build_work(job: JobSpec, models: Models, channel: Channel, pool: Sequence[An
     if fingerprint := job.embedding_fingerprint:
         embedder: Embedder = EmbeddingPool(pool, fingerprint) if job.pooled else RemoteEmbedder(channel, fingerprint)
         plan = replace(plan, embedder=embedder)
-    session = RunSession(models.settings, _no_store, models=models)
-    session.gateway, session.tools = RemoteGateway(models, channel), RemoteTools(channel, models.settings.replay)
-    prepared = session.bind(plan, lambda: RemoteVectorCache(channel) if job.pooled else None)
-    return session.work(prepared, (), _NoSink())
+    run_session = RunSession(models.settings, _no_store, models=models)
+    run_session.gateway, run_session.tools = (
+        RemoteGateway(models, channel),
+        RemoteTools(channel, models.settings.replay),
+    )
+    prepared = run_session.bind(plan, lambda: RemoteVectorCache(channel) if job.pooled else None)
+    return run_session.work(prepared, (), _NoSink())
 
 
 def _no_store() -> "RunStore":

@@ -145,3 +145,12 @@ def check_criteria(name: str, criteria: Any) -> None:
     """
     if not (isinstance(criteria, str) and criteria.strip()):
         raise ConfigError(f"{name}: `criteria` is {preview(criteria)}; describe a good answer in a sentence or more.")
+
+
+check_factuality = Factuality()
+"""Whether the facts in the output agree with the expected output, as a model judges.
+
+Worth 0.4 (a consistent part of it), 0.6 (more than it, and consistent), 1 (the same), 0 (a contradiction) or 1 (a difference
+that does not matter). Only 1 passes, unless a threshold says otherwise. The judge is named with `judge=` or EVALMARK_JUDGE.
+The question and the scale are those of OpenAI's evals, as `autoevals` has them.
+"""

@@ -1,4 +1,4 @@
-"""The test session that collects `expect` results; outside a session, an expectation runs on its own."""
+"""The running pytest, as `expect` sees it; without one, an expectation runs by itself."""
 
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from .thresholds import Threshold
 
 
-class EvalSession(Protocol):
-    """Runs the expectations of tests and keeps their results; one a process."""
+class PytestRun(Protocol):
+    """Runs the expectations in tests and stores their results; one a process."""
 
     @property
     def run_session(self) -> "RunSession":
@@ -25,7 +25,7 @@ class EvalSession(Protocol):
 
     @property
     def loop(self) -> "BackgroundLoop":
-        """The event loop on which models are asked."""
+        """The event loop of model calls."""
         ...
 
     @property
@@ -35,7 +35,7 @@ class EvalSession(Protocol):
 
     @property
     def tools(self) -> "TrialTools | None":
-        """Tool replay of the running test; None where tools are just called."""
+        """Tool replay of the running test; None where tools are called as usual."""
         ...
 
     def begin(self) -> None:
@@ -47,16 +47,16 @@ class EvalSession(Protocol):
         ...
 
     def keep(self, part: "Run") -> None:
-        """Keep the result of an expectation."""
+        """Store the result of an expectation."""
         ...
 
 
 # Set once, when tests begin: loops and threads that copy a context find it, whichever test they serve.
-CURRENT_SESSION: ContextVar[Callable[[], EvalSession] | None] = ContextVar("evalmark_host", default=None)
-"""Gives the host of this process; None outside of tests."""
+CURRENT_PYTEST_RUN: ContextVar[Callable[[], PytestRun] | None] = ContextVar("evalmark_pytest_run", default=None)
+"""Returns the pytest run of this process; None outside of tests."""
 
 
-def current_session() -> EvalSession | None:
-    """Return the session of this process, created at the first call; None outside of tests."""
-    found = CURRENT_SESSION.get()
-    return None if found is None else found()
+def current_pytest_run() -> PytestRun | None:
+    """Return the pytest run of this process, created at the first call; None outside of tests."""
+    create = CURRENT_PYTEST_RUN.get()
+    return None if create is None else create()
