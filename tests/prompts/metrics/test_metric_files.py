@@ -130,20 +130,20 @@ def test_messages_keep_their_roles_and_the_form_stands_last(tmp_path):
     [
         pytest.param(
             "Is it?\n{{output}} {{outputs}}",
-            ["2: {{outputs}} is no variable of a metric; did you mean {{output}}?"],
+            ["2: {{outputs}} is not a variable of a metric; did you mean {{output}}?"],
             id="nearly a variable",
         ),
         pytest.param(
             "{{output}}\n{{history}}\n{{ruls}}",
             [
-                "2: {{history}} is no variable of a metric; there are output, input, groundtruth, prompt, rules, intent, inputSpec.",
-                "3: {{ruls}} is no variable of a metric; did you mean {{rules}}?",
+                "2: {{history}} is not a variable of a metric; there are output, input, groundtruth, prompt, rules, intent, inputSpec.",
+                "3: {{ruls}} is not a variable of a metric; did you mean {{rules}}?",
             ],
             id="all of them are named",
         ),
         pytest.param(
             head("inputs:\n  output: {type: string}\n  context: {type: string}"),
-            ["4: {{context}} is no variable of a metric; there are output"],
+            ["4: {{context}} is not a variable of a metric; there are output"],
             id="declared, and used nowhere",
         ),
         pytest.param(

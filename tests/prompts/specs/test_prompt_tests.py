@@ -140,7 +140,7 @@ def test_values_find_their_inputs(tmp_path, row, prompt, wanted):
         pytest.param(
             {"testinput": '{"question": "q", "colour": 1}'},
             THREE,
-            "'colour' is no input of the prompt; it has `question`, `labels`, `locale`.",
+            "'colour' is not an input of the prompt; it has `question`, `labels`, `locale`.",
             id="an input that is none",
         ),
         pytest.param(

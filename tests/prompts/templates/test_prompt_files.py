@@ -205,7 +205,7 @@ NOTES = [
         "{% for turn in x %}\n{{turn.role}}:\n{{turn.text}}{% endfor %}",
         "p.prompty:5: no value opens a message, so this is text; for a conversation declare an input of the type thread.",
     ),
-    ("sample: {y: a}", "{{x}}", "p.prompty:2: the sample names 'y', which is no input of the prompt."),
+    ("sample: {y: a}", "{{x}}", "p.prompty:2: the sample names 'y', which is not an input of the prompt."),
     ("version: {a: 1}\nname: no", "{{x}}", None),
 ]
 

@@ -82,7 +82,7 @@ def test_missing_unknown_and_unfit_values_are_named_together():
     told = refused("{{a}} {{b}}", "inputs: {b: {type: integer}}", b="many", c=1)
     assert told.splitlines() == [
         "p.prompty:2: the value of 'b' is \"many\"; it takes a whole number.",
-        "p.prompty:4: 'c' is no input of the prompt 'p'; it has b, a.",
+        "p.prompty:4: 'c' is not an input of the prompt 'p'; it has b, a.",
         "p.prompty:4: {{a}} has no value; give one for 'a', or declare a default in the file.",
     ]
 

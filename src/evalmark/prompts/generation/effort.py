@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any
 
 from evalmark.core.errors import ConfigError
+from evalmark.core.suggestions import did_you_mean
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ RANGES: Mapping[str, tuple[int, int]] = MappingProxyType(
 """The allowed range of each number."""
 
 
-def effort_named(name: str, **louder: int | None) -> Effort:
+def effort_named(name: str, **numbers: int | None) -> Effort:
     """Return the preset of a name, with given numbers replaced; None keeps the preset's number.
 
     >>> effort_named("low", tests_per_rule=5).tests_per_rule, effort_named("low", max_rules=None).max_rules
@@ -57,8 +57,9 @@ def effort_named(name: str, **louder: int | None) -> Effort:
     Raises:
         ConfigError: There is no such preset, or a number is out of range; the message names all faults.
     """
-    faults = [] if name in EFFORTS else [_unknown(name)]
-    raw: dict[str, Any] = {key: value for key, value in louder.items() if value is not None}
+    advice = did_you_mean(name.lower(), EFFORTS, "{}") or f"it is one of {', '.join(EFFORTS)}."
+    faults = [] if name in EFFORTS else [f"--effort: there is no effort {name!r}; {advice}"]
+    raw: dict[str, Any] = {key: value for key, value in numbers.items() if value is not None}
     for key, value in raw.items():
         low, high = RANGES[key]
         if not low <= value <= high:
@@ -66,9 +67,3 @@ def effort_named(name: str, **louder: int | None) -> Effort:
     if faults:
         raise ConfigError.of(faults)
     return replace(EFFORTS[name], **raw)
-
-
-def _unknown(name: str) -> str:
-    close = get_close_matches(name.lower(), EFFORTS, n=1)
-    advice = f"did you mean {close[0]}?" if close else f"it is one of {', '.join(EFFORTS)}."
-    return f"--effort: there is no effort {name!r}; {advice}"

@@ -1,9 +1,9 @@
 """The generation stages in order, and the file of each."""
 
-from difflib import get_close_matches
 from typing import NamedTuple
 
 from evalmark.core.errors import ConfigError
+from evalmark.core.suggestions import did_you_mean
 from evalmark.core.values.plain_data import fingerprint
 from evalmark.prompts.specs.spec import PromptSpec
 
@@ -53,8 +53,7 @@ def stage_named(name: str, flag: str = "--redo") -> Stage:
     known = {stage.name: stage for stage in STAGES}
     if plain in known:
         return known[plain]
-    close = get_close_matches(plain, known, n=1)
-    advice = f"did you mean {close[0]}?" if close else f"it is one of {', '.join(known)}."
+    advice = did_you_mean(plain, known, "{}") or f"it is one of {', '.join(known)}."
     raise ConfigError(f"{flag}: there is no stage {name!r}; {advice}")
 
 

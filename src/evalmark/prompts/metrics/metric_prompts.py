@@ -4,11 +4,11 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from evalmark.core.errors import ConfigError
+from evalmark.core.suggestions import did_you_mean
 from evalmark.inputs.documents.document import Document
 from evalmark.inputs.documents.errors import PlacedError
 from evalmark.inputs.documents.files import local_file, path_kind
@@ -98,9 +98,9 @@ def _variable_faults(prompt: Prompt) -> Iterator[str]:
     for known in prompt.inputs:
         place = f"{prompt.file}:{known.line}"
         if known.name not in LABELS and not (known.declared and known.default is not None):
-            close = get_close_matches(known.name, LABELS, n=1, cutoff=0.7)
-            advice = f"did you mean {{{{{close[0]}}}}}?" if close else f"there are {', '.join(LABELS)}."
-            yield f"{place}: {{{{{known.name}}}}} is no variable of a metric; {advice}"
+            similar = did_you_mean(known.name, LABELS, "{{{{{}}}}}", cutoff=0.7)
+            advice = similar or f"there are {', '.join(LABELS)}."
+            yield f"{place}: {{{{{known.name}}}}} is not a variable of a metric; {advice}"
         elif known.name in LABELS and (known.type not in (None, "string") or known.choices):
             yield f"{place}: {{{{{known.name}}}}} is declared as {_type(known)}; a metric gets it as a text."
     if "output" not in _used_variables(prompt):

@@ -1,11 +1,11 @@
 """Parses the explicit checks that people write for rules: `{words: {max: 80}}`."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from difflib import get_close_matches
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from evalmark.core.errors import ConfigError
+from evalmark.core.suggestions import did_you_mean
 from evalmark.core.values.case import Case, Output
 from evalmark.scoring.binding.text import preview
 from evalmark.scoring.builtin.checks import Regex
@@ -74,28 +74,23 @@ def explicit_check(raw: Any, schema: Mapping[str, Any] | None = None) -> RuleChe
             f"a check is {NO_CHECK}, or names what is checked, such as {{words: {{max: 80}}}}; not {preview(raw)}"
         )
     whole = not _flag(raw.get(PARTIAL, False), PARTIAL)
-    found: list[RuleCheck] = []
-    for kind, wanted in raw.items():
-        if kind != PARTIAL:
-            found += _kind(str(kind), wanted, schema, whole)
-    return found[0] if len(found) == 1 else AllOf(checks=tuple(found), is_whole=whole)
+    found = [check for kind, value in raw.items() if kind != PARTIAL for check in _checks(str(kind), value, schema)]
+    checks = tuple(replace(check, is_whole=whole) for check in found)  # type: ignore[type-var]
+    return checks[0] if len(checks) == 1 else AllOf(checks=checks, is_whole=whole)
 
 
-def _kind(kind: str, wanted: Any, schema: Mapping[str, Any] | None, whole: bool) -> Iterator[RuleCheck]:
+def _checks(kind: str, raw: Any, schema: Mapping[str, Any] | None) -> list[RuleCheck]:
     if kind in _UNITS:
-        low, high = _bounds(wanted, kind)
-        yield Limit(unit=_UNITS[kind], low=low, high=high, is_whole=whole)
-    elif kind == "json":
-        yield _json(wanted, schema, whole)
-    elif kind in _KINDS:
-        yield from _KINDS[kind](wanted, whole)
-    else:
-        known = [*_UNITS, "json", *_KINDS, PARTIAL]
-        close = get_close_matches(kind, known, n=1)
-        raise ConfigError(
-            f"there is no check {kind!r}; "
-            + (f"did you mean {close[0]}?" if close else f"it is one of {', '.join(known)}")
-        )
+        low, high = _bounds(raw, kind)
+        return [Limit(unit=_UNITS[kind], low=low, high=high)]
+    if kind == "json":
+        return [_json(raw, schema)]
+    if kind in _KINDS:
+        found = _KINDS[kind](raw)
+        return found if isinstance(found, list) else [found]
+    known = [*_UNITS, "json", *_KINDS, PARTIAL]
+    advice = did_you_mean(kind, known, "{}") or f"it is one of {', '.join(known)}"
+    raise ConfigError(f"there is no check {kind!r}; {advice}")
 
 
 def _bounds(raw: Any, kind: str) -> tuple[int | None, int | None]:
@@ -151,28 +146,27 @@ def _fields(raw: Any, kind: str, known: tuple[str, ...]) -> Mapping[str, Any]:
     return raw
 
 
-def _json(raw: Any, schema: Mapping[str, Any] | None, whole: bool) -> RuleCheck:
+def _json(raw: Any, schema: Mapping[str, Any] | None) -> RuleCheck:
     shape = _choice(raw, "json", ("any", "object", "array", "strings", "unique strings", "schema"))
     if shape == "schema":
         if schema is None:
             raise ConfigError("json: schema needs a prompt file that has a schema, and this one has none")
-        return SchemaText(schema=schema, is_whole=whole)
+        return SchemaText(schema=schema)
     if shape.endswith("strings"):
-        return JsonText(shape="array", of_texts=True, unique=shape != "strings", is_whole=whole)
+        return JsonText(shape="array", of_texts=True, unique=shape != "strings")
     shapes: dict[str, Literal["object", "array"]] = {"object": "object", "array": "array"}
-    return JsonText(shape=shapes.get(shape, "any"), is_whole=whole)
+    return JsonText(shape=shapes.get(shape, "any"))
 
 
-def _labels(raw: Any, whole: bool) -> Iterator[RuleCheck]:
+def _labels(raw: Any) -> RuleCheck:
     listed, case = raw, "exact"
     if isinstance(raw, Mapping):
         fields = _fields(raw, "labels", ("one_of", "case"))
         listed, case = fields.get("one_of"), _choice(fields.get("case", "exact"), "labels: case", ("exact", "ignore"))
-    labels = _texts(listed, "labels", least=2)
-    yield OneOf(labels=labels, case="ignore" if case == "ignore" else "exact", is_whole=whole)
+    return OneOf(labels=_texts(listed, "labels", least=2), case="ignore" if case == "ignore" else "exact")
 
 
-def _number(raw: Any, whole: bool) -> Iterator[RuleCheck]:
+def _number(raw: Any) -> RuleCheck:
     fields = _fields(raw, "number", ("min", "max", "integer"))
     low, high = fields.get("min"), fields.get("max")
     for bound in (low, high):
@@ -180,65 +174,56 @@ def _number(raw: Any, whole: bool) -> Iterator[RuleCheck]:
             raise ConfigError(f"number: min and max are numbers, not {preview(bound)}")
     if low is not None and high is not None and low > high:
         raise ConfigError(f"number: min {low} is above max {high}")
-    yield NumberText(low=low, high=high, integer=_flag(fields.get("integer", False), "number: integer"), is_whole=whole)
+    return NumberText(low=low, high=high, integer=_flag(fields.get("integer", False), "number: integer"))
 
 
-def _case(raw: Any, whole: bool) -> Iterator[RuleCheck]:
-    yield LetterCase(case="lower" if _choice(raw, "case", ("lower", "upper")) == "lower" else "upper", is_whole=whole)
+def _case(raw: Any) -> RuleCheck:
+    return LetterCase(case="lower" if _choice(raw, "case", ("lower", "upper")) == "lower" else "upper")
 
 
-def _tags(raw: Any, whole: bool) -> Iterator[RuleCheck]:
-    for tag, wanted in _by_tag(raw, "tags"):
-        low, high = _bounds(wanted, f"tags: {tag}")
-        yield TagCount(tag=tag, low=low or 0, high=high, is_whole=whole)
+def _tags(raw: Any) -> list[RuleCheck]:
+    return [TagCount(tag=tag, low=low, high=high) for tag, low, high in _tag_bounds(raw, "tags")]
 
 
-def _tags_in(raw: Any, whole: bool) -> Iterator[RuleCheck]:
-    for outer, inner in _by_tag(raw, "tags_in"):
-        for tag, wanted in _by_tag(inner, f"tags_in: {outer}"):
-            low, high = _bounds(wanted, f"tags_in: {outer}: {tag}")
-            yield TagsInside(outer=outer, tag=tag, low=low or 0, high=high, is_whole=whole)
+def _tags_in(raw: Any) -> list[RuleCheck]:
+    return [
+        TagsInside(outer=outer, tag=tag, low=low, high=high)
+        for outer, inner in _by_tag(raw, "tags_in")
+        for tag, low, high in _tag_bounds(inner, f"tags_in: {outer}")
+    ]
+
+
+def _tag_bounds(raw: Any, kind: str) -> Iterator[tuple[str, int, int | None]]:
+    for tag, bounds in _by_tag(raw, kind):
+        low, high = _bounds(bounds, f"{kind}: {tag}")
+        yield tag, low or 0, high
 
 
 def _by_tag(raw: Any, kind: str) -> list[tuple[str, Any]]:
     if not isinstance(raw, Mapping) or not raw:
         raise ConfigError(f"{kind}: is {preview(raw)}; give tags, each with a number, or min and max")
-    return [(str(tag).lower(), wanted) for tag, wanted in raw.items()]
+    return [(str(tag).lower(), value) for tag, value in raw.items()]
 
 
-def _language(raw: Any, whole: bool) -> Iterator[RuleCheck]:
-    yield Language(name=_choice(raw, "language", tuple(SCRIPTS)), is_whole=whole)
-
-
-def _closed(raw: Any, whole: bool) -> Iterator[RuleCheck]:
-    yield _true(raw, "closed_tags", ClosedTags(is_whole=whole))
-
-
-def _html(raw: Any, whole: bool) -> Iterator[RuleCheck]:
-    yield _true(raw, "html", HasMarkup(is_whole=whole))
-
-
-def _true(raw: Any, kind: str, check: RuleCheck) -> RuleCheck:
+def _if_true(raw: Any, kind: str, check: RuleCheck) -> RuleCheck:
     if raw is not True:
         raise ConfigError(f"{kind}: is {preview(raw)}; it can only be true")
     return check
 
 
-_KINDS: Mapping[str, Callable[[Any, bool], Iterator[RuleCheck]]] = {
+_KINDS: Mapping[str, Callable[[Any], RuleCheck | list[RuleCheck]]] = {
     "labels": _labels,
     "number": _number,
     "case": _case,
-    "language": _language,
-    "contains": lambda raw, whole: iter([RequiredTexts(texts=_texts(raw, "contains"), is_whole=whole)]),
-    "excludes": lambda raw, whole: iter([ForbiddenWords(words=_texts(raw, "excludes"), is_whole=whole)]),
-    "starts_with": lambda raw, whole: iter(
-        [StartsOrEndsWith(text=_text(raw, "starts_with"), where="start", is_whole=whole)]
-    ),
-    "ends_with": lambda raw, whole: iter([StartsOrEndsWith(text=_text(raw, "ends_with"), where="end", is_whole=whole)]),
-    "order": lambda raw, whole: iter([OrderedTexts(texts=_texts(raw, "order", least=2), is_whole=whole)]),
-    "matches": lambda raw, whole: iter([Matches(pattern=_text(raw, "matches"), is_whole=whole)]),
+    "language": lambda raw: Language(name=_choice(raw, "language", tuple(SCRIPTS))),
+    "contains": lambda raw: RequiredTexts(texts=_texts(raw, "contains")),
+    "excludes": lambda raw: ForbiddenWords(words=_texts(raw, "excludes")),
+    "starts_with": lambda raw: StartsOrEndsWith(text=_text(raw, "starts_with"), where="start"),
+    "ends_with": lambda raw: StartsOrEndsWith(text=_text(raw, "ends_with"), where="end"),
+    "order": lambda raw: OrderedTexts(texts=_texts(raw, "order", least=2)),
+    "matches": lambda raw: Matches(pattern=_text(raw, "matches")),
     "tags": _tags,
     "tags_in": _tags_in,
-    "closed_tags": _closed,
-    "html": _html,
+    "closed_tags": lambda raw: _if_true(raw, "closed_tags", ClosedTags()),
+    "html": lambda raw: _if_true(raw, "html", HasMarkup()),
 }

@@ -50,7 +50,7 @@ def _split_value(prompt: Prompt, whole: Any, open_ones: list[str]) -> dict[str, 
     data = _object_in(whole)
     if data is not None and (data.keys() <= set(names) or len(open_ones) > 1 or isinstance(whole, Mapping)):
         if strange := next((key for key in data if key not in names), None):
-            raise InvalidRowError(f"{preview(strange)} is no input of the prompt; it has {_name_list(names)}")
+            raise InvalidRowError(f"{preview(strange)} is not an input of the prompt; it has {_name_list(names)}")
         return data
     if len(open_ones) > 1:
         raise InvalidRowError(

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
+from evalmark.core.suggestions import did_you_mean
 from evalmark.inputs.documents.document import DataPath
 from evalmark.inputs.documents.findings import Findings, json_excerpt
 
@@ -115,10 +116,9 @@ def _type(row: Mapping[str, Any], at: DataPath, findings: Findings) -> InputType
         return None
     if isinstance(value, str) and value.lower() in TYPES:
         return TYPES[value.lower()]
-    close = get_close_matches(str(value).lower(), TYPES, n=1)
     known = ", ".join(dict.fromkeys(TYPES.values()))
-    advice = f"did you mean {close[0]!r}?" if close else f"there are {known}."
-    findings.find((*at, key), f"is {json_excerpt(value)}, which is no type; {advice}")
+    advice = did_you_mean(str(value).lower(), TYPES) or f"there are {known}."
+    findings.find((*at, key), f"is {json_excerpt(value)}, which is not a type; {advice}")
     return None
 
 

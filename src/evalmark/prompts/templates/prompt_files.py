@@ -3,11 +3,11 @@
 import os
 import re
 from collections.abc import Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from evalmark.core.suggestions import did_you_mean
 from evalmark.inputs.documents.document import DataPath, document_of
 from evalmark.inputs.documents.errors import PlacedError
 from evalmark.inputs.documents.findings import Findings, json_excerpt
@@ -154,8 +154,8 @@ def _check_messages(messages: tuple[Message, ...], findings: Findings) -> None:
 
 def _check_keys(data: Mapping[str, Any], findings: Findings) -> None:
     for key in [name for name in data if name not in KNOWN_KEYS]:
-        close = get_close_matches(key, KNOWN_KEYS, n=1)
-        advice = f"; did you mean `{close[0]}`?" if close else "."
+        similar = did_you_mean(key, KNOWN_KEYS, "`{}`")
+        advice = f"; {similar}" if similar else "."
         findings.note(findings.line_of((key,)), f"`{key}` is not read; it is kept unchanged{advice}")
     if data.get("base") is not None:
         findings.find(("base",), "names a prompt to build on, which is not followed; write its keys out here.")

@@ -1,11 +1,11 @@
 """Renders a prompt with values into messages."""
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from itertools import groupby
 from typing import Any
 
 from evalmark.core.errors import ConfigError
+from evalmark.core.suggestions import did_you_mean
 from evalmark.core.values.case import Turn
 from evalmark.inputs.documents.errors import PlacedError
 
@@ -94,10 +94,8 @@ def _default_value(known: Input, plain: PlainCopier) -> Any:
 
 
 def _unknown(prompt: Prompt, name: str, known: Mapping[str, Input]) -> str:
-    close = get_close_matches(str(name), known, n=1)
-    inputs = ", ".join(known) or "no inputs"
-    advice = f"did you mean {close[0]!r}?" if close else f"it has {inputs}."
-    return f"{prompt.place}: {name!r:.60} is no input of the prompt {prompt.name!r}; {advice}"
+    advice = did_you_mean(str(name), known) or f"it has {', '.join(known) or 'no inputs'}."
+    return f"{prompt.place}: {name!r:.60} is not an input of the prompt {prompt.name!r}; {advice}"
 
 
 def _without_value(prompt: Prompt, name: str, place: str) -> str:

@@ -1,9 +1,9 @@
 """Reads values that a prompt's author wrote: samples, test data, scenarios."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
+from evalmark.core.suggestions import did_you_mean
 from evalmark.inputs.documents.document import DataPath
 from evalmark.inputs.documents.errors import PlacedError
 from evalmark.inputs.documents.findings import Findings, json_excerpt
@@ -33,10 +33,10 @@ def samples_of(data: Mapping[str, Any], inputs: tuple[Input, ...], findings: Fin
 def _note_unknown_inputs(sample: PromptSample, names: list[str], key: str, findings: Findings) -> None:
     """Add a note for samples that name an unknown input."""
     for other in sample.rest:
-        close = get_close_matches(other, names, n=1, cutoff=0.8)
-        if close or (key == "sample" and names):
-            advice = f"; did you mean {close[0]!r}?" if close else "."
-            findings.note(sample.line, f"the sample names {other!r}, which is no input of the prompt{advice}")
+        similar = did_you_mean(other, names, cutoff=0.8)
+        if similar or (key == "sample" and names):
+            advice = f"; {similar}" if similar else "."
+            findings.note(sample.line, f"the sample names {other!r}, which is not an input of the prompt{advice}")
 
 
 def _rows(
@@ -89,7 +89,7 @@ def _scenario(raw: Any, at: DataPath, inputs: tuple[Input, ...], findings: Findi
     parameters = findings.mapping((*at, "parameters"), row.get("parameters"))
     known = {one.name for one in inputs}
     for name in [one for one in parameters if one not in known]:
-        findings.find((*at, "parameters", name), "is no input of the prompt; declare it under `inputs`.")
+        findings.find((*at, "parameters", name), "is not an input of the prompt; declare it under `inputs`.")
     for name in [one for one in row if one not in _SCENARIO]:
         findings.note(line, f"a scenario does not know {name!r}; it knows {', '.join(_SCENARIO)}.")
     return Scenario(

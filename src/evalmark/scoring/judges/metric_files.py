@@ -3,12 +3,12 @@
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalmark.core.errors import DataError
+from evalmark.core.suggestions import did_you_mean
 from evalmark.core.values.call import RESERVED_SETTINGS
 from evalmark.core.values.score import Direction
 from evalmark.inputs.documents.document import DataPath, Document, load_document
@@ -179,10 +179,8 @@ class _MetricParser(Findings):
             where = f"`{at[-1]}`" if at else "a metric"
             if not at and key in PARENT_OF_KEY:
                 advice = f"write it under `{PARENT_OF_KEY[key]}`."
-            elif close := get_close_matches(str(key).lower(), known, n=1):
-                advice = f"did you mean `{close[0]}`?"
             else:
-                advice = f"{where} knows {', '.join(known)}."
+                advice = did_you_mean(str(key).lower(), known, "`{}`") or f"{where} knows {', '.join(known)}."
             self.find((*at, key), f"is not a key of {where}; {advice}")
 
     def _truth(self, at: DataPath, data: Mapping[str, Any], key: str) -> bool:
@@ -218,8 +216,7 @@ class _MetricParser(Findings):
         kinds: dict[str, MeasureKind] = {kind: kind for kind in KEYS}
         if name is None or name.lower() in kinds:
             return kinds.get((name or "").lower())
-        close = get_close_matches(name.lower(), kinds, n=1)
-        advice = f"did you mean `{close[0]}`?" if close else f"there are {', '.join(kinds)}."
+        advice = did_you_mean(name.lower(), kinds, "`{}`") or f"there are {', '.join(kinds)}."
         self.find(("score", "type"), f"is {json_excerpt(name)}, which is not a type of score; {advice}")
         return None
 
@@ -305,10 +302,8 @@ class _MetricParser(Findings):
         used = frozenset[str]().union(*map(slots_in, sections))
         at: DataPath = ("template",)
         for slot in sorted(used - set(MATERIAL) - set(METRIC_SLOTS)):
-            close = get_close_matches(slot, (*MATERIAL, *METRIC_SLOTS), n=1)
-            advice = (
-                f"did you mean {{{{{close[0]}}}}}?" if close else f"there are {', '.join((*MATERIAL, *METRIC_SLOTS))}."
-            )
+            known = (*MATERIAL, *METRIC_SLOTS)
+            advice = did_you_mean(slot, known, "{{{{{}}}}}") or f"there are {', '.join(known)}."
             self.find(at, f"has a slot {{{{{slot}}}}} that nothing fills; {advice}")
         if any(map(has_stray_braces, sections)):
             self.find(at, "holds {{, }} or {% that open no slot; slots are names such as {{output}}, and no more.")
