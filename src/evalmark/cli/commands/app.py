@@ -83,7 +83,11 @@ def _new_app() -> typer.Typer:
         add_completion=False,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+        context_settings={
+            "help_option_names": ["-h", "--help"],
+            "max_content_width": 100,
+            "default_map": {"help": False},  # typer loads pydantic for a flag without a value
+        },
     )
     app.callback(help=PURPOSE, epilog=exit_codes(RUN_EXIT_CODES))(_root)
     return app

@@ -2,9 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from evalmark.core.values.run import Run
-from evalmark.stats.comparison.change import Comparison
+
+if TYPE_CHECKING:
+    from evalmark.stats.comparison.change import Comparison
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +23,7 @@ class ReportOptions:
     room: int | None = None
     """HTML: size limit in bytes; texts are cut to the same length and cases left out to fit. None is
     10 MB, and 2 kB for each case beyond the 5,000th."""
-    comparison: Comparison | None = None
+    comparison: "Comparison | None" = None
     """JSON, Markdown, HTML: a comparison with an earlier run to include."""
     baseline: Run | None = None
     """HTML: that earlier run, to show its outputs; needs a `comparison`."""

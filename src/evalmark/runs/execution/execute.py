@@ -7,9 +7,11 @@ import sys
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
+from typing import TYPE_CHECKING
 
+from evalmark.core.lazy import LazyModule
 from evalmark.core.text import count
-from evalmark.core.values.run import DatasetInfo, Run
+from evalmark.core.values.run import DatasetInfo, Run, UntilDecided
 from evalmark.runs.engine.pipeline import Engine, EngineOutcome, Limits, Work
 from evalmark.runs.planning.check import PlanCheck, raise_faults
 from evalmark.runs.planning.plan import BoundPlan, Plan
@@ -22,10 +24,15 @@ from evalmark.storage.results.run_ids import new_run_id
 from .engines import open_engine
 from .options import RunOptions
 from .revision import revision_in_background
-from .sequential_stop import DRAWN, SAVED, SequentialStop, order_of, sequential_stop
 from .shards import rows_asked, shard_deal, shard_faults
 from .threshold_notes import with_label_notes
 from .trial_source import TrialSource
+
+if TYPE_CHECKING:
+    from evalmark.runs.execution import sequential_stop
+    from evalmark.runs.execution.sequential_stop import SequentialStop
+else:
+    sequential_stop = LazyModule("evalmark.runs.execution.sequential_stop")
 
 OWN_FILES = 32
 """Open files left to evalmark itself: the store, the model, the reports."""
@@ -72,7 +79,8 @@ async def execute(plan: Plan, options: RunOptions) -> Run:
         outcome: EngineOutcome | None = None
         stopper: SequentialStop | None = None
         try:
-            stopper = sequential_stop(source, run, options.stop)
+            if run.until_decided is not None:
+                stopper = sequential_stop.sequential_stop(source, run, run.until_decided, options.stop)
             outcome = await _run_engine(engine(gateway, prepared.bound, options.store), work, limits, options, stopper)
         finally:
             run = _with_notes(_with_spending(run, session, options.store, plan), source, session, prepared, outcome)
@@ -86,7 +94,7 @@ async def execute(plan: Plan, options: RunOptions) -> Run:
 
 
 async def _run_engine(
-    engine: Engine, work: Work, limits: Limits, options: RunOptions, stopper: SequentialStop | None
+    engine: Engine, work: Work, limits: Limits, options: RunOptions, stopper: "SequentialStop | None"
 ) -> EngineOutcome:
     """Run all trials, or as many as it takes to decide the gate."""
     if stopper is None:
@@ -167,12 +175,11 @@ def _start(plan: Plan, options: RunOptions, revision: str, checked: PlanCheck) -
     if options.resume is not None:
         kept = options.store.run(options.resume)
         check_resumable(kept, plan, options.shard, limit=options.limit, is_filtered=options.only is not None)
-        order = order_of(plan, kept.until_decided)
+        order = _order(plan, kept.until_decided)
         # The answers stay; what they are held to, and how many are wanted, is what the suite says now.
         taken = options.store.resume(kept.id, retry_errors=options.retry_errors)
-        notes = tuple(
-            note for note in taken.notes if not note.startswith((STOPPED, UNMATCHED, DRAWN, SAVED, MISSING_PREFIX))
-        )
+        dropped = (STOPPED, UNMATCHED, sequential_stop.DRAWN, sequential_stop.SAVED, MISSING_PREFIX)
+        notes = tuple(note for note in taken.notes if not note.startswith(dropped))
         known = replace(taken, notes=notes, until_decided=order, is_part=_is_part(plan, options), shard=options.shard)
         return replace(known, gate=plan.gate, repeat=plan.repeat, datasets=_known_datasets(kept, plan))
     run = Run(
@@ -191,12 +198,17 @@ def _start(plan: Plan, options: RunOptions, revision: str, checked: PlanCheck) -
         revision=revision,
         is_part=_is_part(plan, options),
         shard=options.shard,
-        until_decided=order_of(plan),
+        until_decided=_order(plan),
         versions=versions(),
         notes=plan.notes if options.shard is None else (*plan.notes, options.shard.note),
     )
     options.store.start(run)
     return run
+
+
+def _order(plan: Plan, kept: UntilDecided | None = None) -> UntilDecided | None:
+    """Return the random order of a run that stops early; None for all other runs."""
+    return sequential_stop.order_of(plan, kept) if plan.until_decided else None
 
 
 def _is_part(plan: Plan, options: RunOptions) -> bool:
@@ -216,7 +228,7 @@ def _known_datasets(kept: Run, plan: Plan) -> tuple[DatasetInfo, ...]:
     return kept.datasets + tuple(s.info for s in plan.sources if s.info.name not in known)
 
 
-def _ended(run: Run, outcome: EngineOutcome | None, source: TrialSource, stopper: SequentialStop | None) -> Run:
+def _ended(run: Run, outcome: EngineOutcome | None, source: TrialSource, stopper: "SequentialStop | None") -> Run:
     """Return the header of a run that is over: complete, interrupted, or stopped by an error."""
     whole = outcome is not None and (not outcome.stopped or (stopper is not None and stopper.is_over))
     return replace(

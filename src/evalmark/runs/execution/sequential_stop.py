@@ -38,14 +38,12 @@ SAVED = "Saved: "
 """How the notes begin that say in which order cases ran, and how many did not run."""
 
 
-def order_of(plan: Plan, kept: UntilDecided | None = None) -> UntilDecided | None:
+def order_of(plan: Plan, kept: UntilDecided | None = None) -> UntilDecided:
     """Return the random order of a run that stops early; a resumed run keeps its order.
 
     Raises:
         ConfigError: its cases build on each other, or it has another order.
     """
-    if not plan.until_decided:
-        return None
     if "conversation" in plan.modes:
         raise ConfigError("--until-decided runs cases in random order, but a metric here scores whole conversations.")
     if kept is None:
@@ -120,11 +118,9 @@ class SequentialStop:
         return order, f"{SAVED}{left:,} of {count(all_of_them, 'case')} did not run{worth}."
 
 
-def sequential_stop(source: TrialSource, run: Run, stop: asyncio.Event | None) -> SequentialStop | None:
-    """Return the sequential stop of a run; None where it has none. Reads all datasets and recorded results."""
-    header, plan = run.until_decided, source.plan
-    if header is None:
-        return None
+def sequential_stop(source: TrialSource, run: Run, header: UntilDecided, stop: asyncio.Event | None) -> SequentialStop:
+    """Return the sequential stop of a run in the order of the header. Reads all datasets and recorded results."""
+    plan = source.plan
     rows = {(row.source.info.name, row.position): row for row in source.selected_rows()}
     order = random_order(rows, header.seed)
     sizes = dict.fromkeys((source.info.name for source in plan.sources), 0)

@@ -16,20 +16,25 @@ from evalmark.core.values.spending import Spending
 from evalmark.models.middleware.meter import Budget, Meter
 from evalmark.models.middleware.prices import Prices, read_prices
 from evalmark.models.middleware.rate_limits import RateLimits, RetryPolicy
-from evalmark.models.middleware.retry import RetryingModel
-from evalmark.models.middleware.throttle import LimitedModel, Throttle
-from evalmark.models.providers.endpoint import find_endpoint, missing_key
-from evalmark.models.providers.http import HttpClient
 
 if TYPE_CHECKING:
     from evalmark.core.protocols import Vectors
-    from evalmark.models.middleware import call_config
+    from evalmark.models.middleware import call_config, retry
+    from evalmark.models.middleware import throttle as throttles
+    from evalmark.models.middleware.throttle import Throttle
     from evalmark.models.providers import chat_models, embeddings
+    from evalmark.models.providers import endpoint as endpoints
+    from evalmark.models.providers import http as http_client
     from evalmark.models.providers.endpoint import Endpoint
+    from evalmark.models.providers.http import HttpClient
 else:
     call_config = LazyModule("evalmark.models.middleware.call_config")
-    embeddings = LazyModule("evalmark.models.providers.embeddings")
     chat_models = LazyModule("evalmark.models.providers.chat_models")
+    embeddings = LazyModule("evalmark.models.providers.embeddings")
+    endpoints = LazyModule("evalmark.models.providers.endpoint")
+    http_client = LazyModule("evalmark.models.providers.http")
+    retry = LazyModule("evalmark.models.middleware.retry")
+    throttles = LazyModule("evalmark.models.middleware.throttle")
 
 
 DEFAULTS = Settings()
@@ -72,7 +77,7 @@ class Models:
     @cached_property
     def http(self) -> "HttpClient":
         """All connections; the HTTP library is loaded with the first model."""
-        return HttpClient(self.environ)
+        return http_client.HttpClient(self.environ)
 
     async def close(self) -> None:
         """Close all connections."""
@@ -111,7 +116,7 @@ class Models:
     def endpoint(self, model: ChatModel) -> "Endpoint | None":
         """Return the endpoint of a model that was opened by name; None for an object of the user's."""
         try:
-            found = find_endpoint(model.name, self.environ, self.settings.models)
+            found = endpoints.find_endpoint(model.name, self.environ, self.settings.models)
         except ConfigError:
             return None
         return found if found.identity == model.identity else None
@@ -120,7 +125,7 @@ class Models:
         """Return a new rate limiter for one endpoint, with the limits of the settings."""
         most = self.settings.connections or self.settings.jobs
         pace = RateLimits(start=most, most=most, rpm=_whole(self.settings.rpm), tpm=_whole(self.settings.tpm))
-        return Throttle(pace, self.patience)
+        return throttles.Throttle(pace, self.patience)
 
     @property
     def patience(self) -> "RetryPolicy":
@@ -212,7 +217,7 @@ class ModelGateway:
 
 
 def _without_key(endpoint: "Endpoint") -> str | None:
-    fault = missing_key(endpoint)
+    fault = endpoints.missing_key(endpoint)
     return fault and f"{fault} Recorded replies can be used without one: --replay strict."
 
 
@@ -221,7 +226,7 @@ async def _send_with_retry(
 ) -> "Vectors":
     """Return the vectors of one request, sent with the same throttle and retries as a chat call."""
     adapter = EmbeddingRequestAdapter(name, send)
-    await RetryingModel(LimitedModel(adapter, throttle), patience)(_NO_MESSAGES)
+    await retry.RetryingModel(throttles.LimitedModel(adapter, throttle), patience)(_NO_MESSAGES)
     return adapter.vectors
 
 

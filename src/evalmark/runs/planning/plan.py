@@ -18,7 +18,6 @@ from evalmark.inputs.datasets.options import BadRow, ReadOptions
 from evalmark.inputs.datasets.reader import read_cases
 from evalmark.inputs.documents.files import dataset_name
 from evalmark.inputs.suites.suite import SESSIONS_PREFIX
-from evalmark.models.embeddings import load
 from evalmark.runs.targets.given_target import GivenTarget
 from evalmark.scoring.binding.bound_scorer import BoundScorer, as_scorer
 from evalmark.scoring.binding.registry import resolve_scorer
@@ -26,12 +25,13 @@ from evalmark.scoring.binding.registry import resolve_scorer
 from .models import Models
 
 if TYPE_CHECKING:
-    from evalmark.models.embeddings import adapters, cached_embedder
+    from evalmark.models.embeddings import adapters, cached_embedder, load
     from evalmark.models.embeddings.cached_embedder import CachedEmbedder
     from evalmark.stats.calibration.lock_file import LockedThreshold
 else:
     cached_embedder = LazyModule("evalmark.models.embeddings.cached_embedder")
     adapters = LazyModule("evalmark.models.embeddings.adapters")
+    load = LazyModule("evalmark.models.embeddings.load")
 
 
 DEFAULT_READ_OPTIONS: ReadOptions = ReadOptions()

@@ -3,16 +3,25 @@
 import inspect
 from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from evalmark.core.lazy import LazyModule
 from evalmark.core.values.case import Output
-from evalmark.runs.transcripts.frameworks import recognize_output
-from evalmark.runs.transcripts.langchain import is_message
+
+if TYPE_CHECKING:
+    from evalmark.runs.transcripts import frameworks, langchain
+else:
+    frameworks = LazyModule("evalmark.runs.transcripts.frameworks")
+    langchain = LazyModule("evalmark.runs.transcripts.langchain")
+
+_PLAIN = (str, int, float, bool, list, tuple, bytes, type(None))
 
 
 def as_output(returned: Any, seconds: float | None) -> Output:
     """Return an Output unchanged, convert results of known frameworks, or wrap any other value."""
-    output = returned if isinstance(returned, Output) else recognize_output(returned)
+    if isinstance(returned, _PLAIN):
+        return Output(value=returned, seconds=seconds)
+    output = returned if isinstance(returned, Output) else frameworks.recognize_output(returned)
     if output is None:
         return Output(value=returned, seconds=seconds)
     return output if output.seconds is not None else replace(output, seconds=seconds)
@@ -31,7 +40,9 @@ def join_chunks(pieces: Iterable[Any], is_wanted: Callable[[], bool] = lambda: T
         found.append(piece)
         if not is_wanted():
             break
-    texts = [piece.content if is_message(piece) else piece for piece in found]
+    texts = [
+        piece.content if not isinstance(piece, _PLAIN) and langchain.is_message(piece) else piece for piece in found
+    ]
     return "".join(texts) if all(isinstance(text, str) for text in texts) else found
 
 

@@ -19,7 +19,6 @@ _READERS: Mapping[tuple[str, str], Callable[[Any], Output]] = {
     ("langchain_core", "BaseMessage"): from_langchain,
 }
 """Readers by the package and name of a class or of one of its base classes."""
-_PLAIN = (str, int, float, bool, list, tuple, bytes, type(None))
 
 
 def recognize_output(thing: Any) -> Output | None:
@@ -31,8 +30,6 @@ def recognize_output(thing: Any) -> Output | None:
     >>> recognize_output([{"role": "assistant", "content": "Oslo"}]) is None
     True
     """
-    if isinstance(thing, _PLAIN):
-        return None
     if isinstance(thing, Mapping):
         return from_langchain(thing) if _is_state(thing) or _is_executed(thing) else None
     if is_graph_output(thing):

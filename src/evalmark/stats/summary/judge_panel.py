@@ -5,17 +5,22 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import combinations
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
+from evalmark.core.lazy import LazyModule
 from evalmark.core.values.plain_data import finite_number
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Score
-from evalmark.stats.agreement.kappa_alpha import alpha_with_interval, kappa_with_interval
 from evalmark.stats.inference.intervals import LEVEL, Interval
 from evalmark.stats.inference.means import mean, mean_interval, share
 
 from .judge_means import metrics_with_several_judges
 from .summary import JudgeAgreement, JudgePair
+
+if TYPE_CHECKING:
+    from evalmark.stats.agreement import kappa_alpha
+else:
+    kappa_alpha = LazyModule("evalmark.stats.agreement.kappa_alpha")
 
 _NAMED = 2.0**40
 """Labels are stored as numbers from here on, above any score."""
@@ -99,7 +104,7 @@ class JudgePanel:
 
     def _alpha(self, level: float) -> tuple[float | None, Interval]:
         units = [[x for x in row if not math.isnan(x)] for row in zip(*self._scores, strict=True)]
-        return alpha_with_interval(units, self._level, clusters=_clusters(self._cases), confidence=level)
+        return kappa_alpha.alpha_with_interval(units, self._level, clusters=_clusters(self._cases), confidence=level)
 
     def _pair(self, two: tuple[int, int], level: float) -> JudgePair | None:
         first, second, cases = _both(self._scores[two[0]], self._scores[two[1]], self._cases)
@@ -109,7 +114,9 @@ class JudgePanel:
         numbers = self._values if self._choices else self._scores
         low, high, places = _both(numbers[two[0]], numbers[two[1]], self._cases)
         apart = [b - a for a, b in zip(low, high, strict=True)]
-        kappa, interval = kappa_with_interval(first, second, weighted=weighted, clusters=clusters, level=level)
+        kappa, interval = kappa_alpha.kappa_with_interval(
+            first, second, weighted=weighted, clusters=clusters, level=level
+        )
         return JudgePair(
             judges=(self.judges[two[0]], self.judges[two[1]]),
             same=share([int(a == b) for a, b in zip(first, second, strict=True)], clusters, level),

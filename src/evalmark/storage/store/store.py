@@ -20,31 +20,23 @@ from evalmark.storage.call_log import requests_in_flight, spending
 from evalmark.storage.call_log.group_commit import GroupCommit
 from evalmark.storage.call_log.requests_in_flight import RunPass
 from evalmark.storage.call_log.stored_log import LogEntry, ReplyFinder, RowLookup, StoredCallLog, save_calls
-from evalmark.storage.call_log.stored_tool_log import StoredToolLog
 from evalmark.storage.database.connection import Connection
 from evalmark.storage.database.errors import store_errors
 from evalmark.storage.database.holder import this_process
 from evalmark.storage.database.open import open_read_only, open_writable, parse_store_location
 from evalmark.storage.database.schema import copy
 from evalmark.storage.database.sqlite import Notes
-from evalmark.storage.queries import search
-from evalmark.storage.queries.overlap import count_shared_trials
-from evalmark.storage.queries.progress import run_progress
-from evalmark.storage.queries.progress import store_progress as browsing_moment
-from evalmark.storage.queries.verdict_counts import count_verdicts
 from evalmark.storage.results.stored_runs import current_pass, find_number, find_run, list_runs, unfinished_run
 
 from . import run_transactions, vectors
 from .access import StoreAccess
-from .health import Health, examine, examine_server
-from .merge import MergeSource, ResultListener, StoredMerge, merge_shards
 from .open_run import OpenRun, RecordedTrials, RunSink
-from .recordings import Recordings
 from .run_transactions import RunLock
 
 if TYPE_CHECKING:
     from evalmark.core.protocols import Vectors
-    from evalmark.storage.queries import pages
+    from evalmark.storage.call_log import stored_tool_log
+    from evalmark.storage.queries import overlap, pages, progress, search, verdict_counts
     from evalmark.storage.queries.filter import ResultFilter
     from evalmark.storage.queries.overlap import SharedTrials
     from evalmark.storage.queries.pages import ResultBrowser
@@ -53,9 +45,22 @@ if TYPE_CHECKING:
     from evalmark.storage.queries.verdict_counts import VerdictCounts
     from evalmark.storage.sessions import store
     from evalmark.storage.sessions.store import SessionStore
+
+    from . import health, merge, recordings
+    from .health import Health
+    from .merge import ResultListener, StoredMerge
+    from .recordings import Recordings
 else:
+    health = LazyModule("evalmark.storage.store.health")
+    merge = LazyModule("evalmark.storage.store.merge")
+    overlap = LazyModule("evalmark.storage.queries.overlap")
     pages = LazyModule("evalmark.storage.queries.pages")
+    progress = LazyModule("evalmark.storage.queries.progress")
+    recordings = LazyModule("evalmark.storage.store.recordings")
+    search = LazyModule("evalmark.storage.queries.search")
     store = LazyModule("evalmark.storage.sessions.store")
+    stored_tool_log = LazyModule("evalmark.storage.call_log.stored_tool_log")
+    verdict_counts = LazyModule("evalmark.storage.queries.verdict_counts")
 
 
 def open_store(
@@ -96,8 +101,6 @@ class Store:
 
     def __init__(self, access: StoreAccess) -> None:
         self.path = access.path
-        self.recordings = Recordings(access)
-        """The recorded calls of chat models and tools."""
         self._access = access
         self._here = this_process()
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="evalmark-store-read")
@@ -106,6 +109,11 @@ class Store:
         self._log = GroupCommit(access.submit, self._save_calls)
         self._lookups = RowLookup(self.path, access.check_usable, access.connect)
         self._finder = ReplyFinder(self.path, self._lookups, access.notes)
+
+    @cached_property
+    def recordings(self) -> "Recordings":
+        """The recorded calls of chat models and tools."""
+        return recordings.Recordings(self._access)
 
     @cached_property
     def sessions(self) -> "SessionStore":
@@ -206,8 +214,8 @@ class Store:
         self._access.write(lambda db: run_transactions.forget(db, self.path, run_id, self._here), "the change")
 
     def merge(
-        self, whole: Run, shares: Sequence[tuple["Store", Run]], watch: ResultListener | None = None
-    ) -> StoredMerge:
+        self, whole: Run, shares: Sequence[tuple["Store", Run]], watch: "ResultListener | None" = None
+    ) -> "StoredMerge":
         """Merge shards, each given with the store that holds it, into a new run, in one transaction.
 
         Results, recorded calls and labels are copied; calls that are already here stay unchanged. If the
@@ -217,8 +225,8 @@ class Store:
         Raises:
             StoreError: a share is damaged, or there is another run with this id, or the store cannot be written.
         """
-        found = [MergeSource(run=run, path=store.path, connect=store._access.connect) for store, run in shares]
-        return self._access.write(lambda db: merge_shards(db, self.path, whole, found, watch), "the merged run")
+        found = [merge.MergeSource(run=run, path=store.path, connect=store._access.connect) for store, run in shares]
+        return self._access.write(lambda db: merge.merge_shards(db, self.path, whole, found, watch), "the merged run")
 
     # Reading.
 
@@ -233,7 +241,7 @@ class Store:
 
     def progress(self) -> "StoreProgress":
         """Return the number of runs, and the progress of those that are being written."""
-        return self._access.read(lambda db: browsing_moment(db, self.path, self._here))
+        return self._access.read(lambda db: progress.store_progress(db, self.path, self._here))
 
     def run_progress(self, reference: str) -> "RunProgress":
         """Return the progress of a run.
@@ -242,7 +250,7 @@ class Store:
             StoreError: there is no such run, or there are several.
         """
         return self._access.read(
-            lambda db: run_progress(db, self.path, self._here, find_number(db, self.path, reference))
+            lambda db: progress.run_progress(db, self.path, self._here, find_number(db, self.path, reference))
         )
 
     def run(self, reference: str) -> Run:
@@ -286,7 +294,9 @@ class Store:
 
     def all_verdict_counts(self, runs: Sequence[Run]) -> "list[VerdictCounts]":
         """Count the verdicts of several runs, in one read."""
-        return self._access.read(lambda db: [count_verdicts(db, run.id, len(run.datasets)) for run in runs])
+        return self._access.read(
+            lambda db: [verdict_counts.count_verdicts(db, run.id, len(run.datasets)) for run in runs]
+        )
 
     def shared_trials(self, run: Run, baseline: Run, *, beside: bool = False) -> "SharedTrials":
         """Count the trials that a run shares with an earlier one, and how many of them passed in each.
@@ -294,14 +304,14 @@ class Store:
         `beside` says that some are prompt tests that do not count for the headline figure; these are left
         out.
         """
-        return self._access.read(lambda db: count_shared_trials(db, run, baseline, beside=beside))
+        return self._access.read(lambda db: overlap.count_shared_trials(db, run, baseline, beside=beside))
 
-    def check(self) -> Health:
+    def check(self) -> "Health":
         """Check the store, and count what it holds."""
         self._access.check_usable()
         if isinstance(self.path, Path):
-            return examine(self.path, self._access.notes)
-        return self._access.read(lambda db: examine_server(db, self.path))
+            return health.examine(self.path, self._access.notes)
+        return self._access.read(lambda db: health.examine_server(db, self.path))
 
     def copy(self, to: str | os.PathLike[str]) -> None:
         """Copy the whole store to a new file; runs may be written meanwhile.
@@ -333,7 +343,7 @@ class Store:
     def tool_log(self, run_id: str | None = None) -> ToolLog:
         """Return the log of tool calls, for a run that is written here or outside of runs; for any thread."""
         number = None if run_id is None else self._holding(run_id).run_lock.number
-        return StoredToolLog(self.path, self._lookups, self._access.write, number)
+        return stored_tool_log.StoredToolLog(self.path, self._lookups, self._access.write, number)
 
     def interrupted_calls(self, run_id: str) -> int | None:
         """Return how many requests were in flight when a run was interrupted.
