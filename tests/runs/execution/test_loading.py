@@ -26,6 +26,20 @@ with open_store(settings.store) as store:
 heavy = {"aiohttp", "jsonschema", "numpy", "onnxruntime", "pydantic", "regex", "rich", "scipy", "tokenizers", "yaml"}
 assert not heavy & sys.modules.keys(), heavy & sys.modules.keys()
 """
+ONLY_WHERE_NEEDED = {
+    "evalmark.models.embeddings.load",
+    "evalmark.models.middleware.throttle",
+    "evalmark.models.providers.endpoint",
+    "evalmark.runs.execution.sequential_stop",
+    "evalmark.runs.transcripts.frameworks",
+    "evalmark.stats.agreement.kappa_alpha",
+    "evalmark.stats.comparison.change",
+    "evalmark.storage.queries.search",
+    "evalmark.storage.store.health",
+    "evalmark.storage.store.merge",
+    "evalmark.storage.store.recordings",
+}
+"""Modules for embeddings, models, agents, several judges, a baseline, `--until-decided` and other verbs."""
 
 
 def test_a_run_that_compares_texts_loads_no_arrays(world):
@@ -83,11 +97,34 @@ def test_a_run_that_asks_a_model_loads_no_more_than_it_needs_for_that(world, met
     assert not (NEVER | spared) & loaded, sorted((NEVER | spared) & loaded)
 
 
-def test_help_loads_no_values_and_no_figures(world):
-    command = [sys.executable, "-c", COMMAND, "--help"]
+def _loaded(*words: str) -> set[str]:
+    """Return the modules that a command loads."""
+    command = [sys.executable, "-c", COMMAND, *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "COLUMNS": "120"})
-    loaded = set(done.stderr.split())
-    assert "evalmark.cli.commands.app" in loaded, done.stderr
+    assert done.returncode == 0, done.stderr
+    return set(done.stderr.split())
+
+
+def test_a_run_of_a_python_function_loads_only_what_it_needs(world):
+    (world / "app.py").write_text("def echo(text):\n    return text\n")
+    (world / "cases.jsonl").write_text('{"input": "Oslo", "expected": "Oslo"}\n')
+    (world / "suite.yaml").write_text("datasets: [cases.jsonl]\ntarget: app:echo\nmetrics: [equals]\n")
+    loaded = _loaded("run", "suite.yaml", "--store", "evalmark.db")
+    assert "evalmark.runs.engine.pipeline" in loaded
+    assert not loaded & (NEVER | ONLY_WHERE_NEEDED), sorted(loaded & (NEVER | ONLY_WHERE_NEEDED))
+
+
+@pytest.mark.parametrize("verb", ["run", "compare", "list", "validate"])
+def test_the_help_of_a_verb_loads_only_its_flags(verb):
+    loaded = _loaded(verb, "--help")
+    assert "evalmark.cli.commands.flags" in loaded
+    heavy = {"apsw", "asyncio", "pydantic", "rich", "statistics"} | {"evalmark.core.values.run"}
+    assert not loaded & heavy, sorted(loaded & heavy)
+
+
+def test_help_loads_no_values_and_no_figures(world):
+    loaded = _loaded("--help")
+    assert "evalmark.cli.commands.app" in loaded
     assert "evalmark.cli.commands.report" not in loaded
     assert not loaded & {
         "evalmark.core.values.case",

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from evalmark.cli.terminal.command_line import refuse_overwriting
 from evalmark.cli.terminal.output import output_look, print_error, print_line, print_text
 from evalmark.cli.terminal.progress import Progress
-from evalmark.cli.terminal.run_command import STOPPED, refuse_overwriting
+from evalmark.cli.terminal.run_command import STOPPED
 from evalmark.core.lazy import need
 from evalmark.core.money import spent_lines
 from evalmark.inputs.documents.atomic_write import write_atomically

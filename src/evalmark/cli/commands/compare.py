@@ -6,30 +6,36 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from evalmark.cli.terminal.command_line import refuse_overwriting
 from evalmark.cli.terminal.job_summary import write_job_summary
 from evalmark.cli.terminal.output import output_look, print_line, print_text, print_workflow_command
-from evalmark.cli.terminal.run_command import refuse_overwriting
-from evalmark.cli.terminal.run_references import run_location, with_store_flag
 from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import LazyModule, need
-from evalmark.reports.terminal import comparison
-from evalmark.runs.execution.baseline import baseline_of
-from evalmark.stats.comparison.compare import compare as compare_runs
-from evalmark.stats.comparison.compare import two_targets
-from evalmark.stats.comparison.flip_examples import flip_examples
-from evalmark.storage.store.store import Store, open_store
 
 from . import flags
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from evalmark.cli.terminal import run_references
     from evalmark.core.values.run import Run as Kept
     from evalmark.reports.files import github, writers
+    from evalmark.reports.terminal import comparison
+    from evalmark.runs.execution import baseline as baselines
+    from evalmark.stats.comparison import compare as comparing
+    from evalmark.stats.comparison import flip_examples
     from evalmark.stats.comparison.change import Comparison
     from evalmark.stats.comparison.flip_examples import FlipExample
+    from evalmark.storage.store import store as stored
+    from evalmark.storage.store.store import Store
 else:
+    baselines = LazyModule("evalmark.runs.execution.baseline")
+    comparing = LazyModule("evalmark.stats.comparison.compare")
+    comparison = LazyModule("evalmark.reports.terminal.comparison")
+    flip_examples = LazyModule("evalmark.stats.comparison.flip_examples")
     github = LazyModule("evalmark.reports.files.github")
+    run_references = LazyModule("evalmark.cli.terminal.run_references")
+    stored = LazyModule("evalmark.storage.store.store")
     writers = LazyModule("evalmark.reports.files.writers")
 
 
@@ -116,13 +122,15 @@ def compare(  # noqa: PLR0913  each is a flag of the command line
     named = _named(baseline, target, against)
     with ExitStack() as stores:
         newer, earlier = _runs(run, baseline, flags.settings(store=store).store, stores)
-        targets = None if named is None else two_targets(newer, *named)
+        targets = None if named is None else comparing.two_targets(newer, *named)
         refuse_overwriting(
             [name for one in (newer, earlier) for name in (one.suite, *(d.path for d in one.datasets))], output or []
         )
-        found = compare_runs(newer, earlier, level=level, margin=margin, targets=targets)
-        texts = flip_examples(found, newer, earlier, limit) if pairs or to else []
-        found = with_store_flag(found, run_location(baseline or run, flags.settings(store=store).store)[0])
+        found = comparing.compare(newer, earlier, level=level, margin=margin, targets=targets)
+        texts = flip_examples.flip_examples(found, newer, earlier, limit) if pairs or to else []
+        found = run_references.with_store_flag(
+            found, run_references.run_location(baseline or run, flags.settings(store=store).store)[0]
+        )
         print_text(comparison.comparison_screen(found, output_look(), limit=limit, pairs=texts if pairs else ()))
         for path in output or []:
             writers.save_comparison(found, path, texts if pairs else ())
@@ -170,17 +178,17 @@ def _runs(run: str, baseline: str | None, store: str, stores: ExitStack) -> "tup
     """
     run_stores: dict[str, Store] = {}
 
-    def opened(path: str) -> Store:
+    def opened(path: str) -> "Store":
         if path not in run_stores:
-            run_stores[path] = stores.enter_context(open_store(path, read_only=True))
+            run_stores[path] = stores.enter_context(stored.open_store(path, read_only=True))
         return run_stores[path]
 
-    path, name = run_location(run, store)
+    path, name = run_references.run_location(run, store)
     newer = opened(path).run(name)
     if baseline is None:
         return newer, newer
-    path, name = run_location(baseline, store)
-    found = baseline_of(opened(path), name, newer)
+    path, name = run_references.run_location(baseline, store)
+    found = baselines.baseline_of(opened(path), name, newer)
     if found.run is None:
         raise ConfigError(found.said or f"{baseline!r} is not a run to compare with; name one by its id.")
     return newer, found.run

@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from evalmark.core.errors import ConfigError
+from evalmark.core.lazy import LazyModule
 from evalmark.core.protocols import Embedder
 from evalmark.core.settings import Settings
 from evalmark.inputs.datasets.fields import can_be_case
@@ -13,8 +14,6 @@ from evalmark.inputs.datasets.options import ReadOptions
 from evalmark.inputs.datasets.reader import check_cases
 from evalmark.inputs.documents.top_keys import top_keys
 from evalmark.inputs.suites.suite import SESSIONS_PREFIX
-from evalmark.models.embeddings.load import load_embedder
-from evalmark.models.embeddings.weights import known_model
 from evalmark.runs.execution.recorded_cases import recorded_cases
 from evalmark.runs.planning.check import check
 from evalmark.runs.planning.judges import metric_named
@@ -22,6 +21,12 @@ from evalmark.runs.planning.overrides import Overrides
 from evalmark.runs.planning.plan import NoteHandler, ignore_note
 from evalmark.runs.planning.prompt_plan import is_metric, is_prompt
 from evalmark.runs.planning.suite import plan_suite
+
+if TYPE_CHECKING:
+    from evalmark.models.embeddings import load, weights
+else:
+    load = LazyModule("evalmark.models.embeddings.load")
+    weights = LazyModule("evalmark.models.embeddings.weights")
 
 ANY_MODEL = "openai/any"
 """A placeholder: the check of a prompt does not depend on the model, and no model is called."""
@@ -91,4 +96,4 @@ def _nearly(name: str) -> Callable[[str], bool]:
 
 def _unfetched(name: str, settings: Settings, folders: tuple[Path, ...]) -> Embedder | None:
     """Load an embedder, but do not download the weights of a known model."""
-    return None if known_model(name) else load_embedder(name, settings, folders)
+    return None if weights.known_model(name) else load.load_embedder(name, settings, folders)

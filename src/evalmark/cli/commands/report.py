@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from evalmark.cli.terminal.command_line import refuse_overwriting
 from evalmark.cli.terminal.job_summary import write_job_summary
 from evalmark.cli.terminal.output import print_document, print_error, print_line, print_workflow_command
-from evalmark.cli.terminal.run_command import refuse_overwriting
 from evalmark.cli.terminal.run_references import find_runs, run_location, with_store_flag
 from evalmark.core.errors import ConfigError
 from evalmark.core.values.run import Gate

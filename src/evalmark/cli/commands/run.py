@@ -1,35 +1,21 @@
 """`evalmark run`: run suites."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalmark.cli.terminal.command_line import NEWEST, repeat_command
-from evalmark.cli.terminal.progress import Progress
-from evalmark.cli.terminal.run_command import INTERRUPTED, RunDisplay, run_plan
+from evalmark.cli.terminal.command_line import NEWEST
 from evalmark.cli.terminal.supervised import send_paths
 from evalmark.core.errors import ConfigError
-from evalmark.inputs.datasets.sharding import parse_shard
-from evalmark.runs.execution.baseline import LAST_GREEN, NO_BASELINE
-from evalmark.runs.execution.recorded_cases import recorded_cases
-from evalmark.runs.execution.shards import shard_faults
-from evalmark.runs.planning.check import raise_faults
-from evalmark.runs.planning.models import Models
-from evalmark.runs.planning.overrides import Overrides
-from evalmark.runs.planning.plan import Plan
-from evalmark.runs.planning.suite import plan_suite
-from evalmark.runs.session.run_session import check_plan
+from evalmark.core.lazy import LazyModule
 
 from . import flags
 
 if TYPE_CHECKING:
-    from evalmark.core.settings import Settings
-    from evalmark.core.values.run import Shard
-
-WORST_FIRST = (INTERRUPTED, 1, 3, 0)
+    from evalmark.cli.terminal import run_command
+else:
+    run_command = LazyModule("evalmark.cli.terminal.run_command")
 
 Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="Suite files (YAML or JSON).")]
 
@@ -87,72 +73,23 @@ def run(  # noqa: PLR0913  each is a flag of the command line
     """
     send_paths(files, output or ())
     _refuse_mixed(files, output, resume, retry_errors)
-    _refuse_one_baseline(files, baseline)
-    share = _parse_shard_flag(shard, baseline)
+    run_command.refuse_one_baseline(files, baseline)
+    share = run_command.parse_shard_flag(shard, baseline)
     settings = flags.settings(**flags.settings_given(context))
-    wanted = _make_plans(files, settings, _overrides(context.params), share, quiet=quiet)
-    show = RunDisplay(reports=output or (), quiet=quiet, worst=worst, limit=limit, only=flags.conditions(filter))
-    show = replace(show, baseline=baseline, allow_undecided=allow_undecided, shard=share)
-    show = replace(show, resume=retry_errors or resume, retry_errors=retry_errors is not None)
-    raise typer.Exit(_run_all(context.obj, list(zip(files, wanted, strict=True)), settings, show))
-
-
-def _make_plans(
-    files: Sequence[Path],
-    settings: "Settings",
-    overrides: "Overrides",
-    share: "Shard | None",
-    *,
-    quiet: bool,
-) -> "list[Plan]":
-    """Plan all suites before the first one starts, so that no error shows up after money was spent.
-
-    Raises:
-        ConfigError: a suite cannot be used.
-    """
-    with Progress(quiet=quiet) as progress:
-        wanted = [plan_suite(path, settings, overrides, progress.loading, recorded_cases) for path in files]
-    raise_faults([fault for plan in wanted for fault in shard_faults(plan, share)])
-    for plan in wanted if len(wanted) > 1 else ():
-        check_plan(plan, plan.models or Models(settings=settings))
-    return wanted
-
-
-def _run_all(said: Any, wanted: Sequence[tuple[Path, "Plan"]], settings: "Settings", show: RunDisplay) -> int:
-    """Run one suite after the other; return the worst exit code."""
-    codes: list[int] = []
-    for path, plan in wanted:
-        again = repeat_command(said, [str(other) for other, _ in wanted if other != path])
-        codes.append(run_plan(plan, settings, replace(show, again=again)))
-        if codes[-1] == INTERRUPTED:
-            break
-    return min(codes, key=WORST_FIRST.index)
-
-
-def _overrides(said: Mapping[str, Any]) -> "Overrides":
-    """Return the flags that override the suite."""
-    return Overrides(
-        target=said["target"],
-        models=tuple(said["model"] or ()),
-        repeat=said["repeat"],
-        embeddings=said["embeddings"],
-        timeout=said["timeout"],
-        judges=tuple(said["judge"] or ()),
-        lock=said["lock"],
-        until_decided=said["until_decided"],
-        seed=said["seed"],
+    plans = run_command.plan_suites(files, settings, run_command.overrides(context.params), share, quiet=quiet)
+    show = run_command.RunDisplay(
+        reports=output or (),
+        quiet=quiet,
+        worst=worst,
+        limit=limit,
+        only=flags.conditions(filter),
+        baseline=baseline,
+        allow_undecided=allow_undecided,
+        shard=share,
+        resume=retry_errors or resume,
+        retry_errors=retry_errors is not None,
     )
-
-
-def _parse_shard_flag(shard: str | None, baseline: str | None) -> "Shard | None":
-    """Parse `--shard`. Raises ConfigError if it is malformed, or if a shard is to be compared with a whole run."""
-    if shard is None:
-        return None
-    if baseline not in (None, NO_BASELINE):
-        raise ConfigError(
-            f"--baseline {baseline} needs a whole run; merge the shards, then compare the merged run with evalmark compare."
-        )
-    return parse_shard(shard)
+    raise typer.Exit(run_command.run_plans(context.obj, list(zip(files, plans, strict=True)), settings, show))
 
 
 def _refuse_mixed(files: list[Path], output: list[Path] | None, resume: str | None, retry_errors: str | None) -> None:
@@ -164,11 +101,3 @@ def _refuse_mixed(files: list[Path], output: list[Path] | None, resume: str | No
     for flag, run_id in (("--resume", resume), ("--retry-errors", retry_errors)):
         if len(files) > 1 and run_id not in (None, NEWEST):
             raise ConfigError(f"{flag} {run_id} is one run; name only its suite, or leave the run's id out.")
-
-
-def _refuse_one_baseline(files: list[Path], baseline: str | None) -> None:
-    """Raise ConfigError if one run is named as the baseline of several suites."""
-    if len(files) > 1 and baseline not in (None, LAST_GREEN, NO_BASELINE):
-        raise ConfigError(
-            f"--baseline {baseline} is one run; with several suites, name {LAST_GREEN} or run them one at a time."
-        )

@@ -11,24 +11,30 @@ import typer
 from evalmark.cli.terminal.output import output_look, print_line, print_text, run_look
 from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import LazyModule
-from evalmark.core.values.run import Run as values_Run
-from evalmark.reports.terminal.run_list import run_list_screen
-from evalmark.stats.summary.gate import apply_gate
-from evalmark.stats.summary.summarise import summarise
-from evalmark.storage.store.store import Store, open_store
-from evalmark.tracing.annotations import labels
 
 from . import flags
-from .sessions import describe, labels_of, sessions_of
 
 if TYPE_CHECKING:
     from evalmark.cli.commands import file_checks
+    from evalmark.cli.commands import sessions as session_commands
+    from evalmark.core.values import run as runs
     from evalmark.core.values.run import Run as Kept
     from evalmark.reports.terminal import call as call_module
-    from evalmark.reports.terminal import cases, run_report, sessions, target_overview
+    from evalmark.reports.terminal import cases, run_list, run_report, sessions, target_overview
+    from evalmark.stats.summary import gate, summarise
     from evalmark.stats.summary import target_overview as stats_overview
+    from evalmark.storage.store import store as stored
+    from evalmark.storage.store.store import Store
+    from evalmark.tracing.annotations import labels
 else:
     file_checks = LazyModule("evalmark.cli.commands.file_checks")
+    session_commands = LazyModule("evalmark.cli.commands.sessions")
+    runs = LazyModule("evalmark.core.values.run")
+    run_list = LazyModule("evalmark.reports.terminal.run_list")
+    gate = LazyModule("evalmark.stats.summary.gate")
+    summarise = LazyModule("evalmark.stats.summary.summarise")
+    stored = LazyModule("evalmark.storage.store.store")
+    labels = LazyModule("evalmark.tracing.annotations.labels")
     call_module = LazyModule("evalmark.reports.terminal.call")
     cases = LazyModule("evalmark.reports.terminal.cases")
     run_report = LazyModule("evalmark.reports.terminal.run_report")
@@ -59,11 +65,13 @@ def list_runs(
     if what not in ("runs", "sessions") or (what == "runs" and project is not None):
         wrong = what if what != "runs" else str(project)
         raise ConfigError(f"there is no list of {wrong!r}; it is evalmark list, or evalmark list sessions [PROJECT].")
-    with open_store(flags.settings(store=store).store, read_only=True) as run_store:
+    with stored.open_store(flags.settings(store=store).store, read_only=True) as run_store:
         if what == "runs":
-            print_text(run_list_screen(run_store.runs(limit), output_look()))
+            print_text(run_list.run_list_screen(run_store.runs(limit), output_look()))
         else:
-            print_text(sessions.session_list_screen(sessions_of(run_store, project, limit), output_look()))
+            print_text(
+                sessions.session_list_screen(session_commands.sessions_of(run_store, project, limit), output_look())
+            )
 
 
 def show(  # noqa: PLR0913  each is a flag of the command line
@@ -85,20 +93,20 @@ def show(  # noqa: PLR0913  each is a flag of the command line
     The id may also name a recorded session, or one output or step in it.
     """
     settings = flags.settings(store=store)
-    with open_store(settings.store, read_only=True) as run_store:
+    with stored.open_store(settings.store, read_only=True) as run_store:
         thing = labels.find_labelled(run_store, run)
-        if not isinstance(thing, values_Run):
+        if not isinstance(thing, runs.Run):
             if overview or failed or calls or case is not None:
                 raise ConfigError(f"{thing.id} is not a run; leave out --failed, --case, --calls and --overview.")
-            print_text(describe(run_store, thing))
+            print_text(session_commands.describe(run_store, thing))
             return
         found = _with_spending(thing, run_store)
         if overview:
             _show_overview(found, with_cases=failed or calls or case is not None)
             return
         if not (failed or calls) and case is None:
-            summary = summarise(found)
-            verdict = apply_gate(summary, found.gate)
+            summary = summarise.summarise(found)
+            verdict = gate.apply_gate(summary, found.gate)
             print_text(
                 run_report.run_screen(found, run_look(found, settings.store, worst), summary=summary, verdict=verdict)
             )
@@ -117,7 +125,7 @@ def _show_cases(run_store: "Store", run: "Kept", case: str | None, limit: int, *
     count = 0
     for count, result in enumerate(islice(wanted, limit), start=1):  # noqa: B007  counts to the end
         print_text(cases.case_screen(result, output_look(), run=run))
-        print_text(sessions.labels_screen(labels_of(run_store, run, result), output_look()))
+        print_text(sessions.labels_screen(session_commands.labels_of(run_store, run, result), output_look()))
         for key in result.calls if calls else ():
             print_text(_one_call(run_store, key))
     if count == limit:

@@ -2,9 +2,10 @@
 
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import need
 from evalmark.core.settings import load_settings
 
@@ -58,6 +59,20 @@ def store_flag(store: str) -> str:
         if store == own
         else f" --store {shlex.quote(need('evalmark.storage.postgres.addresses').without_password(store))}"
     )
+
+
+def refuse_overwriting(read: Iterable[Path | str | None], reports: Sequence[Path]) -> None:
+    """Refuse reports that would overwrite a file that the run has `read`.
+
+    Raises:
+        ConfigError: a report would.
+    """
+    kept = {os.path.realpath(name) for name in read if name}
+    for path in reports:
+        if os.path.realpath(path) in kept:
+            raise ConfigError(
+                f"{path}: the run reads this file, so a report must not overwrite it; name another file with -o."
+            )
 
 
 def _is_run(following: Sequence[str]) -> bool:

@@ -3,11 +3,17 @@
 from collections.abc import Callable, Iterable
 from os import environ
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from evalmark.core.errors import EvalmarkError
-from evalmark.reports.files.github import LIMIT
+from evalmark.core.lazy import LazyModule
 
 from .output import print_error, print_text
+
+if TYPE_CHECKING:
+    from evalmark.reports.files import github
+else:
+    github = LazyModule("evalmark.reports.files.github")
 
 SUMMARY_FILE = "GITHUB_STEP_SUMMARY"
 
@@ -18,7 +24,7 @@ def write_job_summary(written: "Callable[[int], Iterable[str]]") -> None:
     if name:
         _append(Path(name), written)
     else:
-        print_text("".join(written(LIMIT)))
+        print_text("".join(written(github.LIMIT)))
 
 
 def _append(path: Path, written: "Callable[[int], Iterable[str]]") -> None:
@@ -29,7 +35,7 @@ def _append(path: Path, written: "Callable[[int], Iterable[str]]") -> None:
     """
     try:
         before = b"\n" if path.exists() and path.stat().st_size else b""
-        room = LIMIT - (path.stat().st_size + len(before) if before else 0)
+        room = github.LIMIT - (path.stat().st_size + len(before) if before else 0)
         text = "".join(written(room)).encode(errors="backslashreplace")
         if not text:
             print_error(f"{path}: full, so the job summary is left out; write it in a step of its own.\n")

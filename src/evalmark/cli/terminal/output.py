@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from evalmark.core.lazy import LazyModule
 from evalmark.core.text import clean, safe_for_ci
 from evalmark.inputs.secrets.known_secrets import mask_known_secrets
-from evalmark.storage.store.location import display_location
 
 from .command_line import store_flag
 
@@ -21,9 +20,11 @@ if TYPE_CHECKING:
     from evalmark.reports.terminal import console
     from evalmark.reports.terminal.console import TerminalStyle
     from evalmark.storage.merging import shards
+    from evalmark.storage.store import location
 else:
     masks = LazyModule("evalmark.inputs.secrets.masks")
     console = LazyModule("evalmark.reports.terminal.console")
+    location = LazyModule("evalmark.storage.store.location")
     shards = LazyModule("evalmark.storage.merging.shards")
 
 
@@ -47,7 +48,7 @@ def output_look(store: str = "", worst: int = 5, flags: str = "") -> "TerminalSt
 
 def run_look(run: "Run", store: str, worst: int) -> "TerminalStyle":
     """Return the look for a run in `store`, including whether it can be resumed."""
-    seen = output_look(display_location(store), worst, store_flag(store))
+    seen = output_look(location.display_location(store), worst, store_flag(store))
     return replace(seen, resumable=not shards.is_merged(run))  # a merged run has no target to call
 
 

@@ -3,27 +3,35 @@
 import os
 import re
 import signal
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evalmark.core import text as core_text
 from evalmark.core.errors import ConfigError, EvalmarkError, RunAbortedError
 from evalmark.core.lazy import LazyModule, need
 from evalmark.core.values.run import Run, Shard
 from evalmark.inputs.datasets.case_filter import parse_filter
+from evalmark.inputs.datasets.sharding import parse_shard
 from evalmark.reports.files.options import ReportOptions
 from evalmark.reports.terminal.run_report import run_screen
-from evalmark.runs.execution.baseline import baseline_of
-from evalmark.runs.execution.shards import rows_asked
+from evalmark.runs.execution.baseline import LAST_GREEN, NO_BASELINE, baseline_of
+from evalmark.runs.execution.recorded_cases import recorded_cases
+from evalmark.runs.execution.shards import rows_asked, shard_faults
+from evalmark.runs.planning.check import raise_faults
+from evalmark.runs.planning.models import Models
+from evalmark.runs.planning.overrides import Overrides
+from evalmark.runs.planning.plan import Plan
+from evalmark.runs.planning.suite import plan_suite
+from evalmark.runs.session.run_session import check_plan
 from evalmark.stats.summary.gate import apply_gate
 from evalmark.stats.summary.summarise import summarise
 from evalmark.storage.store.location import display_location
 
 from . import supervised
-from .command_line import NEWEST, store_flag
+from .command_line import NEWEST, refuse_overwriting, repeat_command, store_flag
 from .output import output_look, print_error, print_line, print_text
 from .process_state import ProcessState
 from .progress import Progress
@@ -38,7 +46,6 @@ if TYPE_CHECKING:
     from evalmark.runs.execution import execute as execution
     from evalmark.runs.execution import options as run_options
     from evalmark.runs.planning.check import PlanCheck
-    from evalmark.runs.planning.plan import Plan
     from evalmark.stats.comparison import compare
     from evalmark.stats.comparison.change import Comparison
     from evalmark.stats.summary.summary import Summary
@@ -57,6 +64,7 @@ SAME_SIGNAL_SECONDS = 0.2
 """Seconds in which a second signal counts as the same one: a process group gets it directly and from the supervisor."""
 _BUDGET = re.compile(r"(--max-(?:calls|cost|tokens))[ =]\S+")
 STOPPED = 3
+_WORST_SUITE_FIRST = (INTERRUPTED, 1, 3, 0)
 _WORST_FIRST = (1, 3, 0)
 """Exit codes by priority: a failed gate or a worse run comes before an inconclusive one."""
 
@@ -86,6 +94,74 @@ class RunDisplay:
     """Whether an inconclusive comparison leaves the exit code unchanged."""
     remarks: "Callable[[Run, Summary, Store], Sequence[str]] | None" = None
     """Returns further lines to print under the results."""
+
+
+def plan_suites(
+    files: Sequence[Path],
+    settings: "Settings",
+    changes: Overrides,
+    share: "Shard | None",
+    *,
+    quiet: bool,
+) -> list[Plan]:
+    """Plan all suites before the first one starts, so that no error shows up after money was spent.
+
+    Raises:
+        ConfigError: a suite cannot be used.
+    """
+    with Progress(quiet=quiet) as progress:
+        plans = [plan_suite(path, settings, changes, progress.loading, recorded_cases) for path in files]
+    raise_faults([fault for plan in plans for fault in shard_faults(plan, share)])
+    for plan in plans if len(plans) > 1 else ():
+        check_plan(plan, plan.models or Models(settings=settings))
+    return plans
+
+
+def run_plans(
+    words: Sequence[str], plans: Sequence[tuple[Path, "Plan"]], settings: "Settings", show: RunDisplay
+) -> int:
+    """Run one suite after the other; return the worst exit code."""
+    codes: list[int] = []
+    for path, plan in plans:
+        again = repeat_command(words, [str(other) for other, _ in plans if other != path])
+        codes.append(run_plan(plan, settings, replace(show, again=again)))
+        if codes[-1] == INTERRUPTED:
+            break
+    return min(codes, key=_WORST_SUITE_FIRST.index)
+
+
+def overrides(flags: Mapping[str, Any]) -> Overrides:
+    """Return the flags that override the suite."""
+    return Overrides(
+        target=flags["target"],
+        models=tuple(flags["model"] or ()),
+        repeat=flags["repeat"],
+        embeddings=flags["embeddings"],
+        timeout=flags["timeout"],
+        judges=tuple(flags["judge"] or ()),
+        lock=flags["lock"],
+        until_decided=flags["until_decided"],
+        seed=flags["seed"],
+    )
+
+
+def parse_shard_flag(shard: str | None, baseline: str | None) -> "Shard | None":
+    """Parse `--shard`. Raises ConfigError if it is malformed, or if a shard is to be compared with a whole run."""
+    if shard is None:
+        return None
+    if baseline not in (None, NO_BASELINE):
+        raise ConfigError(
+            f"--baseline {baseline} needs a whole run; merge the shards, then compare the merged run with evalmark compare."
+        )
+    return parse_shard(shard)
+
+
+def refuse_one_baseline(files: list[Path], baseline: str | None) -> None:
+    """Raise ConfigError if one run is named as the baseline of several suites."""
+    if len(files) > 1 and baseline not in (None, LAST_GREEN, NO_BASELINE):
+        raise ConfigError(
+            f"--baseline {baseline} is one run; with several suites, name {LAST_GREEN} or run them one at a time."
+        )
 
 
 def run_plan(plan: "Plan", settings: "Settings", show: RunDisplay) -> int:
@@ -201,20 +277,6 @@ def refuse_reports(plan: "Plan", reports: Sequence[Path]) -> None:
         writers.writer_for(path)
         if path.is_dir():
             raise ConfigError(f"{path}: is a folder; name a file in it with -o.")
-
-
-def refuse_overwriting(read: Iterable[Path | str | None], reports: Sequence[Path]) -> None:
-    """Refuse reports that would overwrite a file that the run has `read`.
-
-    Raises:
-        ConfigError: a report would.
-    """
-    kept = {os.path.realpath(name) for name in read if name}
-    for path in reports:
-        if os.path.realpath(path) in kept:
-            raise ConfigError(
-                f"{path}: the run reads this file, so a report must not overwrite it; name another file with -o."
-            )
 
 
 async def _run(
