@@ -30,7 +30,7 @@ from evalmark.core.context.tool_replay import ToolReplay
 from evalmark.core.protocols import Sink
 from evalmark.errors import MissingExtraError
 from evalmark.runs.cluster.coordinator import CoordinatorConfig, run_on_workers
-from evalmark.runs.cluster.ray_connection import connect, parse_place
+from evalmark.runs.cluster.ray_connection import connect, parse_cluster_address
 from evalmark.runs.cluster.remote_calls import CallProxy
 from evalmark.runs.cluster.services import SharedServices
 from evalmark.runs.engine.pipeline import Limits, Work
@@ -294,7 +294,7 @@ async def ray_calls(calls: int) -> tuple[float, float]:
         async def tell(self, messages: list) -> list:
             return messages
 
-    with connect(parse_place("ray")) as ray:
+    with connect(parse_cluster_address("ray")) as ray:
         actor = ray.remote(max_concurrency=100)(Echo).remote()
         message = [("a message",)]
         await actor.tell.remote(message)

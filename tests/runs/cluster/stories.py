@@ -11,12 +11,13 @@ from evalmark.core.values.call import Reply, Request
 from evalmark.core.values.score import Trial
 from evalmark.errors import ModelCallError
 from evalmark.runs.cluster.coordinator import CoordinatorConfig, run_on_workers
-from evalmark.runs.cluster.remote import RemoteGateway, RemoteTools
+from evalmark.runs.cluster.remote import RemoteGateway
 from evalmark.runs.cluster.remote_calls import CallProxy
 from evalmark.runs.cluster.services import SharedServices
 from evalmark.runs.engine.pipeline import AnsweredTrial, AnsweredTurn, Conversation, Limits, Work, run_trials
 from evalmark.runs.planning.chat_models import ModelProvider
 from evalmark.runs.planning.models import ModelGateway, Models
+from evalmark.runs.tool_replay.remote_tools import RemoteTools
 from evalmark.testing.chat import ScriptedModel
 from evalmark.testing.memory import MemoryCallLog, MemorySink, MemoryToolLog
 from evalmark.testing.virtual_time import run_in_virtual_time
@@ -208,7 +209,7 @@ class World:
                 "killed"
             )
 
-        return self.work(RemoteGateway(self.models, post), RemoteTools(post, "auto"), die=die)
+        return self.work(RemoteGateway(self.models, post), RemoteTools(post.request_in_thread, "auto"), die=die)
 
     @property
     def found(self):

@@ -13,7 +13,7 @@ import pytest
 
 from evalmark.errors import ConfigError
 from evalmark.inputs.secrets.fields import MASK
-from evalmark.runs.cluster.ray_connection import parse_place
+from evalmark.runs.cluster.ray_connection import parse_cluster_address
 from evalmark.store import open_store
 
 
@@ -35,14 +35,14 @@ from evalmark.store import open_store
 )
 def test_what_is_no_place_is_named_with_the_places_there_are(on):
     with pytest.raises(ConfigError, match=r"use local, ray \(.*\), ray:auto .* or ray://HOST:PORT\.$") as said:
-        parse_place(on)
+        parse_cluster_address(on)
     assert "secret" not in str(said.value)
 
 
 def test_an_address_says_where():
-    assert parse_place("ray").address is None
-    assert parse_place("ray:auto").address == "auto"
-    assert parse_place("ray://[::1]:10001", is_trusted=True).is_trusted
+    assert parse_cluster_address("ray").address is None
+    assert parse_cluster_address("ray:auto").address == "auto"
+    assert parse_cluster_address("ray://[::1]:10001", is_trusted=True).is_trusted
 
 
 SUITE = {"datasets": ["cases.jsonl"], "metrics": ["equals"], "target": "app:answer"}

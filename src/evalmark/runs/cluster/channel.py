@@ -60,10 +60,10 @@ class Channel:
                 waiting.set_result(None)
         return out
 
-    async def wait_for_space(self, most: int) -> None:
-        """Wait until at most `most` messages are queued."""
+    async def wait_for_space(self, limit: int) -> None:
+        """Wait until at most `limit` messages are queued."""
         with self._lock:
-            if len(self._out) <= most:
+            if len(self._out) <= limit:
                 return
             emptied: Future[None] = Future()
             self._full.append(emptied)
@@ -76,33 +76,34 @@ class Channel:
         if waiting is not None and waiting.set_running_or_notify_cancel():
             waiting.set_result(message)
 
-    async def request(self, what: str, *given: Any) -> Any:
+    async def request(self, service: str, *arguments: Any) -> Any:
         """Request a service of the coordinator. Raises the coordinator's error."""
-        ticket, answer = self._open()
-        self.send(ServiceRequested(ticket, what, given))
-        return _result(await self._next(ticket, answer))
+        ticket, future = self._open()
+        self.send(ServiceRequested(ticket, service, arguments))
+        return _result(await self._next(ticket, future))
 
-    def request_in_thread(self, what: str, *given: Any) -> Any:
+    def request_in_thread(self, service: str, *arguments: Any) -> Any:
         """`request` for synchronous callers; never call it on the event loop of the channel."""
-        ticket, answer = self._open()
-        self.send(ServiceRequested(ticket, what, given))
-        return _result(answer.result())
+        ticket, future = self._open()
+        self.send(ServiceRequested(ticket, service, arguments))
+        return _result(future.result())
 
     async def ask(self, model: ChatModel, request: KeyedRequest) -> Reply:
         """Call a model from this process, when and as often as the coordinator allows. Raises the coordinator's error."""
-        ticket, answer = self._open()
+        ticket, future = self._open()
         self.send(CallRequested(ticket, model.name, model.identity, request))
-        mine: Reply | Exception | None = None
+        outcome: Reply | Exception | None = None
         while True:
             with current_trial_context().waiting():
-                said = await self._next(ticket, answer)
-            if isinstance(said, TicketResult):
-                return _reply(said, mine)
-            mine = await self._attempt(ticket, model, request)
-            answer = self._retry(ticket)
+                message = await self._next(ticket, future)
+            if isinstance(message, TicketResult):
+                return _reply(message, outcome)
+            outcome = await self._attempt(ticket, model, request)
+            future = self._retry(ticket)
             self.send(
                 AttemptFinished(
-                    ticket, mine if isinstance(mine, Reply | EvalmarkError) else WorkerOnlyError(describe_error(mine))
+                    ticket,
+                    outcome if isinstance(outcome, Reply | EvalmarkError) else WorkerOnlyError(describe_error(outcome)),
                 )
             )
 
@@ -121,14 +122,14 @@ class Channel:
         return ticket, self._retry(ticket)
 
     def _retry(self, ticket: int) -> Future[SendNow | TicketResult]:
-        answer: Future[SendNow | TicketResult] = Future()
+        future: Future[SendNow | TicketResult] = Future()
         with self._lock:
-            self._waiting[ticket] = answer
-        return answer
+            self._waiting[ticket] = future
+        return future
 
-    async def _next(self, ticket: int, answer: Future[SendNow | TicketResult]) -> SendNow | TicketResult:
+    async def _next(self, ticket: int, future: Future[SendNow | TicketResult]) -> SendNow | TicketResult:
         try:
-            return await asyncio.wrap_future(answer)
+            return await asyncio.wrap_future(future)
         except asyncio.CancelledError:
             self._drop(ticket)
             raise
@@ -139,18 +140,18 @@ class Channel:
         self.send(TicketCancelled(ticket))
 
 
-def _result(said: SendNow | TicketResult) -> Any:
-    found = said.value if isinstance(said, TicketResult) else None
-    if isinstance(found, BaseException):
-        raise found
-    return found
+def _result(message: SendNow | TicketResult) -> Any:
+    value = message.value if isinstance(message, TicketResult) else None
+    if isinstance(value, BaseException):
+        raise value
+    return value
 
 
-def _reply(told: TicketResult, mine: Reply | Exception | None) -> Reply:
+def _reply(result: TicketResult, outcome: Reply | Exception | None) -> Reply:
     """Return the reply, or raise the error, of a ticket result."""
-    if isinstance(told.value, ReplyDelta) and isinstance(mine, Reply):
-        return replace(mine, **told.value.changes)
-    if isinstance(told.value, WorkerOnlyError) and isinstance(mine, Exception):
-        raise mine
-    reply: Reply = _result(told)
+    if isinstance(result.value, ReplyDelta) and isinstance(outcome, Reply):
+        return replace(outcome, **result.value.changes)
+    if isinstance(result.value, WorkerOnlyError) and isinstance(outcome, Exception):
+        raise outcome
+    reply: Reply = _result(result)
     return reply

@@ -107,18 +107,18 @@ class Coordinator:
         )
 
     def _notes(self) -> tuple[str, ...]:
-        said = []
+        notes = []
         if self._lost:
-            said.append(
+            notes.append(
                 f"{count(self._lost, 'worker')} ended during the run. Their cases were given to other workers; "
                 "calls without a stored reply were sent again."
             )
         if self._missed:
-            wanted = count(len(self._slots), "worker")
-            said.append(
-                f"{len(self._missed)} of {wanted} could not be started at some time: {next(iter(self._missed.values()))}"
+            workers = count(len(self._slots), "worker")
+            notes.append(
+                f"{len(self._missed)} of {workers} could not be started at some time: {next(iter(self._missed.values()))}"
             )
-        return tuple(said)
+        return tuple(notes)
 
     async def _stop_them(self) -> None:
         """Wait for a stop, then for the time that workers have to finish."""
@@ -142,13 +142,13 @@ class Coordinator:
 
     async def record_ready(self) -> None:
         """Record the results that need no worker."""
-        aside, was_full = self.queue.ready_results, self.queue.is_full
-        while aside:
-            result = aside.popleft()
+        results, was_full = self.queue.ready_results, self.queue.is_full
+        while results:
+            result = results.popleft()
             try:
                 await self._recorder.put(result)
             except asyncio.CancelledError:
-                aside.appendleft(result)
+                results.appendleft(result)
                 raise
         if was_full:
             self.notify_all()
@@ -185,12 +185,12 @@ class Coordinator:
             WorkerLostError: it ended while it started.
         """
         while not self._ended.is_set():
-            hiring = asyncio.create_task(self._pool.start_worker())
+            starting = asyncio.create_task(self._pool.start_worker())
             try:
-                await self._unless_ended(hiring)
-                if hiring.done() and not self._ended.is_set():
+                await self._unless_ended(starting)
+                if starting.done() and not self._ended.is_set():
                     self._vacant.pop(slot, None)
-                    return hiring.result()
+                    return starting.result()
             except NoWorkersError as error:
                 self._vacant[slot] = error
                 self._missed.setdefault(slot, error)  # the first error may be the cause of the later ones
@@ -198,7 +198,7 @@ class Coordinator:
                     raise
                 await self._unless_ended(asyncio.create_task(asyncio.sleep(_RETRY_SECONDS)))
             finally:
-                hiring.cancel()
+                starting.cancel()
         return None
 
     async def _unless_ended(self, task: "asyncio.Task[Any]") -> None:

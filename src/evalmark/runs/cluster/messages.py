@@ -30,7 +30,7 @@ class TicketResult(NamedTuple):
 
     ticket: int
     value: Any
-    """What was wanted; an error to raise, or a `ReplyDelta`."""
+    """The value; or an error to raise, or a `ReplyDelta`."""
 
 
 class ReplyDelta(NamedTuple):
@@ -63,7 +63,7 @@ class AttemptFinished(NamedTuple):
 
 
 class WorkerOnlyError(Exception):
-    """Stands for an error that only the worker which met it can raise; the text holds the error's type and message."""
+    """Replaces an error that cannot be sent to another process; the text holds its type and message."""
 
 
 class ServiceRequested(NamedTuple):
@@ -71,7 +71,7 @@ class ServiceRequested(NamedTuple):
 
     ticket: int
     service: str
-    """One of those that the coordinator services."""
+    """The name of a service of `SharedServices`."""
     arguments: tuple[Any, ...]
 
 

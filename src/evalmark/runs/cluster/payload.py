@@ -76,7 +76,7 @@ def job_spec(plan: Plan, limits: Limits) -> JobSpec:
 
 
 def make_payload(
-    thing: object, settings: Settings, cloudpickle: "ModuleType", environ: Mapping[str, str] = os.environ
+    value: object, settings: Settings, cloudpickle: "ModuleType", environ: Mapping[str, str] = os.environ
 ) -> Payload:
     """Pickle an object for workers.
 
@@ -84,7 +84,7 @@ def make_payload(
         ConfigError: a part cannot be pickled, or it contains the value of a secret variable.
     """
     return Payload(
-        content=pickle_checked(thing, cloudpickle, environ),
+        content=pickle_checked(value, cloudpickle, environ),
         settings=replace(settings, store=Settings().store),
         folder=str(Path.cwd()),
         path=tuple(sys.path),
@@ -92,7 +92,7 @@ def make_payload(
     )
 
 
-def pickle_checked(thing: object, cloudpickle: "ModuleType", environ: Mapping[str, str]) -> bytes:
+def pickle_checked(value: object, cloudpickle: "ModuleType", environ: Mapping[str, str]) -> bytes:
     """Pickle an object; models are replaced by their names and opened by the worker.
 
     Raises:
@@ -100,16 +100,16 @@ def pickle_checked(thing: object, cloudpickle: "ModuleType", environ: Mapping[st
     """
     into = io.BytesIO()
     try:
-        _pickler(cloudpickle)(into).dump(thing)
+        _pickler(cloudpickle)(into).dump(value)
     except (TypeError, AttributeError, ValueError, pickle.PicklingError, RecursionError) as error:
         raise ConfigError(
             f"The target or a scorer cannot be sent to a worker: {error}. Create the objects it holds inside the function, or "
             "name it as 'module:attribute'."
         ) from error
     content = into.getvalue()
-    if found := _secret_in(content, environ):
+    if variable := _secret_in(content, environ):
         raise ConfigError(
-            f"The target, a scorer or a judge holds the value of {found}, and secrets are not sent to workers. Read the "
+            f"The target, a scorer or a judge holds the value of {variable}, and secrets are not sent to workers. Read the "
             "variable inside the function, and set it in the environment of the workers."
         )
     return content
@@ -132,8 +132,8 @@ class _Unpacker(pickle.Unpickler):
         super().__init__(source)
         self._models = models
 
-    def persistent_load(self, known: tuple[str, ...]) -> object:
-        return self._models if known[0] == "models" else _checked_model(self._models, *known[1:])
+    def persistent_load(self, reference: tuple[str, ...]) -> object:
+        return self._models if reference[0] == "models" else _checked_model(self._models, *reference[1:])
 
 
 def _checked_model(models: Models, name: str, identity: str) -> ChatModel:
@@ -156,20 +156,20 @@ def address_mismatch(name: str, there: str, here: str) -> ConfigError:
     )
 
 
-def unpack(pack: Payload, models: Models) -> Any:
+def unpack(payload: Payload, models: Models) -> Any:
     """Unpickle a payload; `models` opens its models.
 
     Only payloads of the user's own coordinator are read.
     """
-    return _Unpacker(io.BytesIO(pack.content), models).load()
+    return _Unpacker(io.BytesIO(payload.content), models).load()
 
 
-def adopt_environment(pack: Payload) -> None:
+def adopt_environment(payload: Payload) -> None:
     """Use the import path and the working directory of the coordinator, if they exist here."""
     guard_imports()
-    sys.path.extend(place for place in pack.path if place not in sys.path)
-    if Path(pack.folder).is_dir():
-        os.chdir(pack.folder)
+    sys.path.extend(entry for entry in payload.path if entry not in sys.path)
+    if Path(payload.folder).is_dir():
+        os.chdir(payload.folder)
 
 
 def _secret_in(content: bytes, environ: Mapping[str, str]) -> str | None:

@@ -5,7 +5,6 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
@@ -19,11 +18,12 @@ from evalmark.runs.engine.pipeline import Work
 from evalmark.runs.planning.check import raise_faults
 from evalmark.runs.planning.models import ModelGateway, Models
 from evalmark.runs.session.run_session import RunSession
+from evalmark.runs.tool_replay.remote_tools import RemoteTools
 
 from .channel import Channel
 from .messages import SendNow, TicketResult, ToCoordinator, ToWorker
 from .payload import EmbedderSpec, JobSpec, adopt_environment, unpack
-from .remote import RemoteEmbedder, RemoteGateway, RemoteTools, RemoteVectorCache
+from .remote import RemoteEmbedder, RemoteGateway, RemoteVectorCache
 from .worker import Worker
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class WorkerActor:
 
     def __init__(self, linger: float) -> None:
         self._linger = linger
-        self._said = asyncio.Event()
+        self._has_messages = asyncio.Event()
         self._channel: Channel
         self._worker: Worker
         self._loop: asyncio.AbstractEventLoop
@@ -46,25 +46,25 @@ class WorkerActor:
 
     async def start(self, payload: "Payload", pool: Sequence[Any]) -> str:
         """Start the worker; return why it cannot start, or an empty text."""
-        home, ready = asyncio.get_running_loop(), asyncio.Event()
-        self._channel = Channel(partial(_call_soon, home, self._said.set))
+        call_soon, ready = asyncio.get_running_loop().call_soon_threadsafe, asyncio.Event()
+        self._channel = Channel(lambda: call_soon(self._has_messages.set))
 
         def work() -> None:
             try:
-                asyncio.run(self._work(payload, pool, partial(_call_soon, home, ready.set)))
+                asyncio.run(self._work(payload, pool, lambda: call_soon(ready.set)))
             except BaseException as error:  # noqa: BLE001  foreign code: reported to the coordinator
                 self._fault = str(error) if isinstance(error, EvalmarkError) else f"{type(error).__name__}: {error}"
-            _call_soon(home, ready.set)
-            _call_soon(home, self._said.set)
+            call_soon(ready.set)
+            call_soon(self._has_messages.set)
 
         threading.Thread(target=work, name="evalmark", daemon=True).start()
         await ready.wait()
         return self._fault
 
-    async def _work(self, payload: "Payload", pool: Sequence[Any], ready: Any) -> None:
-        if (mine := version("evalmark")) != payload.version:
+    async def _work(self, payload: "Payload", pool: Sequence[Any], ready: Callable[[], object]) -> None:
+        if (own_version := version("evalmark")) != payload.version:
             raise EvalmarkError(
-                f"a worker has evalmark {mine}, but the run was started with {payload.version}; install the same version on every node."
+                f"a worker has evalmark {own_version}, but the run was started with {payload.version}; install the same version on every node."
             )
         adopt_environment(payload)
         models = Models(settings=payload.settings)
@@ -88,25 +88,20 @@ class WorkerActor:
 
     async def receive(self) -> Sequence[ToCoordinator]:
         """Wait for messages and return them, after a short delay that collects more."""
-        await self._said.wait()
+        await self._has_messages.wait()
         if self._linger:
             await asyncio.sleep(self._linger)
-        self._said.clear()
-        said = self._channel.fetch()
+        self._has_messages.clear()
+        messages = self._channel.fetch()
         if self._fault:
-            if not said:
+            if not messages:
                 raise RuntimeError(self._fault)
-            self._said.set()  # so that the next call reports the fault
-        return said
+            self._has_messages.set()  # so that the next call reports the fault
+        return messages
 
     async def pid(self) -> int:
         """Return the process id."""
         return os.getpid()
-
-
-def _call_soon(loop: asyncio.AbstractEventLoop, call: Callable[[], object]) -> None:
-    """Schedule a call on an event loop from any thread."""
-    loop.call_soon_threadsafe(call)
 
 
 def build_work(job: JobSpec, models: Models, channel: Channel, pool: Sequence[Any]) -> Work:
@@ -118,7 +113,7 @@ def build_work(job: JobSpec, models: Models, channel: Channel, pool: Sequence[An
     run_session = RunSession(models.settings, _no_store, models=models)
     run_session.gateway, run_session.tools = (
         RemoteGateway(models, channel),
-        RemoteTools(channel, models.settings.replay),
+        RemoteTools(channel.request_in_thread, models.settings.replay),
     )
     prepared = run_session.bind(plan, lambda: RemoteVectorCache(channel) if job.pooled else None)
     return run_session.work(prepared, (), _NoSink())
@@ -157,14 +152,14 @@ class EmbeddingActor:
         async with self._one_at_a_time:
             if self._embedder is None:
                 adopt_environment(self._payload)
-                wanted: EmbedderSpec = unpack(self._payload, Models(settings=self._payload.settings))
-                found = CachedEmbedder(wanted.embedder)
-                if (mine := await asyncio.to_thread(getattr, found, "fingerprint")) != wanted.fingerprint:
+                spec: EmbedderSpec = unpack(self._payload, Models(settings=self._payload.settings))
+                embedder = CachedEmbedder(spec.embedder)
+                if (actual := await asyncio.to_thread(getattr, embedder, "fingerprint")) != spec.fingerprint:
                     raise ModelError(
-                        f"a worker has the embedding model {mine}, but the run was started with {wanted.fingerprint}; put "
+                        f"a worker has the embedding model {actual}, but the run was started with {spec.fingerprint}; put "
                         "the same files on every node."
                     )
-                self._embedder = found
+                self._embedder = embedder
             return self._embedder
 
 
@@ -177,15 +172,17 @@ class EmbeddingPool:
 
     async def __call__(self, texts: Sequence[str]) -> "Vectors":
         """Return one vector per text, in order."""
-        places: dict[int, list[int]] = {}
+        by_actor: dict[int, list[int]] = {}
         for index, text in enumerate(texts):
-            places.setdefault(crc32(text.encode(errors="surrogatepass")) % len(self._actors), []).append(index)
-        found = await asyncio.gather(*(self._embedded(actor, [texts[i] for i in of]) for actor, of in places.items()))
-        vectors = np.zeros((len(texts), found[0].shape[1]), np.float32)
-        for indices, rows in zip(places.values(), found, strict=True):
+            by_actor.setdefault(crc32(text.encode(errors="surrogatepass")) % len(self._actors), []).append(index)
+        parts = await asyncio.gather(
+            *(self._embed(actor, [texts[i] for i in indices]) for actor, indices in by_actor.items())
+        )
+        vectors = np.zeros((len(texts), parts[0].shape[1]), np.float32)
+        for indices, rows in zip(by_actor.values(), parts, strict=True):
             vectors[indices] = rows
         return vectors
 
-    async def _embedded(self, actor: int, texts: list[str]) -> "Vectors":
+    async def _embed(self, actor: int, texts: list[str]) -> "Vectors":
         vectors: Vectors = await self._actors[actor].embed.remote(texts)
         return vectors

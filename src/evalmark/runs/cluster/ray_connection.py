@@ -5,15 +5,13 @@ import logging
 import os
 import secrets
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from evalmark.core.errors import ConfigError, EvalmarkError, MissingExtraError
 from evalmark.core.lazy import need
-
-from .auth_probe import UNAUTHENTICATED, UNAVAILABLE, GrpcEndpoint, grpc_endpoint, grpc_status
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -37,6 +35,11 @@ _CHECK = "Check the address, and RAY_AUTH_TOKEN if the cluster requires a token.
 _MEMORY = 100_000_000
 """Bytes of Ray's object store, about its minimum: workers and coordinator exchange messages, and few objects."""
 
+UNAUTHENTICATED, UNAVAILABLE = "UNAUTHENTICATED", "UNAVAILABLE"
+_PROBE_SECONDS = 10
+"""Seconds until the probe counts as unanswered."""
+_DIRECT = (("grpc.enable_http_proxy", 0),)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterAddress:
@@ -48,10 +51,20 @@ class ClusterAddress:
     """Whether a cluster without a token is accepted."""
 
 
-def parse_place(on: str, *, is_trusted: bool = False) -> ClusterAddress:
+@dataclass(frozen=True, slots=True)
+class GrpcEndpoint:
+    """The address and method of the probe of a token. Any method will do, since the token is checked first."""
+
+    target: str
+    """HOST:PORT."""
+    method: str
+    is_client_port: bool = False
+
+
+def parse_cluster_address(on: str, *, is_trusted: bool = False) -> ClusterAddress:
     """Parse the value of `--on`.
 
-    >>> parse_place("ray").address, parse_place("ray:auto").address, parse_place("ray://10.0.0.1:10001").address
+    >>> parse_cluster_address("ray").address, parse_cluster_address("ray:auto").address, parse_cluster_address("ray://10.0.0.1:10001").address
     (None, 'auto', 'ray://10.0.0.1:10001')
 
     Raises:
@@ -63,13 +76,13 @@ def parse_place(on: str, *, is_trusted: bool = False) -> ClusterAddress:
         return ClusterAddress(address="auto", is_trusted=is_trusted)
     try:
         parts = urlsplit(on)
-        fine = parts.scheme == "ray" and bool(parts.hostname) and parts.port is not None and not parts.path
+        is_valid = parts.scheme == "ray" and bool(parts.hostname) and parts.port is not None and not parts.path
     except ValueError:
-        fine = False
-    if not fine or "@" in on:
-        found = "" if "@" in on else f" {on!r}"  # the value may hold a password
+        is_valid = False
+    if not is_valid or "@" in on:
+        shown = "" if "@" in on else f" {on!r}"  # the value may hold a password
         raise ConfigError(
-            f"--on{found} is not a place to run; use local, {LOCAL_RAY} (a private Ray on this machine), {RUNNING_RAY} (the "
+            f"--on{shown} is not a place to run; use local, {LOCAL_RAY} (a private Ray on this machine), {RUNNING_RAY} (the "
             "cluster of this machine) or ray://HOST:PORT."
         )
     return ClusterAddress(address=on, is_trusted=is_trusted)
@@ -106,13 +119,13 @@ def _reload_ray_config() -> None:
 
 
 def _init_ray(ray: "ModuleType", place: ClusterAddress) -> None:
-    given: dict[str, Any] = dict(_QUIET)
+    options: dict[str, Any] = dict(_QUIET)
     if place.address is None:
-        given |= {"address": "local", "object_store_memory": _MEMORY}
+        options |= {"address": "local", "object_store_memory": _MEMORY}
     else:
-        given |= {"address": place.address, "namespace": "evalmark"}
+        options |= {"address": place.address, "namespace": "evalmark"}
     try:
-        ray.init(**given)
+        ray.init(**options)
     except Exception as error:  # foreign code: the error type depends on the version of Ray and on the fault
         reason = error_line(error).rstrip(".")
         raise ConfigError(
@@ -199,3 +212,32 @@ def _is_here(endpoint: GrpcEndpoint) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def grpc_endpoint(address: str, environ: Mapping[str, str] = os.environ) -> GrpcEndpoint | None:
+    """Return the endpoint of `ray://HOST:PORT` or of the local cluster (`auto`), or None without such a cluster.
+
+    >>> grpc_endpoint("auto", {"RAY_ADDRESS": "10.0.0.1:6379"}).target
+    '10.0.0.1:6379'
+    """
+    if address == "auto":
+        address = environ.get("RAY_ADDRESS") or need("ray._private.utils", "ray").read_ray_address() or ""
+    if "://" in address:
+        return GrpcEndpoint(urlsplit(address).netloc, "/ray.rpc.RayletDriver/ClusterInfo", is_client_port=True)
+    return GrpcEndpoint(address, "/ray.rpc.NodeInfoGcsService/GetClusterId") if address else None
+
+
+def grpc_status(endpoint: GrpcEndpoint, *, is_anonymous: bool) -> str:
+    """Call the endpoint and return the name of the gRPC status, such as `OK`, `UNAUTHENTICATED` or `UNAVAILABLE`.
+
+    With `is_anonymous`, send no token; otherwise the one that Ray finds in the environment.
+    """
+    grpc = need("grpc", "ray")
+    opened = grpc.insecure_channel if is_anonymous else need("ray._private.grpc_utils", "ray").init_grpc_channel
+    with closing(opened(endpoint.target, options=_DIRECT)) as channel:
+        try:
+            channel.unary_unary(endpoint.method)(b"", timeout=_PROBE_SECONDS)
+        except grpc.RpcError as error:
+            name = str(error.code().name)
+            return UNAVAILABLE if name == "DEADLINE_EXCEEDED" else name
+    return "OK"

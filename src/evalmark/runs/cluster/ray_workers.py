@@ -31,8 +31,8 @@ class RayWorkerHandle:
 
     async def receive(self) -> Sequence[ToCoordinator]:
         """Receive messages. Raises WorkerLostError if the actor has ended."""
-        said: Sequence[ToCoordinator] = await call_actor(self.ray, self.actor.receive.remote)
-        return said
+        messages: Sequence[ToCoordinator] = await call_actor(self.ray, self.actor.receive.remote)
+        return messages
 
 
 class RayWorkerPool:
@@ -96,9 +96,9 @@ async def call_actor(ray: ModuleType, call: Callable[[], Any]) -> Any:
         NoWorkersError: the connection to the cluster is lost.
     """
     try:
-        answer = asyncio.wrap_future(call().future())
-        answer.add_done_callback(_consume_error)
-        return await asyncio.shield(answer)  # Ray fails if the future is cancelled
+        future = asyncio.wrap_future(call().future())
+        future.add_done_callback(_consume_error)
+        return await asyncio.shield(future)  # Ray fails if the future is cancelled
     except ray.exceptions.RayError as error:
         raise WorkerLostError(error_line(error)) from error
     except ConnectionError as error:  # what Ray's client raises
@@ -107,7 +107,7 @@ async def call_actor(ray: ModuleType, call: Callable[[], Any]) -> Any:
         ) from error
 
 
-def _consume_error(answer: "asyncio.Future[Any]") -> None:
+def _consume_error(future: "asyncio.Future[Any]") -> None:
     """Retrieve the error, so that asyncio does not warn about it."""
-    if not answer.cancelled():
-        answer.exception()
+    if not future.cancelled():
+        future.exception()

@@ -1,20 +1,17 @@
-"""The worker's side of shared resources: models, tools, vectors and embeddings that the coordinator controls."""
+"""The worker's side of shared resources: models, vectors and embeddings that the coordinator controls."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from evalmark.core.context.tool_replay import ToolReplay
-from evalmark.core.protocols import ChatModel, ToolLog
+from evalmark.core.protocols import ChatModel
 from evalmark.core.values.call import Reply, Request
-from evalmark.core.values.tool import ToolRecording
 from evalmark.models.middleware.keyed_request import with_key
 from evalmark.runs.planning.models import ConfiguredModel, ModelGateway, Models
 
 from .channel import Channel
 
 if TYPE_CHECKING:
-    from evalmark.core.context.tool_replay import ToolMode
     from evalmark.core.protocols import Vectors
 
 
@@ -42,34 +39,6 @@ class RemoteGateway(ModelGateway):
         if isinstance(model, ConfiguredModel):
             return replace(model, model=self(model.model))
         return RemoteModel(model, self._channel)
-
-
-class RemoteTools(ToolReplay):
-    """Tool recordings that the coordinator stores and counts."""
-
-    def __init__(self, channel: Channel, mode: "ToolMode") -> None:
-        super().__init__(_no_tool_log, mode)
-        self._channel = channel
-
-    def claim(self, tool: str, version: str, home: str) -> None:
-        """Register the function of a tool name. Raises ToolError if another function has it."""
-        self._channel.request_in_thread("claim", tool, version, home)
-
-    def find(self, key: str) -> ToolRecording | None:
-        """Find a recording. Raises the coordinator's error."""
-        return cast(ToolRecording | None, self._channel.request_in_thread("find", key))
-
-    def keep(self, recording: ToolRecording) -> ToolRecording:
-        """Store a recording. Raises the coordinator's error."""
-        return cast(ToolRecording, self._channel.request_in_thread("keep", recording))
-
-    def failed(self) -> None:
-        """Count a tool call that raised an error."""
-        self._channel.request_in_thread("failed")
-
-
-def _no_tool_log() -> "ToolLog":
-    raise LookupError("the coordinator stores the tool recordings")
 
 
 class RemoteVectorCache:

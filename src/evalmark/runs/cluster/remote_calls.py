@@ -19,17 +19,17 @@ from .payload import address_mismatch
 _FIELDS = tuple(field.name for field in fields(Reply))
 
 # The wrappers around a model get only the request; this tells the innermost one which worker sends it.
-_CURRENT_CALL: ContextVar["RemoteCall"] = ContextVar("evalmark_errand")
+_CURRENT_CALL: ContextVar["RemoteCall"] = ContextVar("evalmark_remote_call")
 
 
 class RemoteCall:
     """A model call of a worker; the worker makes each attempt."""
 
-    def __init__(self, ticket: int, say: Callable[[SendNow | TicketResult], None]) -> None:
+    def __init__(self, ticket: int, send: Callable[[SendNow | TicketResult], None]) -> None:
         self.ticket = ticket
         self.last_reply: Reply | None = None
         """The last reply that the worker reported."""
-        self._send = say
+        self._send = send
         self._back: asyncio.Future[Reply] | None = None
 
     async def send(self) -> Reply:
@@ -39,15 +39,15 @@ class RemoteCall:
         self._send(SendNow(self.ticket))
         return await self._back
 
-    def finish(self, said: Reply | Exception) -> None:
+    def finish(self, outcome: Reply | Exception) -> None:
         """Set the outcome of the attempt."""
         if self._back is None or self._back.done():
             return
-        if isinstance(said, Reply):
-            self.last_reply = said
-            self._back.set_result(said)
+        if isinstance(outcome, Reply):
+            self.last_reply = outcome
+            self._back.set_result(outcome)
         else:
-            self._back.set_exception(said)
+            self._back.set_exception(outcome)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,40 +68,40 @@ class CallProxy:
         self._gateway = gateway
         self._models: dict[tuple[str, str], ChatModel] = {}
 
-    async def run(self, asked: CallRequested, call: RemoteCall) -> TicketResult:
+    async def run(self, message: CallRequested, call: RemoteCall) -> TicketResult:
         """Make a call for a worker and return its result. A cancelled call counts as aborted."""
         _CURRENT_CALL.set(call)
         try:
             with trial_context(TrialContext()):
-                reply = await self._model(asked.name, asked.identity)(asked.request)
+                reply = await self._model(message.name, message.identity)(message.request)
         except Exception as error:  # noqa: BLE001  what a model raises is its caller's
-            return TicketResult(asked.ticket, _sendable_error(error))
-        return TicketResult(asked.ticket, _new_fields(reply, call.last_reply))
+            return TicketResult(message.ticket, _sendable_error(error))
+        return TicketResult(message.ticket, _new_fields(reply, call.last_reply))
 
     def _model(self, name: str, identity: str) -> ChatModel:
-        known = (name, identity)
-        if known not in self._models:
+        key = (name, identity)
+        if key not in self._models:
             self._refuse_other_address(name, identity)
-            self._models[known] = self._gateway.around(
+            self._models[key] = self._gateway.around(
                 _ModelOnWorker(name, identity)
             )  # the gateway has the coordinator's own model
-        return self._models[known]
+        return self._models[key]
 
     def _refuse_other_address(self, name: str, identity: str) -> None:
         """Raise ConfigError if a worker would send requests for this model to another address than the coordinator."""
         try:
-            mine = self._gateway.chat(name).identity
+            own = self._gateway.chat(name).identity
         except ConfigError:
             return  # an object of the user, which has its own address
-        if mine != identity and mine.partition("@")[0] == identity.partition("@")[0]:
-            raise address_mismatch(name, identity, mine)
+        if own != identity and own.partition("@")[0] == identity.partition("@")[0]:
+            raise address_mismatch(name, identity, own)
 
 
-def _new_fields(reply: Reply, came: Reply | None) -> Reply | ReplyDelta:
+def _new_fields(reply: Reply, last: Reply | None) -> Reply | ReplyDelta:
     """Return the reply, or only the fields that differ from the worker's own reply."""
-    if came is None:
+    if last is None:
         return reply
-    new = {name: getattr(reply, name) for name in _FIELDS if getattr(reply, name) is not getattr(came, name)}
+    new = {name: getattr(reply, name) for name in _FIELDS if getattr(reply, name) is not getattr(last, name)}
     return ReplyDelta(new)
 
 

@@ -54,7 +54,7 @@ class _OpenItem:
         if not isinstance(self.item, Conversation):
             return _OpenItem(number, self.item, lost=self.lost) if self.open else None
         turns = (*self._turns(self.item), *self.later)
-        last = next((place for place, turn in enumerate(turns) if not isinstance(turn, AnsweredTurn)), None)
+        last = next((index for index, turn in enumerate(turns) if not isinstance(turn, AnsweredTurn)), None)
         if last is None:
             return None
         end = last + 1 if self.is_suspect else len(turns)
@@ -125,13 +125,13 @@ class WorkQueue:
     def take(self, worker: int) -> list[Assign]:
         """Assign further items to a worker."""
         held = self._workers.setdefault(worker, _WorkerItems())
-        gives = []
+        assignments = []
         while len(held.entries) < self._max_items and held.free > 0 and (entry := self._next(worker, held)) is not None:
             held.entries[entry.number] = entry
             held.free -= 1
             self._out += 1
-            gives.append(Assign(entry.number, entry.item))
-        return gives
+            assignments.append(Assign(entry.number, entry.item))
+        return assignments
 
     def _next(self, worker: int, held: _WorkerItems) -> _OpenItem | None:
         if held.has_suspect:
@@ -178,21 +178,21 @@ class WorkQueue:
         held = self._workers.get(worker)
         return held is not None and held.free == held.most
 
-    def result(self, worker: int, said: TrialFinished) -> Result | None:
+    def result(self, worker: int, message: TrialFinished) -> Result | None:
         """Return the result of a finished trial, or None if it has one already."""
-        entry = self._workers[worker].entries.get(said.number)
-        if entry is None or said.part not in entry.open:
+        entry = self._workers[worker].entries.get(message.number)
+        if entry is None or message.part not in entry.open:
             return None
-        return Result(trial=entry.trials[said.part], output=said.output, scores=said.scores)
+        return Result(trial=entry.trials[message.part], output=message.output, scores=message.scores)
 
-    def done(self, worker: int, said: TrialFinished) -> None:
+    def done(self, worker: int, message: TrialFinished) -> None:
         """Mark a trial as done: its result is being stored."""
         entries = self._workers[worker].entries
-        entry = entries[said.number]
-        entry.open.discard(said.part)
-        entry.outputs[said.part] = said.output
+        entry = entries[message.number]
+        entry.open.discard(message.part)
+        entry.outputs[message.part] = message.output
         if not entry.open:
-            del entries[said.number]
+            del entries[message.number]
             self._out -= 1
             entry.lost = 0
             self._give_back(entry)

@@ -1,13 +1,12 @@
 """Services of the coordinator besides model calls: tool recordings, the vector cache, and embedding servers."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evalmark.core.context.tool_replay import ToolReplay
 from evalmark.core.errors import EvalmarkError
 from evalmark.core.protocols import EmbeddingCache
-from evalmark.core.values.tool import ToolRecording
 
 from .messages import ServiceRequested, TicketResult
 
@@ -17,47 +16,34 @@ if TYPE_CHECKING:
 
 
 class SharedServices:
-    """Serves the requests of workers, one method per service name."""
+    """Serves the requests of workers: services of `RemoteVectorCache` and `RemoteEmbedder`, and methods of `ToolReplay`."""
 
-    def __init__(self, tools: ToolReplay, cache: EmbeddingCache, embedder: "CachedEmbedder | None") -> None:
+    def __init__(self, tools: ToolReplay | None, cache: EmbeddingCache, embedder: "CachedEmbedder | None") -> None:
         self._tools, self._cache, self._embedder = tools, cache, embedder
-        self._services: dict[str, Callable[..., Awaitable[Any]]] = {
-            "claim": self._claim,
-            "find": self._find,
-            "keep": self._keep,
-            "failed": self._failed,
-            "vectors": self._vectors,
-            "keep_vectors": self._keep_vectors,
-            "embed": self._embed,
-        }
 
-    async def perform(self, wanted: ServiceRequested) -> TicketResult:
+    async def perform(self, request: ServiceRequested) -> TicketResult:
         """Run a service and return its result or its error."""
         try:
-            return TicketResult(wanted.ticket, await self._services[wanted.service](*wanted.arguments))
+            return TicketResult(request.ticket, await self._run(request))
         except EvalmarkError as error:
-            return TicketResult(wanted.ticket, error)
+            return TicketResult(request.ticket, error)
 
-    async def _claim(self, tool: str, version: str, home: str) -> None:
-        self._tools.claim(tool, version, home)
-
-    async def _find(self, key: str) -> ToolRecording | None:
-        return await asyncio.to_thread(self._tools.find, key)
-
-    async def _keep(self, recording: ToolRecording) -> ToolRecording:
-        return await asyncio.to_thread(self._tools.keep, recording)
-
-    async def _failed(self) -> None:
-        self._tools.failed()
+    def _run(self, request: ServiceRequested) -> Awaitable[Any]:
+        if request.service == "vectors":
+            return self._vectors(*request.arguments)
+        if request.service == "keep_vectors":
+            return self._cache.put(*request.arguments)
+        if request.service == "embed":
+            return self._embed(*request.arguments)
+        if self._tools is None:
+            raise LookupError("this run records no tools")
+        return asyncio.to_thread(getattr(self._tools, request.service), *request.arguments)
 
     async def _vectors(self, fingerprint: str, texts: Sequence[str]) -> "Mapping[str, Vectors]":
-        found = await self._cache.get(fingerprint, texts)
+        vectors = await self._cache.get(fingerprint, texts)
         if self._embedder is not None:
             await self._embedder.count(texts)
-        return found
-
-    async def _keep_vectors(self, fingerprint: str, vectors: "Mapping[str, Vectors]") -> None:
-        await self._cache.put(fingerprint, vectors)
+        return vectors
 
     async def _embed(self, texts: Sequence[str]) -> Any:
         if self._embedder is None:

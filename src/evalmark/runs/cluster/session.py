@@ -6,8 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from types import ModuleType
 
-from evalmark.core.context.tool_replay import ToolReplay
-from evalmark.core.protocols import EmbeddingCache, ToolLog
+from evalmark.core.protocols import EmbeddingCache
 from evalmark.core.settings import Settings
 from evalmark.runs.engine.pipeline import Engine, EngineOutcome, Limits, Work
 from evalmark.runs.engine.result_writer import ResultCallback
@@ -47,7 +46,7 @@ class ClusterSession:
         ) -> EngineOutcome:
             pool = RayWorkerPool(self.ray, self.payload, self.embedder, self.workers)
             await pool.check_pool()
-            services = SharedServices(work.tools or ToolReplay(_nothing, "off"), cache, bound.embedder)
+            services = SharedServices(work.tools, cache, bound.embedder)
             config = CoordinatorConfig(
                 pool=pool, calls=CallProxy(gateway), services=services, max_items=2 * each.jobs + each.window
             )
@@ -72,14 +71,10 @@ async def open_session(
         workers = min(settings.workers or cpu_count(ray), limits.jobs)
         each = replace(limits, jobs=limits.jobs // workers, window=min(limits.window, WORKER_WINDOW))
         job = job_spec(plan, each)
-        sent = make_payload(job, settings, ray.cloudpickle)
+        payload = make_payload(job, settings, ray.cloudpickle)
         embedder = None
         if job.pooled and plan.embedder is not None:
             embedder = make_payload(embedder_spec(plan.embedder), settings, ray.cloudpickle)
-        yield ClusterSession(ray=ray, job=job, payload=sent, embedder=embedder, workers=workers)
+        yield ClusterSession(ray=ray, job=job, payload=payload, embedder=embedder, workers=workers)
     finally:
         await asyncio.to_thread(connection.__exit__, None, None, None)
-
-
-def _nothing() -> ToolLog:
-    raise LookupError("this run records no tools")

@@ -21,15 +21,15 @@ SPARE_ITEMS = 1
 class Worker:
     """Runs trials on one event loop and reports each result with the number of its item.
 
-    `made` builds the work from the channel; the worker replaces its trials and its sink by its own.
+    `build_work` builds the work from the channel; the worker replaces its trials and its sink by its own.
     """
 
-    def __init__(self, channel: Channel, made: Callable[[Channel], Work], limits: Limits) -> None:
+    def __init__(self, channel: Channel, build_work: Callable[[Channel], Work], limits: Limits) -> None:
         self._channel, self._limits = channel, limits
         self._items = _ItemQueue(lambda: channel.send(Ready(1)))
         self._stop = asyncio.Event()
         self._places: dict[tuple[object, ...], tuple[int, int]] = {}
-        self._work = replace(made(channel), trials=self._items, sink=self)
+        self._work = replace(build_work(channel), trials=self._items, sink=self)
 
     def take(self, messages: Sequence[ToWorker]) -> None:
         """Handle messages of the coordinator, on the worker's event loop."""
@@ -73,8 +73,8 @@ def _sendable(output: Output) -> Output:
     return replace(output, value=value, metadata=metadata, tool_calls=calls, transcript=turns)
 
 
-def _call(called: ToolCall) -> ToolCall:
-    return replace(called, arguments=plain(called.arguments), result=plain(called.result))
+def _call(call: ToolCall) -> ToolCall:
+    return replace(call, arguments=plain(call.arguments), result=plain(call.result))
 
 
 def _scores(scores: Sequence[Score]) -> tuple[Score, ...]:

@@ -124,24 +124,24 @@ class WorkerLink:
     def _next_messages(self) -> Sequence[ToWorker]:
         """Return further items, or the end of the work once."""
         queue, is_stopped = self._coordinator.queue, self._coordinator.stop.is_set()
-        gives = [] if is_stopped or self._last is not None else queue.take(self._slot)
+        assignments = [] if is_stopped or self._last is not None else queue.take(self._slot)
         if not is_stopped and not queue.is_done:
-            return gives
+            return assignments
         last = FinishWork(now=is_stopped)
         if self._last in (last, FinishWork(now=True)):
-            return gives
+            return assignments
         self._last = last
         self._coordinator.notify_all()
-        return (*gives, last)
+        return (*assignments, last)
 
     async def _receive_all(self) -> None:
         while not self.is_over:
             self._is_receiving = True
-            said = await self._handle.receive()
+            messages = await self._handle.receive()
             self._is_receiving = False
-            for message in said:
+            for message in messages:
                 self._take(message)
-            for message in said:  # calls first: others wait for them, and results may have to wait for the recorder
+            for message in messages:  # calls first: others wait for them, and results may have to wait for the recorder
                 if isinstance(message, TrialFinished):
                     await self._record(message)
                 elif isinstance(message, WorkerDone):
@@ -154,8 +154,8 @@ class WorkerLink:
             call = self._calls[message.ticket] = RemoteCall(message.ticket, self._send)
             self._begin(message.ticket, lambda: self._coordinator.calls.run(message, call))
         elif isinstance(message, AttemptFinished):
-            if (known := self._calls.get(message.ticket)) is not None:
-                known.finish(message.value)
+            if (running := self._calls.get(message.ticket)) is not None:
+                running.finish(message.value)
         elif isinstance(message, ServiceRequested):
             self._begin(message.ticket, lambda: self._coordinator.services.perform(message))
         elif isinstance(message, TicketCancelled):

@@ -71,27 +71,32 @@ def assess_answer(  # noqa: PLR0913  the signature of Auto-Analyst's function, a
     faults = [*check_texts(question=question, answer=answer), *faults, *more, *check_rules(rules)]
     if faults:
         raise ConfigError.of(faults)
-    asked = QualityInput(question=question, answer=answer, contexts=texts, scores=scores)
-    issues = find_issues(asked, rules, strict_compat=strict_compat)
-    _log(asked, issues, run_id)
+    material = QualityInput(question=question, answer=answer, contexts=texts, scores=scores)
+    issues = find_issues(material, rules, strict_compat=strict_compat)
+    LOG.info(
+        "assess_answer run_id=%r question=%d characters, answer=%d characters, contexts=%d, relevance=%s, issues=%s",
+        run_id,
+        len(question),
+        len(answer),
+        len(texts),
+        None if material.relevance is None else f"{material.relevance:z.4f}",
+        issues,
+    )
     return {"is_good_enough": not issues, "issues": issues}
 
 
 def check_rules(rules: Any) -> list[str]:
     """Return an error if this is not a Rules object."""
-    fine = isinstance(rules, QualityRules)
-    return (
-        []
-        if fine
-        else [f"rules is {describe_type(rules)}; pass a QualityRules object: QualityRules(min_relevance=0.3)."]
-    )
+    if isinstance(rules, QualityRules):
+        return []
+    return [f"rules is {describe_type(rules)}; pass a QualityRules object: QualityRules(min_relevance=0.3)."]
 
 
-def check_texts(**given: Any) -> list[str]:
+def check_texts(**arguments: Any) -> list[str]:
     """Return the errors of arguments that have to be texts."""
     return [
         f"{name} is {describe_type(value)}; pass a text, or '' if there is none."
-        for name, value in given.items()
+        for name, value in arguments.items()
         if not isinstance(value, str)
     ]
 
@@ -107,20 +112,8 @@ def read_contexts(contexts: Any) -> tuple[tuple[str, ...], list[str]]:
     items = list(contexts)
     texts = [item if isinstance(item, str) else getattr(item, "text", None) for item in items]
     faults = [
-        f"contexts[{place}] is {describe_type(item)}; pass a text, or an object with a text in `.text`."
-        for place, (item, text) in enumerate(zip(items, texts, strict=True))
+        f"contexts[{index}] is {describe_type(item)}; pass a text, or an object with a text in `.text`."
+        for index, (item, text) in enumerate(zip(items, texts, strict=True))
         if not isinstance(text, str)
     ]
     return tuple(text for text in texts if isinstance(text, str)), faults
-
-
-def _log(asked: QualityInput, issues: Sequence[str], run_id: str | None) -> None:
-    LOG.info(
-        "assess_answer run_id=%r question=%d characters, answer=%d characters, contexts=%d, relevance=%s, issues=%s",
-        run_id,
-        len(asked.question),
-        len(asked.answer),
-        len(asked.contexts),
-        None if asked.relevance is None else f"{asked.relevance:z.4f}",
-        list(issues),
-    )

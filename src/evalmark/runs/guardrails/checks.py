@@ -2,8 +2,9 @@
 
 import inspect
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -54,8 +55,10 @@ class Checks:
 
     @asynccontextmanager
     async def _ready(self) -> AsyncIterator[tuple[BoundScorer, ...]]:
-        wants = any(bound.needs_embedder for bound in self.bound)
-        async with _open_embedder(self.embeddings, wanted=wants) as embedder, _open_judge(self.judge) as model:
+        needs_embedder = any(bound.needs_embedder for bound in self.bound)
+        # A named judge is closed afterwards, since the next answer may come on another event loop.
+        judge = chat_model(self.judge) if isinstance(self.judge, str) else nullcontext(self.judge)
+        async with _open_embedder(self.embeddings, is_needed=needs_embedder) as embedder, judge as model:
             shared = None if embedder is None else CachedEmbedder(embedder)
             yield tuple(_with_models(bound, shared, model) for bound in self.bound)
 
@@ -91,27 +94,17 @@ def _with_models(bound: BoundScorer, embedder: CachedEmbedder | None, model: Cha
 
 
 @asynccontextmanager
-async def _open_judge(wanted: Judge) -> AsyncIterator[ChatModel | None]:
-    """Open the judge; a named model is closed afterwards, since the next answer may come on another event loop."""
-    if not isinstance(wanted, str):
-        yield wanted
-        return
-    async with chat_model(wanted) as model:
-        yield model
-
-
-@asynccontextmanager
-async def _open_embedder(named: Embeddings, *, wanted: bool) -> AsyncIterator[Embedder | None]:
+async def _open_embedder(model: Embeddings, *, is_needed: bool) -> AsyncIterator[Embedder | None]:
     """Open the embedding model if one is needed; connections to a server are closed afterwards."""
-    if not wanted or (named is not None and not isinstance(named, str)):
-        yield as_embedder(named) if wanted else None
+    if not is_needed or (model is not None and not isinstance(model, str)):
+        yield as_embedder(model) if is_needed else None
         return
     settings = load_settings(os.environ, Path.cwd())
-    name, opened = named or settings.embeddings, Models(settings=settings)
+    name, models = model or settings.embeddings, Models(settings=settings)
     try:
-        yield opened.embedder(name) or _load_embedder(name, settings, Path.cwd())
+        yield models.embedder(name) or _load_embedder(name, settings, Path.cwd())
     finally:
-        await opened.close()
+        await models.close()
 
 
 @lru_cache(maxsize=2)
@@ -131,13 +124,13 @@ def bind_checks(
         ConfigError: a check cannot be found, created or bound, two have the same name, or one lacks a judge.
     """
     bound = tuple(_bound(who, check) for check in checks)
-    names = [one.name for one in bound]
-    faults = [f"{who}: two checks have the name {n!r}; give one of them another `name`." for n in _repeated(names)]
-    needy = next((one.name for one in bound if one.needs_judge and one.judge is None), None)
-    judges = () if needy is None else (judged_by,) if judged_by else load_settings(os.environ, Path.cwd()).judge
-    if needy and len(judges) != 1:
-        found = f" The settings name several: {', '.join(map(str, judges))}." if judges else ""
-        faults.append(f"{who}: {needy} needs a judge; name one with `judge=` or EVALMARK_JUDGE.{found}")
+    repeated = sorted(name for name, times in Counter(one.name for one in bound).items() if times > 1)
+    faults = [f"{who}: two checks have the name {name!r}; give one of them another `name`." for name in repeated]
+    without_judge = next((one.name for one in bound if one.needs_judge and one.judge is None), None)
+    judges = () if without_judge is None else (judged_by,) if judged_by else load_settings(os.environ, Path.cwd()).judge
+    if without_judge and len(judges) != 1:
+        several = f" The settings name several: {', '.join(map(str, judges))}." if judges else ""
+        faults.append(f"{who}: {without_judge} needs a judge; name one with `judge=` or EVALMARK_JUDGE.{several}")
     if faults:
         raise ConfigError.of(faults)
     return Checks(bound=bound, embeddings=embeddings, judge=next(iter(judges), None), timeout=timeout)
@@ -151,10 +144,5 @@ def _bound(who: str, check: Any) -> BoundScorer:
             f"{who}: {getattr(check, '__name__', type(check).__name__)!r} is not a scorer; pass a name, "
             "{name: settings}, a function, or an instance of a scorer class."
         )
-    asked = scorer_spec(check, who, (Path.cwd(),))
-    return as_scorer(asked.scorer, name=asked.name, threshold=asked.threshold)
-
-
-def _repeated(names: Iterable[str]) -> list[str]:
-    seen = list(names)
-    return sorted({name for name in seen if seen.count(name) > 1})
+    spec = scorer_spec(check, who, (Path.cwd(),))
+    return as_scorer(spec.scorer, name=spec.name, threshold=spec.threshold)

@@ -65,8 +65,8 @@ def dspy_metric(
         scores = run_sync(_scores(checks, example, prediction, fields))
         value = _value(scores, unscored)
         if pred_name is not None:
-            told = "; ".join(score.reason for score in scores if score.reason)
-            return need("dspy", "dspy").Prediction(score=value, feedback=told or f"The score is {value:z.3g}.")
+            reasons = "; ".join(score.reason for score in scores if score.reason)
+            return need("dspy", "dspy").Prediction(score=value, feedback=reasons or f"The score is {value:z.3g}.")
         decided = [score.passed for score in scores if score.passed is not None]
         return all(decided) if trace is not None and decided else value
 
@@ -82,14 +82,14 @@ async def _scores(checks: Checks, example: Any, prediction: Any, fields: DspyFie
 
 
 def _case(example: Any, prediction: Any, output: Output, fields: DspyFields) -> Case:
-    given, labels = dict(example.inputs().items()), dict(example.labels().items())
+    inputs, labels = dict(example.inputs().items()), dict(example.labels().items())
     passages = next(
-        (given.get(name, labels.get(name)) for name in CONTEXT_FIELDS if name in given or name in labels), None
+        (inputs.get(name, labels.get(name)) for name in CONTEXT_FIELDS if name in inputs or name in labels), None
     )
-    asked = {name: value for name, value in given.items() if name not in CONTEXT_FIELDS} or given
+    questions = {name: value for name, value in inputs.items() if name not in CONTEXT_FIELDS} or inputs
     return Case(
         id="example",
-        input=next(iter(asked.values())) if len(asked) == 1 else asked,
+        input=next(iter(questions.values())) if len(questions) == 1 else questions,
         expected=_expected(labels, prediction, output, fields),
         contexts=tuple(map(str, passages)) if isinstance(passages, list | tuple) else None,
         metadata=labels,
@@ -111,8 +111,8 @@ def _expected(labels: Mapping[str, Any], prediction: Any, output: Output, fields
     if len(answers) > 1:
         return same or None
     plain = {name: value for name, value in labels.items() if name not in CONTEXT_FIELDS}
-    found = same or (plain if len(plain) == 1 else {})
-    return next(iter(found.values()), None)
+    candidates = same or (plain if len(plain) == 1 else {})
+    return next(iter(candidates.values()), None)
 
 
 def _answers(prediction: Any, output: Output) -> list[str]:
@@ -128,16 +128,16 @@ def _value(scores: tuple[Score, ...], unscored: float | None) -> float:
     Raises:
         EvalmarkError: a score is missing, and `unscored` is None.
     """
-    silent = next((score for score in scores if score.status != "scored" or score.value is None), None)
-    if silent is not None and unscored is None:
-        why = silent.reason or f"the score {silent.raw} is not on a scale from 0 to 1"
+    missing = next((score for score in scores if score.status != "scored" or score.value is None), None)
+    if missing is not None and unscored is None:
+        why = missing.reason or f"the score {missing.raw} is not on a scale from 0 to 1"
         raise EvalmarkError(
-            f"{silent.name} cannot score the example: {why}. Set `unscored` to give such examples a score."
+            f"{missing.name} cannot score the example: {why}. Set `unscored` to give such examples a score."
         )
-    known = [
+    values = [
         unscored if score.status != "scored" or score.value is None else _upward(score, score.value) for score in scores
     ]
-    return fmean(value for value in known if value is not None)
+    return fmean(value for value in values if value is not None)
 
 
 def _upward(score: Score, value: float) -> float:

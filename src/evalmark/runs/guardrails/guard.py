@@ -118,7 +118,7 @@ class Guard:
         call = GuardedCall(
             question=question, contexts=None if contexts is None else context_texts(contexts), run_id=run_id
         )
-        return self._decided(call, (await self._tried(call, answer, None),))[0]
+        return self._decide(call, (await self._attempt(call, answer, None),))[0]
 
     def wrap(self, function: Callable[..., Any], *, verdicts: bool = False) -> Callable[..., Any]:
         """Wrap a plain or async function, so that its answers are checked; also works as the decorator `@guard.wrap`.
@@ -140,29 +140,33 @@ class Guard:
         name = getattr(function, "__name__", type(function).__name__)
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
             raise ConfigError(f"Guard: {name} streams its answer; a guard needs the whole answer. Collect it first.")
-        asked = _GuardedFunction(function, question_parameter(function, name), _takes_issues(function))
-        guarded = _awaiting(self, asked, verdicts) if _is_async(function) else _plain(self, asked, verdicts)
+        guarded_function = _GuardedFunction(function, question_parameter(function, name), _takes_issues(function))
+        guarded = (
+            _awaiting(self, guarded_function, verdicts)
+            if _is_async(function)
+            else _plain(self, guarded_function, verdicts)
+        )
         return functools.wraps(function)(guarded)
 
-    async def _tried(self, call: GuardedCall, returned: Any, seconds: float | None) -> GuardedAttempt:
+    async def _attempt(self, call: GuardedCall, returned: Any, seconds: float | None) -> GuardedAttempt:
         output = read_output(returned, seconds)
         scores = await self._bound.scores(call.case(), output)
         issues = tuple(issue for score in scores for issue in issues_of(score, self.fail_open))
         return GuardedAttempt(returned, output, scores, issues)
 
-    def _more(self, tries: Sequence[GuardedAttempt]) -> bool:
+    def _calls_again(self, attempts: Sequence[GuardedAttempt]) -> bool:
         """Return whether to call the function again."""
-        if not tries:
+        if not attempts:
             return True
-        return self.on_fail == "retry" and bool(tries[-1].issues) and len(tries) <= self.max_passes
+        return self.on_fail == "retry" and bool(attempts[-1].issues) and len(attempts) <= self.max_passes
 
-    def _decided(self, call: GuardedCall, tries: Sequence[GuardedAttempt]) -> tuple[GuardVerdict, Any]:
+    def _decide(self, call: GuardedCall, attempts: Sequence[GuardedAttempt]) -> tuple[GuardVerdict, Any]:
         """Return the verdict and the return value: of several answers, the first with the fewest issues.
 
         Raises:
             BlockedError: the answer fails, and the guard blocks.
         """
-        best = min(tries, key=lambda one: len(one.issues))
+        best = min(attempts, key=lambda one: len(one.issues))
         action = self.then if self.on_fail == "retry" else self.on_fail
         falls_back = bool(best.issues) and action == "fallback"
         verdict = GuardVerdict(
@@ -170,7 +174,7 @@ class Guard:
             answer=self.fallback if falls_back else best.output.value,
             issues=best.issues,
             scores=best.scores,
-            passes=len(tries) - 1,
+            passes=len(attempts) - 1,
             is_fallback=falls_back,
         )
         failed = [score.name for score in best.scores if issues_of(score, self.fail_open)]
@@ -191,37 +195,37 @@ class _GuardedFunction(NamedTuple):
     issues: Literal["", "offered", "needed"]
     """Whether it has a parameter for the issues of the last answer."""
 
-    def named(self, named: Mapping[str, Any], tries: Sequence[GuardedAttempt]) -> dict[str, Any]:
+    def arguments(self, named: Mapping[str, Any], attempts: Sequence[GuardedAttempt]) -> dict[str, Any]:
         """Return the keyword arguments of the next call."""
-        if not self.issues or (not tries and (self.issues == "offered" or "issues" in named)):
+        if not self.issues or (not attempts and (self.issues == "offered" or "issues" in named)):
             return dict(named)
-        return {**named, "issues": list(tries[-1].issues) if tries else []}
+        return {**named, "issues": list(attempts[-1].issues) if attempts else []}
 
 
-def _plain(guard: Guard, asked: _GuardedFunction, verdicts: bool) -> Callable[..., Any]:
+def _plain(guard: Guard, target: _GuardedFunction, verdicts: bool) -> Callable[..., Any]:
     def guarded(*args: Any, **named: Any) -> Any:
-        call = read_call(asked.function, asked.question, args, named)
-        tries: list[GuardedAttempt] = []
-        while guard._more(tries):
+        call = read_call(target.function, target.question, args, named)
+        attempts: list[GuardedAttempt] = []
+        while guard._calls_again(attempts):
             started = time.perf_counter()
             # Outside of an event loop, since the function may run its own.
-            returned = asked.function(*args, **asked.named(named, tries))
-            tries.append(run_sync(guard._tried(call, returned, time.perf_counter() - started)))
-        verdict, returned = guard._decided(call, tries)
+            returned = target.function(*args, **target.arguments(named, attempts))
+            attempts.append(run_sync(guard._attempt(call, returned, time.perf_counter() - started)))
+        verdict, returned = guard._decide(call, attempts)
         return verdict if verdicts else returned
 
     return guarded
 
 
-def _awaiting(guard: Guard, asked: _GuardedFunction, verdicts: bool) -> Callable[..., Any]:
+def _awaiting(guard: Guard, target: _GuardedFunction, verdicts: bool) -> Callable[..., Any]:
     async def guarded(*args: Any, **named: Any) -> Any:
-        call = read_call(asked.function, asked.question, args, named)
-        tries: list[GuardedAttempt] = []
-        while guard._more(tries):
+        call = read_call(target.function, target.question, args, named)
+        attempts: list[GuardedAttempt] = []
+        while guard._calls_again(attempts):
             started = time.perf_counter()
-            returned = await asked.function(*args, **asked.named(named, tries))
-            tries.append(await guard._tried(call, returned, time.perf_counter() - started))
-        verdict, returned = guard._decided(call, tries)
+            returned = await target.function(*args, **target.arguments(named, attempts))
+            attempts.append(await guard._attempt(call, returned, time.perf_counter() - started))
+        verdict, returned = guard._decide(call, attempts)
         return verdict if verdicts else returned
 
     return guarded
@@ -241,7 +245,7 @@ def _takes_issues(function: Callable[..., Any]) -> Literal["", "offered", "neede
 def _faults(guard: Guard) -> list[str]:
     """Return the errors of the settings of a guard."""
     uses_fallback = "fallback" in (guard.on_fail, guard.then)
-    whole = isinstance(guard.max_passes, int) and not isinstance(guard.max_passes, bool)
+    is_whole = isinstance(guard.max_passes, int) and not isinstance(guard.max_passes, bool)
     seconds = guard.timeout is None or (isinstance(guard.timeout, int | float) and guard.timeout > 0)
     judge = guard.judge is None or isinstance(guard.judge, ChatModel) or (isinstance(guard.judge, str) and guard.judge)
     listed = isinstance(guard.checks, list | tuple) and guard.checks
@@ -250,7 +254,7 @@ def _faults(guard: Guard) -> list[str]:
         (guard.on_fail in get_args(OnFail), f"`on_fail` is {guard.on_fail!r}; it can be {_or(OnFail)}."),
         (guard.then in get_args(FinalAction), f"`then` is {guard.then!r}; it can be {_or(FinalAction)}."),
         (guard.then == "log" or guard.on_fail == "retry", "`then` works only with on_fail='retry'."),
-        (whole and guard.max_passes >= 1, f"`max_passes` is {guard.max_passes!r}; it has to be 1 or more."),
+        (is_whole and guard.max_passes >= 1, f"`max_passes` is {guard.max_passes!r}; it has to be 1 or more."),
         (not uses_fallback or guard.fallback is not None, "set the replacement: fallback='…'."),
         (
             uses_fallback or guard.fallback is None,
@@ -261,7 +265,7 @@ def _faults(guard: Guard) -> list[str]:
         (judge, "`judge` is neither a chat model nor the name of one."),
         (guard.watch is None or callable(guard.watch), "`watch` is not callable; pass a function of a verdict."),
     )
-    return [f"Guard: {fault}" for fine, fault in checks if not fine]
+    return [f"Guard: {fault}" for is_valid, fault in checks if not is_valid]
 
 
 def _or(words: Any) -> str:
@@ -273,7 +277,7 @@ def _log(call: GuardedCall, best: GuardedAttempt, verdict: GuardVerdict, failed:
     """Log one line of numbers and names, without reasons, since those may quote an answer."""
     LOG.log(
         logging.INFO if verdict.passed else logging.WARNING,
-        "guard run_id=%r question=%d characters, answer=%d characters, asked again=%d, scores=%s, not passed=%s, %s",
+        "guard run_id=%r question=%d characters, answer=%d characters, retries=%d, scores=%s, not passed=%s, %s",
         call.run_id,
         len(text_of(call.question)),
         len(text_of(best.output.value)),

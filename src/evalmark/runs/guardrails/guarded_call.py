@@ -41,10 +41,10 @@ def question_parameter(function: Callable[..., Any], name: str) -> str:
         parameters = [p for p in inspect.signature(function).parameters.values() if p.name not in ("self", "cls")]
     except (TypeError, ValueError):
         raise ConfigError(f"Guard: {name} does not expose its parameters; wrap it: lambda question: ….") from None
-    named = [p.name for p in parameters if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
-    if not named:
+    names = [p.name for p in parameters if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
+    if not names:
         raise ConfigError(f"Guard: {name} has no parameter for the question.")
-    return next((wanted for wanted in QUESTION if wanted in named), named[0])
+    return next((name for name in QUESTION if name in names), names[0])
 
 
 def read_call(
@@ -56,12 +56,12 @@ def read_call(
         ConfigError: `contexts` are not texts.
         TypeError: the arguments do not fit the function.
     """
-    given = inspect.signature(function).bind_partial(*args, **named).arguments
-    contexts = given.get("contexts")
+    arguments = inspect.signature(function).bind_partial(*args, **named).arguments
+    contexts = arguments.get("contexts")
     return GuardedCall(
-        question=given.get(question),
+        question=arguments.get(question),
         contexts=None if contexts is None else context_texts(contexts),
-        run_id=given.get("run_id"),
+        run_id=arguments.get("run_id"),
     )
 
 
@@ -88,8 +88,8 @@ def read_output(returned: Any, seconds: float | None = None) -> Output:
     return replace(as_output(returned, 0.0), seconds=seconds)
 
 
-def _answer_output(answer: Any, beside: Mapping[str, Any], seconds: float | None) -> Output:
-    contexts, scores = beside["contexts"], beside["retrieval_scores"]
+def _answer_output(answer: Any, fields: Mapping[str, Any], seconds: float | None) -> Output:
+    contexts, scores = fields["contexts"], fields["retrieval_scores"]
     return Output(
         value=answer,
         seconds=seconds,
@@ -104,7 +104,7 @@ def context_texts(contexts: Any) -> tuple[str, ...]:
     Raises:
         ConfigError: a context has no text.
     """
-    read, faults = read_contexts(contexts)
+    texts, faults = read_contexts(contexts)
     if faults:
         raise ConfigError.of([f"Guard: {fault}" for fault in faults])
-    return read
+    return texts

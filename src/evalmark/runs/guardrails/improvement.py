@@ -2,8 +2,7 @@
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 from evalmark.core.errors import ConfigError
 from evalmark.core.sync import run_sync
@@ -14,21 +13,6 @@ from .rewrite_prompt import build_rewrite_prompt
 from .writer import Rewrite, Writer, ask_writer, check_writer
 
 LOG = logging.getLogger("evalmark.quality")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImprovementTask:
-    """An answer to improve, with the rules of its checks."""
-
-    asked: QualityInput
-    rules: QualityRules
-    strict_compat: bool
-    told: tuple[str, ...]
-    """Issues from the caller."""
-
-    def issues(self, answer: str) -> list[str]:
-        """Return the issues of an answer to the same question."""
-        return find_issues(replace(self.asked, answer=answer), self.rules, strict_compat=self.strict_compat)
 
 
 def improve_answer(  # noqa: PLR0913  the signature of Auto-Analyst's function, and three options
@@ -91,55 +75,40 @@ async def improve_answer_async(  # noqa: PLR0913  as `improve_answer`
     """`improve_answer`, on the caller's event loop."""
     texts, faults = read_contexts(contexts)
     faults = [*check_writer(llm), *check_texts(question=question, answer=answer), *faults, *check_rules(rules)]
-    told, more = _read_issues(issues)
-    if faults or more:
-        raise ConfigError.of([*faults, *more])
-    asked = QualityInput(question=question, answer=answer, contexts=texts)
-    return await _improve(
-        llm, ImprovementTask(asked=asked, rules=rules, strict_compat=strict_compat, told=told), run_id
+    if not isinstance(issues, list | tuple) or not all(isinstance(issue, str) for issue in issues):
+        faults.append(f"issues is of type {type(issues).__name__}; pass a list of texts.")
+    if faults:
+        raise ConfigError.of(faults)
+    material = QualityInput(question=question, answer=answer, contexts=texts)
+    before = find_issues(material, rules, strict_compat=strict_compat)
+    after: list[str] = []
+    if not (before or issues):
+        rewrite = Rewrite(why="there is no issue")
+    else:
+        rewrite = await ask_writer(llm, build_rewrite_prompt(question, answer, texts, [*before, *issues]))
+    if not rewrite.why:
+        after = find_issues(replace(material, answer=rewrite.text), rules, strict_compat=strict_compat)
+        if not is_better(len(before), len(after), bool(issues)):
+            rewrite = rewrite._replace(why="it is not better")
+    LOG.info(
+        "improve_answer run_id=%r answer=%d characters, issues=%s, issues of the caller=%d, new answer=%d characters, issues=%s, %s",
+        run_id,
+        len(answer),
+        before,
+        len(issues),
+        len(rewrite.text),
+        after,
+        f"the old answer is kept: {rewrite.why}" if rewrite.why else "the new answer is taken",
     )
+    return answer if rewrite.why else rewrite.text
 
 
-async def _improve(llm: Writer, task: ImprovementTask, run_id: str | None) -> str:
-    asked = task.asked
-    found = task.issues(asked.answer)
-    if not (found or task.told):
-        _log(run_id, task, found, Rewrite(why="there is no issue"), [])
-        return asked.answer
-    issues = [*found, *task.told]
-    said = await ask_writer(llm, build_rewrite_prompt(asked.question, asked.answer, asked.contexts, issues))
-    left = [] if said.why else task.issues(said.text)
-    if not said.why and not is_better(len(found), len(left), bool(task.told)):
-        said = Rewrite(text=said.text, why="it is not better")
-    _log(run_id, task, found, said, left)
-    return asked.answer if said.why else said.text
-
-
-def is_better(before: int, after: int, told: bool) -> bool:
+def is_better(before: int, after: int, has_other_issues: bool) -> bool:
     """Return whether a new answer replaces the old one, by their numbers of issues.
 
-    Equal numbers decide nothing, unless the model also got issues of the caller, which are not checked again.
+    With equal numbers it does only if the model also got issues of the caller, which are not checked again.
 
     >>> is_better(2, 1, False), is_better(1, 1, False), is_better(0, 0, True), is_better(0, 1, True)
     (True, False, True, False)
     """
-    return after < before or (told and after == before)
-
-
-def _read_issues(issues: Any) -> tuple[tuple[str, ...], list[str]]:
-    if isinstance(issues, list | tuple) and all(isinstance(issue, str) for issue in issues):
-        return tuple(issues), []
-    return (), [f"issues is of type {type(issues).__name__}; pass a list of texts."]
-
-
-def _log(run_id: str | None, task: ImprovementTask, found: Sequence[str], said: Rewrite, left: Sequence[str]) -> None:
-    LOG.info(
-        "improve_answer run_id=%r answer=%d characters, issues=%s, told=%d, new answer=%d characters, issues=%s, %s",
-        run_id,
-        len(task.asked.answer),
-        list(found),
-        len(task.told),
-        len(said.text),
-        list(left),
-        f"the old answer is kept: {said.why}" if said.why else "the new answer is taken",
-    )
+    return after < before or (has_other_issues and after == before)

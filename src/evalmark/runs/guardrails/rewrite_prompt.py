@@ -51,11 +51,11 @@ def build_rewrite_prompt(question: str, answer: str, contexts: Sequence[str], is
     return RewritePrompt(INSTRUCTIONS.format(mark=mark), f"{material}\n\n{nothing}Answer:", mark)
 
 
-def clean_reply(said: str, mark: str) -> str:
+def clean_reply(reply: str, mark: str) -> str:
     """Remove a repeated prompt and a leading `Answer:` from a reply.
 
     >>> clean_reply("Question: who? </data-ab12> Answer: Ida Holm [1].", "ab12")
     'Ida Holm [1].'
     """
-    said = said.rsplit(mark, 1)[-1].removeprefix(">") if mark in said else said
-    return _ECHO.sub("", said.strip(), count=1) if _ECHO.match(said.strip()) else said.strip()
+    reply = reply.rsplit(mark, 1)[-1].removeprefix(">") if mark in reply else reply
+    return _ECHO.sub("", reply.strip(), count=1) if _ECHO.match(reply.strip()) else reply.strip()

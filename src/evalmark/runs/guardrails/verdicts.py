@@ -49,7 +49,7 @@ def issues_of(score: Score, fail_open: bool = False) -> list[str]:
     (['short: the answer fails'], [])
     """
     if score.status == "scored" and score.passed is not None:
-        return [] if score.passed else [f"{score.name}: {said}" for said in _issue_texts(score)]
+        return [] if score.passed else [f"{score.name}: {issue}" for issue in _issue_texts(score)]
     return [] if fail_open else [f"{score.name}: {_undecided(score)}"]
 
 
@@ -65,7 +65,6 @@ def _issue_texts(score: Score) -> Sequence[str]:
 def _undecided(score: Score) -> str:
     if score.status == "scored":
         return f"the score {score.raw if score.value is None else f'{score.value:z.3g}'} has no pass threshold"
-    word = {"error": "the check failed with an error", "unscored": "the check gave no score"}.get(
-        score.status, score.status
-    )
+    status = {"error": "the check failed with an error", "unscored": "the check gave no score"}
+    word = status.get(score.status, score.status)
     return f"{word}: {score.reason}" if score.reason else word

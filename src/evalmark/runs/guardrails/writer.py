@@ -1,8 +1,8 @@
 """Call the model that rewrites an answer: a name, a chat model, or a function of a prompt."""
 
 import inspect
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 from evalmark.core.errors import ModelCallError, ModelError, RunStoppedError
@@ -33,9 +33,10 @@ def check_writer(writer: Any) -> list[str]:
     """Return an error if the object cannot rewrite answers."""
     if (isinstance(writer, str) and writer) or (callable(writer) and not inspect.isclass(writer)):
         return []
-    found = f"the class {writer.__name__}" if inspect.isclass(writer) else describe_type(writer)
-    wanted = "a model's name such as 'openai/NAME', a chat model, or a function from a prompt to a text"
-    return [f"llm is {found}; pass {wanted}."]
+    actual = f"the class {writer.__name__}" if inspect.isclass(writer) else describe_type(writer)
+    return [
+        f"llm is {actual}; pass a model's name such as 'openai/NAME', a chat model, or a function from a prompt to a text."
+    ]
 
 
 async def ask_writer(writer: Writer, prompt: RewritePrompt) -> Rewrite:
@@ -49,19 +50,10 @@ async def ask_writer(writer: Writer, prompt: RewritePrompt) -> Rewrite:
         ModelError: the endpoint rejects the call, or a function did not return a text.
         RunStoppedError: no further call of the model is possible.
     """
-    async with _open_writer(writer) as model:
-        said = await (_ask_model(model, prompt) if isinstance(model, ChatModel) else _call_function(model, prompt))
-    text = clean_reply(said.text, prompt.mark)
-    return Rewrite(text=text, why=said.why if text or said.why else "it is blank")
-
-
-@asynccontextmanager
-async def _open_writer(writer: Writer) -> AsyncIterator[ChatModel | Callable[[str], Any]]:
-    if not isinstance(writer, str):
-        yield writer
-        return
-    async with chat_model(writer) as model:
-        yield model
+    async with chat_model(writer) if isinstance(writer, str) else nullcontext(writer) as model:
+        rewrite = await (_ask_model(model, prompt) if isinstance(model, ChatModel) else _call_function(model, prompt))
+    text = clean_reply(rewrite.text, prompt.mark)
+    return Rewrite(text=text, why=rewrite.why if text or rewrite.why else "it is blank")
 
 
 async def _ask_model(model: ChatModel, prompt: RewritePrompt) -> Rewrite:
@@ -78,23 +70,23 @@ async def _ask_model(model: ChatModel, prompt: RewritePrompt) -> Rewrite:
 
 async def _call_function(function: Callable[[str], Any], prompt: RewritePrompt) -> Rewrite:
     if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__):
-        given = function(prompt.text)
+        result = function(prompt.text)
     else:
-        given = await DaemonThreads(idle=IDLE).run(lambda _: function(prompt.text))
-    return Rewrite(text=_text(await given if inspect.isawaitable(given) else given))
+        result = await DaemonThreads(idle=IDLE).run(lambda _: function(prompt.text))
+    return Rewrite(text=_text(await result if inspect.isawaitable(result) else result))
 
 
-def _text(given: Any) -> str:
+def _text(result: Any) -> str:
     """Return the text of a function's result.
 
     Raises:
         ModelError: there is none.
     """
-    item = given[0] if isinstance(given, list) and given else given
+    item = result[0] if isinstance(result, list) and result else result
     text = item.get("generated_text") if isinstance(item, Mapping) else item
     if not isinstance(text, str):
         raise ModelError(
-            f"llm returned a value of type {type(given).__name__} without a text; "
+            f"llm returned a value of type {type(result).__name__} without a text; "
             'it has to return a text or [{"generated_text": text}].'
         )
     return text

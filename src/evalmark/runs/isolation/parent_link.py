@@ -11,12 +11,11 @@ from multiprocessing.connection import Connection
 from multiprocessing.reduction import ForkingPickler
 from typing import Any, cast
 
-from evalmark.core.context.tool_replay import ToolReplay, TrialTools
+from evalmark.core.context.tool_replay import TrialTools
 from evalmark.core.context.trial_context import TrialContext, current_tools
 from evalmark.core.errors import RunStoppedError
-from evalmark.core.protocols import ChatModel, ToolLog
+from evalmark.core.protocols import ChatModel
 from evalmark.core.values.call import Reply, Request
-from evalmark.core.values.tool import ToolRecording
 
 from .messages import CaseFinished, ParentReply, ParentRequest, ParentRequestCancelled, RunCase, TargetsLoaded
 from .parent_watch import kill_this_process
@@ -51,48 +50,50 @@ class ParentLink:
             kill_this_process()
         take(None)
 
-    def _settle(self, told: ParentReply) -> None:
+    def _settle(self, reply: ParentReply) -> None:
         with self._lock:
-            waiting = self._waiting.pop(told.ticket, None)
-        self.waited = told.waited
+            waiting = self._waiting.pop(reply.ticket, None)
+        self.waited = reply.waited
         if waiting is None or not waiting.set_running_or_notify_cancel():
             return
-        if isinstance(told.result, BaseException):
-            waiting.set_exception(told.result)
+        if isinstance(reply.result, BaseException):
+            waiting.set_exception(reply.result)
         else:
-            waiting.set_result(told.result)
+            waiting.set_result(reply.result)
 
-    async def request(self, what: str, *given: Any) -> Any:
+    async def request(self, service: str, *arguments: Any) -> Any:
         """Request a service of the process of the run. Raises its error."""
-        ticket, answer = self._open(what, given)
+        ticket, future = self._open(service, arguments)
         try:
-            return await asyncio.wrap_future(answer)
+            return await asyncio.wrap_future(future)
         except asyncio.CancelledError:
             with self._lock:
                 self._waiting.pop(ticket, None)
             self.send(ParentRequestCancelled(ticket))
             raise
 
-    def request_in_thread(self, what: str, *given: Any) -> Any:
+    def request_in_thread(self, service: str, *arguments: Any) -> Any:
         """`request` for synchronous callers."""
-        return self._open(what, given)[1].result()
+        return self._open(service, arguments)[1].result()
 
-    def _open(self, what: str, given: tuple[Any, ...]) -> tuple[int, Future[Any]]:
-        ticket, answer = next(self._tickets), Future[Any]()
+    def _open(self, service: str, arguments: tuple[Any, ...]) -> tuple[int, Future[Any]]:
+        ticket, future = next(self._tickets), Future[Any]()
         with self._lock:
-            self._waiting[ticket] = answer
-        self.send(ParentRequest(ticket, what, given))
-        return ticket, answer
+            self._waiting[ticket] = future
+        self.send(ParentRequest(ticket, service, arguments))
+        return ticket, future
 
 
 async def parent_model(link: ParentLink, name: str) -> ChatModel:
-    """Return a chat model that the process of the run calls, with its call log, limits and budget."""
-    found, identity = await link.request("model", name)
-    return ParentModel(name=found, identity=identity, link=link)
+    """Return a chat model of the process of the run."""
+    full_name, identity = await link.request("model", name)
+    return ParentModel(name=full_name, identity=identity, link=link)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParentModel:
+    """A chat model that the process of the run calls, with its call log, limits and budget."""
+
     name: str
     identity: str
     link: ParentLink
@@ -121,31 +122,3 @@ class ParentTrialContext(TrialContext):
     def waited(self) -> float:
         """Return the seconds in which at least one call waited in a queue, up to the last reply."""
         return self._link.waited
-
-
-class ParentTools(ToolReplay):
-    """Tool recordings that the process of the run stores and counts."""
-
-    def __init__(self, link: ParentLink, mode: Any) -> None:
-        super().__init__(_no_tool_log, mode)
-        self._link = link
-
-    def claim(self, tool: str, version: str, home: str) -> None:
-        """Register the function of a tool name. Raises ToolError if another function has it."""
-        self._link.request_in_thread("claim", tool, version, home)
-
-    def find(self, key: str) -> ToolRecording | None:
-        """Find a recording. Raises the error of the process of the run."""
-        return cast(ToolRecording | None, self._link.request_in_thread("find", key))
-
-    def keep(self, recording: ToolRecording) -> ToolRecording:
-        """Store a recording. Raises the error of the process of the run."""
-        return cast(ToolRecording, self._link.request_in_thread("keep", recording))
-
-    def failed(self) -> None:
-        """Count a tool call that raised an error."""
-        self._link.request_in_thread("failed")
-
-
-def _no_tool_log() -> ToolLog:
-    raise LookupError("the process of the run stores the tool recordings")

@@ -39,7 +39,7 @@ class WorkerDiedError(EvalmarkError):
 class WorkerProcess:
     """One worker process. It runs one case at a time, on the event loop that started it."""
 
-    def __init__(self, order: WorkerConfig) -> None:
+    def __init__(self, config: WorkerConfig) -> None:
         self._loop = asyncio.get_running_loop()
         self._answer: asyncio.Future[CaseFinished] | None = None
         self._uses = TrialContext()
@@ -55,8 +55,8 @@ class WorkerProcess:
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
         # Not a daemon process, since those may not start children. In this thread, since workers end with it.
-        self._process: BaseProcess = context.Process(target=run_worker, args=(theirs, order), name="evalmark worker")
-        with without_user_paths(order.users):
+        self._process: BaseProcess = context.Process(target=run_worker, args=(theirs, config), name="evalmark worker")
+        with without_user_paths(config.users):
             self._process.start()
         theirs.close()
         self._out: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
@@ -87,7 +87,7 @@ class WorkerProcess:
             self._send(message)
             if self._end is not None:  # it ended just now, before the future existed
                 self._ended(self._end)
-            found = await self._answer
+            finished = await self._answer
         except BaseException:
             self.kill()
             raise
@@ -95,12 +95,12 @@ class WorkerProcess:
             self._answer = None
             for call in self._calls.values():
                 call.cancel()
-        self.has_left = found.is_last
+        self.has_left = finished.is_last
         if (tools := uses.tools) is not None:
             tools.used.clear()  # the output lists them in the order in which the worker used them
-            if found.fault is not None:
-                tools.note(found.fault)
-        return found.output
+            if finished.fault is not None:
+                tools.note(finished.fault)
+        return finished.output
 
     def finish(self) -> None:
         """Ask the process to exit."""
@@ -146,8 +146,8 @@ class WorkerProcess:
         try:
             return partial(self._take, ForkingPickler.loads(data))
         except Exception as error:  # noqa: BLE001  foreign code: objects of the user are unpickled here
-            said = f"the returned value cannot be unpickled outside of its worker process: {describe_error(error)}; return plain data"
-            return partial(self._take, CaseFinished(Output(error=said), None))
+            error_text = f"the returned value cannot be unpickled outside of its worker process: {describe_error(error)}; return plain data"
+            return partial(self._take, CaseFinished(Output(error=error_text), None))
 
     def _take_later(self, call: Callable[[], None]) -> None:
         with suppress(RuntimeError):  # the run is over
@@ -184,27 +184,27 @@ class WorkerProcess:
         if self._answer is not None and not self._answer.done():
             self._answer.set_exception(WorkerDiedError(f"its worker process {how}"))
 
-    async def _do(self, wanted: ParentRequest, uses: TrialContext) -> None:
+    async def _do(self, request: ParentRequest, uses: TrialContext) -> None:
         """Serve a request of the worker, as part of its trial."""
         try:
             with trial_context(uses):
-                found: Any = await self._work(wanted, uses)
+                result: Any = await self._work(request, uses)
         except EvalmarkError as error:
-            found = error
+            result = error
         except Exception as error:  # noqa: BLE001  foreign code: a model of the user's may raise anything
-            found = RuntimeError(describe_error(error))
+            result = RuntimeError(describe_error(error))
         finally:
-            self._calls.pop(wanted.ticket, None)
-        self._send(ParentReply(wanted.ticket, found, uses.waited() - self._waited))
+            self._calls.pop(request.ticket, None)
+        self._send(ParentReply(request.ticket, result, uses.waited() - self._waited))
 
-    def _work(self, wanted: ParentRequest, uses: TrialContext) -> Awaitable[Any]:
-        if wanted.service == "model":
-            return self._lend(wanted.arguments[0], uses)
-        if wanted.service == "call":
-            return self._call(*wanted.arguments)
+    def _work(self, request: ParentRequest, uses: TrialContext) -> Awaitable[Any]:
+        if request.service == "model":
+            return self._lend(request.arguments[0], uses)
+        if request.service == "call":
+            return self._call(*request.arguments)
         if uses.tools is None:
             raise LookupError("there are no tool recordings here")
-        return asyncio.to_thread(getattr(uses.tools.replay, wanted.service), *wanted.arguments)
+        return asyncio.to_thread(getattr(uses.tools.replay, request.service), *request.arguments)
 
     async def _lend(self, name: str, uses: TrialContext) -> tuple[str, str]:
         if uses.get_model is None:
@@ -235,8 +235,8 @@ def describe_exit(code: int) -> str:
 class ProcessPool:
     """The worker processes of one run, one per concurrent case."""
 
-    def __init__(self, order: WorkerConfig) -> None:
-        self._order = order
+    def __init__(self, config: WorkerConfig) -> None:
+        self._order = config
         self._all: set[WorkerProcess] = set()
         self._idle: list[WorkerProcess] = []
         self._lost: list[str] = []

@@ -18,9 +18,10 @@ from evalmark.core.protocols import Target
 from evalmark.core.values.case import Output
 from evalmark.runs.engine.pipeline import new_conversation
 from evalmark.runs.engine.trial import call_target, describe_error
+from evalmark.runs.tool_replay.remote_tools import RemoteTools
 
 from .messages import CaseFinished, RunCase, TargetsLoaded
-from .parent_link import ParentLink, ParentTools, ParentTrialContext
+from .parent_link import ParentLink, ParentTrialContext
 from .parent_watch import end_with_parent
 from .worker_setup import FILES_CLOSED, WorkerConfig, set_import_path
 
@@ -31,9 +32,9 @@ _BEAT = 0.5
 LOOP_BROKEN = "the target stopped the event loop of its worker process, or cancelled its tasks"
 
 
-def run_worker(pipe: "Connection[Any, Any]", order: WorkerConfig) -> None:
+def run_worker(pipe: "Connection[Any, Any]", config: WorkerConfig) -> None:
     """Run cases until the process of the run ends the link or dies."""
-    end_with_parent(order.parent)
+    end_with_parent(config.parent)
     for name in _LEFT_TO_THE_RUN:
         if hasattr(signal, name):
             signal.signal(
@@ -41,13 +42,13 @@ def run_worker(pipe: "Connection[Any, Any]", order: WorkerConfig) -> None:
             )  # not ignored: programs that a target starts would inherit that
     link = ParentLink(pipe)
     try:
-        set_import_path(order)
-        targets = {recipe.name: recipe.target() for recipe in order.recipes}
+        set_import_path(config)
+        targets = {recipe.name: recipe.target() for recipe in config.recipes}
     except BaseException as error:  # noqa: BLE001  foreign code: modules of users
         link.send(TargetsLoaded(str(error) if isinstance(error, EvalmarkError) else describe_error(error)))
         return
     link.send(TargetsLoaded(""))
-    worker = _CaseServer(link, order, targets)
+    worker = _CaseServer(link, config, targets)
     try:
         asyncio.run(worker.serve())
     except BaseException as error:  # noqa: BLE001  foreign code: it can stop the loop, and raise in it
@@ -63,9 +64,9 @@ def _nothing(*_signal: object) -> None:
 class _CaseServer:
     """Runs one case at a time, so that a crash belongs to one case."""
 
-    def __init__(self, link: ParentLink, order: WorkerConfig, targets: Mapping[str, Target]) -> None:
+    def __init__(self, link: ParentLink, config: WorkerConfig, targets: Mapping[str, Target]) -> None:
         self._link, self._targets = link, targets
-        self._tools = ParentTools(link, order.tools)
+        self._tools = RemoteTools(link.request_in_thread, config.tools)
         self._remembers: tuple[int, Target] | None = None
         self._depth = sys.getrecursionlimit()
         self._is_asked = False
@@ -80,14 +81,14 @@ class _CaseServer:
 
         _beat(loop)
         threading.Thread(target=self._link.receive, args=(take,), name="evalmark link", daemon=True).start()
-        while (asked := await _next(waiting)) is not None:
+        while (request := await _next(waiting)) is not None:
             self._is_asked = True
-            found = await self._answered(asked)
+            result = await self._answered(request)
             sys.setrecursionlimit(max(self._depth, sys.getrecursionlimit()))
             _flush()
             self._is_asked = False
-            self._send(found)
-            if found.is_last:
+            self._send(result)
+            if result.is_last:
                 return
 
     def give_up(self, error: BaseException) -> None:
@@ -96,9 +97,9 @@ class _CaseServer:
         if self._is_asked:
             self._send(CaseFinished(Output(error=f"{describe_error(error)}: {LOOP_BROKEN}"), None, is_last=True))
 
-    async def _answered(self, asked: RunCase) -> CaseFinished:
+    async def _answered(self, message: RunCase) -> CaseFinished:
         """Run a case, even if the target cancels every task of the loop."""
-        task = asyncio.create_task(self._answer(asked))
+        task = asyncio.create_task(self._answer(message))
         try:
             await asyncio.wait({task})
         except asyncio.CancelledError as cancelled:
@@ -109,32 +110,32 @@ class _CaseServer:
             return CaseFinished(Output(error=f"CancelledError: {LOOP_BROKEN}"), None)
         return task.result()
 
-    async def _answer(self, asked: RunCase) -> CaseFinished:
-        tools = TrialTools(self._tools, asked.case.input)
-        with trial_context(ParentTrialContext(self._link, asked.repeat, tools)):
+    async def _answer(self, message: RunCase) -> CaseFinished:
+        tools = TrialTools(self._tools, message.case.input)
+        with trial_context(ParentTrialContext(self._link, message.repeat, tools)):
             try:
-                output = await call_target(self._target(asked), asked.case)
+                output = await call_target(self._target(message), message.case)
             except RunStoppedError as fault:
                 return CaseFinished(Output(error=describe_error(fault)), fault)
             return CaseFinished(output, tools.fault)
 
-    def _target(self, asked: RunCase) -> Target:
+    def _target(self, message: RunCase) -> Target:
         """Return the target, or its object for this conversation."""
-        if asked.conversation is None:
-            return self._targets[asked.target]
-        if self._remembers is None or self._remembers[0] != asked.conversation:
-            self._remembers = (asked.conversation, new_conversation(self._targets[asked.target]))
+        if message.conversation is None:
+            return self._targets[message.target]
+        if self._remembers is None or self._remembers[0] != message.conversation:
+            self._remembers = (message.conversation, new_conversation(self._targets[message.target]))
         return self._remembers[1]
 
-    def _send(self, found: CaseFinished) -> None:
+    def _send(self, result: CaseFinished) -> None:
         try:
-            self._link.send(found)
+            self._link.send(result)
         except (OSError, BrokenPipeError):
             os._exit(FILES_CLOSED)
         except Exception as error:  # noqa: BLE001  foreign code: what the target has returned is pickled here
-            said = f"the returned value cannot be pickled: {describe_error(error)}; return plain data"
+            error_text = f"the returned value cannot be pickled: {describe_error(error)}; return plain data"
             self._link.send(
-                found._replace(output=replace(found.output, value=None, error=said, transcript=(), metadata={}))
+                result._replace(output=replace(result.output, value=None, error=error_text, transcript=(), metadata={}))
             )
 
 

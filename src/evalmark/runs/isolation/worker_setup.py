@@ -45,10 +45,10 @@ class TargetRecipe:
         if self.pickled is None:
             return as_target(self.name)
         try:
-            found: Target = as_target(pickle.loads(self.pickled))  # noqa: S301  made by `_recipe` in the process of the run
+            target: Target = as_target(pickle.loads(self.pickled))  # noqa: S301  made by `_recipe` in the process of the run
         except (AttributeError, ImportError) as error:
             raise ConfigError(f"{error}; {_DEFINE_AT_TOP}") from error
-        return found
+        return target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +77,7 @@ class _Path(list[str]):
 
     def copy(self) -> list[str]:
         """Return the part for a new process."""
-        return [place for place in self if place in self._kept]
+        return [entry for entry in self if entry in self._kept]
 
 
 @contextmanager
@@ -89,7 +89,7 @@ def without_user_paths(users: Collection[str]) -> Iterator[None]:
     before, safe = sys.path, os.environ.get(_SAFE_PATH)
     os.environ[_SAFE_PATH] = "1"  # otherwise Python searches the working directory first
     if getattr(getattr(sys.modules["__main__"], "main", None), "__module__", "") == _COMMAND:
-        sys.path = _Path(before, [place for place in before if place not in users])
+        sys.path = _Path(before, [entry for entry in before if entry not in users])
     try:
         yield
     finally:
@@ -104,11 +104,11 @@ def _set_back(safe: str | None) -> None:
         os.environ[_SAFE_PATH] = safe
 
 
-def set_import_path(order: WorkerConfig) -> None:
+def set_import_path(config: WorkerConfig) -> None:
     """In a worker: use the import path of the process of the run."""
-    add_import_folders([Path(place) for place in order.users])
-    sys.path[:] = order.path
-    _set_back(order.safe_path)
+    add_import_folders([Path(entry) for entry in config.users])
+    sys.path[:] = config.path
+    _set_back(config.safe_path)
 
 
 def recipes_for(targets: Sequence[Target]) -> tuple[TargetRecipe, ...]:
@@ -125,8 +125,10 @@ def _recipe(target: UserTarget) -> TargetRecipe:
     if _is_found_by_name(target.name, thing):
         return TargetRecipe(name=target.name, pickled=None)
     try:
-        sent = replace(target, threads=DaemonThreads()) if isinstance(target, FunctionTarget | ProgramTarget) else thing
-        return TargetRecipe(name=target.name, pickled=pickle.dumps(sent))
+        target_object = (
+            replace(target, threads=DaemonThreads()) if isinstance(target, FunctionTarget | ProgramTarget) else thing
+        )
+        return TargetRecipe(name=target.name, pickled=pickle.dumps(target_object))
     except Exception as error:
         raise ConfigError(
             f"--isolate: the target {target.name!r} cannot be sent to a worker process ({type(error).__name__}: {error}). "
@@ -148,10 +150,10 @@ def _is_found_by_name(name: str, thing: Any) -> bool:
     module, _, attribute = name.partition(":")
     if not is_named_object(name) or module == "__main__" or module not in sys.modules:
         return False
-    found: Any = sys.modules[module]
+    value: Any = sys.modules[module]
     for part in attribute.split("."):
-        found = getattr(found, part, None)
-    return found is not None and (found is thing or found is getattr(thing, "__self__", None))
+        value = getattr(value, part, None)
+    return value is not None and (value is thing or value is getattr(thing, "__self__", None))
 
 
 def refuse_while_spawning() -> None:
