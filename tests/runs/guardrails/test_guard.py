@@ -538,14 +538,14 @@ def test_the_log_has_figures_and_names_and_no_texts(caplog):
         (
             "WARNING",
             (
-                "guard run_id='r-17' question=21 characters, answer=9 characters, asked again=1, "
+                "guard run_id='r-17' question=21 characters, answer=9 characters, retries=1, "
                 "scores={'cites': 0.0, 'loud': 0.0, 'undecided': 0.25}, not passed=['cites', 'loud', 'undecided'], log"
             ),
         ),
         (
             "INFO",
             (
-                "guard run_id='r-18' question=21 characters, answer=9 characters, asked again=0, "
+                "guard run_id='r-18' question=21 characters, answer=9 characters, retries=0, "
                 "scores={'brief': 1.0}, not passed=[], passed"
             ),
         ),

@@ -226,15 +226,15 @@ def test_the_log_has_figures_and_issues_and_no_texts(caplog):
     lines = [record.getMessage() for record in caplog.records]
     assert lines == [
         (
-            "improve_answer run_id='r-17' answer=9 characters, issues=['Missing citations.'], told=1, "
+            "improve_answer run_id='r-17' answer=9 characters, issues=['Missing citations.'], issues of the caller=1, "
             "new answer=13 characters, issues=[], the new answer is taken"
         ),
         (
-            "improve_answer run_id='r-18' answer=9 characters, issues=['Missing citations.'], told=0, "
+            "improve_answer run_id='r-18' answer=9 characters, issues=['Missing citations.'], issues of the caller=0, "
             "new answer=0 characters, issues=[], the old answer is kept: it is blank"
         ),
         (
-            "improve_answer run_id=None answer=13 characters, issues=[], told=0, "
+            "improve_answer run_id=None answer=13 characters, issues=[], issues of the caller=0, "
             "new answer=0 characters, issues=[], the old answer is kept: there is no issue"
         ),
     ]
