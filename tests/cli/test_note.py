@@ -365,5 +365,5 @@ def test_two_rows_with_one_id_are_named(evalmark, said, world):
     file.write_text(f"id,label,label_id\n{FIRST},up,a\n{SECOND},up,a\n", encoding="utf-8")
     found = evalmark("note", "--file", file, "--by", "ann")
     assert found.code == 2
-    assert f"{file}:3: the label_id 'a' stands in {file}:2 already; give each row one of its own." in found.err
+    assert f"{file}:3: the label_id 'a' is already in {file}:2; give each row its own." in found.err
     assert said() == []

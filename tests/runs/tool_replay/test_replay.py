@@ -449,10 +449,10 @@ async def async_key(arguments):
     [
         pytest.param(lambda: replayed(generator), "is a generator", id="a generator"),
         pytest.param(lambda: replayed(async_generator), "is a generator", id="an async generator"),
-        pytest.param(lambda: replayed(version="1")(Client), "put it above a function", id="a class"),
-        pytest.param(lambda: replayed("search"), "stands above a str", id="a name instead of a function"),
+        pytest.param(lambda: replayed(version="1")(Client), "use it on a function", id="a class"),
+        pytest.param(lambda: replayed("search"), "decorates a str", id="a name instead of a function"),
         pytest.param(lambda: replayed(staticmethod(len)), "put it below", id="above @staticmethod"),
-        pytest.param(lambda: replayed(name="x")(3), "put it above a function", id="a number"),
+        pytest.param(lambda: replayed(name="x")(3), "use it on a function", id="a number"),
         pytest.param(lambda: replayed(functools.partial(len)), "has no name", id="a partial without a name"),
         pytest.param(lambda: replayed(version=2), "version=2 is not a text", id="a version that is a number"),
         pytest.param(lambda: replayed(key="url"), "key='url' is not a plain function", id="a key that is a text"),

@@ -13,7 +13,7 @@ from evalmark.core.values.label import parse_thumb
 from evalmark.storage.store.store import open_store
 from evalmark.tracing.annotations import labels
 from evalmark.tracing.annotations.label_file import read_labels
-from evalmark.tracing.annotations.labels import LabelSubject, NewLabel, OutputSelector, current_user, label_history
+from evalmark.tracing.annotations.labels import LabelSubject, NewLabel, OutputSelector, current_user
 
 from . import flags
 
@@ -96,7 +96,7 @@ def note(  # noqa: PLR0913  each is a flag of the command line
         (written,) = labels.save_labels(run_store, [(subject, word)])
         print_line(f"{_told(written)} {subject.title}, by {written.by}.")
         _say_masked([(subject, word)], [written])
-        before = [one for one in label_history(run_store, [subject.about]) if one.by == written.by]
+        before = [one for one in run_store.sessions.labels([subject.about]) if one.by == written.by]
         if len(before) > 1:
             print_line(f"  {written.by} has {count(len(before), 'label')} on it; show them with: evalmark show {id}")
 

@@ -8,7 +8,6 @@ from evalmark.core.errors import ConfigError
 from evalmark.core.values.label import about_output, about_score, about_span
 from evalmark.core.values.session import Session
 from evalmark.reports.terminal.sessions import session_screen, span_screen
-from evalmark.tracing.annotations.labels import label_history
 
 if TYPE_CHECKING:
     from evalmark.core.values.label import Label
@@ -39,7 +38,7 @@ def sessions_of(run_store: "Store", project: str | None, limit: int) -> "list[Re
 def describe(run_store: "Store", thing: "Session | Span") -> str:
     """Format a session or a span with the history of its labels."""
     spans = thing.spans if isinstance(thing, Session) else (thing,)
-    labels = label_history(run_store, [about_span(span.id) for span in spans])
+    labels = run_store.sessions.labels([about_span(span.id) for span in spans])
     if isinstance(thing, Session):
         return session_screen(thing, labels, output_look())
     return span_screen(thing, labels, output_look())
@@ -49,4 +48,4 @@ def labels_of(run_store: "Store", run: "Run", result: "Result") -> "list[Label]"
     """Return the label history of an output of a run and of its scores."""
     of = run.id, result.trial.id
     scores = (about_score(*of, score.name) for score in result.scores)
-    return label_history(run_store, [about_output(*of), *scores])
+    return run_store.sessions.labels([about_output(*of), *scores])

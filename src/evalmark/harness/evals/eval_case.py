@@ -92,7 +92,7 @@ class EvalCase:
         self._judge([lambda: raw], name)
 
     def judge(self, *scorers: ScorerLike) -> tuple[Score, ...]:
-        """Score the logged output; the test goes on, and fails at its end if a score is too low.
+        """Score the logged output. The test continues, and fails at its end if a score is too low.
 
         Raises:
             ConfigError: nothing was logged, or a scorer cannot be used.

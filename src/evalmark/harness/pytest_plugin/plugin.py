@@ -1,4 +1,4 @@
-"""The plugin with its parts: collects evals as tests, and gives marked tests their cases."""
+"""`EvalPlugin`: collects evals as tests, and provides the cases of marked tests."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -35,7 +35,7 @@ from .summary import EvalSummary
 
 
 class EvalPlugin:
-    """Collects the tests of evals and gives marked tests their cases; one a process, created for its first eval."""
+    """Collects the tests of evals and provides the cases of marked tests; one a process, created for its first eval."""
 
     def __init__(self, config: pytest.Config, running_test: Callable[[], pytest.Item | None]) -> None:
         self.state = PluginState(config, running_test)

@@ -180,12 +180,12 @@ class WorkerResults:
         if item is not None:
             item.stash.setdefault(PARTS, []).append(part)
 
-    def send(self, report: Any, begun: Run | None) -> None:
-        """Put all parts of a test into its report; `begun` is stored if the worker dies in the test."""
+    def send(self, report: Any, unfinished: Run | None) -> None:
+        """Put all parts of a test into its report; `unfinished` is stored if the worker dies in the test."""
         item = self._running_test()
         parts = [] if item is None else item.stash.get(PARTS, [])
-        if begun is not None:
-            report.evalmark_begun = pack_run(begun)
+        if unfinished is not None:
+            report.evalmark_begun = pack_run(unfinished)
         if parts and item is not None:
             report.evalmark = [pack_run(part) for part in parts]
             item.stash[PARTS] = []

@@ -102,7 +102,7 @@ def _checked(item: pytest.Item, result: Result, metrics: Sequence[Metric]) -> Re
 
 
 def bad_part(item: EvalItem) -> Run:
-    """Return the result of a row that is no case, as a part of the run."""
+    """Return the result of a row that is not a case, as a part of the run."""
     info = DatasetInfo(name=item.trial.dataset, path=item.group.described.place)
     return Run(id="", name="", created="", datasets=(info,), results=(item.bad_result(),))
 

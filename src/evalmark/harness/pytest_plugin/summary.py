@@ -53,8 +53,8 @@ class EvalSummary:
             self._details.append((WORDS[verdict][2], report.nodeid, report.longrepr))
 
     def _take(self, report: Any) -> None:
-        begun = getattr(report, "evalmark_begun", None)
-        if begun is not None and (part := read_payload(begun)) is not None:
+        payload_at_start = getattr(report, "evalmark_begun", None)
+        if payload_at_start is not None and (part := read_payload(payload_at_start)) is not None:
             self._begun[report.nodeid] = part
         if report.when == "call":
             self._begun.pop(report.nodeid, None)
@@ -174,8 +174,8 @@ class EvalSummary:
             reporter.write_line(f"To resume, run the same pytest command with: --evalmark-resume {run.id}")
 
 
-def _lost(begun: Run, why: str) -> Run:
+def _lost(unfinished: Run, why: str) -> Run:
     """Return the part of a test whose worker died, with an error."""
     lines = clean(why).splitlines()
     output = Output(error=f"the process that ran it ended: {lines[0] if lines else 'no reason is known'}")
-    return replace(begun, results=tuple(Result(trial=r.trial, output=output) for r in begun.results))
+    return replace(unfinished, results=tuple(Result(trial=r.trial, output=output) for r in unfinished.results))

@@ -44,24 +44,24 @@ Selector = Callable[[str], Selection]
 """Returns the cases; its argument is the store."""
 
 
-def of_project(given: str | None, environ: Mapping[str, str]) -> Selector:
+def of_project(tracking_project: str | None, environ: Mapping[str, str]) -> Selector:
     """Select the labelled outputs of a project, named here or in the environment.
 
     Raises:
         ConfigError: no project is named.
     """
-    project = given or next((environ[name] for name in PROJECT_VARIABLES if environ.get(name)), None)
+    project = tracking_project or next((environ[name] for name in PROJECT_VARIABLES if environ.get(name)), None)
     if project is None or not isinstance(project, str):
         raise ConfigError(
-            f"for_project_sessions: tracking_project parameter is required; found {given!r}. Name the project of "
+            f"for_project_sessions: tracking_project parameter is required; found {tracking_project!r}. Name the project of "
             "evalmark.record(), or set EVALMARK_TRACKING_PROJECT."
         )
 
-    def select(place: str) -> Selection:
-        with _open_recorded(place, f"project {project!r}") as store:
+    def select(location: str) -> Selection:
+        with _open_recorded(location, f"project {project!r}") as store:
             answers = store.sessions.labelled_answers(project)
             projects = store.sessions.projects() if not answers.cases else []
-        _require_cases(answers, display_location(place), f"project {project!r}", "answers", projects)
+        _require_cases(answers, display_location(location), f"project {project!r}", "answers", projects)
         return _selected(project, answers, [(from_case(case, project=project), case) for case in answers.cases])
 
     return select
@@ -76,10 +76,10 @@ def of_template(name: Any) -> Selector:
     if not isinstance(name, str) or not name:
         raise ConfigError(f"for_prompt_template: the name of a registered prompt is a text; found {name!r:.100}.")
 
-    def select(place: str) -> Selection:
-        with _open_recorded(place, f"prompt {name!r}") as store:
+    def select(location: str) -> Selection:
+        with _open_recorded(location, f"prompt {name!r}") as store:
             answers = store.sessions.labelled_template_outputs(name)
-        _require_cases(answers, display_location(place), f"prompt {name!r}", "outputs", [])
+        _require_cases(answers, display_location(location), f"prompt {name!r}", "outputs", [])
         selected = _selected(name, answers, [(from_case(case, template=name), case) for case in answers.cases])
         return replace(selected, is_template=True)
 
@@ -96,7 +96,7 @@ def of_list(test_cases: Iterable[TestCase | Mapping[str, Any]]) -> Selector:
         raise ConfigError(f"for_test_cases: a list of TestCase is expected; found {test_cases!r:.100}.")
     cases = [_test_case(one, number) for number, one in enumerate(test_cases, 1)]
 
-    def select(place: str) -> Selection:
+    def select(location: str) -> Selection:
         return _selection("test cases", "", [(f"test case {number}", case) for number, case in enumerate(cases, 1)])
 
     return select
@@ -136,23 +136,23 @@ def _selection(name: str, path: str, cases: Sequence[tuple[str, TestCase]]) -> S
 def _unique_items(cases: Sequence[tuple[str, TestCase]]) -> tuple[SelectedCase, ...]:
     """Return rows for the run; cases with the same generated id get a number."""
     items: list[SelectedCase] = []
-    seen: Counter[str] = Counter()
+    times: Counter[str] = Counter()
     for place, test_case in cases:
         case = as_case(test_case, place)
-        seen[case.id] += 1
-        if seen[case.id] > 1:
-            case = replace(case, id=f"{case.id}-{seen[case.id]}")
+        times[case.id] += 1
+        if times[case.id] > 1:
+            case = replace(case, id=f"{case.id}-{times[case.id]}")
         items.append(SelectedCase(test_case=test_case, case=case))
     return tuple(items)
 
 
-def _open_recorded(place: str, what: str) -> Store:
-    if not store_exists(place):
+def _open_recorded(location: str, what: str) -> Store:
+    if not store_exists(location):
         raise ConfigError(
-            f"{display_location(place)}: there is no store, so nothing is recorded of {what}. Record sessions with evalmark.record(), label "
+            f"{display_location(location)}: there is no store, so nothing is recorded of {what}. Record sessions with evalmark.record(), label "
             "them with: evalmark note ID --label up"
         )
-    return open_store(place, read_only=True)
+    return open_store(location, read_only=True)
 
 
 def _require_cases(answers: LabelledAnswers, path: str, what: str, noun: str, projects: Sequence[str]) -> None:

@@ -108,7 +108,7 @@ class Channel:
             )
 
     async def _attempt(self, ticket: int, model: ChatModel, request: KeyedRequest) -> Reply | Exception:
-        """What one request gives, or the error it ends in."""
+        """Send one request; return the reply or the error."""
         try:
             return await model(request.original)
         except asyncio.CancelledError:

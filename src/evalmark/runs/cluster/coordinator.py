@@ -162,7 +162,7 @@ class Coordinator:
             self.stop.set()
 
     async def worker_lost(self, slot: int, why: str) -> None:
-        """Note that a worker was lost, and give its items to others.
+        """Note that a worker was lost, and assign its items to others.
 
         Raises:
             NoWorkersError: too many workers were lost in a row without a finished trial.

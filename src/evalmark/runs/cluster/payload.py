@@ -117,11 +117,11 @@ def pickle_checked(value: object, cloudpickle: "ModuleType", environ: Mapping[st
 
 def _pickler(cloudpickle: "ModuleType") -> Any:
     class Packer(cloudpickle.CloudPickler):  # type: ignore[misc, name-defined]
-        def persistent_id(self, thing: object) -> tuple[str, ...] | None:
-            if isinstance(thing, Models):
+        def persistent_id(self, value: object) -> tuple[str, ...] | None:
+            if isinstance(value, Models):
                 return ("models",)
-            if isinstance(thing, ChatModel) and type(thing).__module__.startswith(_OURS):
-                return ("chat", thing.name, thing.identity)
+            if isinstance(value, ChatModel) and type(value).__module__.startswith(_OURS):
+                return ("chat", value.name, value.identity)
             return None
 
     return Packer

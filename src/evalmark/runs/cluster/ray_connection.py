@@ -89,21 +89,23 @@ def parse_cluster_address(on: str, *, is_trusted: bool = False) -> ClusterAddres
 
 
 @contextmanager
-def connect(place: ClusterAddress, environ: "os._Environ[str] | dict[str, str]" = os.environ) -> Iterator["ModuleType"]:
+def connect(
+    cluster: ClusterAddress, environ: "os._Environ[str] | dict[str, str]" = os.environ
+) -> Iterator["ModuleType"]:
     """Connect to Ray and yield its module, with Ray's own output silenced; a private Ray ends with the block.
 
     Raises:
         MissingExtraError: Ray is not installed.
         ConfigError: the cluster cannot be reached, or requires no token and `is_trusted` is False.
     """
-    own = {**_ALONE, "RAY_AUTH_TOKEN": secrets.token_hex(32)} if place.address is None else _UNCOUNTED
+    own = {**_ALONE, "RAY_AUTH_TOKEN": secrets.token_hex(32)} if cluster.address is None else _UNCOUNTED
     with _environment(environ, own):  # Ray and its processes read it at import
         ray = need("ray", "ray")
         logging.getLogger("ray").setLevel(logging.ERROR)
         # Ray prints lost workers to the standard output, which is for reports; the run notes them instead.
         ray._private.worker._worker_logs_enabled = False
-        _check_access(place, environ)
-        _init_ray(ray, place)
+        _check_access(cluster, environ)
+        _init_ray(ray, cluster)
         try:
             yield ray
         finally:
@@ -118,12 +120,12 @@ def _reload_ray_config() -> None:
     raylet.AuthenticationTokenLoader.instance().reset_cache()
 
 
-def _init_ray(ray: "ModuleType", place: ClusterAddress) -> None:
+def _init_ray(ray: "ModuleType", cluster: ClusterAddress) -> None:
     options: dict[str, Any] = dict(_QUIET)
-    if place.address is None:
+    if cluster.address is None:
         options |= {"address": "local", "object_store_memory": _MEMORY}
     else:
-        options |= {"address": place.address, "namespace": "evalmark"}
+        options |= {"address": cluster.address, "namespace": "evalmark"}
     try:
         ray.init(**options)
     except Exception as error:  # foreign code: the error type depends on the version of Ray and on the fault
@@ -163,13 +165,13 @@ def _environment(environ: "os._Environ[str] | dict[str, str]", more: Mapping[str
             _reload_ray_config()
 
 
-def _check_access(place: ClusterAddress, environ: Mapping[str, str]) -> None:
+def _check_access(cluster: ClusterAddress, environ: Mapping[str, str]) -> None:
     """Raise ConfigError for a cluster that rejects our token or requires none."""
-    endpoint = None if place.address is None else grpc_endpoint(place.address, environ)
+    endpoint = None if cluster.address is None else grpc_endpoint(cluster.address, environ)
     if endpoint is None:
         return  # a private Ray, or no cluster: Ray itself reports where it looked
     _refuse_unanswered(endpoint)
-    if not place.is_trusted:
+    if not cluster.is_trusted:
         _refuse_open(endpoint, environ)
 
 

@@ -68,7 +68,7 @@ class _OpenItem:
                 continue
             if part in self.open:
                 yield turn
-            elif part in self.outputs and not isinstance(turn, Result):  # a result is no turn, and is recorded already
+            elif part in self.outputs and not isinstance(turn, Result):  # a result is recorded already
                 yield AnsweredTurn(case=self.trials[part].case, output=self.outputs[part])
             part += 1
 
@@ -124,19 +124,23 @@ class WorkQueue:
 
     def take(self, worker: int) -> list[Assign]:
         """Assign further items to a worker."""
-        held = self._workers.setdefault(worker, _WorkerItems())
+        worker_items = self._workers.setdefault(worker, _WorkerItems())
         assignments = []
-        while len(held.entries) < self._max_items and held.free > 0 and (entry := self._next(worker, held)) is not None:
-            held.entries[entry.number] = entry
-            held.free -= 1
+        while (
+            len(worker_items.entries) < self._max_items
+            and worker_items.free > 0
+            and (entry := self._next(worker, worker_items)) is not None
+        ):
+            worker_items.entries[entry.number] = entry
+            worker_items.free -= 1
             self._out += 1
             assignments.append(Assign(entry.number, entry.item))
         return assignments
 
-    def _next(self, worker: int, held: _WorkerItems) -> _OpenItem | None:
-        if held.has_suspect:
+    def _next(self, worker: int, worker_items: _WorkerItems) -> _OpenItem | None:
+        if worker_items.has_suspect:
             return None
-        if self._suspect_items and not held.entries:
+        if self._suspect_items and not worker_items.entries:
             self._emptying.discard(worker)
             return self._suspect_items.popleft()
         if self._is_to_empty(worker):
@@ -169,14 +173,14 @@ class WorkQueue:
 
     def free(self, worker: int, more: int) -> None:
         """Note that a worker can start this many more items."""
-        held = self._workers.setdefault(worker, _WorkerItems())
-        held.free += more
-        held.most = max(held.most, held.free)
+        worker_items = self._workers.setdefault(worker, _WorkerItems())
+        worker_items.free += more
+        worker_items.most = max(worker_items.most, worker_items.free)
 
     def is_idle(self, worker: int) -> bool:
         """Whether a worker has started all its items."""
-        held = self._workers.get(worker)
-        return held is not None and held.free == held.most
+        worker_items = self._workers.get(worker)
+        return worker_items is not None and worker_items.free == worker_items.most
 
     def result(self, worker: int, message: TrialFinished) -> Result | None:
         """Return the result of a finished trial, or None if it has one already."""

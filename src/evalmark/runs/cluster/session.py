@@ -57,7 +57,7 @@ class ClusterSession:
 
 @asynccontextmanager
 async def open_session(
-    place: ClusterAddress, plan: Plan, settings: Settings, limits: Limits
+    cluster: ClusterAddress, plan: Plan, settings: Settings, limits: Limits
 ) -> AsyncIterator[ClusterSession]:
     """Connect to a cluster and prepare what its workers get, before the run starts.
 
@@ -65,7 +65,7 @@ async def open_session(
         MissingExtraError: Ray is not installed.
         ConfigError: the cluster cannot be used, or the plan cannot be sent to its workers.
     """
-    connection = connect(place)
+    connection = connect(cluster)
     ray = await asyncio.to_thread(connection.__enter__)
     try:
         workers = min(settings.workers or cpu_count(ray), limits.jobs)

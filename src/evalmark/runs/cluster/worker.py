@@ -99,11 +99,11 @@ def trial_key(trial: Trial) -> tuple[object, ...]:
 
 
 class _ItemQueue:
-    """An asynchronous iterator of items for the engine's tasks; calls `begun` for each item taken."""
+    """An asynchronous iterator of items for the engine's tasks; calls `item_started` for each item taken."""
 
-    def __init__(self, begun: Callable[[], None]) -> None:
+    def __init__(self, item_started: Callable[[], None]) -> None:
         self._queue: asyncio.Queue[EngineItem | None] = asyncio.Queue()
-        self._begun = begun
+        self._item_started = item_started
 
     def add(self, item: EngineItem) -> None:
         self._queue.put_nowait(item)
@@ -121,5 +121,5 @@ class _ItemQueue:
         if item is None:
             self._queue.put_nowait(None)  # for the next task
             raise StopAsyncIteration
-        self._begun()
+        self._item_started()
         return item

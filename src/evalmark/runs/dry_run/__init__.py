@@ -1,1 +1,1 @@
-"""The dry run: what a run would ask and cost, before anything is sent."""
+"""The dry run: which model calls a run would make and what they cost, before anything is sent."""

@@ -33,7 +33,7 @@ from evalmark.runs.targets.given_target import GivenTarget
 LETTERS_A_TOKEN = 4
 """Characters per token of English text; other languages and code have fewer."""
 USUAL_REPLY = 150
-"""Tokens of a reply where no cached reply tells."""
+"""Tokens of a reply without any cached reply to go by."""
 MOST_RUNS, MOST_ASKED = 100, 5
 """Number of the newest runs that are searched for known outputs, and of the matching ones that are read."""
 UNKNOWN_ANSWER = 400
@@ -44,7 +44,7 @@ KnownOutputs = Mapping[tuple[str, str, int], Output]
 
 
 async def estimate(plan: Plan, options: RunOptions) -> Forecast:
-    """Count what a plan would ask of its models, and which replies are cached; no target is called, nothing is sent.
+    """Count the model calls of a plan, and which replies are cached; no target is called, nothing is sent.
 
     Raises:
         ConfigError: the plan has faults; all of them are named.
@@ -63,27 +63,27 @@ class _ModelTally:
 
     model: ChatModel
     replay: Replay
-    """What becomes of recorded replies."""
+    """How recorded replies are used."""
     calls: int = 0
     cached: int = 0
     read: list[int] = field(default_factory=list)
     """Input tokens of each call to be sent."""
     limits: list[int | None] = field(default_factory=list)
-    """How many tokens the reply of each of them may have; None where the request does not say."""
+    """The limit of output tokens of each of them; None where the request has none."""
     recorded: list[int] = field(default_factory=list)
     """Output tokens of recorded replies."""
 
     def forecast(self, prices: Prices) -> ModelForecast:
         sent = len(self.read)
-        usual = fmean(self.recorded) if self.recorded else USUAL_REPLY
-        written = sum(usual if limit is None else min(usual, limit) for limit in self.limits)
-        each = prices.estimate(self.model, round(fmean(self.read)), round(written / sent)) if sent else None
+        usual_reply = fmean(self.recorded) if self.recorded else USUAL_REPLY
+        output_tokens = sum(usual_reply if limit is None else min(usual_reply, limit) for limit in self.limits)
+        each = prices.estimate(self.model, round(fmean(self.read)), round(output_tokens / sent)) if sent else None
         return ModelForecast(
             model=self.model.name,
             calls=self.calls,
             cached=self.cached,
             input_tokens=sum(self.read),
-            output_tokens=round(written),
+            output_tokens=round(output_tokens),
             cost=None if each is None else each * sent,
             unknown_cost=sent if each is None else 0,
         )
@@ -92,11 +92,13 @@ class _ModelTally:
 class _CountingModel:
     """A model that returns cached replies, and counts the other requests instead of sending them."""
 
-    def __init__(self, model: ChatModel, call_log: CallLog, tally: _ModelTally, seen: set[str], questions: int) -> None:
+    def __init__(
+        self, model: ChatModel, call_log: CallLog, tally: _ModelTally, counted_keys: set[str], questions: int
+    ) -> None:
         self.name, self.identity = model.name, model.identity
         self.calls = 0
-        """How often it was asked in the present part of the plan."""
-        self._call_log, self._tally, self._seen, self._questions = call_log, tally, seen, questions
+        """The number of calls in the current part of the plan."""
+        self._call_log, self._tally, self._seen, self._questions = call_log, tally, counted_keys, questions
         self._trial: TrialContext | None = None
         self._left = questions
 
@@ -106,19 +108,19 @@ class _CountingModel:
         Raises:
             ModelCallError: there is none.
         """
-        uses = current_trial_context()
-        if uses is not self._trial:
-            self._trial, self._left = uses, self._questions
-        first = uses.next(f"{self.identity} {request.hash}")
-        key = request.key(self.identity, uses.repeat, first)
+        trial = current_trial_context()
+        if trial is not self._trial:
+            self._trial, self._left = trial, self._questions
+        first = trial.next(f"{self.identity} {request.hash}")
+        key = request.key(self.identity, trial.repeat, first)
         reply = await self._call_log.find(key)
         self._left -= 1
         self.calls += 1
         self._count(key, request, recorded=reply is not None)
         if reply is None:
-            for more in range(max(0, self._left)):  # asked only once this one is answered
+            for more in range(max(0, self._left)):  # these follow only after a reply to this one
                 self.calls += 1
-                self._count(request.key(self.identity, uses.repeat, first + 1 + more), request, recorded=False)
+                self._count(request.key(self.identity, trial.repeat, first + 1 + more), request, recorded=False)
             raise ModelCallError("nothing is sent for a forecast", fault="closed")
         if reply.usage.output_tokens is not None:
             self._tally.recorded.append(reply.usage.output_tokens)
@@ -156,7 +158,7 @@ class _Estimator:
         """Outputs that are not known yet."""
 
     async def count(self, source: DatasetSource, mode: Mode) -> None:
-        """Count what one dataset takes, by itself or as a conversation."""
+        """Count the calls for one dataset, as single cases or as conversations."""
         specs = [spec for spec in self.plan.scorers if spec.mode == mode]
         judges = {id(spec): self._counting(spec.judge, _questions(spec)) for spec in specs if spec.judge is not None}
         bound = [spec.bound(None, lambda _, spec=spec: judges[id(spec)]) for spec in specs if id(spec) in judges]  # type: ignore[misc]
@@ -203,11 +205,11 @@ class _Estimator:
             return
         if self.earlier:
             where = self.earlier[0].id if len(self.earlier) == 1 else f"{self.earlier[0].id} and runs before it"
-            yield f"The outputs are those of {where}; where the target now gives another output, judges are asked again."
+            yield f"The outputs are those of {where}; where the target returns another output now, judges are called again."
         if self.guessed:
-            yield f"Not known yet: {count(self.guessed, 'output')}; their judge calls are counted as sent again."
+            yield f"{count(self.guessed, 'output')} not known yet; their judge calls are counted as sent."
         if self.options.settings.replay == "strict":
-            yield "With --replay strict nothing is sent: the calls to send would be errors."
+            yield "With --replay strict nothing is sent: calls without a cached reply would be errors."
 
     def _counting(self, model: ChatModel, questions: int = 1) -> ChatModel:
         inner = model.model if isinstance(model, ConfiguredModel) else model
@@ -227,7 +229,7 @@ class _Estimator:
         return _EstimatedTarget(self, target.name, None, self._known(source.info.name, mode))
 
     def _earlier_runs(self) -> list[Run]:
-        """The newest runs of the same suite and target, whose answers are likely to be given again."""
+        """The newest runs of the same suite and target, whose outputs are likely to be the same again."""
         plan = self.plan
         if plan.is_answered or plan.asks_models or plan.kept is not None or not plan.chat_models:
             return []
@@ -235,14 +237,14 @@ class _Estimator:
         return [run for run in self.options.store.runs(MOST_RUNS) if (run.suite, run.target) == same][:MOST_ASKED]
 
     def _known(self, dataset: str, mode: Mode) -> KnownOutputs:
-        """The answers of these runs, of each case the newest; a run may have been stopped, or of a few cases."""
-        known: dict[tuple[str, str, int], Output] = {}
+        """The outputs of these runs, the newest for each case; runs may lack cases."""
+        outputs: dict[tuple[str, str, int], Output] = {}
         for run in self.earlier:
             for r in run.results:
                 if (r.trial.dataset, r.trial.mode) == (dataset, mode) and r.output.error is None:
                     case = r.trial.case
-                    known.setdefault((case.id, canonical(case.input), r.trial.repeat), r.output)
-        return known
+                    outputs.setdefault((case.id, canonical(case.input), r.trial.repeat), r.output)
+        return outputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,9 +272,9 @@ class _EstimatedTarget:
         return Output(value=self.name.ljust(UNKNOWN_ANSWER, "x"))
 
 
-def _questions(asked: ScorerSpec) -> int:
+def _questions(spec: ScorerSpec) -> int:
     """Return how many questions the judge gets about one output."""
-    return int(getattr(asked.scorer, "questions", 1))
+    return int(getattr(spec.scorer, "questions", 1))
 
 
 def _calls_of(model: ChatModel) -> int:
@@ -287,11 +289,11 @@ def tokens_of(request: Request) -> int:
     >>> tokens_of(Request(messages=(Turn(role="user", content="Where is Oslo?"),)))
     3
     """
-    said = sum(
+    content_chars = sum(
         len(turn.content if isinstance(turn.content, str) else canonical(turn.content)) for turn in request.messages
     )
-    form = 0 if request.schema is None else len(canonical(request.schema))
-    return (said + form) // LETTERS_A_TOKEN
+    schema_chars = 0 if request.schema is None else len(canonical(request.schema))
+    return (content_chars + schema_chars) // LETTERS_A_TOKEN
 
 
 class _Counter:

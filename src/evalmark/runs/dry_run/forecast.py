@@ -1,4 +1,4 @@
-"""`Forecast`: what a run would ask of models."""
+"""`Forecast`: the model calls that a run would make."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ class ModelForecast:
     """Of the calls that are sent, estimated; None when unknown."""
     output_tokens: int | None = None
     cost: float | None = None
-    """US dollars for the calls whose price is known, about; None when none is."""
+    """Estimated US dollars for the calls whose price is known; None when none is."""
     unknown_cost: int = 0
     """Calls to be sent whose price is not known; `cost` leaves them out."""
 
@@ -34,13 +34,13 @@ class MetricForecast:
     trials: int | None
     """Outputs to be judged; None when the dataset was not read to its end."""
     calls: int | None = 0
-    """Calls of its judge; None when unknown, 0 for metrics that ask no model."""
+    """Calls of its judge; None when unknown, 0 for metrics without a judge."""
     judge: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    """What a run would do and ask."""
+    """The trials and model calls of a run."""
 
     name: str
     target: str = ""
@@ -49,4 +49,4 @@ class Forecast:
     metrics: tuple[MetricForecast, ...] = ()
     models: tuple[ModelForecast, ...] = ()
     notes: tuple[str, ...] = ()
-    """Things a reader should know, one sentence each."""
+    """Notes for the reader."""

@@ -118,8 +118,8 @@ def _expected(labels: Mapping[str, Any], prediction: Any, output: Output, fields
 def _answers(prediction: Any, output: Output) -> list[str]:
     """Return the names of the answer fields."""
     names = list(prediction.keys()) if hasattr(prediction, "keys") else []
-    aside = (*REASONING_FIELDS, *(CONTEXT_FIELDS if output.contexts is not None else ()))
-    return [name for name in names if name not in aside] or names
+    other_fields = (*REASONING_FIELDS, *(CONTEXT_FIELDS if output.contexts is not None else ()))
+    return [name for name in names if name not in other_fields] or names
 
 
 def _value(scores: tuple[Score, ...], unscored: float | None) -> float:

@@ -64,8 +64,8 @@ class IsolatedEngine:
         targets = {name: self._around(target) for name, target in work.targets.items()}
         outcome = await run_trials(replace(work, targets=targets), limits, stop=stop, watch=watch)
         lost = self.workers.lost_ones()
-        said = f"Worker processes ended between cases, {counted(len(lost), 'time')}: {', '.join(lost)}."
-        return replace(outcome, notes=(*outcome.notes, said)) if lost else outcome
+        note = f"Worker processes ended between cases, {counted(len(lost), 'time')}: {', '.join(lost)}."
+        return replace(outcome, notes=(*outcome.notes, note)) if lost else outcome
 
     def _around(self, target: Target) -> Target:
         if isinstance(target, ClassTarget):

@@ -13,7 +13,7 @@ class RunCase(NamedTuple):
     case: Case
     repeat: int
     conversation: int | None
-    """The conversation that the case is a turn of, for target classes; otherwise None."""
+    """The number of the conversation with this turn, for target classes; otherwise None."""
 
 
 class ParentReply(NamedTuple):

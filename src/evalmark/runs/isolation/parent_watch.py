@@ -13,7 +13,7 @@ _DIE_WITH_PARENT = 1
 
 
 def end_with_parent(parent: int, lives: int | None = None) -> None:
-    """Kill this process when its parent ends, so that no orphan goes on working.
+    """Kill this process when its parent ends, so that it does not continue without it.
 
     `lives` is the reading end of a pipe that only the parent can write to, for systems other than Linux.
     """

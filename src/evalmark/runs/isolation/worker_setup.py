@@ -71,9 +71,9 @@ class WorkerConfig:
 class _Path(list[str]):
     """An import path whose copy for a new process holds only a part of it."""
 
-    def __init__(self, places: Iterable[str], kept: Collection[str]) -> None:
+    def __init__(self, places: Iterable[str], entries: Collection[str]) -> None:
         super().__init__(places)
-        self._kept = kept
+        self._kept = entries
 
     def copy(self) -> list[str]:
         """Return the part for a new process."""
@@ -121,12 +121,14 @@ def recipes_for(targets: Sequence[Target]) -> tuple[TargetRecipe, ...]:
 
 
 def _recipe(target: UserTarget) -> TargetRecipe:
-    thing = _thing(target)
-    if _is_found_by_name(target.name, thing):
+    user_object = _thing(target)
+    if _is_found_by_name(target.name, user_object):
         return TargetRecipe(name=target.name, pickled=None)
     try:
         target_object = (
-            replace(target, threads=DaemonThreads()) if isinstance(target, FunctionTarget | ProgramTarget) else thing
+            replace(target, threads=DaemonThreads())
+            if isinstance(target, FunctionTarget | ProgramTarget)
+            else user_object
         )
         return TargetRecipe(name=target.name, pickled=pickle.dumps(target_object))
     except Exception as error:
@@ -145,7 +147,7 @@ def _thing(target: UserTarget) -> Any:
     return target.program if isinstance(target, ProgramTarget) else target.agent
 
 
-def _is_found_by_name(name: str, thing: Any) -> bool:
+def _is_found_by_name(name: str, user_object: Any) -> bool:
     """Whether importing the name gives the same object in any process."""
     module, _, attribute = name.partition(":")
     if not is_named_object(name) or module == "__main__" or module not in sys.modules:
@@ -153,7 +155,7 @@ def _is_found_by_name(name: str, thing: Any) -> bool:
     value: Any = sys.modules[module]
     for part in attribute.split("."):
         value = getattr(value, part, None)
-    return value is not None and (value is thing or value is getattr(thing, "__self__", None))
+    return value is not None and (value is user_object or value is getattr(user_object, "__self__", None))
 
 
 def refuse_while_spawning() -> None:

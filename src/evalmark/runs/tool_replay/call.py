@@ -1,4 +1,4 @@
-"""One call of a tool: its key, and what is recorded of it."""
+"""One call of a tool: its key and its recording."""
 
 import inspect
 from collections.abc import Callable, Coroutine, Mapping
@@ -48,7 +48,7 @@ class ToolRequest:
     key: str
 
 
-def tool_request(tool: Tool, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Any) -> ToolRequest:
+def tool_request(tool: Tool, args: tuple[Any, ...], kwargs: Mapping[str, Any], case_input: Any) -> ToolRequest:
     """Build the request of a tool call, for a case with this input.
 
     Raises:
@@ -62,15 +62,20 @@ def tool_request(tool: Tool, args: tuple[Any, ...], kwargs: Mapping[str, Any], g
     bound.apply_defaults()
     named = {name: value for name, value in bound.arguments.items() if name != tool.owner}
     if tool.key is None:
-        known: Any = {name: _key_argument(tool, name, value) for name, value in named.items()}
-        kept = known
+        identifying: Any = {name: _key_argument(tool, name, value) for name, value in named.items()}
+        recorded = identifying
     else:
-        known, kept = (
+        identifying, recorded = (
             _own_key(tool, tool.key, bound.arguments),
             {n: _recorded_argument(value) for n, value in named.items()},
         )
-    of = plain(given)
-    return ToolRequest(tool=tool, arguments=kept, input=of, key=tool_key(tool.name, tool.version, known, of))
+    plain_input = plain(case_input)
+    return ToolRequest(
+        tool=tool,
+        arguments=recorded,
+        input=plain_input,
+        key=tool_key(tool.name, tool.version, identifying, plain_input),
+    )
 
 
 def _key_argument(tool: Tool, name: str, value: Any) -> Any:
@@ -84,9 +89,9 @@ def _key_argument(tool: Tool, name: str, value: Any) -> Any:
 
 
 def _own_key(tool: Tool, key: Key, arguments: Mapping[str, Any]) -> Any:
-    found = _call_user_function(tool, "key", key, dict(arguments))
+    result = _call_user_function(tool, "key", key, dict(arguments))
     try:
-        return as_argument(found)
+        return as_argument(result)
     except NotPlainError as fault:
         raise ToolError(
             f"{tool.name}: the result of `key` cannot identify the call: {fault}. Return texts, numbers, "
@@ -102,22 +107,22 @@ def _recorded_argument(value: Any) -> Any:
         return f"(of the type {type(value).__name__})"
 
 
-def make_recording(asked: ToolRequest, result: Any) -> ToolRecording:
+def make_recording(request: ToolRequest, result: Any) -> ToolRecording:
     """Build the recording of a call.
 
     Raises:
         ToolError: the result is not plain data, or `sanitize` fails or returns no record.
     """
-    tool = asked.tool
+    tool = request.tool
     try:
-        kept = as_result(result)
+        plain_result = as_result(result)
     except NotPlainError as fault:
         raise ToolError(f"{tool.name}: the result cannot be recorded: {fault}. {_advice(result)}") from None
-    record = {"arguments": asked.arguments, "input": asked.input, "result": kept}
+    record = {"arguments": request.arguments, "input": request.input, "result": plain_result}
     if tool.sanitize is not None:
         record = _sanitized(tool, tool.sanitize, record)
     now = datetime.now(UTC).isoformat(timespec="microseconds")
-    return ToolRecording(key=asked.key, tool=tool.name, version=tool.version, created=now, **record)
+    return ToolRecording(key=request.key, tool=tool.name, version=tool.version, created=now, **record)
 
 
 def _advice(result: Any) -> str:
@@ -131,13 +136,17 @@ def _advice(result: Any) -> str:
 
 def _sanitized(tool: Tool, sanitize: Sanitize, record: Mapping[str, Any]) -> dict[str, Any]:
     names = {"tool": tool.name, "version": tool.version}
-    found = _call_user_function(tool, "sanitize", sanitize, deepcopy({**names, **record}))
-    if not isinstance(found, Mapping) or set(found) != {*names, *record} or any(found[n] != names[n] for n in names):
+    sanitized = _call_user_function(tool, "sanitize", sanitize, deepcopy({**names, **record}))
+    if (
+        not isinstance(sanitized, Mapping)
+        or set(sanitized) != {*names, *record}
+        or any(sanitized[n] != names[n] for n in names)
+    ):
         raise ToolError(
-            f"{tool.name}: nothing is recorded, since `sanitize` gave {_short(found)}. Have it return the mapping it gets, "
+            f"{tool.name}: nothing is recorded, since `sanitize` gave {_short(sanitized)}. Have it return the mapping it gets, "
             "in which arguments, input and result may be changed."
         )
-    return {name: _sanitized_field(tool, name, found[name]) for name in record}
+    return {name: _sanitized_field(tool, name, sanitized[name]) for name in record}
 
 
 def _sanitized_field(tool: Tool, name: str, value: Any) -> Any:
@@ -160,10 +169,10 @@ def _call_user_function(tool: Tool, what: str, function: Callable[[Any], Any], a
         ) from error
 
 
-def describe_request(asked: ToolRequest) -> str:
+def describe_request(request: ToolRequest) -> str:
     """The call as an error names it."""
-    arguments = canonical(mask_secret_fields(dict(asked.arguments)))
-    return f"the arguments {_short(arguments)} and the input {_short(canonical(asked.input))}"
+    arguments = canonical(mask_secret_fields(dict(request.arguments)))
+    return f"the arguments {_short(arguments)} and the input {_short(canonical(request.input))}"
 
 
 def _short(value: Any) -> str:

@@ -19,7 +19,7 @@ _AS_TEXT = (date, time, timedelta, Decimal, PurePath, UUID)
 _UNKNOWN = object()
 
 Simplify = Callable[[Any], Any]
-"""What says all of an object as simpler data, or `_UNRECORDED_FLAGS`."""
+"""A function that converts an object to simpler data, or returns `_UNKNOWN`."""
 
 
 class NotPlainError(Exception):
@@ -50,20 +50,20 @@ def as_argument(value: Any) -> Any:
     return _plain(value, "", 0, _simplify)
 
 
-def _plain(value: Any, at: str, depth: int, known: Simplify) -> Any:
+def _plain(value: Any, at: str, depth: int, simplify: Simplify) -> Any:
     if depth > MAX_DEPTH:
         raise NotPlainError(f"it is nested deeper than {MAX_DEPTH}")
     if not isinstance(value, Enum):
         if isinstance(value, dict):
-            return {_name(key, at): _plain(item, f"{at}[{key!r}]", depth + 1, known) for key, item in value.items()}
+            return {_name(key, at): _plain(item, f"{at}[{key!r}]", depth + 1, simplify) for key, item in value.items()}
         if isinstance(value, list) or type(value) is tuple:
-            return [_plain(item, f"{at}[{number}]", depth + 1, known) for number, item in enumerate(value)]
+            return [_plain(item, f"{at}[{number}]", depth + 1, simplify) for number, item in enumerate(value)]
         if value is None or isinstance(value, (str, int, float)):
             return _leaf(value, at)
-    simpler = known(value)
+    simpler = simplify(value)
     if simpler is _UNKNOWN:
         raise NotPlainError(f"{at or 'it'} is of the type {type(value).__name__}")
-    return _plain(simpler, at, depth + 1, known)
+    return _plain(simpler, at, depth + 1, simplify)
 
 
 def _leaf(value: Any, at: str) -> Any:

@@ -62,7 +62,7 @@ def replayed(
         ['All about tea']
     """
     if function is not None and not callable(function):
-        raise ConfigError(f"@replayed stands above a {type(function).__name__}; put it above a function.")
+        raise ConfigError(f"@replayed decorates a {type(function).__name__}; use it on a function.")
     _check_options(name, version, key, sanitize)
 
     def decorate(tool: Callable[..., Any]) -> Callable[..., Any]:
@@ -96,9 +96,9 @@ def _described(
     """
     called = name or getattr(function, "__name__", "")
     if isinstance(function, (staticmethod, classmethod)):
-        raise ConfigError(f"@replayed stands above @{type(function).__name__} of {called}(); put it below.")
+        raise ConfigError(f"@replayed is above @{type(function).__name__} of {called}(); put it below.")
     if inspect.isclass(function) or not callable(function):
-        raise ConfigError(f"@replayed stands above {function!r}; put it above a function.")
+        raise ConfigError(f"@replayed decorates {function!r}; use it on a function.")
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise ConfigError(
             f"@replayed: {called}() is a generator, and only a function with one result can be recorded; return a list."

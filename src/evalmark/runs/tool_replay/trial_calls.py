@@ -32,14 +32,14 @@ def find_recording(tools: TrialTools, request: ToolRequest) -> ToolRecording | N
     """
     with _noting_faults(tools):
         try:
-            found = tools.replay.find(request.key)
+            recording = tools.replay.find(request.key)
         except DamagedRecordingError as damage:
             raise NotRecordedError(f"{request.tool.name}: {damage} {_HOW_TO_RECORD}") from damage
-        if found is None and tools.replay.mode == "strict":
+        if recording is None and tools.replay.mode == "strict":
             raise NotRecordedError(_missing(request))
-    if found is not None:
-        tools.used.append(found.key)
-    return found
+    if recording is not None:
+        tools.used.append(recording.key)
+    return recording
 
 
 def keep_recording(tools: TrialTools, request: ToolRequest, result: Any) -> ToolRecording:
@@ -50,9 +50,9 @@ def keep_recording(tools: TrialTools, request: ToolRequest, result: Any) -> Tool
         RunStoppedError: the call log cannot be written.
     """
     with _noting_faults(tools):
-        kept = tools.replay.keep(make_recording(request, result))
-    tools.used.append(kept.key)
-    return kept
+        recording = tools.replay.keep(make_recording(request, result))
+    tools.used.append(recording.key)
+    return recording
 
 
 @contextmanager

@@ -8,31 +8,31 @@ from evalmark.core.values.plain_data import plain
 from evalmark.inputs.documents.strict_json import RefusedJsonError, decode_at
 
 UNPARSED = "unparsed"
-"""The key for arguments that are no JSON object."""
+"""The key for arguments that are not a JSON object."""
 _TEXTS = frozenset(("text", "input_text", "output_text"))
 _REASONING = frozenset(("reasoning", "thinking", "redacted_thinking", "reasoning_content"))
 _FILES = (
     *("image", "audio", "video", "document", "file", "media", "binary", "uploaded-file", "computer_screenshot"),
     *("input_image", "input_audio", "input_video", "input_file", "output_image", "output_audio"),
 )
-"""Prefixes of the types of message parts that are no text."""
+"""Prefixes of the types of message parts without text."""
 
 
-def get_field(thing: Any, name: str) -> Any:
+def get_field(value: Any, name: str) -> Any:
     """Return a field of a mapping or an attribute of an object, or None.
 
     >>> get_field({"role": "user"}, "role"), get_field(1j, "imag"), get_field(None, "role")
     ('user', 1.0, None)
     """
     try:
-        return thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
+        return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
     except Exception:  # noqa: BLE001  foreign code: attributes may be computed, and fail
         return None
 
 
-def first_field(thing: Any, *names: str) -> Any:
+def first_field(value: Any, *names: str) -> Any:
     """Return the first of these fields that is not None."""
-    return next((found for name in names if (found := get_field(thing, name)) is not None), None)
+    return next((field for name in names if (field := get_field(value, name)) is not None), None)
 
 
 def as_name(value: Any) -> str:
@@ -122,10 +122,10 @@ def reasoning_texts(content: Any) -> Iterator[str]:
     for item in as_list(content):
         if isinstance(item, str) or as_name(get_field(item, "type")) not in _REASONING:
             continue
-        said = first_field(item, "thinking", "reasoning", "text")
+        text_or_parts = first_field(item, "thinking", "reasoning", "text")
         pieces = (
-            (said,)
-            if isinstance(said, str)
+            (text_or_parts,)
+            if isinstance(text_or_parts, str)
             else (*as_list(get_field(item, "summary")), *as_list(get_field(item, "content")))
         )
         for piece in pieces:
@@ -134,22 +134,22 @@ def reasoning_texts(content: Any) -> Iterator[str]:
                 yield text
 
 
-def call_arguments(given: Any) -> Mapping[str, Any]:
+def call_arguments(arguments: Any) -> Mapping[str, Any]:
     """Return the arguments of a call from a mapping or its JSON text; any other value becomes `unparsed`.
 
     >>> call_arguments('{"city": "Oslo"}'), call_arguments('{"city": '), call_arguments("")
     ({'city': 'Oslo'}, {'unparsed': '{"city": '}, {})
     """
-    if isinstance(given, Mapping):
-        found = as_plain(given)
-        return found if isinstance(found, dict) else {UNPARSED: found}
-    if not isinstance(given, str):
-        return {} if given is None else {UNPARSED: as_plain(given)}
-    text = given.strip(" \t\r\n")
+    if isinstance(arguments, Mapping):
+        parsed = as_plain(arguments)
+        return parsed if isinstance(parsed, dict) else {UNPARSED: parsed}
+    if not isinstance(arguments, str):
+        return {} if arguments is None else {UNPARSED: as_plain(arguments)}
+    text = arguments.strip(" \t\r\n")
     if text in ("", "null"):
         return {}
     try:
-        found, end = decode_at(text, 0)
+        parsed, end = decode_at(text, 0)
     except (json.JSONDecodeError, RefusedJsonError):
-        return {UNPARSED: given}
-    return found if isinstance(found, dict) and end == len(text) else {UNPARSED: given}
+        return {UNPARSED: arguments}
+    return parsed if isinstance(parsed, dict) and end == len(text) else {UNPARSED: arguments}

@@ -72,8 +72,10 @@ def build_output(events: Iterable[Event], *, usage: Usage | None = None, error: 
 
 def last_assistant_text(transcript: Sequence[Turn | ToolCall]) -> Any:
     """Return the last text of the assistant that is not blank, or None."""
-    said = (e.content for e in reversed(transcript) if isinstance(e, Turn) and e.role == "assistant")
-    return next((content for content in said if content and not (isinstance(content, str) and content.isspace())), None)
+    contents = (e.content for e in reversed(transcript) if isinstance(e, Turn) and e.role == "assistant")
+    return next(
+        (content for content in contents if content and not (isinstance(content, str) and content.isspace())), None
+    )
 
 
 def without_output_tools(events: Iterable[Event], names: Collection[str]) -> Iterator[Event]:
@@ -93,52 +95,52 @@ def build_transcript(events: Iterable[Event]) -> tuple[Turn | ToolCall, ...]:
     A result without a known id goes to the first open call that it can belong to. A result that belongs to no call
     becomes a message of a tool.
     """
-    found: list[Turn | ToolCall] = []
-    waiting: list[tuple[int, CallEvent]] = []
+    transcript: list[Turn | ToolCall] = []
+    open_calls: list[tuple[int, CallEvent]] = []
     ids: set[str] = set()
     for event in events:
         if isinstance(event, Turn):
-            found.append(event)
+            transcript.append(event)
         elif isinstance(event, CallEvent):
             if event.result is None:
-                waiting.append((len(found), event))
+                open_calls.append((len(transcript), event))
             ids.add(event.id)
-            found.append(_call(event) if event.result is None else _finished_call(event, event.result))
+            transcript.append(_call(event) if event.result is None else _finished_call(event, event.result))
         elif isinstance(event, ResultEvent):
-            waiter = _matching_call(waiting, event, is_known=bool(event.id) and event.id in ids)
-            if waiter is not None:
-                waiting.remove(waiter)
-                at, asked = waiter
-                found[at] = _finished_call(asked, event)
+            open_call = _matching_call(open_calls, event, is_known=bool(event.id) and event.id in ids)
+            if open_call is not None:
+                open_calls.remove(open_call)
+                at, call = open_call
+                transcript[at] = _finished_call(call, event)
             elif not event.id or event.id not in ids:
-                found.append(Turn(role="tool", content=event.result if event.error is None else event.error))
-    return tuple(found)
+                transcript.append(Turn(role="tool", content=event.result if event.error is None else event.error))
+    return tuple(transcript)
 
 
 def _matching_call(
-    waiting: Sequence[tuple[int, CallEvent]], event: ResultEvent, *, is_known: bool
+    open_calls: Sequence[tuple[int, CallEvent]], event: ResultEvent, *, is_known: bool
 ) -> tuple[int, CallEvent] | None:
     """Return the open call that a result belongs to."""
     if is_known:
-        return next((waiter for waiter in waiting if waiter[1].id == event.id), None)
-    fitting = (w for w in waiting if not (event.id and w[1].id) and event.name in ("", w[1].name))
+        return next((open_call for open_call in open_calls if open_call[1].id == event.id), None)
+    fitting = (w for w in open_calls if not (event.id and w[1].id) and event.name in ("", w[1].name))
     return next(fitting, None)
 
 
-def _call(asked: CallEvent) -> ToolCall:
-    started = None if asked.at is None else asked.at.isoformat()
+def _call(event: CallEvent) -> ToolCall:
+    started = None if event.at is None else event.at.isoformat()
     return ToolCall(
-        name=asked.name, arguments=call_arguments(asked.arguments), id=asked.id, error=asked.error, started=started
+        name=event.name, arguments=call_arguments(event.arguments), id=event.id, error=event.error, started=started
     )
 
 
-def _finished_call(asked: CallEvent, answered: ResultEvent) -> ToolCall:
-    taken = None if asked.at is None or answered.at is None else (answered.at - asked.at).total_seconds()
+def _finished_call(call: CallEvent, result: ResultEvent) -> ToolCall:
+    seconds = None if call.at is None or result.at is None else (result.at - call.at).total_seconds()
     return replace(
-        _call(asked),
-        result=answered.result,
-        error=asked.error if answered.error is None else answered.error,
-        seconds=taken if taken is not None and taken >= 0 else None,
+        _call(call),
+        result=result.result,
+        error=call.error if result.error is None else result.error,
+        seconds=seconds if seconds is not None and seconds >= 0 else None,
     )
 
 
@@ -149,9 +151,9 @@ def parse_time(value: Any) -> datetime | None:
     (datetime.datetime(2026, 5, 1, 10, 0, tzinfo=datetime.timezone.utc), None)
     """
     try:
-        found = datetime.fromisoformat(value) if isinstance(value, str) else value
-        if not isinstance(found, datetime):
+        time = datetime.fromisoformat(value) if isinstance(value, str) else value
+        if not isinstance(time, datetime):
             return None
-        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+        return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
     except (ValueError, OverflowError):
         return None

@@ -21,7 +21,7 @@ _READERS: Mapping[tuple[str, str], Callable[[Any], Output]] = {
 """Readers by the package and name of a class or of one of its base classes."""
 
 
-def recognize_output(thing: Any) -> Output | None:
+def recognize_output(value: Any) -> Output | None:
     """Convert a result of a known framework to an output, or return None.
 
     Known are results of pydantic-ai, OpenAI Agents and AgentExecutor, LangGraph states, LangChain messages, and
@@ -30,32 +30,32 @@ def recognize_output(thing: Any) -> Output | None:
     >>> recognize_output([{"role": "assistant", "content": "Oslo"}]) is None
     True
     """
-    if isinstance(thing, Mapping):
-        return from_langchain(thing) if _is_state(thing) or _is_executed(thing) else None
-    if is_graph_output(thing):
-        return recognize_output(thing.value) or Output(value=thing.value)
-    for kind in type(thing).__mro__:
+    if isinstance(value, Mapping):
+        return from_langchain(value) if _is_state(value) or _is_executed(value) else None
+    if is_graph_output(value):
+        return recognize_output(value.value) or Output(value=value.value)
+    for kind in type(value).__mro__:
         reader = _READERS.get((kind.__module__.partition(".")[0], kind.__name__))
         # The user may have a package named `agents`.
-        if reader is from_openai_agents and not (hasattr(thing, "new_items") and hasattr(thing, "raw_responses")):
+        if reader is from_openai_agents and not (hasattr(value, "new_items") and hasattr(value, "raw_responses")):
             reader = None
         if reader is not None:
-            return reader(thing)
-    return from_langchain(thing) if is_message(thing) else None
+            return reader(value)
+    return from_langchain(value) if is_message(value) else None
 
 
-def _is_state(thing: Mapping[Any, Any]) -> bool:
+def _is_state(value: Mapping[Any, Any]) -> bool:
     """Return whether the mapping has `messages`, all of LangChain."""
-    messages = thing.get("messages")
+    messages = value.get("messages")
     return isinstance(messages, (list, tuple)) and bool(messages) and all(map(_is_of_langchain, messages))
 
 
-def _is_executed(thing: Mapping[Any, Any]) -> bool:
-    steps = thing.get("intermediate_steps")
-    if "output" not in thing or not isinstance(steps, (list, tuple)):
+def _is_executed(value: Mapping[Any, Any]) -> bool:
+    steps = value.get("intermediate_steps")
+    if "output" not in value or not isinstance(steps, (list, tuple)):
         return False
     return all(isinstance(step, (list, tuple)) and len(step) == 2 and _is_of_langchain(step[0]) for step in steps)
 
 
-def _is_of_langchain(thing: Any) -> bool:
-    return any(kind.__module__.partition(".")[0] == "langchain_core" for kind in type(thing).__mro__)
+def _is_of_langchain(value: Any) -> bool:
+    return any(kind.__module__.partition(".")[0] == "langchain_core" for kind in type(value).__mro__)

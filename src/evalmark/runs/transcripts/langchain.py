@@ -14,30 +14,30 @@ from .tokens import token_usage, total_usage
 _METADATA = ("response_metadata", "usage_metadata")
 
 
-def from_langchain(given: Any) -> Output:
+def from_langchain(result: Any) -> Output:
     """Convert a message, a list of messages, an agent's state, or a result of an AgentExecutor to an output.
 
     A state is a mapping with `messages`. Its `structured_response` becomes the value, and its other entries become
     `metadata["state"]`. Messages of earlier turns are included; slice the list to leave them out. Never raises on
     foreign data.
     """
-    if is_graph_output(given):
-        given = get_field(given, "value")
-    if isinstance(given, Mapping):
-        return _of_steps(given) if "intermediate_steps" in given else _of_state(given)
-    if is_message(given):
-        return _of_message(given)
-    return _of_messages(as_list(given))
+    if is_graph_output(result):
+        result = get_field(result, "value")
+    if isinstance(result, Mapping):
+        return _of_steps(result) if "intermediate_steps" in result else _of_state(result)
+    if is_message(result):
+        return _of_message(result)
+    return _of_messages(as_list(result))
 
 
-def is_message(thing: Any) -> bool:
+def is_message(value: Any) -> bool:
     """Return whether the object looks like a LangChain message or chunk."""
-    return isinstance(getattr(thing, "content", None), (str, list)) and hasattr(thing, "response_metadata")
+    return isinstance(getattr(value, "content", None), (str, list)) and hasattr(value, "response_metadata")
 
 
-def is_graph_output(thing: Any) -> bool:
+def is_graph_output(value: Any) -> bool:
     """Return whether the object is a `GraphOutput`, which compiled graphs return with `version="v2"`."""
-    return type(thing).__name__ == "GraphOutput" and type(thing).__module__.partition(".")[0] == "langgraph"
+    return type(value).__name__ == "GraphOutput" and type(value).__module__.partition(".")[0] == "langgraph"
 
 
 def _of_message(message: Any) -> Output:
@@ -99,33 +99,35 @@ def _returned(message: Any) -> ResultEvent:
 
 def _calls(message: Any) -> Iterator[CallEvent]:
     for call in as_list(get_field(message, "tool_calls")):
-        if (asked := call_event(call)) is not None:
-            yield asked
+        if (event := call_event(call)) is not None:
+            yield event
     for call in as_list(get_field(message, "invalid_tool_calls")):
-        if (asked := call_event(call)) is not None:
+        if (event := call_event(call)) is not None:
             error = get_field(call, "error")
-            yield replace(asked, error=None if error is None else one_line(error))
+            yield replace(event, error=None if error is None else one_line(error))
 
 
-def _of_steps(given: Mapping[str, Any]) -> Output:
+def _of_steps(result: Mapping[str, Any]) -> Output:
     """Convert the steps of an AgentExecutor: pairs of an action and an observation."""
     events: list[Event] = []
-    if isinstance(asked := given.get("input"), str):
-        events.append(Turn(role="user", content=asked))
-    for step in as_list(given.get("intermediate_steps")):
-        action, seen = step if isinstance(step, (list, tuple)) and len(step) == 2 else (step, None)
-        events.append(_step(action, ResultEvent(result=tool_result(seen))))
-    answer = as_plain(given.get("output"))
+    if isinstance(question := result.get("input"), str):
+        events.append(Turn(role="user", content=question))
+    for step in as_list(result.get("intermediate_steps")):
+        action, observation = step if isinstance(step, (list, tuple)) and len(step) == 2 else (step, None)
+        events.append(_step(action, ResultEvent(result=tool_result(observation))))
+    answer = as_plain(result.get("output"))
     if answer is not None:
         events += (Turn(role="assistant", content=answer), ValueEvent(answer))
     return build_output(events)
 
 
 def _step(action: Any, answer: ResultEvent) -> CallEvent:
-    taken = get_field(action, "tool_input")
+    tool_input = get_field(action, "tool_input")
     return CallEvent(
         name=as_name(get_field(action, "tool")) or "unnamed",
-        arguments=taken if taken is None or isinstance(taken, Mapping) else {"input": as_plain(taken)},
+        arguments=tool_input
+        if tool_input is None or isinstance(tool_input, Mapping)
+        else {"input": as_plain(tool_input)},
         id=as_name(get_field(action, "tool_call_id")),
         result=answer,
     )

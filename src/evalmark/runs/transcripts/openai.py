@@ -45,33 +45,33 @@ def from_openai(messages: Any) -> Output:
     >>> output.value, output.tool_calls[0].arguments, output.tool_calls[0].result
     ('It is cold.', {'city': 'Oslo'}, '3 degrees')
     """
-    things = (messages,) if isinstance(messages, (str, Mapping)) or not _is_many(messages) else messages
+    parts = (messages,) if isinstance(messages, (str, Mapping)) or not _is_many(messages) else messages
     events: list[Event] = []
     usages = []
     failed: str | None = None
-    for thing in things:
-        held = _response_items(thing)
-        if held is None:
-            events += item_events(thing)
+    for part in parts:
+        items = _response_items(part)
+        if items is None:
+            events += item_events(part)
             continue
-        usages.append(token_usage(get_field(thing, "usage")))
-        failed = _failed(thing)
-        for item in held:
+        usages.append(token_usage(get_field(part, "usage")))
+        failed = _failed(part)
+        for item in items:
             events += item_events(item)
     return build_output(events, usage=total_usage(usages), error=failed)
 
 
-def _is_many(thing: Any) -> bool:
-    return isinstance(thing, (list, tuple)) or (hasattr(thing, "__iter__") and not hasattr(thing, "model_dump"))
+def _is_many(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) or (hasattr(value, "__iter__") and not hasattr(value, "model_dump"))
 
 
-def _response_items(thing: Any) -> list[Any] | None:
-    """Return the items of a whole response, or None if it is no response."""
-    choices, output = get_field(thing, "choices"), get_field(thing, "output")
+def _response_items(value: Any) -> list[Any] | None:
+    """Return the items of a whole response, or None if it is not a response."""
+    choices, output = get_field(value, "choices"), get_field(value, "output")
     if isinstance(choices, (list, tuple)):
         return [get_field(choice, "message") for choice in choices[:1]]
     is_response = (
-        isinstance(output, (list, tuple)) and get_field(thing, "type") is None and get_field(thing, "role") is None
+        isinstance(output, (list, tuple)) and get_field(value, "type") is None and get_field(value, "role") is None
     )
     return [*output] if is_response else None
 
@@ -86,8 +86,8 @@ def _failed(response: Any) -> str | None:
 
 def _error_text(error: Any) -> str:
     """Return the text of an error: a text, or an object with a message or message parts."""
-    said = error if isinstance(error, str) else first_field(error, "message", "content")
-    return one_line(error if said is None else tool_result(said)) or "failed"
+    message = error if isinstance(error, str) else first_field(error, "message", "content")
+    return one_line(error if message is None else tool_result(message)) or "failed"
 
 
 def item_events(item: Any) -> Iterator[Event]:
@@ -124,8 +124,8 @@ def _message(message: Any, role: str) -> Iterator[Event]:
         yield Turn(role=role, content=text)
     yield from _parsed(message, content)
     for call in (*as_list(get_field(message, "tool_calls")), get_field(message, "function_call")):
-        if (asked := call_event(call)) is not None:
-            yield asked
+        if (event := call_event(call)) is not None:
+            yield event
 
 
 def _parsed(message: Any, content: Any) -> Iterator[Event]:
@@ -143,20 +143,26 @@ def call_event(call: Any) -> CallEvent | None:
     """
     if call is None or isinstance(call, (str, int, float, bytes, list, tuple)):
         return None
-    held = first_field(call, "function", "custom")
-    held = call if held is None or isinstance(held, str) else held
-    name, id_ = as_name(get_field(held, "name")), _id(call)
-    arguments = _call_input(held)
+    function = first_field(call, "function", "custom")
+    function = call if function is None or isinstance(function, str) else function
+    name, id_ = as_name(get_field(function, "name")), _id(call)
+    arguments = _call_input(function)
     if not (name or id_) and arguments is None:
         return None
     return CallEvent(name=name or "unnamed", arguments=arguments, id=id_)
 
 
-def _call_input(held: Any) -> Any:
+def _call_input(function: Any) -> Any:
     """Return the arguments of a call, or the text input of a custom tool."""
-    arguments = first_field(held, "arguments", "args")
-    taken = get_field(held, "input") if arguments is None else None
-    return arguments if taken is None else taken if isinstance(taken, Mapping) else {"input": as_plain(taken)}
+    arguments = first_field(function, "arguments", "args")
+    text_input = get_field(function, "input") if arguments is None else None
+    return (
+        arguments
+        if text_input is None
+        else text_input
+        if isinstance(text_input, Mapping)
+        else {"input": as_plain(text_input)}
+    )
 
 
 def _id(item: Any) -> str:
@@ -166,13 +172,13 @@ def _id(item: Any) -> str:
 
 def _item_call(item: Any, kind: str) -> Iterator[Event]:
     """Convert a call of the Responses API; calls of hosted tools include their result."""
-    given = _call_input(item)
-    if given is None and kind not in ("function_call", "custom_tool_call"):
-        held = as_plain(item)
-        known = held.items() if isinstance(held, dict) else ()
-        given = {name: value for name, value in known if value is not None and name not in _NO_ARGUMENTS}
+    arguments = _call_input(item)
+    if arguments is None and kind not in ("function_call", "custom_tool_call"):
+        plain_item = as_plain(item)
+        fields = plain_item.items() if isinstance(plain_item, dict) else ()
+        arguments = {name: value for name, value in fields if value is not None and name not in _NO_ARGUMENTS}
     name = as_name(get_field(item, "name")) or ("unnamed" if kind == "function_call" else kind.removesuffix("_call"))
-    yield CallEvent(name=name, arguments=given, id=_id(item), result=_hosted_result(item, kind))
+    yield CallEvent(name=name, arguments=arguments, id=_id(item), result=_hosted_result(item, kind))
 
 
 def _hosted_result(item: Any, kind: str) -> ResultEvent | None:

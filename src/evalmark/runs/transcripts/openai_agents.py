@@ -38,19 +38,20 @@ def from_openai_agents(result: Any) -> Output:
 
 def _instructions(items: Any) -> Iterator[Turn]:
     agent = get_field(items[0], "agent") if items else None
-    if isinstance(told := get_field(agent, "instructions"), str) and told.strip():
-        yield Turn(role="system", content=told)
+    if isinstance(instructions := get_field(agent, "instructions"), str) and instructions.strip():
+        yield Turn(role="system", content=instructions)
 
 
-def _own_input(given: Any) -> Iterator[Event]:
+def _own_input(value: Any) -> Iterator[Event]:
     """Yield the messages at the end of the input that are not the agent's."""
-    held = as_list(given)
-    ours = len(held)
-    while ours and (
-        isinstance(held[ours - 1], str) or as_name(get_field(held[ours - 1], "role")) in ("user", "system", "developer")
+    items = as_list(value)
+    start = len(items)
+    while start and (
+        isinstance(items[start - 1], str)
+        or as_name(get_field(items[start - 1], "role")) in ("user", "system", "developer")
     ):
-        ours -= 1
-    for item in held[ours:]:
+        start -= 1
+    for item in items[start:]:
         yield from item_events(item)
 
 

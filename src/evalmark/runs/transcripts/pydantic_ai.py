@@ -58,11 +58,11 @@ def _call_method(result: Any, method: str) -> Any:
 
 
 def _conversation(messages: list[Any]) -> Iterator[Event]:
-    told = None
+    last_instructions = None
     for message in messages:
         instructions = get_field(message, "instructions")
-        if isinstance(instructions, str) and instructions.strip() and instructions != told:
-            told = instructions
+        if isinstance(instructions, str) and instructions.strip() and instructions != last_instructions:
+            last_instructions = instructions
             yield Turn(role="system", content=instructions)
         at = parse_time(get_field(message, "timestamp"))
         for piece in as_list(get_field(message, "parts")):
@@ -107,9 +107,12 @@ def _rejection_text(content: Any) -> str:
     faults = [fault for fault in as_list(content) if isinstance(fault, Mapping) and isinstance(fault.get("msg"), str)]
     if not faults or len(faults) != len(as_list(content)):
         return one_line(message_text(content) if isinstance(content, str) else content)
-    places = (".".join(map(str, as_list(fault.get("loc")))) for fault in faults)
-    said = (f"{place}: {fault['msg']}" if place else fault["msg"] for place, fault in zip(places, faults, strict=True))
-    return one_line("; ".join(said))
+    locations = (".".join(map(str, as_list(fault.get("loc")))) for fault in faults)
+    messages = (
+        f"{location}: {fault['msg']}" if location else fault["msg"]
+        for location, fault in zip(locations, faults, strict=True)
+    )
+    return one_line("; ".join(messages))
 
 
 def _name(piece: Any) -> str:

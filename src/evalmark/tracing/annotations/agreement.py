@@ -48,7 +48,7 @@ def thumbs_of(labels: Iterable[Label]) -> dict[str, Thumbs]:
 
 
 def annotator_agreement(
-    said: Mapping[str, Thumbs], cases: Mapping[str, str], level: float = LEVEL
+    thumbs_by_output: Mapping[str, Thumbs], cases: Mapping[str, str], level: float = LEVEL
 ) -> AnnotatorAgreement:
     """Compute the agreement from the thumbs on each output; `cases` names the case of outputs that share one.
 
@@ -58,14 +58,14 @@ def annotator_agreement(
     >>> found.people, found.together.outputs, found.pairs[0].compared.kappa
     ((('ann', 2), ('bob', 1)), 1, None)
     """
-    several = {about: thumbs for about, thumbs in said.items() if len(thumbs) > 1}
+    several = {about: thumbs for about, thumbs in thumbs_by_output.items() if len(thumbs) > 1}
     labels_by_output = [(cases.get(about, about), tuple(thumbs.values())) for about, thumbs in several.items()]
-    busy = Counter(by for thumbs in said.values() for by in thumbs)
+    label_counts = Counter(by for thumbs in thumbs_by_output.values() for by in thumbs)
     pairs = sorted(
         _pairs(several, cases, level), key=lambda pair: (-pair.compared.confusion.n, pair.first, pair.second)
     )
     return AnnotatorAgreement(
-        people=tuple(sorted(busy.items(), key=lambda one: (-one[1], one[0]))),
+        people=tuple(sorted(label_counts.items(), key=lambda one: (-one[1], one[0]))),
         together=human_agreement(labels_by_output, level) if labels_by_output else None,
         pairs=tuple(pairs),
         disputed=tuple(about for about, thumbs in several.items() if 2 * sum(thumbs.values()) == len(thumbs)),
@@ -78,6 +78,6 @@ def _pairs(several: Mapping[str, Thumbs], cases: Mapping[str, str], level: float
         for two in combinations(sorted(thumbs), 2):
             shared[two].append(about)
     for (first, second), abouts in shared.items():
-        words = [[several[about][by] for about in abouts] for by in (first, second)]
-        found = compare_verdicts(words[0], words[1], [cases.get(about, about) for about in abouts], level)
-        yield AnnotatorPair(first=first, second=second, compared=found)
+        verdicts = [[several[about][by] for about in abouts] for by in (first, second)]
+        agreement = compare_verdicts(verdicts[0], verdicts[1], [cases.get(about, about) for about in abouts], level)
+        yield AnnotatorPair(first=first, second=second, compared=agreement)

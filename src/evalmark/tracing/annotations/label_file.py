@@ -54,30 +54,30 @@ _ID = 16
 def read_labels(path: Path, store: "Store", by: str) -> list[tuple[LabelSubject, NewLabel]]:
     """Read labels from a CSV, TSV or JSONL file; `by` is the annotator of rows that name none.
 
-    Each label has an id, the `label_id` of its row or one made of its content, so that reading a file again adds only new
-    labels.
+    Each label has an id, the `label_id` of its row or one computed from its content, so that reading a file again adds only
+    new labels.
 
     Raises:
         ConfigError: The file cannot be read, or rows are invalid; all faults are named.
     """
     faults = FaultList(str(path))
     rows = [(place, row) for place, row in _rows(path) if _is_sound(place, row, faults)]
-    naming = _SubjectFinder(store, {_id_of(row) for _, row in rows})
-    read: list[tuple[LabelSubject, NewLabel]] = []
+    finder = _SubjectFinder(store, {_id_of(row) for _, row in rows})
+    labels: list[tuple[LabelSubject, NewLabel]] = []
     ids = _LabelIds()
     for place, row in rows:
         try:
-            about = naming.subject(_id_of(row), _selector(row))
-            said = (about, ids.named(place, about, _new_label(row, by), row))
+            subject = finder.subject(_id_of(row), _selector(row))
+            entry = (subject, ids.named(place, subject, _new_label(row, by), row))
         except (EvalmarkError, ValueError) as fault:
             faults.add(f"{place}: {str(fault).rstrip('.')}.")
             continue
-        for sentence in check_labels(store, [said]):
+        for sentence in check_labels(store, [entry]):
             faults.add(f"{place}: {sentence}")
-        read.append(said)
-    if told := faults.lines():
-        raise ConfigError.of(told)
-    return read
+        labels.append(entry)
+    if lines := faults.lines():
+        raise ConfigError.of(lines)
+    return labels
 
 
 def _rows(path: Path) -> Iterator[tuple[str, Any]]:
@@ -110,8 +110,8 @@ def _is_sound(place: str, row: Any, faults: FaultList) -> bool:
         )
     elif odd := [name for name in TEXTS if not isinstance(row.get(name), str | int | None)]:
         faults.add(f"{place}: `{odd[0]}` is {row[odd[0]]!r}; it takes a text.")
-    elif len(said := _ids_of(row)) > 1:
-        faults.add(f"{place}: `id` is {said[0]!r} and `about` is {said[1]!r}; leave one of them out.")
+    elif len(ids := _ids_of(row)) > 1:
+        faults.add(f"{place}: `id` is {ids[0]!r} and `about` is {ids[1]!r}; leave one of them out.")
     elif not _id_of(row):
         faults.add(f"{place}: the row has no id; fill in `id`.")
     else:
@@ -125,19 +125,19 @@ def _id_of(row: Mapping[str, Any]) -> str:
 
 def _ids_of(row: Mapping[str, Any]) -> list[str]:
     """The ids of a row; several if its columns contradict each other."""
-    said = (str(row[name]).strip() for name in ABOUT if row.get(name) is not None)
-    return [name for name in dict.fromkeys(said) if name]
+    texts = (str(row[name]).strip() for name in ABOUT if row.get(name) is not None)
+    return [name for name in dict.fromkeys(texts) if name]
 
 
 def _new_label(row: Mapping[str, Any], by: str) -> NewLabel:
     label, score, comment = row.get("label"), row.get("score"), row.get("comment")
     liked = label if isinstance(label, bool) else parse_thumb("" if label is None else str(label))
-    word = NewLabel(
+    new = NewLabel(
         by=str(row.get("by") or by).strip(), liked=liked, score=_number(score), comment=str(comment or "").strip()
     )
-    if word.withdraws:
+    if new.withdraws:
         raise ValueError("the row has no label; fill in label, score or comment")
-    return word
+    return new
 
 
 class _LabelIds:
@@ -147,40 +147,40 @@ class _LabelIds:
         self._places: dict[str, str] = {}
         self._times: Counter[str] = Counter()
 
-    def named(self, place: str, about: LabelSubject, word: NewLabel, row: Mapping[str, Any]) -> NewLabel:
-        """Return the label with its id: that of its row, or one made of its content and its number among equal rows.
+    def named(self, place: str, about: LabelSubject, label: NewLabel, row: Mapping[str, Any]) -> NewLabel:
+        """Return the label with its id: that of its row, or one computed from its content and its number among equal rows.
 
         Raises:
             ValueError: Another row has this id.
         """
-        given = str(row.get("label_id") if row.get("label_id") is not None else "").strip()
-        if given:
-            first = self._places.setdefault(given, place)
+        own_id = str(row.get("label_id") if row.get("label_id") is not None else "").strip()
+        if own_id:
+            first = self._places.setdefault(own_id, place)
             if first != place:
-                raise ValueError(f"the label_id {given!r} stands in {first} already; give each row one of its own")
-            return replace(word, id=f"row:{given}")
-        made = fingerprint("label-id-1", about.about, word.liked, word.score, word.comment, word.by)
-        self._times[made] += 1
-        return replace(word, id=f"{made[:16]}-{self._times[made]}")
+                raise ValueError(f"the label_id {own_id!r} is already in {first}; give each row its own")
+            return replace(label, id=f"row:{own_id}")
+        digest = fingerprint("label-id-1", about.about, label.liked, label.score, label.comment, label.by)
+        self._times[digest] += 1
+        return replace(label, id=f"{digest[:16]}-{self._times[digest]}")
 
 
 def _selector(row: Mapping[str, Any]) -> OutputSelector:
-    said = {
+    texts = {
         name: text for name in OF_RUN if (text := str(row.get(name, "") if row.get(name) is not None else "").strip())
     }
-    repeat = said.pop("repeat", None)
+    repeat = texts.pop("repeat", None)
     if repeat is not None and not (repeat.isascii() and repeat.isdigit() and int(repeat)):
         raise ValueError(f"the repeat is {repeat!r}; it is a whole number from 1")
-    return OutputSelector(**said, repeat=None if repeat is None else int(repeat))
+    return OutputSelector(**texts, repeat=None if repeat is None else int(repeat))
 
 
-def _number(said: Any) -> float | None:
-    if said is None or (isinstance(said, str) and not said.strip()):
+def _number(text: Any) -> float | None:
+    if text is None or (isinstance(text, str) and not text.strip()):
         return None
     try:
-        return float("" if isinstance(said, bool) else said)
+        return float("" if isinstance(text, bool) else text)
     except (TypeError, ValueError):
-        raise ValueError(f"the score is {said!r}; it is a number from 0 to 1") from None
+        raise ValueError(f"the score is {text!r}; it is a number from 0 to 1") from None
 
 
 class _RunResults:
@@ -213,11 +213,11 @@ class _SubjectFinder:
         kind, _, rest = reference.partition(":")
         if kind in ("output", "score") and rest:
             return self._of_trial(kind, rest, which)
-        thing = self._named(reference.removeprefix(about_span()))
-        if isinstance(thing, Run) and which.case is not None:
-            results = self._of_run(thing)
-            thing = replace(thing, results=results.by_case.get(which.case, results.every))
-        return select_subject(thing, which)
+        labelled = self._named(reference.removeprefix(about_span()))
+        if isinstance(labelled, Run) and which.case is not None:
+            results = self._of_run(labelled)
+            labelled = replace(labelled, results=results.by_case.get(which.case, results.every))
+        return select_subject(labelled, which)
 
     def _named(self, name: str) -> Run | Session | Span:
         if name not in self._known:
@@ -225,10 +225,10 @@ class _SubjectFinder:
                 self._known[name] = find_labelled(self.store, name)
             except EvalmarkError as fault:
                 self._known[name] = fault
-        thing = self._known[name]
-        if isinstance(thing, EvalmarkError):
-            raise thing
-        return thing
+        labelled = self._known[name]
+        if isinstance(labelled, EvalmarkError):
+            raise labelled
+        return labelled
 
     def _of_trial(self, kind: str, rest: str, which: OutputSelector) -> LabelSubject:
         run, _, rest = rest.partition("/")

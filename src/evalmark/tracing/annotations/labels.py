@@ -50,9 +50,9 @@ class LabelSubject:
     """An output, score or span that can be labelled."""
 
     about: str
-    """As in `GraderLabel`."""
+    """As in `Label`."""
     content: str
-    """As in `GraderLabel`."""
+    """As in `Label`."""
     title: str
     """Its name in messages."""
 
@@ -82,20 +82,20 @@ def find_labelled(store: "Store", reference: str) -> Run | Session | Span:
         ConfigError: The reference is ambiguous.
         NotFoundError: There is none.
     """
-    named = _by_id(store, reference)
+    recorded = _by_id(store, reference)
     try:
         run = store.run(reference)
     except NotFoundError as fault:
-        named = named or _of_key(store, reference)
-        if not named:
+        recorded = recorded or _of_key(store, reference)
+        if not recorded:
             raise _unknown(store, reference, fault) from None
         run = None
-    several = ([] if run is None else [f"run {run.id}"]) + [f"{one.kind} {one.id}" for one in named]
-    if len(several) > 1 and (run is None or run.id != reference):
-        raise ConfigError(_ambiguous(reference, several))
+    candidates = ([] if run is None else [f"run {run.id}"]) + [f"{one.kind} {one.id}" for one in recorded]
+    if len(candidates) > 1 and (run is None or run.id != reference):
+        raise ConfigError(_ambiguous(reference, candidates))
     if run is not None:
         return run
-    one = named[0]
+    one = recorded[0]
     return store.sessions.session(one.id) if one.kind == "session" else store.sessions.span(one.id)
 
 
@@ -105,19 +105,19 @@ def find_session_or_span(store: "Store", reference: str) -> "RecordedId | None":
     Raises:
         ConfigError: The reference is ambiguous.
     """
-    named = _by_id(store, reference) or _of_key(store, reference)
-    if len(named) > 1:
-        raise ConfigError(_ambiguous(reference, [f"{one.kind} {one.id}" for one in named]))
-    return named[0] if named else None
+    recorded = _by_id(store, reference) or _of_key(store, reference)
+    if len(recorded) > 1:
+        raise ConfigError(_ambiguous(reference, [f"{one.kind} {one.id}" for one in recorded]))
+    return recorded[0] if recorded else None
 
 
 def _by_id(store: "Store", reference: str) -> "list[RecordedId]":
-    named = store.sessions.with_prefix(reference)
-    return [one for one in named if one.id == reference] or named
+    recorded = store.sessions.with_prefix(reference)
+    return [one for one in recorded if one.id == reference] or recorded
 
 
-def _ambiguous(reference: str, several: Sequence[str]) -> str:
-    return f"{reference!r} could be {_listed(several)}; write more of the id."
+def _ambiguous(reference: str, candidates: Sequence[str]) -> str:
+    return f"{reference!r} could be {_listed(candidates)}; write more of the id."
 
 
 def _of_key(store: "Store", key: str) -> "list[RecordedId]":
@@ -147,19 +147,19 @@ def find_subject(store: "Store", reference: str, which: OutputSelector = NO_SELE
     return select_subject(find_labelled(store, reference), which)
 
 
-def select_subject(thing: Run | Session | Span, which: OutputSelector) -> LabelSubject:
+def select_subject(labelled: Run | Session | Span, which: OutputSelector) -> LabelSubject:
     """Return the subject of labels on a span, a session with one answer, or an output of a run.
 
     Raises:
         ConfigError: See `find_subject`.
     """
-    if isinstance(thing, Run):
-        return _output(thing, which)
+    if isinstance(labelled, Run):
+        return _output(labelled, which)
     if which != NO_SELECTOR:
         raise ConfigError(
-            f"{thing.id} is not a run, so it has no cases; leave out --case, --target, --repeat, --dataset and --metric."
+            f"{labelled.id} is not a run, so it has no cases; leave out --case, --target, --repeat, --dataset and --metric."
         )
-    return span_subject(_only_answer(thing) if isinstance(thing, Session) else thing)
+    return span_subject(_only_answer(labelled) if isinstance(labelled, Session) else labelled)
 
 
 def span_subject(span: Span) -> LabelSubject:
@@ -214,12 +214,12 @@ def save_labels(
         )
         for subject, label in new
     ]
-    known = store.sessions.add_labels(labels)
-    return [label for label in labels if label.id not in known]
+    stored_ids = store.sessions.add_labels(labels)
+    return [label for label in labels if label.id not in stored_ids]
 
 
 def check_labels(store: "Store", new: Sequence[tuple[LabelSubject, NewLabel]]) -> Iterable[str]:
-    """Yield a sentence for each fault of the labels."""
+    """Yield an error message for each fault of the labels."""
     for subject, label in new:
         if not label.by.strip():
             yield f"{subject.title}: the label has no annotator; name one with --by."
@@ -238,11 +238,6 @@ def check_labels(store: "Store", new: Sequence[tuple[LabelSubject, NewLabel]]) -
             yield f"{subject.title}: {label.by} has no label to withdraw."
 
 
-def label_history(store: "Store", about: Iterable[str]) -> list[Label]:
-    """Everything ever said about some things, named as in `GraderLabel.about`, in the order in which it was said."""
-    return store.sessions.labels(about)
-
-
 def current_user(environ: Mapping[str, str]) -> str:
     """Return the name of the user: `user.name` of git, otherwise the user of the system.
 
@@ -251,10 +246,10 @@ def current_user(environ: Mapping[str, str]) -> str:
     """
     command = ["git", "config", "user.name"]
     try:
-        said = subprocess.run(  # noqa: S603  a fixed command
+        name = subprocess.run(  # noqa: S603  a fixed command
             command, capture_output=True, text=True, check=False, timeout=_GIT_SECONDS, env=dict(environ)
         ).stdout
-        return said.strip() or getpass.getuser()
+        return name.strip() or getpass.getuser()
     except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
         pass
     try:
@@ -306,8 +301,8 @@ def _fits(result: Result, which: OutputSelector) -> bool:
 
 
 def _other_criteria(which: OutputSelector) -> str:
-    said = {"target": which.target, "repeat": which.repeat, "dataset": which.dataset}
-    return "".join(f", {name} {value}" for name, value in said.items() if value is not None)
+    criteria = {"target": which.target, "repeat": which.repeat, "dataset": which.dataset}
+    return "".join(f", {name} {value}" for name, value in criteria.items() if value is not None)
 
 
 def _distinguishing_flags(results: Sequence[Result]) -> str:
@@ -318,15 +313,17 @@ def _distinguishing_flags(results: Sequence[Result]) -> str:
         "--repeat": list(dict.fromkeys(str(trial.repeat + 1) for trial in trials)),
         "--dataset": list(dict.fromkeys(trial.dataset for trial in trials)),
     }
-    said = [f"{flag} ({_listed(values)})" for flag, values in differ.items() if len(values) > 1]
+    flags = [f"{flag} ({_listed(values)})" for flag, values in differ.items() if len(values) > 1]
     return (
-        f"say which with {' and '.join(said)}." if said else "one is a turn of a conversation; label it in the viewer."
+        f"say which with {' and '.join(flags)}."
+        if flags
+        else "one is a turn of a conversation; label it in the viewer."
     )
 
 
-def _near(name: str, known: Sequence[str]) -> str:
-    close = get_close_matches(name, known, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"its scores are {_listed(known)}."
+def _near(name: str, names: Sequence[str]) -> str:
+    close = get_close_matches(name, names, n=1)
+    return f"did you mean {close[0]!r}?" if close else f"its scores are {_listed(names)}."
 
 
 def _listed(names: Sequence[str]) -> str:

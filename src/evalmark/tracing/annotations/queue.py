@@ -34,7 +34,7 @@ class QueueItem:
     """An output to label: of a run, or recorded."""
 
     about: str
-    """As in `GraderLabel`."""
+    """As in `Label`."""
     number: int | None = None
     """The number of the result in its run; None for a recorded span."""
     span: str = ""
@@ -63,16 +63,16 @@ class OutputSource:
     """The results of the run; None for a project."""
     project: str = ""
 
-    def sample(self, wanted: "ResultFilter", most: int = MAX_ITEMS, seed: str = "") -> tuple[QueueItem, ...]:
+    def sample(self, result_filter: "ResultFilter", limit: int = MAX_ITEMS, seed: str = "") -> tuple[QueueItem, ...]:
         """Return a sample of the outputs without errors in shuffled order; the filter applies to runs.
 
         The sample depends only on the seed: a larger one starts with the same outputs, and new outputs do not change the
         order of the others.
         """
         if self.browsing is None:
-            return tuple(_span_item(one) for one in _sample(self._spans(), most, seed))
-        among = self.browsing.trials().among(self.browsing.numbers_with_output(wanted))
-        chosen = _sample(((trial, (number, trial)) for number, trial in among), most, seed)
+            return tuple(_span_item(one) for one in _sample(self._spans(), limit, seed))
+        outputs = self.browsing.trials().among(self.browsing.numbers_with_output(result_filter))
+        chosen = _sample(((trial, (number, trial)) for number, trial in outputs), limit, seed)
         return tuple(
             QueueItem(about=about_output(self.run, format_trial_id(trial)), number=number) for number, trial in chosen
         )
@@ -110,11 +110,11 @@ class OutputSource:
         )
 
 
-def _sample(things: Iterable[tuple[int, T]], most: int, seed: str) -> list[T]:
+def _sample(items: Iterable[tuple[int, T]], limit: int, seed: str) -> list[T]:
     """Select items by the smallest products of their digests and the digest of the seed."""
     factor = _number_of(seed) | 1
-    chosen = nsmallest(min(most, MAX_ITEMS), things, key=lambda one: one[0] * factor % _DIGESTS)
-    return [thing for _, thing in chosen]
+    chosen = nsmallest(min(limit, MAX_ITEMS), items, key=lambda one: one[0] * factor % _DIGESTS)
+    return [item for _, item in chosen]
 
 
 def _number_of(text: str) -> int:
@@ -138,7 +138,9 @@ class AnnotatorProgress:
     def thumbs(self) -> Mapping[str, Thumbs]:
         """The thumbs of each annotator, by output."""
         abouts = {item.about for item in self.items}
-        return {about: said for about, said in thumbs_of(self.labels).items() if about in abouts}
+        return {
+            about: thumbs_of_output for about, thumbs_of_output in thumbs_of(self.labels).items() if about in abouts
+        }
 
     @cached_property
     def done(self) -> frozenset[int]:
@@ -162,17 +164,21 @@ class AnnotatorProgress:
     @property
     def last(self) -> int | None:
         """The index of the output that this annotator labelled last."""
-        places = {self.items[at].about: at for at in self.done}
-        mine = [
-            label for label in self.labels if label.by == self.by and label.about in places and label.liked is not None
+        index_by_output = {self.items[at].about: at for at in self.done}
+        own = [
+            label
+            for label in self.labels
+            if label.by == self.by and label.about in index_by_output and label.liked is not None
         ]
-        return places[max(mine, key=lambda label: label.created).about] if mine else None
+        return index_by_output[max(own, key=lambda label: label.created).about] if own else None
 
 
-def queue_agreement(source: OutputSource, part: AnnotatorProgress) -> AnnotatorAgreement:
+def queue_agreement(source: OutputSource, progress: AnnotatorProgress) -> AnnotatorAgreement:
     """Compute the agreement of annotators on a queue; outputs for the same input count as one case."""
-    said = {item.about: part.thumbs[item.about] for item in part.items if item.about in part.thumbs}
+    thumbs = {item.about: progress.thumbs[item.about] for item in progress.items if item.about in progress.thumbs}
     cases = {
-        item.about: cluster_of(source.view(item).input) for item in part.items if len(said.get(item.about, ())) > 1
+        item.about: cluster_of(source.view(item).input)
+        for item in progress.items
+        if len(thumbs.get(item.about, ())) > 1
     }
-    return annotator_agreement(said, cases)
+    return annotator_agreement(thumbs, cases)

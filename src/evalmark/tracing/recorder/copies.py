@@ -22,7 +22,7 @@ _FRAMEWORKS = frozenset(("agents", "langchain_core", "langgraph", "openai", "pyd
 
 @dataclass(frozen=True, slots=True)
 class OpaqueObject:
-    """A message or result of a framework, kept as it is and read in the writer thread."""
+    """A message or result of a framework, stored without a copy and read in the writer thread."""
 
     value: Any
 
@@ -48,11 +48,11 @@ class Arguments:
     @property
     def input(self) -> Any:
         """The value of the only required parameter if nothing else was passed; otherwise all arguments by name."""
-        given = dict(zip(self.names, self.positional, strict=False))
+        named = dict(zip(self.names, self.positional, strict=False))
         if self.required and len(self.positional) + len(self.named) == 1:
-            return {**given, **self.named}.get(self.required, {**given, **self.named})
+            return {**named, **self.named}.get(self.required, {**named, **self.named})
         rest = self.positional[len(self.names) :]
-        return {**given, **({"args": rest} if rest else {}), **self.named}
+        return {**named, **({"args": rest} if rest else {}), **self.named}
 
 
 def copy_value(value: Any) -> Any:
@@ -84,7 +84,7 @@ def _copy(value: Any, left: list[int], depth: int) -> Any:
 def _sequence(value: Any, left: list[int], depth: int) -> list[Any]:
     allowed = left[0]
     left[0] -= len(value)
-    kept = value if left[0] >= 0 else [*value[: max(allowed, 0)], TRUNCATED]
+    items = value if left[0] >= 0 else [*value[: max(allowed, 0)], TRUNCATED]
     return [
         item
         if (kind := type(item)) in _PLAIN
@@ -92,7 +92,7 @@ def _sequence(value: Any, left: list[int], depth: int) -> list[Any]:
         else _mapping(item, left, depth + 1)
         if kind is dict and depth < MAX_DEPTH
         else _copy(item, left, depth)
-        for item in kept
+        for item in items
     ]
 
 
@@ -106,12 +106,12 @@ def _mapping(value: Any, left: list[int], depth: int) -> dict[str, Any]:
         else:
             return dict.copy(value)
     items = dict.items(value)
-    kept = items if left[0] >= 0 else [*islice(items, max(allowed, 0)), (TRUNCATED, TRUNCATED)]
+    limited = items if left[0] >= 0 else [*islice(items, max(allowed, 0)), (TRUNCATED, TRUNCATED)]
     return {
         key if type(key) is str else str(_copy(key, left, depth)): (
             item if type(item) in _PLAIN else _copy(item, left, depth)
         )
-        for key, item in kept
+        for key, item in limited
     }
 
 

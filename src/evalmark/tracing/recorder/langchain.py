@@ -68,8 +68,8 @@ class _Handler:
         self._end(run_id, error=error)
 
     def on_tool_start(self, serialized: Any, input_str: str, **more: Any) -> None:
-        given = more.get("inputs")
-        self._start("tool", input_str if given is None else given, serialized, more)
+        inputs = more.get("inputs")
+        self._start("tool", input_str if inputs is None else inputs, serialized, more)
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **more: Any) -> None:
         self._end(run_id, output)
@@ -110,7 +110,7 @@ class _Handler:
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **more: Any) -> None:
         self._end(run_id, error=error)
 
-    def _start(self, kind: SpanKind, given: Any, serialized: Any, more: Mapping[str, Any]) -> None:
+    def _start(self, kind: SpanKind, value: Any, serialized: Any, more: Mapping[str, Any]) -> None:
         """Start the span of a run; the steps of a hidden run are recorded as steps of the run around it."""
         run, parent_run = more["run_id"], more.get("parent_run_id")
         self._forget_oldest()
@@ -121,7 +121,7 @@ class _Handler:
         session = self._session(more.get("metadata") or {}) if parent is None else parent.session
         name = more.get("name") or get_field(serialized, "name") or ""
         span = OpenSpan(session, parent, kind="run" if parent is None and kind == "step" else kind, name=str(name))
-        span.set_input(given)
+        span.set_input(value)
         span.model = str(get_field(more.get("metadata"), "ls_model_name") or "")
         self._open[run] = span
 
@@ -131,13 +131,13 @@ class _Handler:
             if run in self._open:
                 return self._open[run]
             run = self._parents.get(run)
-        found = CURRENT.get()
-        return found if isinstance(found, OpenSpan) else None
+        current = CURRENT.get()
+        return current if isinstance(current, OpenSpan) else None
 
     def _session(self, metadata: Mapping[str, Any]) -> OpenSession:
-        found = CURRENT.get()
-        if isinstance(found, OpenSession):
-            return found
+        current = CURRENT.get()
+        if isinstance(current, OpenSession):
+            return current
         key = next((metadata[name] for name in _KEYS if metadata.get(name)), None)
         options: dict[str, Any] = {"session": key} | self._options
         return record(self._project, **options).open()
@@ -153,6 +153,6 @@ class _Handler:
             span.fail(error)
 
     def _forget_oldest(self) -> None:
-        for known in (self._open, self._parents):
-            while len(known) >= MOST_OPEN:
-                known.pop(next(iter(known)))
+        for runs in (self._open, self._parents):
+            while len(runs) >= MOST_OPEN:
+                runs.pop(next(iter(runs)))

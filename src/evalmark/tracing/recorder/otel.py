@@ -139,7 +139,7 @@ class _Processor:
 
 def spans_of_trace(spans: list[EndedSpan], project: str, options: Mapping[str, Any]) -> Iterator[OpenSpan]:
     """Yield the GenAI spans of one trace as spans of one session, inner spans before those around them."""
-    known = {span.id: span for span in spans}
+    by_id = {span.id: span for span in spans}
     genai = [span for span in spans if span.is_genai]
     if not genai:
         return
@@ -147,37 +147,37 @@ def spans_of_trace(spans: list[EndedSpan], project: str, options: Mapping[str, A
     session = record(project, **({"session": key or f"trace {spans[0].trace}"} | dict(options))).open()
     session.started = min(span.started for span in genai) / _BILLION
     session.metadata_copy = dict(session.metadata)
-    made: dict[str, OpenSpan] = {}
+    open_spans: dict[str, OpenSpan] = {}
     for span in sorted(genai, key=lambda one: (one.started, -one.ended)):  # outer spans first
-        made[span.id] = _open_span(span, session, made.get(_outer_id(span, known)))
-    yield from reversed(made.values())
+        open_spans[span.id] = _open_span(span, session, open_spans.get(_outer_id(span, by_id)))
+    yield from reversed(open_spans.values())
 
 
-def _outer_id(span: EndedSpan, known: Mapping[str, EndedSpan]) -> str:
+def _outer_id(span: EndedSpan, by_id: Mapping[str, EndedSpan]) -> str:
     """The id of the innermost GenAI span around this one; empty if there is none."""
-    outer = known.get(span.parent)
-    for _ in range(len(known)):
+    outer = by_id.get(span.parent)
+    for _ in range(len(by_id)):
         if outer is None or outer.is_genai:
             break
-        outer = known.get(outer.parent)
+        outer = by_id.get(outer.parent)
     return "" if outer is None else outer.id
 
 
 def _open_span(span: EndedSpan, session: OpenSession, outer: OpenSpan | None) -> OpenSpan:
     attributes = span.attributes
     operation = str(attributes.get("gen_ai.operation.name", ""))
-    made = OpenSpan(session, outer, kind=_KINDS.get(operation, "run" if outer is None else "step"))
-    made.id = span.id
-    made.parent = "" if outer is None else outer.id
-    made.name = str(attributes.get("gen_ai.tool.name") or attributes.get("gen_ai.agent.name") or span.name)
-    made.started, made.seconds = span.started / _BILLION, max(0, span.ended - span.started) / _BILLION
-    made.model = str(attributes.get("gen_ai.response.model") or attributes.get("gen_ai.request.model") or "")
-    made.template = str(attributes.get("gen_ai.prompt.name") or "")
-    made.input, made.output, made.error = _input(attributes), _output(attributes), span.error
-    made.usage = _usage(attributes)
-    if made.kind == "retrieval" and made.answer is not made:
-        made.answer.retrieved.append(made.output)
-    return made
+    open_span = OpenSpan(session, outer, kind=_KINDS.get(operation, "run" if outer is None else "step"))
+    open_span.id = span.id
+    open_span.parent = "" if outer is None else outer.id
+    open_span.name = str(attributes.get("gen_ai.tool.name") or attributes.get("gen_ai.agent.name") or span.name)
+    open_span.started, open_span.seconds = span.started / _BILLION, max(0, span.ended - span.started) / _BILLION
+    open_span.model = str(attributes.get("gen_ai.response.model") or attributes.get("gen_ai.request.model") or "")
+    open_span.template = str(attributes.get("gen_ai.prompt.name") or "")
+    open_span.input, open_span.output, open_span.error = _input(attributes), _output(attributes), span.error
+    open_span.usage = _usage(attributes)
+    if open_span.kind == "retrieval" and open_span.answer is not open_span:
+        open_span.answer.retrieved.append(open_span.output)
+    return open_span
 
 
 def _input(attributes: Mapping[str, Any]) -> Any:
@@ -186,8 +186,8 @@ def _input(attributes: Mapping[str, Any]) -> Any:
         if name in attributes:
             return _data(attributes[name])
     turns = _turns(_data(attributes.get("gen_ai.input.messages")))
-    asked = [turn["content"] for turn in turns if turn["role"] != "system"]
-    return asked[0] if len(asked) == 1 and turns[-1]["role"] == "user" else turns or None
+    contents = [turn["content"] for turn in turns if turn["role"] != "system"]
+    return contents[0] if len(contents) == 1 and turns[-1]["role"] == "user" else turns or None
 
 
 def _output(attributes: Mapping[str, Any]) -> Any:
@@ -199,10 +199,10 @@ def _output(attributes: Mapping[str, Any]) -> Any:
 
 
 def _turns(messages: Any) -> list[dict[str, Any]]:
-    found = messages if isinstance(messages, list) else []
+    items = messages if isinstance(messages, list) else []
     return [
         {"role": str(message.get("role", "")), "content": _message_content(message)}
-        for message in found
+        for message in items
         if isinstance(message, dict)
     ]
 

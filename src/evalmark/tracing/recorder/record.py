@@ -59,15 +59,15 @@ class StepRecorder:
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         """End the innermost step opened by this recorder."""
-        found = _scope_of(self)
-        if isinstance(found, OpenSpan):
-            found.__exit__(kind, error, trace)
+        scope = _scope_of(self)
+        if isinstance(scope, OpenSpan):
+            scope.__exit__(kind, error, trace)
 
     def _new_span(self, name: str) -> OpenSpan | None:
-        found = CURRENT.get()
-        if not isinstance(found, OpenSpan) or found.session.sink is None:
+        scope = CURRENT.get()
+        if not isinstance(scope, OpenSpan) or scope.session.sink is None:
             return None
-        span = OpenSpan(found.session, found, kind=self._kind, name=name)
+        span = OpenSpan(scope.session, scope, kind=self._kind, name=name)
         span.template = self._template
         return span
 
@@ -179,9 +179,9 @@ class record:  # noqa: N801  used like a function
 
     def __exit__(self, *error: object) -> None:
         """Leave the innermost session opened by this recorder."""
-        found = _scope_of(self)
-        if found is not None:
-            exit_span(found)
+        scope = _scope_of(self)
+        if scope is not None:
+            exit_span(scope)
 
     def open(self) -> OpenSession:
         """Create a session without making it the current one, for code that passes it on itself.
@@ -202,22 +202,22 @@ class record:  # noqa: N801  used like a function
 
 def _start_span(open_session: Callable[[], OpenSession], name: str, arguments: Callable[[], Any]) -> OpenSpan | None:
     """Start the span of a call: a step if an answer is open, otherwise an answer, in a new session if none is open."""
-    found = CURRENT.get()
-    if isinstance(found, OpenSpan):
-        if found.session.sink is None:
+    scope = CURRENT.get()
+    if isinstance(scope, OpenSpan):
+        if scope.session.sink is None:
             return None
-        return _enter(OpenSpan(found.session, found, kind="step", name=name), arguments)
-    session = open_session() if found is None else found
+        return _enter(OpenSpan(scope.session, scope, kind="step", name=name), arguments)
+    session = open_session() if scope is None else scope
     # Entered even if the session is not recorded: otherwise calls inside would open sessions of their own.
     return _enter(OpenSpan(session, None, kind="run", name=name), arguments)
 
 
 def _scope_of(opener: object) -> Scope:
     """Return the innermost session or span that `opener` opened; None if it has been left already."""
-    found = CURRENT.get()
-    while found is not None and found.opened_by is not opener:
-        found = found.outer
-    return found
+    scope = CURRENT.get()
+    while scope is not None and scope.opened_by is not opener:
+        scope = scope.outer
+    return scope
 
 
 def _enter(span: OpenSpan, arguments: Callable[[], Any]) -> OpenSpan:

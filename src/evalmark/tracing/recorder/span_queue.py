@@ -136,10 +136,10 @@ class SpanQueue:
         """Remove and return all spans, and the number of dropped spans of each session since the last call."""
         with self._lock:
             self._wake.clear()
-            taken, self._spans = self._spans, deque()
+            spans, self._spans = self._spans, deque()
             dropped, self._dropped = self._dropped, {}
             self._has_unwritten_drops = bool(dropped)
-        return list(taken), dropped
+        return list(spans), dropped
 
     def mark_done(self, spans: int, *, has_unwritten_drops: bool = False) -> None:
         """Note that so many spans are stored or cannot be stored, and whether counts of drops are still to be written."""

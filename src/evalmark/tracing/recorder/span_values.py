@@ -71,21 +71,21 @@ def iso_time(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds")
 
 
-def texts_of(found: Any) -> list[str]:
+def texts_of(result: Any) -> list[str]:
     """Return the texts of the result of a retrieval: a text, a passage that holds one, or a list of these.
 
     >>> texts_of(["a", {"page_content": "b", "metadata": {}}, ["c"]])
     ['a', 'b', 'c']
     """
-    if isinstance(found, str):
-        return [found]
-    if isinstance(found, Mapping):
-        text = next((found[name] for name in _TEXTS if isinstance(found.get(name), str)), None)
-        inner = next((found[name] for name in ("documents", "results", "contexts") if name in found), None)
-        return [text] if text is not None else texts_of(inner) if inner is not None else [str(found)]
-    if isinstance(found, Iterable):
-        return [text for item in found for text in texts_of(item)]
-    return [] if found is None else [str(found)]
+    if isinstance(result, str):
+        return [result]
+    if isinstance(result, Mapping):
+        text = next((result[name] for name in _TEXTS if isinstance(result.get(name), str)), None)
+        inner = next((result[name] for name in ("documents", "results", "contexts") if name in result), None)
+        return [text] if text is not None else texts_of(inner) if inner is not None else [str(result)]
+    if isinstance(result, Iterable):
+        return [text for item in result for text in texts_of(item)]
+    return [] if result is None else [str(result)]
 
 
 class _Redactor:
@@ -98,7 +98,7 @@ class _Redactor:
         return map_texts(mask_secret_fields(data), self.text)
 
     def text(self, text: str) -> str:
-        """Return what is stored of a text."""
+        """Return the redacted and cut text to store."""
         if self._redact is not None:
             try:
                 text = str(self._redact(text))

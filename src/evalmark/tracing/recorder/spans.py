@@ -159,8 +159,8 @@ class OpenSpan:
         """Take the copied arguments of a function call as the input."""
         try:
             self.input = self._copied_input = arguments()
-        except Exception as fault:  # noqa: BLE001  objects of the app are read here, and it must not fail
-            self.input = self._copied_input = _unreadable(fault)
+        except Exception as error:  # noqa: BLE001  objects of the app are read here, and it must not fail
+            self.input = self._copied_input = _unreadable(error)
 
     def end(self, output: Any = None) -> None:
         """End the span and hand it over for storing.
@@ -173,8 +173,8 @@ class OpenSpan:
         self.seconds = time.perf_counter() - self._clock
         try:
             self._copy_all(output)
-        except Exception as fault:  # noqa: BLE001  objects of the app are read here, and it must not fail
-            self.output = _unreadable(fault)
+        except Exception as error:  # noqa: BLE001  objects of the app are read here, and it must not fail
+            self.output = _unreadable(error)
         self.session.sink(self)
 
     def fail(self, error: BaseException) -> None:
@@ -220,10 +220,10 @@ class OpenSpan:
 
 def exit_span(scope: OpenSession | OpenSpan) -> None:
     """Make the session or span around this one current again, unless this one has been left already."""
-    found = CURRENT.get()
-    while found is not None and found is not scope:
-        found = found.outer
-    if found is scope:
+    current_scope = CURRENT.get()
+    while current_scope is not None and current_scope is not scope:
+        current_scope = current_scope.outer
+    if current_scope is scope:
         CURRENT.set(scope.outer)
 
 
@@ -237,17 +237,17 @@ def current() -> OpenSpan:
         >>> from evalmark import record
         >>> record.current().metadata["passages"] = 3
     """
-    found = CURRENT.get()
-    return found if isinstance(found, OpenSpan) else OpenSpan(OpenSession("", ""), None, kind="step")
+    scope = CURRENT.get()
+    return scope if isinstance(scope, OpenSpan) else OpenSpan(OpenSession("", ""), None, kind="step")
 
 
 def copy_or_error(value: Any) -> Any:
     """Copy a value; return a note with the name of the error if copying fails."""
     try:
         return copy_value(value)
-    except Exception as fault:  # noqa: BLE001  objects of the app are read here, and it must not fail
-        return _unreadable(fault)
+    except Exception as error:  # noqa: BLE001  objects of the app are read here, and it must not fail
+        return _unreadable(error)
 
 
-def _unreadable(fault: Exception) -> str:
-    return f"(not kept: {type(fault).__name__})"
+def _unreadable(error: Exception) -> str:
+    return f"(not kept: {type(error).__name__})"

@@ -59,8 +59,8 @@ class SpanWriter:
         try:
             while self._step():
                 pass
-        except Exception as fault:  # noqa: BLE001  the app must not fail because of recording
-            logging.getLogger(LOG).warning("Recording has stopped: %s: %s.", type(fault).__name__, fault)
+        except Exception as error:  # noqa: BLE001  the app must not fail because of recording
+            logging.getLogger(LOG).warning("Recording has stopped: %s: %s.", type(error).__name__, error)
         finally:
             self._queue.mark_done(len(self._ready))
             self._queue.thread_ended()
@@ -81,17 +81,17 @@ class SpanWriter:
 
     def _take(self) -> None:
         """Convert all waiting spans to values for the store."""
-        taken, lost = self._queue.take()
+        spans, lost = self._queue.take()
         for session, number in lost.items():
             self._dropped[session] = self._dropped.get(session, 0) + number
-        for span in taken:
+        for span in spans:
             try:
                 self._ready.append((span.session, span_value(span)))
-            except Exception as fault:  # noqa: BLE001  objects of the app are read here
-                self._drop(span.session, f"{type(fault).__name__}: {fault}")
+            except Exception as error:  # noqa: BLE001  objects of the app are read here
+                self._drop(span.session, f"{type(error).__name__}: {error}")
             if not self._queue.is_flushing:
                 time.sleep(_YIELD_SECONDS)
-        self._queue.release_texts(taken)
+        self._queue.release_texts(spans)
 
     def _write(self) -> None:
         """Write all converted spans in transactions; keep them for the next attempt if that fails."""
@@ -104,8 +104,8 @@ class SpanWriter:
             except DataError:
                 self._drop_long(group)
                 continue
-            except (EvalmarkError, OSError) as fault:
-                self._failed(fault)
+            except (EvalmarkError, OSError) as error:
+                self._failed(error)
                 return
             self._failures = 0
             self._dropped = {}
@@ -119,8 +119,8 @@ class SpanWriter:
         for session, span in group:
             try:
                 encode_span(span)
-            except DataError as fault:
-                self._drop(session, str(fault))
+            except DataError as error:
+                self._drop(session, str(error))
             else:
                 sound.append((session, span))
         self._ready[: len(group)] = sound
@@ -132,13 +132,13 @@ class SpanWriter:
             self._has_warned = True
             logging.getLogger(LOG).warning("A span cannot be stored, and further ones may not be either: %s", why)
 
-    def _failed(self, fault: Exception) -> None:
+    def _failed(self, error: Exception) -> None:
         """Log the failure of the store; spans stay in the queue, which drops and counts further ones when it is full."""
         self._failures += 1
         if time.monotonic() >= self._quiet_until:
             self._quiet_until = time.monotonic() + _QUIET
             logging.getLogger(LOG).warning(
-                "Recorded spans cannot be stored, and are kept in memory until they can: %s", fault
+                "Recorded spans cannot be stored, and are kept in memory until they can: %s", error
             )
         self._close()
 
