@@ -137,7 +137,8 @@ def test_an_edit_is_said_to_have_left_other_files_behind_and_redo_catches_up(eva
     assert text("tests.json") == tests
     for name, stage in (("inverse_rules.txt", "inverse-rules"), ("tests.json", "tests")):
         assert (
-            f"classify/{name} was made before the prompt or the files above it were edited; --redo {stage}" in said.out
+            f"classify/{name} was made before the prompt or the files of earlier stages were edited; --redo {stage}"
+            in said.out
         )
     server.answer.asked.clear()
     said = generate(evalmark, "--redo", "inverse-rules")
@@ -275,7 +276,7 @@ def test_a_bad_reply_is_asked_again_once_and_is_then_an_error_of_its_stage(evalm
     server.answer = Script(**{stage: reply})
     said = generate(evalmark)
     assert said.code == 2
-    assert f"classify.prompty: the stage {stage}: openai/a was asked twice, and its reply cannot be used: " in said.err
+    assert f"classify.prompty: the stage {stage}: openai/a gave an unusable reply twice: " in said.err
     assert wrong in said.err
     assert f"--redo {stage}" in said.err
     repairs = [request for request in server.requests if stage_of(request) == stage and len(request.messages) == 4]
@@ -311,7 +312,7 @@ def test_a_rule_without_an_opposite_is_a_note_and_moves_no_number(evalmark, serv
     said = [(1, INVERSES[0]), (2, ""), (3, INVERSES[2])]
     server.answer = Script(inverse_rules={"inverses": [{"rule": n, "inverse": text} for n, text in said]})
     said = generate(evalmark)
-    assert "2 inverse rules for 3 rules; their numbers are 4 to 5, and none is taken for the opposite" in said.out
+    assert "2 inverse rules for 3 rules; their numbers are 4 to 5, and they are not matched to rules" in said.out
     assert [(row["ruleid"], row["rule"]) for row in rows()][-1] == (5, INVERSES[2])
     assert "grounded" not in rows()[-1]
 
@@ -366,7 +367,7 @@ def test_the_same_input_twice_is_one_test_and_is_counted(evalmark, server):
     server.answer = Script(tests=twice)
     said = generate(evalmark)
     assert len(rows()) == 4
-    assert "note: tests: 2 tests left out: 2 the same as another." in said.out
+    assert "note: tests: 2 tests left out: 2 duplicates of another." in said.out
     assert "Without a test: rules 2, 3, 5, 6." in said.out
 
 
@@ -481,7 +482,7 @@ def test_tests_of_another_form_are_left_alone(evalmark, server):
     Path("classify/tests.csv").write_text("ruleid,headline\n1,Rain\n", encoding="utf-8")
     said = generate(evalmark)
     assert said.code == 0
-    assert "tests           reused    classify/tests.csv: as they are" in said.out
+    assert "tests           reused    classify/tests.csv: unchanged" in said.out
     assert not Path("classify/tests.json").exists()
     assert "Without a test: rules 2 to 6." in said.out
 

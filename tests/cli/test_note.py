@@ -249,7 +249,7 @@ def test_a_file_of_labels_is_kept_whole(evalmark, said, world):
             "l.jsonl",
             f'{{"id": "{FIRST}", "label": "up", "comment": {{"a": 1}}}}\n{{"id": "{FIRST}", "label": "up", "by": ["x"]}}\n',
             ["l.jsonl:1: `comment` is {'a': 1}; it takes a text.", "l.jsonl:2: `by` is ['x']"],
-            id="what is no text",
+            id="what is not a text",
         ),
         pytest.param(
             "l.csv", f"id,about,label\n{FIRST},{TWO},up\n", ["leave one of them out"], id="two columns that contradict"

@@ -46,7 +46,7 @@ from .recorded import angle, case, cosine, near
         pytest.param("deg=0", [(0, "deg=180")], 1.0, True, id="S0.25: opposite to the only, disliked output"),
         pytest.param("deg=0", [], None, False, id="S0.25: without outputs nothing is judged"),
         pytest.param("deg=0", [(1, "deg=25.8419327632")], 0.9, True, id="S0.26: 0.9 as it is stored passes"),
-        pytest.param(None, [(1, "deg=0")], 0.0, False, id="None is no text"),
+        pytest.param(None, [(1, "deg=0")], 0.0, False, id="None is not a text"),
         pytest.param(
             "deg=0", [(1, "deg=0"), (0, "deg=0")], 1.0, True, id="contradicting labels on one text: liked wins the tie"
         ),

@@ -372,7 +372,7 @@ def test_a_file_that_is_no_suite_is_told_what_one_is(folder, text, told):
         ),
         pytest.param(
             "target: {model: a/b, settings: {api_key: hush}}",
-            "`target.settings.api_key` would be recorded with every request; put keys into the environment.",
+            "`target.settings.api_key` would be recorded with every request; move it to an environment variable.",
             id="a key among the settings",
         ),
         pytest.param(

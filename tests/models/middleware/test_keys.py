@@ -206,7 +206,7 @@ def test_keys_are_made_as_they_have_always_been():
         pytest.param({}, id="nothing"),
         pytest.param({"a": {"b": [1, 2.0, True, None, "c"]}}, id="plain data"),
         pytest.param({"a": Shape("circle")}, id="an object in it"),
-        pytest.param({1: "a"}, id="a key that is no text"),
+        pytest.param({1: "a"}, id="a key that is not a text"),
         pytest.param({"a": ("b", {"c": Word("d")})}, id="a text of another type"),
     ],
 )

@@ -158,11 +158,11 @@ def test_inputs_are_asked_for_in_their_types():
         pytest.param({"count": 1, "kind": "a", "rows": "[1]"}, None, id="JSON text for a list"),
         pytest.param({"count": "many", "kind": "a", "rows": "[]"}, "takes a whole number", id="a word for a number"),
         pytest.param({"count": 1, "kind": "c", "rows": "[]"}, 'takes one of "a", "b"', id="none of the choices"),
-        pytest.param({"count": 1, "kind": "a", "rows": "[1"}, "which is no JSON", id="broken JSON"),
+        pytest.param({"count": 1, "kind": "a", "rows": "[1"}, "which is not JSON", id="broken JSON"),
         pytest.param({"count": 1, "kind": "a"}, "lacks `rows`", id="one is missing"),
         pytest.param(
             {"count": 1, "kind": "a", "rows": "[]", "tone": "x"},
-            "no value was asked; the variables to give are `count`, `kind`, `rows`",
+            "an unknown name; the variables are `count`, `kind`, `rows`",
             id="one that has a default",
         ),
         pytest.param(["x"], "not an object", id="a list"),

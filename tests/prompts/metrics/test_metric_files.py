@@ -167,12 +167,12 @@ def test_messages_keep_their_roles_and_the_form_stands_last(tmp_path):
         pytest.param(
             "Give a score\nfrom 1 to 5, the score from 1 to 5.\n{{output}}",
             [
-                "2: the words ask for a score from 1 to 5, and without a block `score:` in the head it is read from 0 to 100"
+                "2: the text asks for a score from 1 to 5, but without a `score:` block in the front matter it is read on a scale from 0 to 100"
             ],
             id="another scale",
         ),
         pytest.param(
-            "Rate it: a score between 0 and 1. {{output}}", ["1: the words ask for a score from 0 to 1"], id="0 to 1"
+            "Rate it: a score between 0 and 1. {{output}}", ["1: the text asks for a score from 0 to 1"], id="0 to 1"
         ),
         pytest.param(
             head("score: {type: scale, min: 5, max: 1}"),
@@ -183,7 +183,7 @@ def test_messages_keep_their_roles_and_the_form_stands_last(tmp_path):
         pytest.param(head("score: yes"), ["2: $.score is"], id="a score that is no block"),
         pytest.param("{{output.__class__}}", ["1: '__class__' begins with two underscores"], id="a gadget"),
         pytest.param("{% if output %}", ["1: not a valid template"], id="a template that is not closed"),
-        pytest.param("---\nname: x\n{{output}}", ["1: the head that begins here is never closed"], id="a broken head"),
+        pytest.param("---\nname: x\n{{output}}", ["1: the front matter that begins here is never closed"], id="a broken head"),
         pytest.param("", [" the file has no message"], id="an empty file"),
     ],
 )
@@ -300,7 +300,7 @@ def test_the_metric_that_was_printed_runs_as_it_stands(shared, tmp_path):
     found = with_spec(read_prompt_metric(file), tested)
     assert (found.name, found.unit, found.variables) == ("use_rules", "%", {"rules", "output"})
     (note,) = found.metric.notes
-    assert "speak of <INPUT>, and {{input}} stands nowhere" in note
+    assert "mentions <INPUT> but does not use {{input}}" in note
     score, model = ask(found, [{"reason": "One tag.", "score": 100}])
     assert (score.raw, score.value, score.reason) == (100.0, 1.0, "One tag.")
     system, user = (turn.content for turn in model.asked[0].messages)

@@ -49,7 +49,11 @@ def test_without_a_rule_to_check_the_scorer_says_so(rules):
 
 def test_what_cannot_be_told_is_skipped_and_what_is_not_there_is_unscored():
     (score,) = scores(("The output must be in French.",), "Oui.")
-    assert (score.status, score.passed, score.reason) == ("skipped", None, "in French: too short to tell its language")
+    assert (score.status, score.passed, score.reason) == (
+        "skipped",
+        None,
+        "in French: too short to detect its language",
+    )
     (score,) = scores(("The output must be in French.",), None)
     assert (score.status, score.name) == ("unscored", "rules.1")
 

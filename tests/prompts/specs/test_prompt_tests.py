@@ -126,11 +126,11 @@ def test_values_find_their_inputs(tmp_path, row, prompt, wanted):
 @pytest.mark.parametrize(
     ("row", "prompt", "said"),
     [
-        pytest.param({"ruleid": 1}, ONE, "the test has no input; give `text`.", id="no input"),
-        pytest.param({"testinput": ""}, ONE, "the test has no input; give `text`.", id="an empty input"),
-        pytest.param({"testinput": " \n"}, ONE, "the test has no input; give `text`.", id="a blank input"),
-        pytest.param({"text": None}, ONE, "the test has no input; give `text`.", id="null"),
-        pytest.param({}, THREE, "the test has no input; give `question`, `labels`.", id="none of several"),
+        pytest.param({"ruleid": 1}, ONE, "the test has no input; set `text`.", id="no input"),
+        pytest.param({"testinput": ""}, ONE, "the test has no input; set `text`.", id="an empty input"),
+        pytest.param({"testinput": " \n"}, ONE, "the test has no input; set `text`.", id="a blank input"),
+        pytest.param({"text": None}, ONE, "the test has no input; set `text`.", id="null"),
+        pytest.param({}, THREE, "the test has no input; set `question`, `labels`.", id="none of several"),
         pytest.param(
             {"testinput": "x"},
             THREE,
@@ -152,13 +152,13 @@ def test_values_find_their_inputs(tmp_path, row, prompt, wanted):
         pytest.param(
             {"question": "q", "labels": "a, b"},
             THREE,
-            "`labels` is 'a, b', which is no JSON",
+            "`labels` is 'a, b', which is not JSON",
             id="a list that is no JSON",
         ),
         pytest.param(
             {"question": "q", "labels": "7"}, THREE, "the value of 'labels' is 7; it takes a list.", id="another type"
         ),
-        pytest.param({"testinput": "x"}, NONE, "the prompt has no input that could take the test's.", id="no place"),
+        pytest.param({"testinput": "x"}, NONE, "the prompt has no input for the test's value.", id="no place"),
         pytest.param(
             {"text": "x", "baseline": "maybe"}, ONE, "`baseline` is 'maybe'; it takes true or false.", id="maybe"
         ),
@@ -230,9 +230,7 @@ def test_a_number_without_a_rule_is_kept_and_told_once(tmp_path):
     cases = read(tmp_path, spec_of(ONE, tmp_path), "tests.json", json.dumps(rows), notes)
     assert [case.metadata["ruleid"] for case in cases] == [4, 9, "x"]
     assert all(case.metadata["rule"] is None and case.tags == () for case in cases)
-    assert notes == [
-        f"{tmp_path}/tests.json:1: 4 is none of the 3 rules of the prompt; such tests are run and belong to no rule."
-    ]
+    assert notes == [f"{tmp_path}/tests.json:1: 4 is none of the 3 rules of the prompt; the test runs without a rule."]
 
 
 def test_tests_of_one_input_under_two_rules_are_two(tmp_path):
@@ -272,7 +270,7 @@ def test_rows_of_csv_are_kept_or_named_by_their_line_and_never_shifted(tmp_path)
     assert [str(row).split(": ", 1)[1] for row in rows if isinstance(row, BadRow)] == [
         "4 cells under a header of 5: no cell for 'reasoning'.",
         "6 cells under a header of 5: quote the text around 'more' if it holds the delimiter.",
-        "the test has no input; give `text`.",
+        "the test has no input; set `text`.",
     ]
     assert [row.metadata["reasoning"] for row in rows if isinstance(row, Case)] == ["Because, it is.", "why", "why"]
 
@@ -305,7 +303,7 @@ def test_columns_that_differ_from_the_whole_are_told(tmp_path):
     row = {"text": "old", "testinput": "expanded"}
     (case,) = read(tmp_path, spec_of(ONE, tmp_path), "tests.json", json.dumps([row]), notes)
     assert case.input == {"text": "expanded"}
-    assert notes[0].endswith("`testinput` and the columns of the inputs differ; `testinput` is what is asked.")
+    assert notes[0].endswith("`testinput` and the columns of the inputs differ; `testinput` is used.")
 
 
 def test_baseline_tests_are_told_apart(tmp_path):

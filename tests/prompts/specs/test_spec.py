@@ -134,7 +134,7 @@ def test_seven_rules_with_six_inverses_are_a_note_and_never_a_shift(prompt):
     spec = read_spec(prompt)
     (note,) = spec.notes
     assert note.startswith(
-        f"{home}/inverse_rules.txt:7: 6 inverse rules for 7 rules; their numbers are 8 to 13, and none "
+        f"{home}/inverse_rules.txt:7: 6 inverse rules for 7 rules; their numbers are 8 to 13, and they "
     )
     assert (spec.rule(7), spec.rule(8), spec.rule(13), spec.rule(14)) == (
         PromptRule(7, "r7"),
@@ -183,7 +183,7 @@ def test_a_rule_may_say_how_it_is_checked(prompt):
         ("Be kind.\ncheck: words 3", 2, "the check of rule 1: a check is none, or names"),
         ("Be kind.\ncheck:", 2, "the check of rule 1: a check is none, or names"),
         ("Be kind.\ncheck: {words: [}", 2, ": the check is not valid YAML"),
-        ("Be kind.\ncheck: {words: 3}\ncheck: {lines: 1}", 3, "the rule above has a check already"),
+        ("Be kind.\ncheck: {words: 3}\ncheck: {lines: 1}", 3, "the rule above already has a check"),
         ("Be kind.\ncheck: {json: schema}", 2, "needs a prompt file that has a schema"),
         ('A\n{"rule": "B", "check": {"words": "x"}}', 2, "the check of rule 2: words: is 'x'"),
         ('{"rule": "B", "checks": {"words": 1}}', 1, "a rule takes `rule` and `check`, not 'checks'"),
@@ -201,7 +201,7 @@ def test_only_rules_have_checks(prompt):
     home = folder(prompt, rules="Be kind.", inverse_rules="Be rude.\ncheck: {words: 3}")
     with pytest.raises(ConfigError) as refused:
         read_spec(prompt)
-    assert str(refused.value) == f"{home}/inverse_rules.txt:2: states a check; only the rules in rules.txt have checks."
+    assert str(refused.value) == f"{home}/inverse_rules.txt:2: has a check; only the rules in rules.txt have checks."
 
 
 def test_a_rule_about_refusals_is_a_rule(prompt):

@@ -195,15 +195,19 @@ def test_a_head_stands_between_two_lines_of_three_hyphens(text, first):
 
 NOTES = [
     ("nmae: a", "{{x}}", "p.prompty:2: `nmae` is not read; it is kept unchanged; did you mean `name`?"),
-    ("inputs: {y: {type: string}}", "{{yy}}", "p.prompty:2: the input 'y' stands in no message; 'yy' does."),
-    ("", "hello", "p.prompty:4: the prompt has no {{variable}}, so it asks the same whatever it is given."),
+    ("inputs: {y: {type: string}}", "{{yy}}", "p.prompty:2: the input 'y' is not used in any message; 'yy' does."),
+    ("", "hello", "p.prompty:4: the prompt has no {{variable}}, so every test sends the same request."),
     ("", "{{x}}\nuser:", "p.prompty:5: nothing follows `user:`; the message is left out."),
-    ("", "{{x}}\nfunction:\n", "p.prompty:5: `function:` opens no message; it is text."),
-    ("", "![it]({{x}})", "p.prompty:4: a picture in Markdown is text; to send one declare an input of the type image."),
+    ("", "{{x}}\nfunction:\n", "p.prompty:5: `function:` does not start a message; it is text."),
+    (
+        "",
+        "![it]({{x}})",
+        "p.prompty:4: an image in Markdown is sent as text; to send an image, declare an input of the type image.",
+    ),
     (
         "",
         "{% for turn in x %}\n{{turn.role}}:\n{{turn.text}}{% endfor %}",
-        "p.prompty:5: no value opens a message, so this is text; for a conversation declare an input of the type thread.",
+        "p.prompty:5: a variable cannot set the role of a message, so this line is text; for a conversation, declare an input of the type thread.",
     ),
     ("sample: {y: a}", "{{x}}", "p.prompty:2: the sample names 'y', which is not an input of the prompt."),
     ("version: {a: 1}\nname: no", "{{x}}", None),
@@ -218,7 +222,7 @@ def test_what_a_reader_should_know_is_noted(head, body, note):
 WRONG = [
     pytest.param("---\nname: [a\n---\nx", "p.prompty:", "not valid YAML", id="a head that is no YAML"),
     pytest.param("---\nname: a\nhello", "p.prompty:1:", "never closed", id="a head that is never closed"),
-    pytest.param("---\n- a\n---\nx", "p.prompty:2:", 'the head is ["a"]', id="a list for a head"),
+    pytest.param("---\n- a\n---\nx", "p.prompty:2:", 'the front matter is ["a"]', id="a list for a head"),
     pytest.param("---js\n{}\n---\nx", "p.prompty:1:", "is not read; write YAML", id="a head in JavaScript"),
     pytest.param("+++\na=1\n+++\nx", "p.prompty:1:", "is not read; write YAML", id="a head in TOML"),
     pytest.param("---\na: 1\na: 2\n---\nx", "p.prompty:3:1:", "a second time", id="a key twice"),
@@ -256,13 +260,13 @@ WRONG = [
     pytest.param(
         "---\nscenarios:\n- {name: a, parameters: {b: 1}}\n---\n{{c}}",
         "p.prompty:3:",
-        "is no input of the prompt",
+        "is not an input of the prompt",
         id="a scenario with an unknown input",
     ),
     pytest.param(
-        "---\ntemplate: mustache\n---\nx", "p.prompty:2:", "only jinja2 is read", id="another template language"
+        "---\ntemplate: mustache\n---\nx", "p.prompty:2:", "only jinja2 is supported", id="another template language"
     ),
-    pytest.param("---\nbase: b.prompty\n---\nx", "p.prompty:2:", "is not followed", id="a prompt to build on"),
+    pytest.param("---\nbase: b.prompty\n---\nx", "p.prompty:2:", "names a base prompt", id="a prompt to build on"),
     pytest.param(
         "---\nmodel:\n  parameters:\n    messages: []\n---\nx",
         "p.prompty:4:",
@@ -350,7 +354,7 @@ def test_all_faults_are_named_at_once_in_the_order_of_their_lines():
 
 @pytest.mark.parametrize("name", ["p.json", "p.docx", "p"])
 def test_other_files_are_no_prompts(name):
-    with pytest.raises(ConfigError, match="is no prompt file"):
+    with pytest.raises(ConfigError, match="is not a prompt file"):
         read_prompt(name)
 
 

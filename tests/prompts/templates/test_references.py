@@ -46,7 +46,7 @@ def refusal(folder, head, env=None):
 )
 def test_files_bring_samples(folder, head, values):
     if values is None:
-        assert "leads out of the prompt's folder" in refusal(folder, head)
+        assert "is outside the prompt's folder" in refusal(folder, head)
     else:
         assert [sample.values for sample in read(folder, head).samples] == values
 
@@ -114,7 +114,7 @@ def test_a_variable_is_read_if_it_was_handed_in(folder, monkeypatch):
     head = "inputs: {x: '${env:PRODUCT}'}"
     assert read(folder, head, {"PRODUCT": "tents"}).inputs[0].default == "tents"
     said = refusal(folder, head)
-    assert 'names the variable "PRODUCT", which has no value here' in said
+    assert 'names the variable "PRODUCT", which is not set' in said
     assert "canary" not in said
     assert read(folder, "inputs: {x: '${env:PRODUCT:boats: two}'}").inputs[0].default == "boats: two"
 
@@ -139,7 +139,7 @@ def test_how_a_model_is_reached_is_neither_looked_up_nor_kept(folder):
 def test_a_model_that_a_variable_names_may_be_left_to_the_command_line(folder):
     found = read(folder, "model: {id: '${env:MODEL}'}")
     assert found.model is None
-    assert "which has no value here" in found.notes[0]
+    assert "which is not set" in found.notes[0]
     assert read(folder, "model: {id: '${env:MODEL}'}", {"MODEL": "openai/a"}).model == "openai/a"
 
 
@@ -152,4 +152,4 @@ def test_messages_and_other_keys_keep_references_as_they_are(folder):
 def test_a_reference_among_other_text_is_text_and_said_to_be(folder):
     found = read(folder, "inputs: {x: 'about ${env:PRODUCT}'}", {"PRODUCT": "tents"})
     assert found.inputs[0].default == "about ${env:PRODUCT}"
-    assert "a reference among other text is text" in found.notes[0]
+    assert "a reference inside other text is not resolved" in found.notes[0]

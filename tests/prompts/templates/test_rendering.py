@@ -75,7 +75,7 @@ def test_what_is_missing_is_all_named_with_its_place_and_nothing_else():
     wanted = [("4", "a"), ("5", "b"), ("6", "c"), ("8", "d"), ("8", "e.f")]
     assert [line.split("}}")[0] for line in told.splitlines()] == [f"p.prompty:{at}: {{{{{n}" for at, n in wanted]
     assert "give one for 'a', or declare a default in the file." in told
-    assert "{{e.f}} is not in the value that was given" in told
+    assert "{{e.f}} is not in the given value" in told
 
 
 def test_missing_unknown_and_unfit_values_are_named_together():
@@ -127,8 +127,8 @@ UNFIT = [
     ("boolean", 1, "is 1; it takes true or false."),
     ("array", "a\n", 'is "a\\n"; it takes a list.'),
     ("object", [], "is []; it takes a mapping."),
-    ("audio", "x", "is of the type audio, which is not sent by this version"),
-    ("file", "x", "is of the type file, which is not sent by this version"),
+    ("audio", "x", "is of the type audio, which is not supported"),
+    ("file", "x", "is of the type file, which is not supported"),
 ]
 
 
@@ -187,7 +187,7 @@ WRONG_USE = [
     pytest.param("{% for x in a %}{% endfor %}", {"a": "text"}, "a loop takes a list or a mapping, and a is a text", id="a loop over a text"),
     pytest.param("{{a.b}}", {"a": "text"}, "a is a text, which has no part 'b'", id="a part of a text"),
     pytest.param("{{a[0]}}", {"a": {"b": 1}}, "a is a mapping, which has no part '0'", id="a place in a mapping"),
-    pytest.param("{{a.b}}", {"a": {"b": None}}, "null stands where a text should", id="null"),
+    pytest.param("{{a.b}}", {"a": {"b": None}}, "a value is null", id="null"),
     pytest.param("{{a|upper}}", {"a": []}, "the filter 'upper' takes a text, and this is a list", id="upper of a list"),
     pytest.param("{{a|join}}", {"a": "x"}, "the filter 'join' takes a list", id="join of a text"),
     pytest.param("{{a|first}}", {"a": []}, "an empty list", id="the first of nothing"),

@@ -139,7 +139,7 @@ def test_a_run_shows_its_verdict_its_figures_and_its_cases(app):
         pytest.param("text=12+times", ["case-012"], id="a text of the input"),
         pytest.param("text=It+is+441.", ["case-021"], id="a text of the answer"),
         pytest.param("text=CASE-02&verdict=fail", ["case-021", "case-024", "case-027"], id="a part of the id"),
-        pytest.param("text=reason", [], id="the name of a field is no text"),
+        pytest.param("text=reason", [], id="the name of a field is not a text"),
         pytest.param("text=%25", [], id="a sign that SQL knows is a sign"),
         pytest.param("metric=similarity&low=0.63", ["case-026", "case-028"], id="a score from somewhere on"),
         pytest.param("metric=similarity&low=0.6&high=0.61", ["case-020", "case-022"], id="a range of a score"),

@@ -120,7 +120,7 @@ def test_every_check_has_to_pass_and_all_are_told():
         pytest.param(
             breaks, "breaks: the check failed with an error: ValueError: no luck with 9 characters", id="it breaks"
         ),
-        pytest.param(silent, "silent: the check gave no score: the scorer gave no judgement", id="it says nothing"),
+        pytest.param(silent, "silent: the check gave no score: the scorer returned None", id="it says nothing"),
         pytest.param(undecided, "undecided: the score 0.25 has no pass threshold", id="a number without a threshold"),
         pytest.param("quality", "quality: the check gave no score: there are no contexts", id="it lacks contexts"),
         pytest.param(lambda output: 7, "lambda: the score 7 has no pass threshold", id="a number on another scale"),

@@ -123,7 +123,7 @@ class Odd:
             id="an embedder in a plain function",
         ),
         pytest.param(nameless, None, "parameter 'output' cannot be filled by name; remove the `/`", id="positional"),
-        pytest.param(Equals, None, r"scorer 'equals' is a class; pass an object of it: Equals\(\)", id="a class"),
+        pytest.param(Equals, None, r"scorer 'equals' is a class; pass an instance: Equals\(\)", id="a class"),
         pytest.param("equals", None, "'equals' is not a scorer; pass a function", id="a name"),
         pytest.param(None, None, "nothing is not a scorer", id="nothing"),
         pytest.param(max, None, "does not show its parameters; wrap it", id="a function written in C"),

@@ -38,7 +38,7 @@ LIKED = (Example(value="Kristiania"), Example(value="Bergen", liked=False))
             id="a disliked answer is no expected one",
         ),
         pytest.param(Equals(), None, {"expected": "Oslo"}, False, "the output nothing is not 'Oslo'", id="no answer"),
-        pytest.param(Equals(), 42, {"expected": "42"}, False, "the output 42 is not '42'", id="a number is no text"),
+        pytest.param(Equals(), 42, {"expected": "42"}, False, "the output 42 is not '42'", id="a number is not a text"),
         pytest.param(Equals(), 1, {"expected": 1.0}, True, "", id="1 and 1.0 are one number"),
         pytest.param(Equals(), True, {"expected": 1}, False, "", id="true is no number"),
         pytest.param(Equals(), {"b": [1.0], "a": 2}, {"expected": {"a": 2, "b": [1]}}, True, "", id="data, any order"),
@@ -203,7 +203,7 @@ def test_a_pattern_that_takes_too_long_is_an_error_that_names_it():
         pytest.param(lambda: Time(math.nan), "time: `seconds` is nan", id="time: nan"),
         pytest.param(lambda: Numeric(abs=-1), "numeric: `abs` is -1", id="a negative tolerance"),
         pytest.param(lambda: Numeric(rel=math.inf), "numeric: `rel` is inf", id="an endless tolerance"),
-        pytest.param(lambda: JsonSchema({"type": "strin"}), r"no valid schema at \$.type", id="a bad schema"),
+        pytest.param(lambda: JsonSchema({"type": "strin"}), r"the schema is invalid at \$.type", id="a bad schema"),
         pytest.param(lambda: JsonSchema(["a"]), "a schema is a mapping, found", id="no schema"),
         pytest.param(
             lambda: JsonSchema({"properties": {"a": {"$ref": "https://example.org/a.json#/b"}}}),

@@ -27,7 +27,7 @@ FIELDS = st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 2), max_size=
 GISTS = {
     "Valid JSON output (no expected fields specified)": "the output is JSON, and no field of it is expected",
     "All expected fields match": "expected field",
-    "All expected fields match (plus extra fields: extra)": "more: extra",
+    "All expected fields match (plus extra fields: extra)": "others: extra",
     "Failed to parse output as JSON": "is not JSON",
     "Output contains error: Something went wrong": "reports an error: error: 'Something went wrong'",
     "Matched 1/3 fields": "1 of 3 fields matches",
@@ -62,7 +62,7 @@ def test_all_golden_vectors_hold(shared):
         pytest.param({}, {"a": 1}, {"a": 1}, 1, "the expected field matches", id="data instead of text"),
         pytest.param({}, '{"a": 1}', '{"a": 1}', 1, "the expected field matches", id="text on both sides"),
         pytest.param({}, {"a": 1, "b": 2}, {"a": 1, "b": 2}, 1, "all 2 expected fields match", id="two fields"),
-        pytest.param({}, {"a": 1}, {"a": 1, "b": 2}, 1, "matches, and there is more: b", id="one more"),
+        pytest.param({}, {"a": 1}, {"a": 1, "b": 2}, 1, "matches, and there are others: b", id="one more"),
         pytest.param({}, {"a": 1}, {}, 0, "0 of 1 field match: a: expected 1, but it is missing", id="missing"),
         pytest.param(
             {}, {"a": {"b": [1, {"c": 2}]}}, {"a": {"b": [1, {"c": 3}]}}, 0, "a.b[1].c: expected 2, found 3", id="path"
@@ -80,8 +80,8 @@ def test_all_golden_vectors_hold(shared):
         ),
         pytest.param({"allow_extras": False}, {}, {"a": 1}, 0, "1 unexpected field: a", id="exactly nothing"),
         pytest.param({"allow_extras": False}, {}, "{}", 1, "no field of it is expected", id="nothing, as expected"),
-        pytest.param({}, {}, "[1]", 0, "no object with fields; expected are none", id="a list has no fields"),
-        pytest.param({}, {"a": 1}, "42", 0, "the output 42 is no object with fields; expected are a", id="a number"),
+        pytest.param({}, {}, "[1]", 0, "not an object; expected fields are none", id="a list has no fields"),
+        pytest.param({}, {"a": 1}, "42", 0, "the output 42 is not an object; expected fields are a", id="a number"),
         pytest.param({}, [1, 2], "[1, 2]", 1, "the output is the expected one", id="a list that is expected"),
         pytest.param({}, [1, 2], "[1, 3]", 0, "does not match: [1]: expected 2, found 3", id="a list that is not"),
         pytest.param({}, [1], {"0": 1}, 0, 'does not match: expected [1], found {"0": 1}', id="a list, not a mapping"),
@@ -152,7 +152,11 @@ def test_what_is_judged(settings, expected, answer, value, reason):
     ("answer", "case", "status", "reason"),
     [
         pytest.param(
-            '{"a": 1}', {}, "unscored", "no expected answer; `is_json` asks for no more", id="nothing expected"
+            '{"a": 1}',
+            {},
+            "unscored",
+            "no expected answer; to check only that the output is JSON",
+            id="nothing expected",
         ),
         pytest.param("{}", {"expected": "Oslo"}, "unscored", "is 'Oslo', and it is not JSON", id="no JSON expected"),
         pytest.param("{}", {"expected": {"a": math.nan}}, "unscored", "holds NaN, which nothing equals", id="NaN"),
@@ -229,7 +233,7 @@ async def waits(value):
         pytest.param({"match": "fuzzy", "fuzzy": {"tolerence": 1}}, "Did you mean 'tolerance'", id="a misspelt option"),
         pytest.param({"expected": "{"}, "`expected` is '{', and it is not JSON", id="no JSON"),
         pytest.param({"expected": {"a": math.nan}}, "NaN, which nothing equals", id="NaN"),
-        pytest.param({"expected": {"a": len}}, "set `match: fuzzy` to have it asked", id="a rule that is not asked"),
+        pytest.param({"expected": {"a": len}}, "set `match: fuzzy` to use it", id="a rule that is not asked"),
         pytest.param({"expected": {"a": waits}, "match": "fuzzy"}, "an async function", id="a rule that would wait"),
     ],
 )

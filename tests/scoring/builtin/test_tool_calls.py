@@ -337,19 +337,17 @@ async def waits(expected, found):
         pytest.param({"arguments": "exact"}, "takes 'strict', 'fuzzy', 'ignore' or a function", id="a word"),
         pytest.param({"arguments": waits}, "`arguments` is an async function", id="a coroutine would always be true"),
         pytest.param({"fuzzy": {"tolerance": 1}}, "set `arguments: fuzzy` too", id="options without a use"),
-        pytest.param({"expected": 3}, "3 is no list of tools", id="a number"),
-        pytest.param({"expected": ["a", 3]}, "3 is no tool; write its name", id="a number in a list"),
-        pytest.param({"expected": ""}, "'' is no tool", id="an empty text"),
-        pytest.param({"expected": [{"arguments": {}}]}, "is no tool; write its name", id="no name"),
+        pytest.param({"expected": 3}, "3 is not a list of tools", id="a number"),
+        pytest.param({"expected": ["a", 3]}, "3 is not a tool; write its name", id="a number in a list"),
+        pytest.param({"expected": ""}, "'' is not a tool", id="an empty text"),
+        pytest.param({"expected": [{"arguments": {}}]}, "is not a tool; write its name", id="no name"),
         pytest.param(
             {"expected": [{"name": "a", "argument": {}}]},
             r"a has 'argument' \(did you mean 'arguments'\?\)",
             id="misspelt",
         ),
         pytest.param({"expected": [call("a", x=math.nan)]}, "the arguments of a hold NaN", id="NaN"),
-        pytest.param(
-            {"expected": [call("a", x=len)]}, "set `arguments: fuzzy` to have it asked", id="a rule not asked"
-        ),
+        pytest.param({"expected": [call("a", x=len)]}, "set `arguments: fuzzy` to use it", id="a rule not asked"),
     ],
 )
 def test_wrong_settings_are_refused(settings, told):
@@ -366,7 +364,7 @@ def test_wrong_settings_are_refused(settings, told):
         pytest.param({"ordered": "yes"}, "the setting 'ordered' is 'yes'", id="a word for a truth value"),
         pytest.param({"arguments": "exact"}, "should be 'strict', 'fuzzy' or 'ignore'", id="no such way to compare"),
         pytest.param(
-            {"expected": [3]}, "suite.yaml:3: tool_calls: `expected` cannot be used: 3 is no tool", id="number"
+            {"expected": [3]}, "suite.yaml:3: tool_calls: `expected` cannot be used: 3 is not a tool", id="number"
         ),
     ],
 )

@@ -105,7 +105,7 @@ def test_after_two_such_replies_there_is_no_score_and_the_words_are_kept(first, 
     assert score.detail["said"] == said
     assert score.detail["repaired"] is True
     assert len(score.detail["calls"]) == 2
-    assert score.reason.startswith("the judge gave no usable verdict, also when asked again: ")
+    assert score.reason.startswith("the judge gave no usable verdict, also on the second attempt: ")
 
 
 @pytest.mark.parametrize("scorer", [pytest.param(scorer, id=name) for name, scorer in BUILT_IN.items()])

@@ -241,7 +241,7 @@ FAULTS = [
     pytest.param(changed(settings=[1]), "$.settings is [1]; it takes a mapping.", id="settings that are a list"),
     pytest.param(
         changed(settings={"api_key": "sk-123"}),
-        "$.settings.api_key would be recorded with every question; put keys into the environment.",
+        "$.settings.api_key would be recorded with every question; move it to an environment variable.",
         id="a secret",
     ),
     pytest.param(
@@ -251,7 +251,7 @@ FAULTS = [
     ),
     pytest.param(
         changed(settings={"extra_headers": {"Authorization": "Bearer sk-123"}}),
-        "$.settings.extra_headers.Authorization would be recorded with every question; put keys into the environment.",
+        "$.settings.extra_headers.Authorization would be recorded with every question; move it to an environment variable.",
         id="a secret within a setting",
     ),
     pytest.param(
@@ -264,12 +264,12 @@ FAULTS = [
     ),
     pytest.param(
         changed(template="{{output}} {{inptu}}"),
-        "$.template has a slot {{inptu}} that nothing fills; did you mean {{input}}?",
+        "$.template has the unknown slot {{inptu}}; did you mean {{input}}?",
         id="a slip in a slot",
     ),
     pytest.param(
         changed(template="{{output}} {{qqq}}"),
-        "$.template has a slot {{qqq}} that nothing fills; there are input, output, expected, history, contexts, "
+        "$.template has the unknown slot {{qqq}}; there are input, output, expected, history, contexts, "
         "name, description, score.",
         id="an unknown slot",
     ),
@@ -285,7 +285,7 @@ FAULTS = [
     ),
     pytest.param(
         changed(template="{{output}} {% if x %}"),
-        "$.template holds {{, }} or {% that open no slot; slots are names such as {{output}}, and no more.",
+        "$.template holds {{, }} or {% outside a slot; a slot is a name such as {{output}}.",
         id="a template language",
     ),
     pytest.param(changed(score={"type": "choice"}), "$.score.choices is missing; it takes a mapping.", id="no choices"),

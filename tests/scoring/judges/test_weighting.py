@@ -109,8 +109,8 @@ def test_numbers_are_gathered_from_their_tokens(tokens, score, scale, expected):
             "only 0.60",
             id="numbers whose second digit is not known",
         ),
-        pytest.param(reply(Token("4", 0.5)), 4, FIVE_NUMBERS, "no log probabilities", id="a log above 0"),
-        pytest.param(reply(Token("4", math.nan)), 4, FIVE_NUMBERS, "no log probabilities", id="NaN"),
+        pytest.param(reply(Token("4", 0.5)), 4, FIVE_NUMBERS, "not log probabilities", id="a log above 0"),
+        pytest.param(reply(Token("4", math.nan)), 4, FIVE_NUMBERS, "not log probabilities", id="NaN"),
         pytest.param(
             reply(spread("4", {"4": 0.9, "5": 0.9})), 4, FIVE_NUMBERS, "add up to more than 1", id="more than certain"
         ),
@@ -169,7 +169,7 @@ def test_an_endpoint_that_rejects_logprobs_is_asked_without_them():
 
     score, model = ask(WEIGHTED, ScriptedModel(answers))
     assert [request.logprobs for request in model.asked] == [20, 0]
-    assert score.detail["weighting"] == "plain: the endpoint takes no question for probabilities"
+    assert score.detail["weighting"] == "plain: the endpoint does not support log probabilities"
     assert len(score.detail["calls"]) == 1
 
 
@@ -181,7 +181,7 @@ def test_it_is_not_asked_for_logprobs_again_when_its_reply_has_to_be_repaired():
 
     score, model = ask(WEIGHTED, ScriptedModel(answers))
     assert [request.logprobs for request in model.asked] == [20, 0, 0]
-    assert (score.raw, score.detail["weighting"]) == (2, "plain: the endpoint takes no question for probabilities")
+    assert (score.raw, score.detail["weighting"]) == (2, "plain: the endpoint does not support log probabilities")
 
 
 def test_a_run_recorded_where_logprobs_are_rejected_is_replayed_strictly(world):

@@ -70,7 +70,7 @@ def test_every_built_in_judge_is_heard_through_every_provider(ask, provider, uns
         pytest.param("gemini", [], "logprobs", id="Gemini gives probabilities"),
         pytest.param("anthropic", [], "plain: the endpoint gave no probabilities", id="Anthropic gives none"),
         pytest.param(
-            "openai", ["logprobs"], "plain: the endpoint takes no question for probabilities", id="a model without them"
+            "openai", ["logprobs"], "plain: the endpoint does not support log probabilities", id="a model without them"
         ),
     ],
 )

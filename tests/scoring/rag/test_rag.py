@@ -108,7 +108,7 @@ def text(answer):
     ("extra", "message"),
     [
         pytest.param([unknown], "extra metric 'unknown': cannot fill parameter 'prompt'", id="an unknown parameter"),
-        pytest.param([text], "extra metric 'text' returned 'good', which is no number", id="no number"),
+        pytest.param([text], "extra metric 'text' returned 'good', which is not a number", id="no number"),
         pytest.param([length, length], "there is a metric 'length' already", id="one name twice"),
         pytest.param([context_relevance], "there is a metric 'context_relevance' already", id="a built-in name"),
     ],

@@ -81,4 +81,4 @@ def _check_settings(at: DataPath, settings: Mapping[str, Any], find: AddFault) -
     for name in RESERVED_SETTINGS & set(settings):
         find((*at, "settings", name), "would replace a part of the request; leave it out.")
     for where in secret_paths(settings, (*at, "settings")):
-        find(where, "would be recorded with every request; put keys into the environment.")
+        find(where, "would be recorded with every request; move it to an environment variable.")

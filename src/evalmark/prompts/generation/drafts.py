@@ -60,7 +60,7 @@ async def draft_tests(asking: StageModels, spec: PromptSpec, effort: Effort) -> 
 def _without_duplicates(drafts: Sequence[GeneratedTest], dropped: Counter[str]) -> DraftedTests:
     kept = unique_drafts(drafts)
     twins = len(drafts) - len(kept)
-    return DraftedTests(kept, dropped + Counter({"the same as another": twins} if twins else {}))
+    return DraftedTests(kept, dropped + Counter({"duplicates of another": twins} if twins else {}))
 
 
 async def _of_group(asking: StageModels, spec: PromptSpec, effort: Effort, group: RuleGroup) -> DraftedTests:
@@ -131,7 +131,7 @@ def parse_tests(
     for place, row in enumerate(value, 1):
         found = _draft(row, spec, group.scenario, known, generation)
         if isinstance(found, GeneratedTest) and sum(draft.rule == found.rule for draft in drafts) >= each:
-            dropped["more than asked for"] += 1
+            dropped["more than requested"] += 1
         elif isinstance(found, GeneratedTest):
             drafts.append(found)
         else:
@@ -147,9 +147,7 @@ def _draft(
         return ReplyFault(f"it is {describe_reply_value(row)}, not an object")
     number = row.get("rule")
     if isinstance(number, bool) or not isinstance(number, int) or number not in known:
-        return ReplyFault(
-            f"`rule` is {describe_reply_value(number)}, which is none of the numbers that were asked about"
-        )
+        return ReplyFault(f"`rule` is {describe_reply_value(number)}, not the number of a rule in the question")
     inputs = parse_inputs(row.get("inputs"), spec, scenario)
     if isinstance(inputs, ReplyFault):
         return inputs
@@ -178,7 +176,7 @@ def parse_inputs(value: Any, spec: PromptSpec, scenario: Scenario) -> dict[str, 
         return ReplyFault(f"`inputs` lacks `{missing[0]}`")
     if strange:
         names = ", ".join(f"`{known.name}`" for known in wanted)
-        return ReplyFault(f"`inputs` holds a name for which no value was asked; the variables to give are {names}")
+        return ReplyFault(f"`inputs` has an unknown name; the variables are {names}")
     inputs = {known.name: value[known.name] for known in wanted}
     wrong = input_problem(spec, inputs, scenario)
     return inputs if wrong is None else ReplyFault(wrong)
@@ -228,7 +226,7 @@ def parse_baseline(
     ]
     drafts = [GeneratedTest(inputs=one, scenario=scenario.name) for one in found if not isinstance(one, ReplyFault)]
     wrong = [one.sentence for one in found if isinstance(one, ReplyFault)]
-    extra = Counter({"more than asked for": len(value) - most} if len(value) > most else {})
+    extra = Counter({"more than requested": len(value) - most} if len(value) > most else {})
     return DraftedTests(drafts, Counter(wrong) + extra) if drafts else ReplyFault((*wrong, "`tests` is empty")[0])
 
 

@@ -186,7 +186,7 @@ class GenerationPipeline:
         path = self.spec.folder / TESTS.file
         there = None if TESTS.name in self.side.redo else file_of_tests(self.spec)
         if there is not None and there != path:
-            self._ended(TESTS, there, True, "as they are; what is not tests.json is left alone")
+            self._ended(TESTS, there, True, "unchanged; only tests.json is refined")
             return
         is_there = there is not None and has_content(path)
         if is_there:
@@ -196,7 +196,7 @@ class GenerationPipeline:
             self._told(TESTS, found)
             self.rows = draft_rows(self.spec, found.drafts, self._marks())
             write_json(path, self.rows)
-        amount = count(len(self.rows), "test") if self.rows else "as they are; what is no list of tests is left alone"
+        amount = count(len(self.rows), "test") if self.rows else "unchanged; the file is not a list of tests"
         self._ended(TESTS, path, is_there, amount)
 
     async def refine(self, stage: Stage, noun: str) -> None:
@@ -229,9 +229,9 @@ class GenerationPipeline:
     def _left_out(self, stage: Stage) -> str:
         """Return why a stage has nothing to do; empty if it has."""
         if stage is EXPANSION and not self.job.effort.expansions:
-            return "no expansions are asked for"
+            return "no expansions are requested"
         if stage is GROUNDTRUTH and stage.name not in self.job.models:
-            return "no model is named for it"
+            return "no model is configured for it"
         if stage is VALIDITY and not self.spec.input_spec:
             return "there is no input specification"
         return ""
@@ -269,7 +269,7 @@ class GenerationPipeline:
         before = self.side.origin(stage.name).basis
         if is_there and before and before != now and stage.shown:
             self.notes.append(
-                f"{path} was made before the prompt or the files above it were edited; "
+                f"{path} was made before the prompt or the files of earlier stages were edited; "
                 f"--redo {stage.name} remakes it and all later stages."
             )
         if not is_there or stage.name in self.side.redo:

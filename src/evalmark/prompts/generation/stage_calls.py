@@ -73,8 +73,8 @@ class StageModels:
         if answer.fault is not None:
             name = self.models[stage.name].name
             raise ModelError(
-                f"{self.place}: the stage {stage.name}: {name} was asked twice, and its reply cannot be used: "
-                f"{answer.fault.sentence}. What was made before stays; try again with --redo {stage.name}, or name "
+                f"{self.place}: the stage {stage.name}: {name} gave an unusable reply twice: "
+                f"{answer.fault.sentence}. Results of earlier stages are kept; try again with --redo {stage.name}, or name "
                 f"another model with --model-for {stage.name}=provider/model."
             )
         return cast("T", answer.found)

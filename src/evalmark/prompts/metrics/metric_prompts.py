@@ -124,8 +124,8 @@ def _scale_faults(prompt: Prompt) -> Iterator[str]:
             if low < high and (low, high) != (0, 100) and not (low == 1 and high == 100):
                 place = place_in(prompt.file, message, message.text.count("\n", 0, found.start(1)) + 1)
                 yield (
-                    f"{place}: the words ask for a score from {found[1]} to {found[2]}, and without a block `score:` in "
-                    f"the head it is read from 0 to 100; add `score: {{type: scale, min: {found[1]}, max: {found[2]}, "
+                    f"{place}: the text asks for a score from {found[1]} to {found[2]}, but without a `score:` block in "
+                    f"the front matter it is read on a scale from 0 to 100; add `score: {{type: scale, min: {found[1]}, max: {found[2]}, "
                     "description: …}`, or ask for 0 to 100."
                 )
 
@@ -166,9 +166,9 @@ def _without_notes(prompt: Prompt) -> Prompt:
 def _notes(prompt: Prompt) -> Iterator[str]:
     """Yield notes about parts of the file without effect."""
     if prompt.model is not None:
-        yield f"{prompt.place}: the metric names the model {prompt.model!r}; the run's judge is asked instead."
+        yield f"{prompt.place}: the metric names the model {prompt.model!r}; the run's judge is used instead."
     if prompt.schema is not None or "response_format" in prompt.settings:
-        yield f"{prompt.place}: the metric's own reply format is ignored; the judge is asked for the one that is read."
+        yield f"{prompt.place}: the metric's own reply format is ignored; evalmark sets its own."
     text = "\n".join(message.text for message in prompt.messages)
     if "input" not in _used_variables(prompt) and "<INPUT>" in text:
-        yield f"{prompt.place}: the words speak of <INPUT>, and {{{{input}}}} stands nowhere, so the judge does not see it."
+        yield f"{prompt.place}: the text mentions <INPUT> but does not use {{{{input}}}}, so the judge does not see the input."

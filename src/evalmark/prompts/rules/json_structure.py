@@ -91,7 +91,7 @@ class JsonText:
         """Return the result for an output that is not JSON; JSON in a code block is undecided."""
         fenced = _FENCED.fullmatch(text)
         if fenced is not None and self(fenced[1]).holds is not False:
-            return CheckResult(None, "the JSON stands in a block of code; the rule does not say whether it may")
+            return CheckResult(None, "the JSON is in a code block; the rule does not say whether that is allowed")
         return CheckResult(False, f"{preview(text.strip())} is not JSON: {error}")
 
 
@@ -99,9 +99,9 @@ def _no_texts(data: list[Any], unique: bool) -> str:
     """Return what is wrong with a list of texts."""
     strange = next((item for item in data if not isinstance(item, str)), None)
     if strange is not None or None in data:
-        return f"{preview(strange)} is no text"
+        return f"{preview(strange)} is not a text"
     twice = next((item for item, number in Counter(data).items() if number > 1), None) if unique else None
-    return "" if twice is None else f"{preview(twice)} stands there twice"
+    return "" if twice is None else f"{preview(twice)} occurs twice"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -64,7 +64,7 @@ class Language:
         """Check the script, then the words."""
         letters = [letter for letter in text if letter.isalpha()]
         if len(letters) < MIN_LETTERS:
-            return CheckResult(None, "too short to tell its language")
+            return CheckResult(None, "too short to detect its language")
         share = sum(unicodedata.name(letter, "").startswith(SCRIPTS[self.name]) for letter in letters) / len(letters)
         if MAX_FOREIGN_SHARE <= share < 0.5:
             return CheckResult(None, f"{share:.0%} of its letters are of the script of {self.name}")
@@ -74,7 +74,7 @@ class Language:
             return CheckResult(None, f"its letters are of the script of {self.name}, which other languages may share")
         spoken = language_of(text)
         if spoken is None:
-            return CheckResult(None, "it is not plain which language it is in")
+            return CheckResult(None, "the language is unclear")
         return CheckResult(spoken == self.name, f"it is in {spoken}")
 
 

@@ -46,10 +46,12 @@ class NumberText:
         value = text.strip()
         if re.fullmatch(r"-?\d{1,15}(?:\.\d{1,15})?", value) is None:
             many = len(value.split()) > 3 or not value
-            return CheckResult(False if many else None, f"{preview(value)} is no number in digits alone")
+            return CheckResult(False if many else None, f"{preview(value)} is not only a number in digits")
         number = float(value)
         if self.integer and "." in value:
-            return CheckResult(None if number.is_integer() else False, f"{preview(value)} is no whole number in digits")
+            return CheckResult(
+                None if number.is_integer() else False, f"{preview(value)} is not a whole number in digits"
+            )
         inside = (self.low is None or number >= self.low) and (self.high is None or number <= self.high)
         return CheckResult(
             inside, f"{preview(value)} is {'' if inside else 'not '}{self.says.partition(' number ')[2] or 'a number'}"

@@ -62,7 +62,7 @@ class ForbiddenWords:
             return CheckResult(False, f"it says {preview(there[0])}")
         near = next((word for word in self.words if word.lower() in small), None)
         if near is not None:
-            return CheckResult(None, f"it says {preview(near)} in other letters, or within a word")
+            return CheckResult(None, f"it says {preview(near)} only with other case, or within a word")
         return CheckResult(True, f"it says none of {len(self.words)}")
 
 
@@ -84,7 +84,7 @@ class RequiredTexts:
         gone = [wanted for wanted in missing if wanted.rstrip(".,;!?").casefold() not in text.casefold()]
         if gone or not missing:
             return CheckResult(not gone, f"{preview(gone[0])} is missing" if gone else f"{self.says} there")
-        return CheckResult(None, f"{preview(missing[0])} stands there in other letters, or within a word")
+        return CheckResult(None, f"{preview(missing[0])} occurs only with other case, or within a word")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +140,7 @@ class OrderedTexts:
         late = next((n for n in range(1, len(places)) if places[n] < places[n - 1]), None)
         if late is None:
             return CheckResult(True, "all in order")
-        return CheckResult(False, f"{preview(self.texts[late])} stands before {preview(self.texts[late - 1])}")
+        return CheckResult(False, f"{preview(self.texts[late])} comes before {preview(self.texts[late - 1])}")
 
 
 def words_in(clause: Clause, rule: MaskedRule) -> Requirement | None:

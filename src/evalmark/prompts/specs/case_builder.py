@@ -50,7 +50,7 @@ class PromptCaseBuilder:
         whole, key = fields.first(INPUT_FIELDS)
         values = input_values(self.spec.prompt, whole, fields.inputs, self._parameters(scenario, place))
         if whole is not None and fields.inputs and any(values.get(k) != v for k, v in fields.inputs.items()):
-            self._tell(f"{place}: `{key}` and the columns of the inputs differ; `{key}` is what is asked.")
+            self._tell(f"{place}: `{key}` and the columns of the inputs differ; `{key}` is used.")
         raw = fields.take("ruleid")
         about = self._about(raw, fields, place)
         baseline = _truth("baseline", fields.take("baseline")) or False
@@ -92,18 +92,14 @@ class PromptCaseBuilder:
         known = None if number is None else self.spec.rule(number)
         if text:
             if known is not None and known.text != text:
-                self._tell(
-                    f"{place}: the rule of this number is another one by now; tests keep the rule that they name."
-                )
+                self._tell(f"{place}: the rule with this number has changed; the test keeps the rule that it names.")
             turned = _truth("inverse", inverse)
             same = next((rule for rule in self.spec.numbered if rule.text == text), None)
             fallback = (same or known or PromptRule(0, "")).inverse
             return PromptRule(number or (same.number if same else 0), text, fallback if turned is None else turned)
         if known is None and (number or (number is None and _text(raw))):
             there = count(len(self.spec.numbered), "rule")
-            self._tell(
-                f"{place}: {preview(raw)} is none of the {there} of the prompt; such tests are run and belong to no rule."
-            )
+            self._tell(f"{place}: {preview(raw)} is none of the {there} of the prompt; the test runs without a rule.")
         return known
 
     def _expected(self, fields: "_Fields") -> Any:

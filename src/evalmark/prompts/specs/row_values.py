@@ -32,7 +32,7 @@ def input_values(
     open_ones = [known.name for known in prompt.inputs if known.required and known.name not in parameters]
     found = dict(columns) if whole is None else _split_value(prompt, whole, open_ones)
     if prompt.inputs and not any(map(_is_not_blank, found.values())) and (open_ones or not parameters):
-        raise InvalidRowError(f"the test has no input; give {_name_list(open_ones or _names(prompt))}")
+        raise InvalidRowError(f"the test has no input; set {_name_list(open_ones or _names(prompt))}")
     types = {known.name: known.type for known in prompt.inputs}
     typed = {name: _parse_json_value(name, value, types[name] in _PARSED) for name, value in found.items()}
     values = {**typed, **parameters}
@@ -46,7 +46,7 @@ def input_values(
 def _split_value(prompt: Prompt, whole: Any, open_ones: list[str]) -> dict[str, Any]:
     names = _names(prompt)
     if not names:
-        raise InvalidRowError("the prompt has no input that could take the test's")
+        raise InvalidRowError("the prompt has no input for the test's value")
     data = _object_in(whole)
     if data is not None and (data.keys() <= set(names) or len(open_ones) > 1 or isinstance(whole, Mapping)):
         if strange := next((key for key in data if key not in names), None):
@@ -76,7 +76,7 @@ def _parse_json_value(name: str, value: Any, is_data: bool) -> Any:
         return parse_json(value, "")
     except PlacedError as fault:
         raise InvalidRowError(
-            f"{backticked(name)} is {preview(value)}, which is no JSON: {fault.message.rstrip('.')}"
+            f"{backticked(name)} is {preview(value)}, which is not JSON: {fault.message.rstrip('.')}"
         ) from None
 
 

@@ -153,7 +153,7 @@ def _statements(file: Path) -> list[StatementLine]:
         )
     if file.name != RULES_FILE and (wrong := next((one for one in found if one.check is not None), None)):
         line = wrong.line if wrong.check is None else wrong.check[0]
-        raise PlacedError(f"{file}:{line}", f"states a check; only the rules in {RULES_FILE} have checks.")
+        raise PlacedError(f"{file}:{line}", f"has a check; only the rules in {RULES_FILE} have checks.")
     return found
 
 
@@ -185,4 +185,4 @@ def _notes(home: Path, rules: int, inverse: list[StatementLine]) -> list[str]:
     numbers = f"{rules + 1} to {rules + len(inverse)}" if len(inverse) > 1 else f"{rules + 1}"
     place = f"{home / SPEC_FILES[3]}:{inverse[-1].line}"
     amounts = f"{count(len(inverse), 'inverse rule')} for {count(rules, 'rule')}"
-    return [f"{place}: {amounts}; their numbers are {numbers}, and none is taken for the opposite of a certain rule."]
+    return [f"{place}: {amounts}; their numbers are {numbers}, and they are not matched to rules."]

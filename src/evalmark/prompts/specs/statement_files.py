@@ -85,7 +85,7 @@ def _with_check(held: list[StatementLine], found: tuple[int, str], place: str) -
         raise PlacedError(here, "this check has no rule above it; write it below its rule.")
     if held[-1].check is not None:
         raise PlacedError(
-            here, "the rule above has a check already; put both into one: {words: {max: 80}, sentences: 1}."
+            here, "the rule above already has a check; write both as one: {words: {max: 80}, sentences: 1}."
         )
     try:
         data = parse_yaml(source, here)

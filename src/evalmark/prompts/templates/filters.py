@@ -68,7 +68,7 @@ def _length(value: Any) -> int:
 def _end(value: Any, at: int) -> Any:
     found = _list(value)
     if not found:
-        raise FilterError("was given an empty list, which has no first and no last item")
+        raise FilterError("got an empty list, which has no first or last item")
     return found[at]
 
 

@@ -48,14 +48,14 @@ def split_frontmatter(text: str, path: Path) -> PromptParts:
     if _OTHER.fullmatch(lines[first]):
         raise PlacedError(
             f"{path}:{first + 1}",
-            f"a head that begins with {json_excerpt(lines[first].strip())} is not read; write YAML between two lines of ---.",
+            f"front matter that begins with {json_excerpt(lines[first].strip())} is not read; write YAML between two lines of ---.",
         )
     if not _FENCE.fullmatch(lines[first]):
         return PromptParts(Document(path=path, data={}), text, 1)
     last = next((number for number, line in enumerate(lines[first + 1 :], first + 1) if _FENCE.fullmatch(line)), None)
     if last is None:
         raise PlacedError(
-            f"{path}:{first + 1}", "the head that begins here is never closed; end it with a line of ---."
+            f"{path}:{first + 1}", "the front matter that begins here is never closed; end it with a line of ---."
         )
     return PromptParts(_head(lines[first + 1 : last], first + 1, path), "\n".join(lines[last + 1 :]), last + 2)
 
@@ -68,6 +68,6 @@ def _head(lines: list[str], above: int, path: Path) -> Document:
     data = parse_yaml(text, str(path), is_text=is_text, notes=notes.append, lines=places)
     if data is not None and not isinstance(data, dict):
         raise PlacedError(
-            f"{path}:{above + 1}", f"the head is {json_excerpt(data)}; it takes a mapping, such as `name: …`."
+            f"{path}:{above + 1}", f"the front matter is {json_excerpt(data)}; it takes a mapping, such as `name: …`."
         )
     return Document(path=path, data=data or {}, lines=places, notes=tuple(notes))

@@ -79,9 +79,7 @@ def _same_value(left: Any, right: Any) -> bool:
 
 def _as_type(value: Any, wanted: InputType) -> Any:
     if wanted in ("audio", "file"):
-        raise InputValueError(
-            f"is of the type {wanted}, which is not sent by this version; hand its text over as a string"
-        )
+        raise InputValueError(f"is of the type {wanted}, which is not supported; pass its text as a string")
     if wanted == "thread":
         return _thread(value)
     if wanted == "image":

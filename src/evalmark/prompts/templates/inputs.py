@@ -39,7 +39,7 @@ def inputs_of(value: Any, messages: Iterable[Message], findings: Findings) -> tu
 
 def _unused(name: str, others: list[str]) -> str:
     close = get_close_matches(name, others, n=1)
-    return f"the input {name!r} stands in no message" + (f"; {close[0]!r} does." if close else ".")
+    return f"the input {name!r} is not used in any message" + (f"; {close[0]!r} does." if close else ".")
 
 
 def _declared(value: Any, findings: Findings) -> dict[str, Input]:
@@ -75,7 +75,7 @@ def _listed(rows: list[Any], at: DataPath, findings: Findings) -> dict[str, Inpu
 def _is_name(name: str, at: DataPath, findings: Findings) -> bool:
     if name.isidentifier() and not name.startswith("__"):
         return True
-    findings.find(at, f"declares {json_excerpt(name)}, which no {{{{…}}}} can name; use letters, digits and _.")
+    findings.find(at, f"declares {json_excerpt(name)}, which is not a variable name; use letters, digits and _.")
     return False
 
 

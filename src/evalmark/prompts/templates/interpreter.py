@@ -63,7 +63,7 @@ class RenderBudget:
         """
         self.steps -= steps
         if self.steps < 0:
-            raise BrokenTemplateError(node.lineno, f"the loops take more than {MAX_STEPS:,} steps; give shorter lists.")
+            raise BrokenTemplateError(node.lineno, f"the loops need more than {MAX_STEPS:,} steps; give shorter lists.")
 
 
 @dataclass(slots=True)
@@ -127,7 +127,7 @@ def _output(writing: MessageBuilder, node: Any, scope: Scope) -> None:
         if isinstance(value, (Image, Thread)):
             writing.say(part, value)
         elif value is None:
-            raise BrokenTemplateError(part.lineno, "null stands where a text should; give it a value or a `default`.")
+            raise BrokenTemplateError(part.lineno, "a value is null; pass a value, or use `default`.")
         else:
             writing.say(part, _as_text(part, value))
 
@@ -136,7 +136,7 @@ def _as_text(node: Any, value: Any) -> str:
     try:
         return text_of(value)
     except TypeError:  # a list that contains an image
-        raise BrokenTemplateError(node.lineno, "a picture or a conversation stands by itself, in no list.") from None
+        raise BrokenTemplateError(node.lineno, "an image or a conversation cannot be part of a list.") from None
 
 
 def _if(writing: MessageBuilder, node: Any, scope: Scope) -> None:

@@ -41,7 +41,7 @@ def _sections(lines: list[str], first: int, findings: Findings) -> Iterator[tupl
             _note_unsupported(line, number, findings)
             continue
         if opened[2]:
-            findings.note(number, "what stands in brackets after a role is not sent.")
+            findings.note(number, "text in brackets after a role is not sent.")
         yield role, start, found
         role, start, found = normalize_role(opened[1]), number + 1, []
     yield role, start, found
@@ -57,10 +57,13 @@ def _note_unsupported(line: str, number: int, findings: Findings) -> None:
     if len(line) > MAX_ROLE_LINE:
         return
     if other := _OTHER_ROLE.fullmatch(line):
-        findings.note(number, f"`{other[1].lower()}:` opens no message; it is text.")
+        findings.note(number, f"`{other[1].lower()}:` does not start a message; it is text.")
     elif _ROLE_OF_VALUE.fullmatch(line):
         findings.note(
-            number, "no value opens a message, so this is text; for a conversation declare an input of the type thread."
+            number,
+            "a variable cannot set the role of a message, so this line is text; for a conversation, declare an input of the type thread.",
         )
     elif _PICTURE.search(line):
-        findings.note(number, "a picture in Markdown is text; to send one declare an input of the type image.")
+        findings.note(
+            number, "an image in Markdown is sent as text; to send an image, declare an input of the type image."
+        )

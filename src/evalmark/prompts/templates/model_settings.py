@@ -47,7 +47,7 @@ def settings_of(data: Mapping[str, Any], findings: Findings) -> dict[str, Any]:
         for name, value in findings.mapping(at, raw).items():
             _add(settings, name, value, at, findings)
         for where in secret_paths(raw, at):
-            findings.find(where, "would be recorded with every request; put keys into the environment.")
+            findings.find(where, "would be recorded with every request; move it to an environment variable.")
     return settings
 
 
@@ -56,7 +56,7 @@ def _add(settings: dict[str, Any], name: str, value: Any, at: DataPath, findings
     if known in RESERVED_SETTINGS:
         findings.find((*at, name), "would replace a part of the request; remove it.")
     elif known in settings:
-        findings.find((*at, name), f"says `{known}` a second time; leave one out.")
+        findings.find((*at, name), f"sets `{known}` a second time; remove one.")
     elif value is not None:
         settings[known] = value
 

@@ -84,7 +84,7 @@ def _kind_of(path: Path) -> str:
     if name.endswith(YAML_ENDINGS):
         return "yaml"
     raise PlacedError(
-        str(path), f"is no prompt file; its name ends in {', '.join((*FRONTMATTER_ENDINGS, *YAML_ENDINGS))}."
+        str(path), f"is not a prompt file; its name must end in {', '.join((*FRONTMATTER_ENDINGS, *YAML_ENDINGS))}."
     )
 
 
@@ -120,7 +120,7 @@ def _prompt(messages: tuple[Message, ...], data: Mapping[str, Any], findings: Fi
     inputs = inputs_of(data.get("inputs"), messages, findings)
     settings = settings_of(data, findings)
     if not inputs:
-        findings.note(messages[-1].line, "the prompt has no {{variable}}, so it asks the same whatever it is given.")
+        findings.note(messages[-1].line, "the prompt has no {{variable}}, so every test sends the same request.")
     prompt = Prompt(
         name=findings.text(("name",), data.get("name")) or _stem(findings.document.path),
         messages=messages,
@@ -143,7 +143,7 @@ def _prompt(messages: tuple[Message, ...], data: Mapping[str, Any], findings: Fi
 
 def _check_messages(messages: tuple[Message, ...], findings: Findings) -> None:
     if not messages and not findings.faults:
-        findings.find_in(findings.line_of(()), "the file has no message; write the prompt below its head.")
+        findings.find_in(findings.line_of(()), "the file has no message; write the prompt below the front matter.")
     for message in messages:
         try:
             template_of(message.text)
@@ -158,11 +158,11 @@ def _check_keys(data: Mapping[str, Any], findings: Findings) -> None:
         advice = f"; {similar}" if similar else "."
         findings.note(findings.line_of((key,)), f"`{key}` is not read; it is kept unchanged{advice}")
     if data.get("base") is not None:
-        findings.find(("base",), "names a prompt to build on, which is not followed; write its keys out here.")
+        findings.find(("base",), "names a base prompt, which is not read; copy its keys into this file.")
     raw = data.get("template")
     kind = _template_kind(raw)
     if kind is not None and kind != "jinja2":
-        findings.find(("template",), f"asks for {json_excerpt(kind)}; only jinja2 is read.")
+        findings.find(("template",), f"is {json_excerpt(kind)}; only jinja2 is supported.")
 
 
 def _template_kind(raw: Any) -> Any:
@@ -195,7 +195,7 @@ def _rest(data: Mapping[str, Any], findings: Findings) -> dict[str, Any]:
     if isinstance(model := data.get("model"), Mapping):
         rest |= {"model": others} if (others := {k: v for k, v in model.items() if k not in MODEL_KEYS}) else {}
     for at in secret_paths(rest):
-        findings.find(at, "holds a secret, which has no place in a prompt; put it into the environment.")
+        findings.find(at, "holds a secret; move it to an environment variable.")
     return rest
 
 

@@ -76,7 +76,9 @@ def _look_up(text: str, env: Mapping[str, str], findings: Findings, at: DataPath
     found = _REFERENCE.fullmatch(text.strip())
     if found is None:
         if _REFERENCE.search(text):
-            findings.note(findings.line_of(at), "a reference among other text is text; as the whole value it is read.")
+            findings.note(
+                findings.line_of(at), "a reference inside other text is not resolved; it has to be the whole value."
+            )
         return text
     kind, raw = found.groups()
     try:
@@ -99,9 +101,7 @@ def _variable(raw: str, env: Mapping[str, str]) -> str:
         return env[name]
     if colon:
         return other
-    raise DataError(
-        f"names the variable {json_excerpt(name)}, which has no value here; pass one, or write the value itself."
-    )
+    raise DataError(f"names the variable {json_excerpt(name)}, which is not set; set it, or write the value itself.")
 
 
 def file_under(folder: Path, raw: str) -> Any:
@@ -112,10 +112,10 @@ def file_under(folder: Path, raw: str) -> Any:
     """
     parts = raw.split("/")
     if not raw.strip() or _ODD.search(raw) or raw.startswith(("/", "~")):
-        raise PlacedError(json_excerpt(raw), "only a plain relative path under the prompt's folder is read.")
+        raise PlacedError(json_excerpt(raw), "only a relative path inside the prompt's folder is allowed.")
     real, root = Path(os.path.realpath(folder / raw)), Path(os.path.realpath(folder))
     if ".." in parts or not real.is_relative_to(root):
-        raise PlacedError(json_excerpt(raw), "it leads out of the prompt's folder; copy the file there.")
+        raise PlacedError(json_excerpt(raw), "it is outside the prompt's folder; copy the file there.")
     regular_file(folder / raw)
     if real.stat().st_size > MAX_FILE_BYTES:
         raise PlacedError(json_excerpt(raw), _TOO_LARGE)

@@ -101,7 +101,7 @@ def _unknown(prompt: Prompt, name: str, known: Mapping[str, Input]) -> str:
 def _without_value(prompt: Prompt, name: str, place: str) -> str:
     if name in {one.name for one in prompt.inputs}:
         return f"{place}: {{{{{name}}}}} has no value; give one for {name!r}, or declare a default in the file."
-    return f"{place}: {{{{{name}}}}} is not in the value that was given; add it, or write {{{{{name} | default('')}}}}."
+    return f"{place}: {{{{{name}}}}} is not in the given value; add it, or write {{{{{name} | default('')}}}}."
 
 
 def _turns(role: str, pieces: list[MessagePart]) -> list[Turn]:

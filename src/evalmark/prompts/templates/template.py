@@ -96,10 +96,10 @@ def _parse(text: str) -> nodes.Template:
     try:
         return _syntax().parse(text)
     except RecursionError:
-        raise BrokenTemplateError(1, "the template is nested too deep to be read.") from None
+        raise BrokenTemplateError(1, "the template is nested too deeply.") from None
     except TemplateError as error:
         raw = (error.message or type(error).__name__).rstrip(".")
-        advice = "Braces that open no variable go between {% raw %} and {% endraw %}."
+        advice = "Write other braces between {% raw %} and {% endraw %}."
         raise BrokenTemplateError(getattr(error, "lineno", 1), f"not a valid template: {raw}. {advice}") from None
     except (ValueError, OverflowError) as error:  # a number with too many digits, or an incomplete escape
         raise BrokenTemplateError(1, f"not a valid template: {error}.") from None
@@ -134,7 +134,7 @@ def _check_words(node: nodes.Node) -> None:
     """Check names of attributes, filters and tests, and the types of constants."""
     word = node.name if isinstance(node, nodes.Name) else node.attr if isinstance(node, nodes.Getattr) else ""
     if word.startswith("__"):
-        raise BrokenTemplateError(node.lineno, f"{word!r} begins with two underscores, which no name may.")
+        raise BrokenTemplateError(node.lineno, f"{word!r} begins with two underscores, which is not allowed.")
     if isinstance(node, nodes.Const) and _is_too_large(node.value):
         raise BrokenTemplateError(node.lineno, "a number is too large.")
     if isinstance(node, nodes.Filter) and node.name not in FILTERS:
@@ -166,7 +166,7 @@ def _check_loop(node: nodes.For, depth: int, bound: frozenset[str], free: dict[s
         raise BrokenTemplateError(node.lineno, f"a recursive loop is not allowed; {FEATURES}.")
     targets = targets_of(node)
     if "loop" in targets:
-        raise BrokenTemplateError(node.lineno, "`loop` is the loop's own name; give the item another one.")
+        raise BrokenTemplateError(node.lineno, "`loop` is reserved inside a loop; rename the item.")
     inner = bound | {*targets, "loop"}
     _check_all((node.iter, *node.else_), depth, bound, free)
     _check_all((node.test,), depth, bound | set(targets), free)
@@ -181,5 +181,5 @@ def targets_of(node: nodes.For) -> tuple[str, ...]:
     """
     found: list[Any] = node.target.items if isinstance(node.target, nodes.Tuple) else [node.target]
     if not all(isinstance(item, nodes.Name) and not item.name.startswith("__") for item in found):
-        raise BrokenTemplateError(node.lineno, "a loop gives its items plain names.")
+        raise BrokenTemplateError(node.lineno, "loop variables must be plain names.")
     return tuple(item.name for item in found)

@@ -329,7 +329,7 @@ def _is_skipped(scorer: Any) -> bool:
 
 def _check(scorer: Any, called: str, threshold: Any) -> None:
     if inspect.isclass(scorer):
-        raise ConfigError(f"scorer {called!r} is a class; pass an object of it: {scorer.__name__}().")
+        raise ConfigError(f"scorer {called!r} is a class; pass an instance: {scorer.__name__}().")
     if not callable(scorer):
         raise ConfigError(
             f"{preview(scorer)} is not a scorer; pass a function of `case`, `output`, `expected` and so on."

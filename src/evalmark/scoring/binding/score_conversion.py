@@ -41,7 +41,7 @@ def as_scores(found: Any, name: str, direction: Direction = "higher") -> tuple[S
 
 def _score_list(scores: list[Score], name: str) -> tuple[Score, ...]:
     if not scores:
-        return (unscored(name, "the scorer gave an empty collection of scores"),)
+        return (unscored(name, "the scorer returned no scores"),)
     names = [score.name for score in scores]
     if twice := [n for n in names if names.count(n) > 1]:
         raise ValueError(f"the scorer returned two scores called {twice[0]!r}")
@@ -70,14 +70,14 @@ def _plain_value_score(found: Any, name: str, direction: Direction) -> Score:
     if getattr(found, "ndim", None) == 0 and hasattr(found, "item"):  # a number of numpy, torch and the like
         found = found.item()
     if found is None:
-        return unscored(name, "the scorer gave no judgement", direction)
+        return unscored(name, "the scorer returned None", direction)
     if isinstance(found, bool):
         passed = found if direction == "higher" else not found
         return Score(name=name, raw=found, value=float(found), passed=passed, direction=direction)
     if isinstance(found, Real) or type(found).__name__ == "Decimal":
         return _number_score(found, name, direction)
     if isinstance(found, str):
-        return unscored(name, f"the scorer gave the text {preview(found)}, which is no score", direction)
+        return unscored(name, f"the scorer returned the text {preview(found)}, which is not a score", direction)
     raise TypeError(f"the scorer returned {preview(found)} ({type(found).__name__}); return {ALLOWED_RESULTS}")
 
 
@@ -87,7 +87,7 @@ def _number_score(found: Any, name: str, direction: Direction) -> Score:
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
-        return unscored(name, f"the scorer gave {preview(repr(found))}, which is no finite number", direction)
+        return unscored(name, f"the scorer returned {preview(repr(found))}, which is not a finite number", direction)
     raw = found if isinstance(found, int) else number
     return Score(name=name, raw=raw, value=number if 0 <= number <= 1 else None, direction=direction)
 
@@ -120,7 +120,7 @@ def _checked_score(score: Score) -> Score:
         return score
     if isinstance(value, Real) and 0 <= float(value) <= 1:
         return replace(score, value=float(value))
-    reason = f"the scorer gave the value {preview(repr(value))}, which is not a number from 0 to 1"
+    reason = f"the scorer returned the value {preview(repr(value))}, which is not a number from 0 to 1"
     return replace(score, status="unscored", value=None, passed=None, reason=reason)
 
 

@@ -54,7 +54,7 @@ def expected_calls(value: Any) -> tuple[ExpectedCall, ...]:
     if isinstance(value, Mapping):
         value = [value]
     if not isinstance(value, Sequence):
-        raise ValueError(f"{preview(value)} is no list of tools")  # noqa: TRY004  what a row holds is a matter of values
+        raise ValueError(f"{preview(value)} is not a list of tools")  # noqa: TRY004  what a row holds is a matter of values
     return tuple(_expected_call(item) for item in value)
 
 
@@ -63,7 +63,7 @@ def _expected_call(item: Any) -> ExpectedCall:
         return ExpectedCall(item)
     call = item.get("function", item) if isinstance(item, Mapping) else None
     if not isinstance(call, Mapping) or not isinstance(call.get("name"), str) or not call["name"]:
-        raise ValueError(f"{preview(item)} is no tool; write its name, or {{name, arguments}}")
+        raise ValueError(f"{preview(item)} is not a tool; write its name, or {{name, arguments}}")
     if call is item:
         _check_keys(call)
     arguments = next((call[key] for key in _ARGUMENTS if key in call), None)

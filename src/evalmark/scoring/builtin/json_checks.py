@@ -83,7 +83,7 @@ class JsonSchema:
             kind.check_schema(schema)
         except SchemaError as error:
             raise ConfigError(
-                f"json_schema: no valid schema at {error.json_path}: {validator_message(error)}."
+                f"json_schema: the schema is invalid at {error.json_path}: {validator_message(error)}."
             ) from error
         _refuse_references(schema)
         object.__setattr__(self, "schema", schema)

@@ -177,7 +177,7 @@ class Similarity(CosineRule):
         vectors = rows(await embedder(texts)) if len(texts) > 1 else rows([[0.0]])
         if len(texts) > 1 and (empty := _first_zero_vector(vectors)) is not None:
             return unscored(
-                self.name, f"the embedding of {preview(texts[empty])} is a zero vector, which points nowhere"
+                self.name, f"the embedding of {preview(texts[empty])} is a zero vector, which has no direction"
             )
         found = iter(cosines(vectors[:1], vectors[1:])[0].tolist())
         compared = [

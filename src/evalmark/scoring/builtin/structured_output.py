@@ -63,7 +63,7 @@ class StructuredOutput:
     def __post_init__(self) -> None:
         check_rule(self.match, "match", ("strict", "fuzzy"), self.name)
         if self.fuzzy is not None and self.match != "fuzzy":
-            raise ConfigError(f"{self.name}: `fuzzy` says how to match fuzzily; set `match: fuzzy` too.")
+            raise ConfigError(f"{self.name}: `fuzzy` only applies to fuzzy matching; set `match: fuzzy` too.")
         fuzzy_options(self.fuzzy, False, self.name)
         if self.expected is not None:
             wanted, fault = _expected_data(self.expected)
@@ -92,7 +92,9 @@ class StructuredOutput:
             why = (
                 f"the expected answer is {preview(describe_data(given[0]))}, and {read[0][1]}" if given else NO_EXPECTED
             )
-            return unscored(self.name, f"{why}; `is_json` asks for no more than JSON" if not given else why)
+            return unscored(
+                self.name, f"{why}; to check only that the output is JSON, use `is_json`" if not given else why
+            )
         try:
             return max((self._compared(one, found) for one in wanted), key=lambda score: score.value or 0.0)
         except TimeoutError as error:
@@ -113,7 +115,7 @@ class StructuredOutput:
             return self._whole(expected, found)
         if not isinstance(found, dict):
             fields = ", ".join(expected) or "none"
-            reason = f"the output {preview(describe_data(found))} is no object with fields; expected are {fields}"
+            reason = f"the output {preview(describe_data(found))} is not an object; expected fields are {fields}"
             return self._failed(reason)
         faults = [
             (key, describe_difference(self._same(key), wanted, found.get(key, ABSENT), key))
@@ -178,7 +180,7 @@ def _reason(total: int, faults: list[tuple[str, str]], extras: list[str], refuse
         said.append(f"{count(len(extras), 'unexpected field')}: {', '.join(extras)}")
     if said:
         return "; ".join(said)
-    besides = f", and there is more: {', '.join(extras)}" if extras and total else ""
+    besides = f", and there are others: {', '.join(extras)}" if extras and total else ""
     if not total:
         return "the output is JSON, and no field of it is expected"
     return f"{'the expected field matches' if total == 1 else f'all {total:,} expected fields match'}{besides}"

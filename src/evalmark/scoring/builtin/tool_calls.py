@@ -69,7 +69,7 @@ class ToolCalls:
     def __post_init__(self) -> None:
         check_rule(self.arguments, "arguments", ("strict", "fuzzy", "ignore"), self.name)
         if self.fuzzy is not None and self.arguments != "fuzzy":
-            raise ConfigError(f"{self.name}: `fuzzy` says how to match fuzzily; set `arguments: fuzzy` too.")
+            raise ConfigError(f"{self.name}: `fuzzy` only applies to fuzzy matching; set `arguments: fuzzy` too.")
         fuzzy_options(self.fuzzy, True, self.name)
         if self.expected is None:
             return

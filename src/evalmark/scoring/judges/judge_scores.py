@@ -56,7 +56,7 @@ def unusable_reply_score(
         name=name,
         status="unscored",
         direction=direction,
-        reason=f"the judge gave no usable verdict, also when asked again: {last.fault.sentence}",
+        reason=f"the judge gave no usable verdict, also on the second attempt: {last.fault.sentence}",
         detail={**detail, "unscored": last.fault.kind, "said": reply_text(last.reply)[:MAX_REPLY_CHARS]},
     )
 
@@ -126,7 +126,7 @@ def _weighted_numbers(
     """Return the expected scores if the endpoint gave probabilities, else the plain numbers and the reason."""
     scale = Scale(measure.low, measure.high)
     found = [
-        "the endpoint takes no question for probabilities"
+        "the endpoint does not support log probabilities"
         if one.without_logprobs
         else weighted_score(one.reply, measure.key, raw, scale)
         for one, raw in zip(replies, raws, strict=True)

@@ -284,7 +284,7 @@ class _MetricParser(Findings):
         for name in RESERVED_SETTINGS & set(settings):
             self.find(("settings", name), "would replace a part of the request; remove it.")
         for at in secret_paths(settings, ("settings",)):
-            self.find(at, "would be recorded with every question; put keys into the environment.")
+            self.find(at, "would be recorded with every question; move it to an environment variable.")
         return settings
 
     def _template(self, data: Mapping[str, Any], history: bool, example: bool) -> tuple[str, ...]:
@@ -304,9 +304,9 @@ class _MetricParser(Findings):
         for slot in sorted(used - set(MATERIAL) - set(METRIC_SLOTS)):
             known = (*MATERIAL, *METRIC_SLOTS)
             advice = did_you_mean(slot, known, "{{{{{}}}}}") or f"there are {', '.join(known)}."
-            self.find(at, f"has a slot {{{{{slot}}}}} that nothing fills; {advice}")
+            self.find(at, f"has the unknown slot {{{{{slot}}}}}; {advice}")
         if any(map(has_stray_braces, sections)):
-            self.find(at, "holds {{, }} or {% that open no slot; slots are names such as {{output}}, and no more.")
+            self.find(at, "holds {{, }} or {% outside a slot; a slot is a name such as {{output}}.")
         if "output" not in used:
             self.find(at, "has no slot {{output}}, so nothing would be judged.")
         for slot, needed, key in (("history", history, CONFIG_KEYS[0]), ("expected", example, CONFIG_KEYS[1])):

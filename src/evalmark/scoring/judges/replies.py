@@ -78,9 +78,9 @@ def reply_object(reply: Reply, key: str, material: Sequence[str]) -> Mapping[str
     if isinstance(found, ReplyFault):
         return found
     if not isinstance(found, Mapping):
-        return ReplyFault("it is JSON, but no object")
+        return ReplyFault("it is JSON, but not an object")
     if is_copy_of_material(found, material):
-        return ReplyFault("the object is a copy of one in the material, so it is no verdict", "judge_inconsistent")
+        return ReplyFault("the object is a copy of one in the material, so it is not a verdict", "judge_inconsistent")
     return found
 
 
@@ -133,7 +133,7 @@ def _surrounding_fault(text: str, objects: Sequence[JsonObjectSpan]) -> ReplyFau
     prose = "".join(pieces)
     # An object inside one that is broken, or in a list, would be a part of the verdict, not the verdict.
     if prose.count("{") != prose.count("}") or pieces[-1].rstrip().endswith("[") or pieces[-1].strip() == ",":
-        return ReplyFault("the JSON object stands inside something that is no JSON object")
+        return ReplyFault("the JSON object is inside something that is not a JSON object")
     return None
 
 
@@ -168,9 +168,9 @@ def _invalid_json_fault(text: str, at: int) -> ReplyFault:
         if len(step.path) > MAX_DEPTH:
             break
         if step.kind == "key" and step.earlier is not None:
-            return ReplyFault("a name stands twice in the JSON object")
+            return ReplyFault("a name occurs twice in the JSON object")
         if _is_not_finite(step):
-            return ReplyFault(f"{step.sign[:20]} is no number that can be a verdict", "judge_range")
+            return ReplyFault(f"{step.sign[:20]} cannot be a verdict", "judge_range")
     return ReplyFault("the JSON in it is nested too deep")
 
 

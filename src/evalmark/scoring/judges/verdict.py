@@ -126,7 +126,7 @@ def read_word(text: str, words: Sequence[str] = ("OK", "ERR")) -> str | ReplyFau
     if last is None:
         return ReplyFault(f"its last line is not {wanted}")
     if any(line in words and line != last for line in lines[:-1]):
-        return ReplyFault(f"{wanted} stand in it as two verdicts", "judge_inconsistent")
+        return ReplyFault(f"{wanted} both occur in it as verdicts", "judge_inconsistent")
     return last
 
 

@@ -54,7 +54,7 @@ def weighted_score(reply: Reply, key: str, score: int, scale: Scale) -> Weighted
     if len(places) != 1 or places[0][1] != str(score):
         return "the number is not found among the tokens"
     if any(not _is_probability(p) for token in reply.tokens for _, p in ((token.text, token.logprob), *token.others)):
-        return "the endpoint gave numbers that are no log probabilities"
+        return "the endpoint gave numbers that are not log probabilities"
     tokens = list(_tokens_from(reply.tokens, places[0].start(1)))
     masses: dict[int, float] = {}
     for number, p in _number_probabilities(tokens, "", scale):

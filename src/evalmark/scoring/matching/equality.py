@@ -255,7 +255,7 @@ def check_rule(rule: Any, setting: str, names: tuple[str, ...], place: str) -> N
         some = ", ".join(repr(name) for name in names)
         raise ConfigError(f"{place}: `{setting}` is {preview(rule)}; it takes {some} or a function.")
     if inspect.iscoroutinefunction(rule) or inspect.iscoroutinefunction(type(rule).__call__):
-        raise ConfigError(f"{place}: `{setting}` is an async function; take a plain one, which answers at once.")
+        raise ConfigError(f"{place}: `{setting}` is an async function; use a plain one.")
 
 
 def check_data(expected: Any, *, rules: bool, setting: str, place: str) -> None:
@@ -266,8 +266,6 @@ def check_data(expected: Any, *, rules: bool, setting: str, place: str) -> None:
     """
     for part in nested_values(expected):
         if is_rule(part) and not rules:
-            raise ConfigError(
-                f"{place}: `expected` holds a function or a pattern; set `{setting}: fuzzy` to have it asked."
-            )
+            raise ConfigError(f"{place}: `expected` holds a function or a pattern; set `{setting}: fuzzy` to use it.")
         if is_rule(part) and inspect.iscoroutinefunction(part):
-            raise ConfigError(f"{place}: `expected` holds an async function; take a plain one, which answers at once.")
+            raise ConfigError(f"{place}: `expected` holds an async function; use a plain one.")

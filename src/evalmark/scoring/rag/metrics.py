@@ -264,7 +264,7 @@ def _check_rows(found: Mapping[str, tuple[Matrix, int]]) -> None:
     for name, (vectors, wanted) in found.items():
         if vectors.ndim != 2 or len(vectors) != wanted:
             raise ConfigError(
-                f"precomputed_embeddings[{name!r}] has the shape {vectors.shape}; {wanted} rows are asked."
+                f"precomputed_embeddings[{name!r}] has the shape {vectors.shape}; {wanted} rows are needed."
             )
 
 
@@ -286,7 +286,7 @@ def _number(name: str, found: Any) -> float:
     try:
         return float(found)
     except (TypeError, ValueError):
-        raise ConfigError(f"extra metric {name!r} returned {found!r}, which is no number.") from None
+        raise ConfigError(f"extra metric {name!r} returned {found!r}, which is not a number.") from None
 
 
 def _log_value(name: str, value: float) -> float:
