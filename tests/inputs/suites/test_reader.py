@@ -382,7 +382,7 @@ def test_a_file_that_is_no_suite_is_told_what_one_is(folder, text, told):
         ),
         pytest.param(
             "judge: {model: a/b, settings: {extra_headers: [{X-Api-Key: hush}], max_tokens: 5, stop_token: a}}",
-            "`judge[0].settings.extra_headers[0].X-Api-Key` would be recorded with every request; put keys into",
+            "`judge[0].settings.extra_headers[0].X-Api-Key` would be recorded with every request; move it to",
             id="a key deep in the settings",
         ),
         pytest.param("target: [a/b]", '`target` is ["a/b"]; it takes a Python function as', id="a list of targets"),

@@ -183,7 +183,9 @@ def test_messages_keep_their_roles_and_the_form_stands_last(tmp_path):
         pytest.param(head("score: yes"), ["2: $.score is"], id="a score that is no block"),
         pytest.param("{{output.__class__}}", ["1: '__class__' begins with two underscores"], id="a gadget"),
         pytest.param("{% if output %}", ["1: not a valid template"], id="a template that is not closed"),
-        pytest.param("---\nname: x\n{{output}}", ["1: the front matter that begins here is never closed"], id="a broken head"),
+        pytest.param(
+            "---\nname: x\n{{output}}", ["1: the front matter that begins here is never closed"], id="a broken head"
+        ),
         pytest.param("", [" the file has no message"], id="an empty file"),
     ],
 )
