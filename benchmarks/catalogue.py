@@ -76,6 +76,7 @@ KNOWN = (
     Script("comparing.py", "compare", _short("--cases 200")),
     Script("comparison_errors.py", "statistics", _short("--rounds 2")),
     Script("pairs.py", "statistics", _short("--most 20 --cases 20")),
+    Script("labels.py", "statistics", _short("--rounds 10")),
     Script("sequential.py", "statistics", _short("--runs 200 --cases 200 --gated 40")),
     Script("pytest_plugin.py", "pytest", _short("--cases 50 --runs 1")),
     Script("structure.py", "structure", ()),

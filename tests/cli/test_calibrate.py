@@ -311,7 +311,7 @@ def test_without_labels_the_rate_is_refused(evalmark, judged):
     assert "labels on at least 20 further cases" in re.sub(r"\s+", " ", said.out)
     with open_store("other.db") as store:
         name = store.run("last").id
-    assert said.err == f"Label outputs: evalmark note {name} --case ID --label up, or many with --file\n"
+    assert said.err == f"Draw outputs to label: evalmark label {name} --sample 80 --store other.db\n"
     rows = [{"id": name, "case": f"c{n}", "label": "down" if n % 2 else "up"} for n in range(24)]
     Path("more.jsonl").write_text("\n".join(map(json.dumps, rows)))
     assert evalmark("note", "--file", "more.jsonl", "--by", "ann", "--store", "other.db").code == 0

@@ -92,6 +92,34 @@ def test_everybody_gets_the_same_outputs_in_the_same_order_and_those_that_broke_
     assert [question(bob.looks(f"{QUEUE}&n=6&at={place}&seed=2")) for place in range(1, 7)] != first
 
 
+def test_a_random_queue_of_a_run_is_recorded_as_a_sample_and_a_filtered_one_is_not(own, store):
+    Rater(own, "ann")
+    Rater(own, "bob")
+    (sample,) = store.sessions.label_samples(RUN).values()
+    assert (len(sample.trials), sample.outputs, sample.by_verdict) == (6, 27, "")
+    sent(own, {"what": f"run:{RUN}", "n": "5", "by": "ann", "verdict": "fail"}, "/label/start")
+    sent(own, {"what": f"run:{RUN}", "by": "ann"}, "/label/start")
+    assert len(store.sessions.label_samples(RUN)) == 1
+
+
+def test_a_queue_by_verdict_shows_its_sample(ann, store):
+    fields = {"what": f"run:{RUN}", "n": "8", "by": "ann", "by_verdict": "similarity"}
+    begun = sent(ann.viewer, fields, "/label/start")
+    ((number, sample),) = ((n, one) for n, one in store.sessions.label_samples(RUN).items() if one.by_verdict)
+    assert (begun.status, begun.headers["location"]) == (303, f"{QUEUE}&sample={number}")
+    page = ann.looks(begun.headers["location"])
+    assert heading(page) == "Output 1 of 8"
+    assert heading(ann.says(page, "up")) == "Output 2 of 8"
+    assert f"output:{RUN}/{sample.trials[0]}" in {label.about for label in store.sessions.all_labels()}
+    wrong = sent(ann.viewer, {**fields, "by_verdict": "similarty"}, "/label/start")
+    assert wrong.status == 400
+    assert "did you mean" in wrong.text
+    both = sent(ann.viewer, {**fields, "tag": "x"}, "/label/start")
+    assert (both.status, "leave the filters out" in both.text) == (400, True)
+    answer = asked(ann.viewer, f"{QUEUE}&sample=99", headers=[("host", "127.0.0.1:7878"), ("cookie", ann.cookie)])
+    assert answer.status == 404
+
+
 def test_nothing_is_seen_of_what_a_machine_or_another_person_says(own, store):
     ann, bob = Rater(own, "ann"), Rater(own, "bob")
     page = ann.looks()

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from evalmark.core.values.case import Usage
-from evalmark.core.values.label import Label, content_fingerprint
+from evalmark.core.values.label import Label, LabelSample, content_fingerprint
 from evalmark.core.values.session import Session, Span
 from evalmark.errors import StoreError
 from tests.storage.store.places import in_a_file
@@ -119,6 +119,16 @@ def test_what_is_said_of_the_outputs_of_one_run_is_found(traffic):
     ]
     assert [one.about for one in traffic.labels_of_run("\ud800")] == ["output:\ud800/1"]
     assert traffic.last_label_number() == 10
+
+
+def test_samples_of_a_run_come_back_by_their_numbers_and_an_equal_one_is_stored_once(traffic):
+    sample = LabelSample(run="r", trials=("a" * 12, "b" * 12), outputs=9, created="2026-11-22T02:00:00+00:00")
+    first = traffic.add_label_sample(sample)
+    assert traffic.add_label_sample(replace(sample, created="2026-11-23T02:00:00+00:00")) == first
+    second = traffic.add_label_sample(replace(sample, by_verdict="m"))
+    traffic.add_label_sample(replace(sample, run="other"))
+    assert traffic.label_samples("r") == {first: sample, second: replace(sample, by_verdict="m")}
+    assert traffic.label_samples("nobody") == {}
 
 
 def test_answers_that_broke_are_no_answers_to_be_labelled(traffic):

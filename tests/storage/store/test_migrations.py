@@ -184,7 +184,17 @@ VERSION_5 = [
     "insert into scored values (1, 'equals', 1.0, 1), (1, 'equals', 1.0, 2)",
     "pragma user_version = 5",
 ]
-RELEASED = {1: VERSION_1, 2: VERSION_2, 3: VERSION_3, 4: VERSION_4, 5: VERSION_5}
+VERSION_6 = [
+    *VERSION_5[:-1],
+    """
+    create table label_sample (
+        number integer primary key autoincrement, run text not null, content text not null, checksum integer not null
+    ) strict
+    """,
+    "create index label_sample_run on label_sample(run, number)",
+    "pragma user_version = 6",
+]
+RELEASED = {1: VERSION_1, 2: VERSION_2, 3: VERSION_3, 4: VERSION_4, 5: VERSION_5, 6: VERSION_6}
 
 CASE = Case(
     id="case-01",
@@ -202,7 +212,7 @@ RESULT = Result(
     scores=(Score(name="equals", raw=True, value=1.0, passed=True),),
 )
 CONVERSED = replace(RESULT, trial=replace(RESULT.trial, mode="conversation"))
-RESULTS = {1: [RESULT], **{number: [CONVERSED, RESULT] for number in range(2, 6)}}
+RESULTS = {1: [RESULT], **{number: [CONVERSED, RESULT] for number in range(2, 7)}}
 KEY = "40de4d525df298a67029cd5600cc7650-0-0"
 
 

@@ -5,12 +5,14 @@ from typing import Annotated
 
 import typer
 
+from evalmark.cli.terminal.command_line import store_flag
 from evalmark.cli.terminal.output import output_look, print_error, print_text
 from evalmark.cli.terminal.progress import Progress
 from evalmark.cli.terminal.run_command import STOPPED
 from evalmark.core.lazy import need
 from evalmark.reports.terminal import forecast
 from evalmark.reports.terminal.audit import audit_screen, canary_screen
+from evalmark.reports.text.calibration import label_command
 from evalmark.runs.calibration import audit as audits
 from evalmark.runs.calibration.audit import AuditRequest, plan_canaries
 from evalmark.runs.dry_run.estimate import estimate
@@ -37,6 +39,7 @@ Threshold = Annotated[
     float | None, typer.Option("--threshold", min=0, max=1, help="Pass threshold for metrics that have none.")
 ]
 Level = Annotated[float, typer.Option("--level", metavar="SHARE", help="Confidence level of the intervals.")]
+AllLabels = Annotated[bool, typer.Option("--all-labels", help="Also use labels of outputs that evalmark did not draw.")]
 Canaries = Annotated[
     bool, typer.Option("--canaries", help="Also judge prompt-injection attacks, and report which ones pass.")
 ]
@@ -65,6 +68,7 @@ def audit(  # noqa: PLR0913  each is a flag of the command line
     prompt: Prompt = None,
     threshold: Threshold = None,
     level: Level = 0.95,
+    all_labels: AllLabels = False,
     canaries: Canaries = False,
     cases: Cases = 3,
     suite: Suite = None,
@@ -87,6 +91,7 @@ def audit(  # noqa: PLR0913  each is a flag of the command line
             prompt=prompt,
             threshold=threshold,
             level=level,
+            all_labels=all_labels,
             suite=suite,
             overrides=Overrides(judges=tuple(judge or ())),
         )
@@ -101,5 +106,5 @@ def audit(  # noqa: PLR0913  each is a flag of the command line
             print_text(canary_screen(audits.canaries(answered, metrics, wanted), output_look()))
     told = all(one.is_told for one in found)
     if not told and against == LABELS:
-        print_error(f"Label outputs: evalmark note {wanted.run.id} --case ID --label up, or many with --file\n")
+        print_error(f"Draw outputs to label: {label_command(wanted.run.id)}{store_flag(settings.store)}\n")
     raise typer.Exit(0 if told else STOPPED)

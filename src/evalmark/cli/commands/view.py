@@ -6,7 +6,7 @@ import threading
 import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,11 +17,15 @@ from evalmark.core.lazy import need
 from evalmark.reports.viewer.auth import server
 from evalmark.reports.viewer.auth.server import serve
 from evalmark.reports.viewer.urls.paths import run_path
+from evalmark.reports.viewer.urls.queries import sample_queue
 from evalmark.storage.store.location import store_is_writable
 from evalmark.storage.store.store import open_store
 from evalmark.tracing.annotations.labels import current_user
 
 from . import flags
+
+if TYPE_CHECKING:
+    from evalmark.storage.store.store import Store
 
 TOKEN = "EVALMARK_TOKEN"  # noqa: S105  the name of a variable
 """The variable of an access token that replaces the random one. There is no flag, since process lists show flags."""
@@ -40,6 +44,10 @@ Host = Annotated[
 Open = Annotated[bool, typer.Option("--open/--no-open", help="Open the first page in the browser.")]
 
 
+Sample = Annotated[
+    int | None,
+    typer.Option("--sample", metavar="NUMBER", min=1, help="Open the queue to label this sample of the run."),
+]
 ReadOnly = Annotated[bool, typer.Option("--read-only", help="Show labels, but accept none.")]
 
 
@@ -48,11 +56,12 @@ def add(app: typer.Typer) -> None:
     app.command("view")(view)
 
 
-def view(
+def view(  # noqa: PLR0913  each is a flag of the command line
     run: Run = None,
     port: Port = 7878,
     host: Host = "",
     opens: Open = True,
+    sample: Sample = None,
     read_only: ReadOnly = False,
     store: flags.Store = None,
 ) -> None:
@@ -66,7 +75,7 @@ def view(
         web = need("evalmark.reports.viewer.app")
         place = flags.settings(store=store).store
         with open_store(place, read_only=read_only or not store_is_writable(place)) as run_store:
-            path = "/" if run is None else run_path(run_store.run(run).id)
+            path = _first_page(run_store, run, sample)
             bound = server.bind(port, host, os.environ.get(TOKEN, ""))
 
             def ready() -> None:
@@ -97,6 +106,22 @@ def _without_garbage_collection() -> Iterator[Callable[[], None]]:
     finally:
         gc.enable()
         gc.unfreeze()
+
+
+def _first_page(store: "Store", run: str | None, sample: int | None) -> str:
+    """Return the path of the page to open first."""
+    if run is None:
+        if sample is not None:
+            raise ConfigError("--sample is a sample of a run; name the run.")
+        return "/"
+    identity = store.run(run).id
+    if sample is None:
+        return run_path(identity)
+    samples = store.sessions.label_samples(identity)
+    if sample not in samples:
+        known = ", ".join(map(str, samples)) or "none"
+        raise ConfigError(f"--sample {sample}: run {identity} has samples {known}; draw one with: evalmark label")
+    return sample_queue(identity, sample)
 
 
 def _author() -> str:

@@ -305,7 +305,7 @@ async def _run(
             stop=stop,
             baseline=against,
             on_start=begun,
-            on_verdicts=progress.recorded,
+            on_results=progress.recorded,
         )
         with _interrupts(stop, show.again):
             return await execution.execute(plan, conduct)

@@ -33,6 +33,21 @@ class Label:
         return self.liked is None and self.score is None and not self.comment
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelSample:
+    """Outputs of a run that were drawn at random to be labelled."""
+
+    run: str
+    trials: tuple[str, ...]
+    """Trial ids of the drawn outputs, in the order in which they are labelled."""
+    by_verdict: str = ""
+    """The metric whose verdicts each got the same number of draws; empty if all outputs were drawn from together."""
+    outputs: int
+    """The number of outputs that were drawn from."""
+    created: str
+    """ISO 8601 in UTC."""
+
+
 def about_span(span: str = "") -> str:
     """Make the `about` of a label on a recorded span; without an id, the prefix of all of these.
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from os import environ
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, TypedDict, Unpack
 
 from evalmark.core.context.trial_context import current_tools
 from evalmark.core.errors import ConfigError
@@ -16,16 +16,29 @@ from evalmark.core.values.case import Case
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result, Trial
 from evalmark.core.values.spending import Spending
-from evalmark.runs.engine.work import AnsweredTrial
+from evalmark.runs.engine.pipeline import AnsweredTrial
 from evalmark.runs.planning.judges import ScorerLike
 from evalmark.runs.session.run_session import PreparedPlan, RunSession
 from evalmark.storage.store.store import Store, open_store
 
 from .eval_plan import prepare_eval
-from .eval_spec import DEFAULT_TIMEOUT, EvalSpec, ExpectOptions, check_options, short_path
+from .eval_spec import DEFAULT_TIMEOUT, EvalSpec, Judges, short_path
 from .failure import EvalFailedError, failure_message
 from .pytest_run import PytestRun, current_pytest_run
-from .thresholds import UNSET
+from .thresholds import UNSET, Threshold
+
+
+class ExpectOptions(TypedDict, total=False):
+    """Options of `to_eval` besides the expected output, the task and the scorers."""
+
+    threshold: Threshold
+    """The value each score has to reach, for all scorers or as `{name: number}`; None: nothing can fail."""
+    judge: Judges
+    """The chat model of scorers that need one; by default EVALMARK_JUDGE."""
+    embeddings: str | Callable[..., Any]
+    """The embedding model of scorers that need one; by default the one in the settings."""
+    timeout: float | None
+    """Seconds the task may take, 60 by default; None: no limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +149,9 @@ def _eval_of(expected: Any, task: Any, scorers: Sequence[ScorerLike], options: E
     frame = sys._getframe(2)
     file, line = frame.f_code.co_filename, frame.f_lineno
     place = f"{short_path(file)}:{line}"
-    check_options(f"{place}: to_eval()", options, ExpectOptions)
+    if unknown := sorted(set(options) - set(ExpectOptions.__annotations__)):
+        options_text = ", ".join(ExpectOptions.__annotations__)
+        raise ConfigError(f"{place}: to_eval() has no option {unknown[0]!r}; its options are {options_text}.")
     if not scorers:
         raise ConfigError(f"{place}: to_eval() has no scorers; name at least one: to_eval(expected, task, scorer).")
     for scorer in scorers:

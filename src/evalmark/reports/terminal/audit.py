@@ -25,7 +25,7 @@ def audit_screen(run: Run, audits: Iterable[JudgeAudit], style: TerminalStyle = 
         parts += [Text(""), Text(audit_title(found), style="bold")]
         if found.confusion.n:
             parts += [Text(""), Padding(_confusion(found), _INDENT), Text("")]
-        parts.append(Padding(_listed(audit_lines(found)), _INDENT))
+        parts.append(Padding(_listed(audit_lines(found, run.id)), _INDENT))
     return render(parts, style)
 
 

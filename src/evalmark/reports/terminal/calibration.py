@@ -41,7 +41,7 @@ def calibration_screen(found: Calibration, style: TerminalStyle = DEFAULT) -> st
             )
         )
     for one in found.metrics:
-        parts += [Text(""), _header(one), Text(""), *_picture(one, style), _figures(one)]
+        parts += [Text(""), _header(one), Text(""), *_picture(one, style), _figures(one, found)]
     return render(parts, style)
 
 
@@ -57,11 +57,11 @@ def _header(one: CalibratedMetric) -> RenderableType:
     return line
 
 
-def _figures(one: CalibratedMetric) -> RenderableType:
+def _figures(one: CalibratedMetric, calibration: Calibration) -> RenderableType:
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True, style="dim")
     table.add_column(overflow="fold")
-    for name, said in promise_lines(one):
+    for name, said in promise_lines(one, calibration):
         table.add_row(Text(name), Text(said))
     return Padding(table, (0, 0, 0, 2))
 

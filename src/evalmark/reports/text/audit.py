@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 
 from evalmark.core.text import count, one_line
 from evalmark.stats.agreement.corrected_rates import CorrectedRate
-from evalmark.stats.calibration.audit_results import CorrectedPassRate, JudgeAudit
+from evalmark.stats.calibration.audit_results import CorrectedPassRate, JudgeAudit, LabelChoice
 from evalmark.stats.calibration.canaries import PassedCanaries
 from evalmark.stats.inference.intervals import Interval
 
-from .calibration import unused_labels
-from .numbers import interval_in_brackets, missing_interval_reason, percent, share_interval, share_with_interval
+from .calibration import label_command, unused_labels
+from .numbers import DASH, interval_in_brackets, missing_interval_reason, percent, share_interval, share_with_interval
 
 _SHOWN = 5
 """How many canaries are listed by text."""
@@ -27,26 +27,59 @@ def confusion_rows(found: JudgeAudit) -> tuple[tuple[str, int, int], ...]:
     return ("good", table.good_passed, table.good_failed), ("bad", table.bad_passed, table.bad_failed)
 
 
-def audit_lines(found: JudgeAudit) -> Iterator[tuple[str, str]]:
-    """Yield `(topic, text)` for every line of an audit."""
+def audit_lines(found: JudgeAudit, run: str) -> Iterator[tuple[str, str]]:
+    """Yield `(topic, text)` for every line of an audit of the run with this id."""
     if found.about:
         yield "checked", one_line(found.about, 400)
     yield from _agreement(found)
     for rate in found.rates:
         yield from _rate(rate, found)
+    if any(rate.choice is not None for rate in found.rates):
+        yield from _assumption(found)
+        if not (found.is_told and found.is_random):
+            yield "next", f"{label_command(run, found.metric.name)} draws outputs to label, and records them"
     yield from _biases(found)
     if beside := _beside(found):
         yield "left out", beside
+
+
+def _assumption(found: JudgeAudit) -> Iterator[tuple[str, str]]:
+    """Say how the labelled outputs were chosen, as far as it is known."""
+    drawn = found.drawn
+    if drawn is None:
+        yield "assumes", f"labels were chosen at random within each verdict{_more_random(found)}"
+        return
+    how = "by verdict" if drawn.by_verdict else "among all outputs"
+    yield "drawn", f"{count(drawn.used, 'label')} on outputs that evalmark drew at random {how}"
+    if drawn.skipped:
+        yield (
+            "assumes",
+            f"labels were chosen at random within each verdict: {drawn.skipped:,} of the drawn outputs have none",
+        )
+
+
+def _more_random(found: JudgeAudit) -> str:
+    if not any(rate.powered.value is not None for rate in found.rates):
+        return ""
+    return "; PPI++ and Rogan and Gladen assume the same among all outputs"
 
 
 def _agreement(found: JudgeAudit) -> Iterator[tuple[str, str]]:
     if not found.confusion.n:
         yield "agreement", "no output has both a verdict and a reference label"
         return
-    yield "agreement", share_with_interval(found.agreement, "output")
-    yield "kappa", f"{agreement_text(found.kappa, found.kappa_interval)}, Cohen"
-    yield "alpha", f"{agreement_text(found.alpha, found.alpha_interval)}, Krippendorff"
-    yield "prevalence", f"{percent(found.prevalence)} of the outputs are good"
+    labelled = "" if found.weighted is None else "; of the labelled outputs only"
+    if found.weighted is None:
+        yield "agreement", share_with_interval(found.agreement, "output")
+    else:
+        table = found.confusion
+        yield "agreement", f"{_estimate(found.weighted)} of all outputs; {table.agreed:,} of {table.n:,} labelled ones"
+    yield "kappa", f"{agreement_text(found.kappa, found.kappa_interval)}, Cohen{labelled}"
+    yield "alpha", f"{agreement_text(found.alpha, found.alpha_interval)}, Krippendorff{labelled}"
+    yield (
+        "prevalence",
+        f"{percent(found.prevalence)} of the {'labelled ' if found.evidence is not None else ''}outputs are good",
+    )
     if found.ac1 is not None:
         yield (
             "AC1",
@@ -72,16 +105,51 @@ def agreement_text(
 def _rate(rate: CorrectedPassRate, found: JudgeAudit) -> Iterator[tuple[str, str]]:
     of = f"{one_line(rate.target, 40)}: " if rate.target and len(found.rates) > 1 else ""
     yield "pass rate", f"{of}by the judge {share_with_interval(rate.raw, 'output')}"
-    if rate.powered is rate.adjusted:
+    if rate.stratified is None:
         yield "", f"by {one_line(found.source, 60)} {_share(rate.powered)}"
         return
+    if rate.choice is not None:
+        yield "", _labelled(rate.choice)
+    if rate.stratified is not None:
+        bound = (
+            f", no estimate: {rate.choice.gap}"
+            if rate.choice and rate.stratified.value is None and rate.choice.gap
+            else ""
+        )
+        yield "", f"corrected, by verdict: {_estimate(rate.stratified)}{bound}"
     for name, corrected in (("PPI++", rate.powered), ("Rogan and Gladen", rate.adjusted)):
         yield "", f"corrected, {name}: {_corrected(corrected)}"
     if rate.sure is not None:
-        yield "", f"corrected, betting: {_share(rate.sure)}, which holds however few the labels are"
+        yield "", f"corrected, betting: {_share(rate.sure)}, which holds however few such labels are"
     if rate.missing:
         further = count(rate.missing, "further case")
         yield "missing", f"labels on at least {further}, so that 10 good and 10 bad ones are known"
+
+
+def _labelled(choice: LabelChoice) -> str:
+    """Count the labelled outputs of each verdict; say if such a choice cannot be random among all outputs."""
+    parts = [
+        f"{known:,} of {of:,} that the judge {word}"
+        for word, known, of in (
+            ("passed", choice.labelled_passed, choice.passed),
+            ("failed", choice.labelled_failed, choice.failed),
+        )
+        if of
+    ]
+    text = f"labelled: {' and '.join(parts)}"
+    if choice.is_random or choice.chance is None:
+        return text
+    luck = "less than 0.1 %" if choice.chance < 0.001 else percent(choice.chance)
+    return f"{text}; a random choice among all outputs is so uneven with a probability of {luck}"
+
+
+def _estimate(found: CorrectedRate) -> str:
+    """Format an estimate, or the bound if there are outputs of which nothing is known."""
+    if found.value is not None:
+        return _share(found)
+    if found.interval.known:
+        return f"from {share_interval(found.interval).replace(f' {DASH} ', ' to ')}"
+    return f"refused, {missing_interval_reason(found.interval)}"
 
 
 def _corrected(found: CorrectedRate) -> str:
@@ -121,6 +189,8 @@ def _beside(found: JudgeAudit) -> str:
     said = [] if found.evidence is None else unused_labels(found.evidence)
     if found.unjudged:
         said.append(f"{found.unjudged:,} without a verdict of the judge")
+    if found.drawn is not None and found.drawn.set_aside:
+        said.append(f"{found.drawn.set_aside:,} labelled but not drawn by evalmark (--all-labels uses them)")
     if found.unknown and found.evidence is None:
         said.append(f"{found.unknown:,} on which {one_line(found.source, 60)} says nothing")
     return ", ".join(said)

@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from shlex import quote
 
 from evalmark.core.text import count, one_line
 from evalmark.stats.agreement.roc import Direction
@@ -12,6 +13,9 @@ from evalmark.stats.calibration.threshold_calibration import CalibratedMetric, C
 from evalmark.stats.inference.intervals import Interval
 
 from .numbers import interval_ends, percent
+
+SAMPLE = 80
+"""How many outputs are suggested to be labelled."""
 
 
 def calibration_title(found: Calibration) -> str:
@@ -47,8 +51,8 @@ def threshold_text(one: CalibratedMetric) -> str:
     return f"{'at most' if learned.direction == 'lower' else 'at least'} {learned.threshold:g}"
 
 
-def promise_lines(one: CalibratedMetric) -> Iterator[tuple[str, str]]:
-    """Yield `(topic, text)` lines: the guarantee of one threshold, or what it lacks."""
+def promise_lines(one: CalibratedMetric, found: Calibration) -> Iterator[tuple[str, str]]:
+    """Yield `(topic, text)` lines: the guarantee of one threshold of a calibration, or what it lacks."""
     learned = one.learned
     promised = f"at most {percent(learned.max_false_pass)} of bad cases pass, {percent(learned.level)} sure"
     if learned.threshold is None:
@@ -68,6 +72,7 @@ def promise_lines(one: CalibratedMetric) -> Iterator[tuple[str, str]]:
     )
     area = "needs both labels" if learned.auc is None else f"{learned.auc:z.3f}"
     yield "AUC", area + interval_with_method(learned.auc_interval)
+    yield from _choice(one, found)
     yield from _remarks(one)
 
 
@@ -78,6 +83,25 @@ def _errors(inside: ErrorRates | None, outside: ErrorRates | None, *, passed: bo
 
     said = [] if inside is None else [f"{told(inside)} on the labels it was learned from"]
     return " · ".join(said + ([] if outside is None else [f"{told(outside)} cross-fitted"]))
+
+
+def _choice(one: CalibratedMetric, found: Calibration) -> Iterator[tuple[str, str]]:
+    """Say how the labelled outputs were chosen, as far as it is known."""
+    if not one.is_random:
+        yield "assumes", "labels were chosen at random among outputs like those that a threshold will judge"
+    if one.set_aside:
+        yield (
+            "set aside",
+            f"{count(one.set_aside, 'label')} on outputs that evalmark did not draw, and that were not chosen at random",
+        )
+    if found.kind == "run" and one.learned.threshold is None:
+        yield "next", f"{label_command(found.name)} draws outputs to label, and records them"
+
+
+def label_command(run: str, by_verdict: str = "", n: int = SAMPLE) -> str:
+    """Return the command line that draws outputs of a run to label."""
+    verdicts = f" --by-verdict {quote(by_verdict)}" if by_verdict else ""
+    return f"evalmark label {run} --sample {n}{verdicts}"
 
 
 def _remarks(one: CalibratedMetric) -> Iterator[tuple[str, str]]:

@@ -14,6 +14,7 @@ from starlette.routing import Route
 from evalmark.core.errors import NotFoundError, StoreBusyError, StoreError
 from evalmark.reports.html.assets import script, stylesheet
 from evalmark.reports.viewer.auth.guard import AccessPolicy, GuardedApp
+from evalmark.reports.viewer.urls.queries import QUEUE
 from evalmark.storage.store.store import Store
 
 from . import (
@@ -45,7 +46,7 @@ PAGES: Mapping[str, Callable[[PageContext, Request], Response]] = {
     "/sessions/{session}": session_page.show,
     "/sessions/{session}/whole.json": session_page.download,
     "/label": label_page.choose,
-    label_page.QUEUE: label_page.show,
+    QUEUE: label_page.show,
 }
 FORMS: Mapping[str, Callable[[PageContext, Request], Response]] = {
     "/labels": labels.save,

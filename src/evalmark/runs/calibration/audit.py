@@ -15,14 +15,13 @@ from evalmark.prompts.metrics.disagreement import follows_rules
 from evalmark.prompts.metrics.rule_checks import RuleChecks
 from evalmark.prompts.specs.spec import RULES_FILE, PromptSpec, folder_of, read_spec
 from evalmark.runs.execution.rescore import NO_OVERRIDES, RescoreRequest, plan_rescore
-from evalmark.runs.execution.threshold_notes import labels_for_run
+from evalmark.runs.execution.threshold_notes import evidence_of_run
 from evalmark.runs.planning.overrides import Overrides
 from evalmark.runs.planning.plan import DatasetSource, Loader, Plan, load_embedder
 from evalmark.runs.targets.given_target import GivenTarget
 from evalmark.stats.calibration.audit import audit_judge, has_verdicts
 from evalmark.stats.calibration.audit_results import GroundTruth, JudgeAudit
 from evalmark.stats.calibration.canaries import CASES, PassedCanaries, canaries_passed, canary_cases
-from evalmark.stats.calibration.evidence import evidence_from_results
 from evalmark.stats.calibration.threshold_calibration import select_metrics
 from evalmark.stats.inference.intervals import LEVEL
 from evalmark.storage.store.store import Store
@@ -45,6 +44,8 @@ class AuditRequest:
     threshold: float | None = None
     """Against which values are held, for metrics that neither pass nor fail."""
     level: float = LEVEL
+    all_labels: bool = False
+    """Whether labels of outputs count that evalmark did not draw, although there are enough others."""
     suite: Path | None = None
     """Where the metrics stand that canaries are judged by; None: in the suite of the run, or by their names."""
     overrides: Overrides = NO_OVERRIDES
@@ -105,12 +106,13 @@ def truths_of(wanted: AuditRequest, store: Store) -> GroundTruth:
     """
     run = wanted.run
     if wanted.against == PEOPLE:
-        evidence = evidence_from_results(run.id, run.results, labels_for_run(store, run))
+        evidence = evidence_of_run(store, run)
         return GroundTruth(
             verdicts={told.key: told.liked for told in evidence.told},
             votes={told.key: told.votes for told in evidence.told},
             source="people",
             evidence=evidence,
+            use_all=wanted.all_labels,
         )
     if wanted.against == RULES:
         if wanted.prompt is None:

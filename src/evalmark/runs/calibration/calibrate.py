@@ -15,7 +15,7 @@ from evalmark.inputs.datasets.options import BadRow
 from evalmark.inputs.datasets.reader import read_cases
 from evalmark.inputs.documents.atomic_write import write_atomically
 from evalmark.runs.execution.rescore import NO_OVERRIDES, plan_metrics
-from evalmark.runs.execution.threshold_notes import labels_for_run
+from evalmark.runs.execution.threshold_notes import evidence_of_run
 from evalmark.runs.planning.overrides import Overrides
 from evalmark.runs.planning.plan import DatasetSource, Loader, Plan, load_embedder
 from evalmark.runs.planning.suite import plan_suite
@@ -23,7 +23,6 @@ from evalmark.runs.planning.threshold_lock import NO_LOCK
 from evalmark.runs.targets.given_target import GivenTarget
 from evalmark.stats.calibration.evidence import (
     LabelEvidence,
-    evidence_from_results,
     evidence_from_rows,
     evidence_from_sessions,
 )
@@ -150,7 +149,7 @@ def _of_run(wanted: CalibrateRequest, store: Store) -> CalibrationInput:
     if wanted.suite is not None:
         raise ConfigError(f"run {run.id} has its scores already; leave --suite out, or judge it anew: evalmark rescore")
     select_metrics(run.metrics, wanted.metrics, wanted.overrides.judges, f"run {run.id}")
-    evidence = evidence_from_results(run.id, run.results, labels_for_run(store, run))
+    evidence = evidence_of_run(store, run)
     return CalibrationInput(wanted=wanted, kind="run", name=run.id, evidence=evidence, run=run)
 
 

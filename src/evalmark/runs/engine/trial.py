@@ -21,9 +21,9 @@ T = TypeVar("T")
 GRACE = 0.5
 """Grace period after cancellation, in seconds."""
 MASKED = "a secret was masked in the stored output or case, so it cannot be scored; run the case again"
-"""Why a stored output is not scored."""
+"""Why an output that was kept is not judged."""
 LONGEST_REASON = 2_000
-"""Characters kept of the text of an exception."""
+"""Characters kept of what an exception says."""
 
 
 async def call_target(target: Target, case: Case, within: float | None = None) -> Output:
@@ -63,7 +63,7 @@ async def _answered(target: Target, case: Case, within: float | None) -> Output:
         return _failed(describe_error(error), started, error)
 
 
-def _failed(message: str, started: float, error: BaseException | None = None) -> Output:
+def _failed(said: str, started: float, error: BaseException | None = None) -> Output:
     """Return an output with an error, with the target's own time; of a model call, that of its last attempt."""
     elapsed = time.perf_counter() - started
     seconds, details = current_trial_context().active_seconds(elapsed), {} if error is None else error_details(error)
@@ -71,13 +71,13 @@ def _failed(message: str, started: float, error: BaseException | None = None) ->
     if isinstance(error, ModelCallError) and current_trial_context().active_seconds() is None:
         seconds = error.attempts[-1].seconds if error.attempts else None
         waited = None if seconds is None else max(0.0, elapsed - seconds)
-    return Output(error=message, seconds=seconds, waited=waited, metadata=details)
+    return Output(error=said, seconds=seconds, waited=waited, metadata=details)
 
 
 def with_tool_calls(output: Output, tools: TrialTools | None) -> Output:
     """Return the output with the calls that its target made; an error where one was refused.
 
-    The target may have continued: agents pass the error of a tool to their model as the output of the tool.
+    The target may have gone on: agents hand what a tool raises to their model, as if the tool had said so.
     """
     if tools is None:
         return output
@@ -93,7 +93,7 @@ async def run_scorers(
 ) -> tuple[Score, ...]:
     """Run every scorer on an output and return the scores, in the order of the scorers.
 
-    An output with an error is not scored: its scores are `skipped`. An output with a masked secret is `unscored`.
+    An output with an error is not judged: its scores are `skipped`. One that was kept without a secret is `unscored`.
 
     Raises:
         RunStoppedError: a scorer could make no further call in this run.
@@ -103,14 +103,12 @@ async def run_scorers(
     if output.masked:
         return tuple(Score(name=s.name, status="unscored", reason=MASKED) for s in scorers)
     if len(scorers) == 1 or not any(map(may_wait, scorers)):  # a task each would cost more than they do
-        return tuple([score for scorer in scorers for score in await _run_scorer(scorer, case, output, within)])
-    outcomes = await asyncio.gather(
-        *(_run_scorer(scorer, case, output, within) for scorer in scorers), return_exceptions=True
-    )
-    for outcome in outcomes:  # only now, when none of them is still at work
-        if isinstance(outcome, BaseException):
-            raise outcome
-    return tuple(score for scores in outcomes for score in cast(Sequence[Score], scores))
+        return tuple([score for scorer in scorers for score in await _ask(scorer, case, output, within)])
+    asked = await asyncio.gather(*(_ask(scorer, case, output, within) for scorer in scorers), return_exceptions=True)
+    for found in asked:  # only now, when none of them is still at work
+        if isinstance(found, BaseException):
+            raise found
+    return tuple(score for scores in asked for score in cast(Sequence[Score], scores))
 
 
 def may_wait(scorer: Scorer) -> bool:
@@ -118,11 +116,11 @@ def may_wait(scorer: Scorer) -> bool:
     return bool(getattr(scorer, "waits", True))
 
 
-async def _run_scorer(scorer: Scorer, case: Case, output: Output, within: float | None) -> Sequence[Score]:
+async def _ask(scorer: Scorer, case: Case, output: Output, within: float | None) -> Sequence[Score]:
     try:
         return await _within(within if may_wait(scorer) else None, scorer(case, output))
-    except TimeLimitError as timeout:
-        reason = f"no score within {timeout}"
+    except TimeLimitError as late:
+        reason = f"no score within {late}"
     except asyncio.CancelledError as cancelled:
         if _is_cancelled_from_outside():
             raise
@@ -138,8 +136,8 @@ async def _run_scorer(scorer: Scorer, case: Case, output: Output, within: float 
 
 def error_details(error: BaseException) -> dict[str, Any]:
     """Return details of an error: where the user's code raised it, and the failed model call."""
-    calls = {"calls": [error.key]} if isinstance(error, ModelCallError) and error.key else {}
-    return {**calls, **user_traceback(error)}
+    kept = {"calls": [error.key]} if isinstance(error, ModelCallError) and error.key else {}
+    return {**kept, **user_traceback(error)}
 
 
 class TimeLimitError(Exception):

@@ -8,8 +8,7 @@ from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import LazyModule
 from evalmark.core.protocols import EmbeddingCache
 from evalmark.core.settings import Settings
-from evalmark.runs.engine.pipeline import run_trials
-from evalmark.runs.engine.work import Engine, Limits
+from evalmark.runs.engine.pipeline import Engine, Limits, run_trials
 from evalmark.runs.planning.models import ModelGateway
 from evalmark.runs.planning.plan import BoundPlan, Plan
 
@@ -45,6 +44,6 @@ async def open_engine(plan: Plan, settings: Settings, limits: Limits) -> AsyncIt
     if settings.on == "local":
         yield lambda gateway, bound, cache: run_trials
         return
-    address = ray_connection.parse_cluster_address(settings.on, is_trusted=settings.trust_cluster)
-    async with site_module.open_session(address, plan, settings, limits) as cluster:
-        yield cluster.engine
+    place = ray_connection.parse_cluster_address(settings.on, is_trusted=settings.trust_cluster)
+    async with site_module.open_session(place, plan, settings, limits) as site:
+        yield site.engine

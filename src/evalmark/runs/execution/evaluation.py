@@ -14,15 +14,15 @@ from evalmark.core.sync import run_sync
 from evalmark.core.values.case import Case
 from evalmark.core.values.run import DatasetInfo, Gate, Run
 from evalmark.core.values.score import Result
-from evalmark.inputs.datasets.case_builder import as_cases
 from evalmark.inputs.datasets.options import BadRow
+from evalmark.inputs.datasets.reader import as_cases
 from evalmark.inputs.datasets.sharding import parse_shard
 from evalmark.inputs.suites.suite import SESSIONS_PREFIX
 from evalmark.runs.isolation.worker_setup import refuse_while_spawning
-from evalmark.runs.planning.check import with_references
 from evalmark.runs.planning.judges import ScorerLike, scorer_specs
 from evalmark.runs.planning.models import Models
 from evalmark.runs.planning.plan import DatasetSource, NoteHandler, Plan, embedder_for, file_source, recorded_source
+from evalmark.runs.planning.references import with_references
 from evalmark.runs.session.run_store import MemoryRunStore, with_results
 from evalmark.runs.targets.function import as_target
 from evalmark.runs.targets.given_target import GivenTarget
@@ -72,11 +72,11 @@ class EvaluateOptions(TypedDict, total=False):
     shard: str
     """Which share of the cases to run, as `2/4`; `evalmark merge` joins the runs of all shares."""
     until_decided: bool
-    """Stop as soon as the gate is decided either way; cases run in a random order."""
+    """Stop as soon as the gate is decided either way; cases are asked in a random order."""
     seed: int
     """Seed of that order; random by default."""
     judge: str | ChatModel | Sequence[str | ChatModel]
-    """The chat model of scorers that need a judge: `provider/model`, an object, or several of them."""
+    """The chat model of scorers that ask one: `provider/model`, an object, or several of them."""
     replay: Replay
     """How cached replies are used: `auto`, `off`, `record` or `strict`; see the page on model calls."""
     max_cost: float
@@ -154,20 +154,20 @@ async def evaluate_async(
     refuse_while_spawning()
     unknown = sorted(set(options) - set(EvaluateOptions.__annotations__))
     if unknown:
-        names = ", ".join(EvaluateOptions.__annotations__)
-        raise ConfigError(f"evaluate() has no option {unknown[0]!r}; it knows {names}.")
+        known = ", ".join(EvaluateOptions.__annotations__)
+        raise ConfigError(f"evaluate() has no option {unknown[0]!r}; it knows {known}.")
     settings = load_settings(environ, Path.cwd(), {name: options.get(name) for name in SETTINGS})
     plan = _plan(data, task, scorers, options, settings)
     path = options.get("store", settings.store)
     limit, share = options.get("limit"), options.get("shard")
     shard = None if share is None else replace(parse_shard(str(share)), limit=limit)
-    run_options = RunOptions(store=MemoryRunStore(), settings=settings, limit=limit, shard=shard)
+    alone = RunOptions(store=MemoryRunStore(), settings=settings, limit=limit, shard=shard)
     if path is None:
-        return await execute(plan, run_options)
-    results: list[Result] = []
+        return await execute(plan, alone)
+    found: list[Result] = []
     with open_store(path) as store:
-        run = await execute(plan, replace(run_options, store=store, on_results=results.extend))
-    return with_results(run, results)
+        run = await execute(plan, replace(alone, store=store, on_results=found.extend))
+    return with_results(run, found)
 
 
 def _plan(data: Data, task: Task, scorers: Sequence[ScorerLike], options: EvaluateOptions, settings: Settings) -> Plan:
@@ -196,9 +196,7 @@ def _source(data: Data, settings: Settings) -> DatasetSource:
         return recorded_source(data.removeprefix(SESSIONS_PREFIX), settings, recorded_cases)
     if isinstance(data, (str, PathLike)):
         return file_source(Path(data))
-    items = (
-        data if isinstance(data, Mapping | Case) else tuple(data)
-    )  # as_cases reports what is wrong with a single one
+    items = data if isinstance(data, Mapping | Case) else tuple(data)  # the one of which as_cases says what is wrong
     as_cases(items)
 
     def read(note: NoteHandler, answer_is_reference: bool = False) -> Iterator[Case | BadRow]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from evalmark.core.lazy import LazyModule
 from evalmark.core.text import count
 from evalmark.core.values.run import DatasetInfo, Run, UntilDecided
-from evalmark.runs.engine.work import Engine, EngineOutcome, Limits, Work
+from evalmark.runs.engine.pipeline import Engine, EngineOutcome, Limits, Work
 from evalmark.runs.planning.check import PlanCheck, raise_faults
 from evalmark.runs.planning.plan import BoundPlan, Plan
 from evalmark.runs.planning.resume import check_resumable
@@ -37,7 +37,7 @@ else:
 OWN_FILES = 32
 """Open files left to evalmark itself: the store, the model, the reports."""
 STOPPED = "Stopped: "
-"""Start of the note on why a run stopped sending calls; a resumed run drops the note."""
+"""Start of the note that says why a run stopped sending calls; a resumed run drops the note."""
 GAPS = "--filter excluded some turns of conversations; later turns ran without them in their history."
 UNMATCHED = "No case fits the conditions that were given."
 FILES_EACH = 2
@@ -70,14 +70,12 @@ async def execute(plan: Plan, options: RunOptions) -> Run:
         prepared = session.bind(plan)
         source = TrialSource(
             plan=plan,
-            recorded=None
-            if options.resume is None
-            else options.store.recorded(run.id, retry_errors=options.retry_errors),
+            recorded=options.store.recorded(run.id, retry_errors=options.retry_errors),
             options=options,
             notes=notes,
             deal=shard_deal(plan, options.shard),
         )
-        work = session.work(prepared, source.trials(), options.store.sink(run.id), options.on_verdicts)
+        work = session.work(prepared, source.trials(), options.store.sink(run.id))
         outcome: EngineOutcome | None = None
         stopper: SequentialStop | None = None
         try:
@@ -132,9 +130,9 @@ def _interrupted_note(calls: int | None) -> str:
 
 
 def _with_spending(run: Run, session: RunSession, store: RunStore, plan: Plan) -> Run:
-    """Add the spending of all passes; only the store knows which calls were sent a second time.
+    """Add what model calls came to in all passes; only the store knows which of them were sent a second time.
 
-    Models are in the order of the plan; those that only targets name come after.
+    Models are in the order of the plan; those that targets ask for by name come after.
     """
     order = {model.name: place for place, model in enumerate(plan.chat_models)}
     repeated = {spent.model: spent.repeated for spent in store.spending(run.id)}
@@ -178,7 +176,7 @@ def _start(plan: Plan, options: RunOptions, revision: str, checked: PlanCheck) -
         kept = options.store.run(options.resume)
         check_resumable(kept, plan, options.shard, limit=options.limit, is_filtered=options.only is not None)
         order = _order(plan, kept.until_decided)
-        # The outputs stay; gate, thresholds and repeats are those of the present suite.
+        # The answers stay; what they are held to, and how many are wanted, is what the suite says now.
         taken = options.store.resume(kept.id, retry_errors=options.retry_errors)
         dropped = (STOPPED, UNMATCHED, sequential_stop.DRAWN, sequential_stop.SAVED, MISSING_PREFIX)
         notes = tuple(note for note in taken.notes if not note.startswith(dropped))
@@ -251,11 +249,11 @@ def _outcome_notes(outcome: EngineOutcome | None, bound: BoundPlan) -> tuple[str
     on_the_loop = on_the_loop or any(getattr(one, "is_foreign_async", False) for one in (*bound.single, *bound.turns))
     if outcome.longest_block < 1 or not on_the_loop:  # a busy machine delays the loop too, and no code is at fault
         return stopped
-    note = (
+    said = (
         f"Something blocked the event loop for {outcome.longest_block:z.1f} s, and every other trial waited; "
         "is there blocking work in an `async` target or scorer? Without `async` it would get a thread of its own."
     )
-    return (*stopped, note)
+    return (*stopped, said)
 
 
 def versions() -> dict[str, str]:

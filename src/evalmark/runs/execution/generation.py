@@ -1,4 +1,4 @@
-"""Generates tests from a prompt; models are called through a gateway, as in a run."""
+"""Generates tests from a prompt; models are asked through a gateway, as in a run."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ MOST_RUNS = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateJob:
-    """The options of `evalmark generate`."""
+    """The request of `evalmark generate`."""
 
     prompt: Path
     effort: Effort
@@ -42,7 +42,7 @@ class GenerateJob:
 async def generate_tests(
     job: GenerateJob, settings: Settings, call_log: CallLog, *, models: Models | None = None
 ) -> tuple[GenerationResult, tuple[Spending, ...]]:
-    """Create the missing files of a prompt's folder; return what each stage did, and the spending.
+    """Create the missing files of a prompt's folder; return what was done, and the spending.
 
     Raises:
         ConfigError: the prompt, a file or a model cannot be used; nothing was sent.
@@ -87,10 +87,10 @@ def _job(job: GenerateJob, models: Mapping[str, ChatModel]) -> GenerationJob:
 
 def _opened(job: GenerateJob, models: Models) -> dict[str, ChatModel]:
     """Open the model of each stage; ground truth has one only where it is named."""
-    named = {stage.name: job.model_for.get(stage.name) for stage in STAGES}
-    others = [name for name, model in named.items() if model is None and name != GROUNDTRUTH.name]
+    wanted = {stage.name: job.model_for.get(stage.name) for stage in STAGES}
+    others = [name for name, model in wanted.items() if model is None and name != GROUNDTRUTH.name]
     usual = _usual(job, models.settings) if others else ""
-    names = {name: model or usual for name, model in named.items() if model or name in others}
+    names = {name: model or usual for name, model in wanted.items() if model or name in others}
     opened = {model: models.chat(model) for model in dict.fromkeys(names.values())}
     return {stage: opened[model] for stage, model in names.items()}
 

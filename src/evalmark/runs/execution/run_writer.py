@@ -1,4 +1,4 @@
-"""Writes a run that consists of parts, which come from tests or from other processes."""
+"""Writes a run whose parts come one by one: from tests, or from other processes."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
@@ -10,14 +10,14 @@ from evalmark.core.values.run import DatasetInfo, Gate, Metric, Run, RunStatus, 
 from evalmark.core.values.score import Result
 from evalmark.core.values.spending import spending_by_model
 from evalmark.runs.session.run_store import RunStore
+from evalmark.storage.results.masking import masked_result, masked_results_note
 from evalmark.storage.results.run_ids import new_run_id
-from evalmark.storage.results.stored_results import masked_result, masked_results_note
 
 from .execute import timestamp, versions
 from .revision import revision_in_background as asked_revision
 
 Held = tuple[str, str]
-"""A dataset, and the name of a metric that applies to it."""
+"""A dataset, and the name of a metric that it is held to."""
 
 
 class RunWriter:
@@ -45,9 +45,9 @@ class RunWriter:
         Raises:
             StoreError: the store cannot be written.
         """
-        masked = [*map(masked_result, results)]
-        await self._sink.write(masked)
-        self._masked += sum(result.output.masked for result in masked)
+        kept = [*map(masked_result, results)]
+        await self._sink.write(kept)
+        self._masked += sum(result.output.masked for result in kept)
         for result in results:
             self._rows[result.trial.dataset].add(result.trial.position)
 
@@ -85,16 +85,16 @@ def start_run(store: RunStore, name: str, gate: Gate | None = None, resume: str 
 def with_part(run: Run, part: Run, held: Collection[Held] = ()) -> Run:
     """Return the header of a run with the datasets, metrics and spending of a part.
 
-    A metric that differs from another dataset's metric of the same name, for example in its threshold, applies to its
-    dataset only. Metrics that are `held` by a dataset already stay unchanged.
+    A metric that another dataset has under the same name, but with another threshold say, is for its dataset alone. What
+    is `held` already is unchanged: a dataset gets its metrics once.
     """
-    names = {info.name for info in run.datasets}
-    new = tuple(info for info in part.datasets if info.name not in names)
+    known = {info.name for info in run.datasets}
+    met = tuple(info for info in part.datasets if info.name not in known)
     targets = dict.fromkeys(filter(None, (*run.target.split(", "), part.target)))
     return replace(
         run,
         target=", ".join(targets),
-        datasets=(*(_again(info, part) for info in run.datasets), *new),
+        datasets=(*(_again(info, part) for info in run.datasets), *met),
         metrics=_metrics(run.metrics, part, held),
         repeat=max(run.repeat, part.repeat),
         embedder=run.embedder or part.embedder,
@@ -108,14 +108,14 @@ def _again(info: DatasetInfo, part: Run) -> DatasetInfo:
     return next((other for other in part.datasets if other.name == info.name and other.plan), info)
 
 
-def _metrics(metrics: Sequence[Metric], part: Run, held: Collection[Held]) -> tuple[Metric, ...]:
-    merged = list(metrics)
+def _metrics(known: Sequence[Metric], part: Run, held: Collection[Held]) -> tuple[Metric, ...]:
+    found = list(known)
     for info, metric in product(part.datasets, part.metrics):
-        current = metrics_for(merged, info.name).get(metric.name)
+        current = metrics_for(found, info.name).get(metric.name)
         if current is None:
-            merged.append(metric)
+            found.append(metric)
         elif replace(current, dataset="") != metric and (info.name, metric.name) not in held:
-            merged = [other for other in merged if (other.name, other.dataset) != (metric.name, info.name)]
-            if metric not in merged:
-                merged.append(replace(metric, dataset=info.name))
-    return tuple(merged)
+            found = [other for other in found if (other.name, other.dataset) != (metric.name, info.name)]
+            if metric not in found:
+                found.append(replace(metric, dataset=info.name))
+    return tuple(found)

@@ -27,13 +27,13 @@ def with_label_notes(plan: Plan, store: RunStore) -> Plan:
         return plan
     sources = {(entry.labels.kind, entry.labels.name) for entry in plan.locked}
     now = {source: current_evidence(*source, store) for source in sorted(sources)}
-    warnings = [
+    said = [
         warning
         for entry in plan.locked
-        if (evidence_now := now[entry.labels.kind, entry.labels.name]) is not None
-        and (warning := label_drift.label_changes(entry, evidence_now, plan.lock))
+        if (found := now[entry.labels.kind, entry.labels.name]) is not None
+        and (warning := label_drift.label_changes(entry, found, plan.lock))
     ]
-    return replace(plan, notes=(*plan.notes, *warnings))
+    return replace(plan, notes=(*plan.notes, *said))
 
 
 def current_evidence(kind: "Kind", name: str, store: Store) -> "LabelEvidence | None":
@@ -46,7 +46,13 @@ def current_evidence(kind: "Kind", name: str, store: Store) -> "LabelEvidence | 
         run = store.run(name)
     except StoreError:  # another machine's
         return None
-    return evidence.evidence_from_results(run.id, run.results, labels_for_run(store, run))
+    return evidence_of_run(store, run)
+
+
+def evidence_of_run(store: Store, run: Run) -> "LabelEvidence":
+    """Return the labels of the outputs of a run, and which outputs evalmark drew to be labelled."""
+    found = evidence.evidence_from_results(run.id, run.results, labels_for_run(store, run))
+    return replace(found, samples=tuple(store.sessions.label_samples(run.id).values()))
 
 
 def labels_for_run(store: Store, run: Run) -> list[Label]:

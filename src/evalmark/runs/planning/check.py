@@ -1,10 +1,9 @@
-"""Reads the first rows of every dataset before a run: which column is the reference, and which faults a plan has."""
+"""The check before a run: binds every scorer and reads the first rows of every dataset; spends nothing."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from difflib import get_close_matches
-from functools import cache
 from itertools import islice
 from pathlib import Path
 
@@ -12,20 +11,15 @@ from evalmark.core.errors import ConfigError, DataError
 from evalmark.core.protocols import Target
 from evalmark.core.values.case import Case
 from evalmark.inputs.datasets.fault_list import FaultList
-from evalmark.inputs.datasets.fields import JUDGED_ANSWER
 from evalmark.inputs.datasets.options import BadRow
-from evalmark.inputs.datasets.rows import ignore_note
 from evalmark.inputs.datasets.similar_names import LOOKS_KNOWN
 from evalmark.inputs.documents.document import load_document
 from evalmark.scoring.binding.bound_scorer import BoundScorer
 
-from .plan import DatasetSource, NoteHandler, Plan, RowSource, ScorerSpec
+from .plan import DatasetSource, NoteHandler, Plan, ScorerSpec, ignore_note
 from .prompt_plan import is_prompt
+from .references import CHECKED_ROWS, EMPTY
 
-CHECKED_ROWS = 1_000
-"""Rows of each dataset that are read and checked before the first trial."""
-_EMPTY = Case(id="")
-_WITH_REFERENCE = replace(_EMPTY, expected="x")
 _SAY_EXAMPLES = (
     "their `output` is read as the output to score; add `expected_output`, or, if `output` is the expected output, "
     'add "config": {"example_outputs": true} beside `data`'
@@ -37,60 +31,6 @@ _ADVICE_ON_CONTEXTS = (
     "Add them, say which column holds them (`contexts: NAME` beside the `path` in a suite), name a Python target that gives "
     "them with its answers, or leave the metric out"
 )
-
-
-def with_references(plan: Plan) -> Plan:
-    """Read `answer` as the reference, where a target is called and the rows have no other reference.
-
-    Otherwise the answers in the rows are not used once there is a target, and a note says so.
-    """
-    if plan.is_answered or plan.kept is not None:
-        return plan
-    compares = any(map(_may_compare, plan.scorers))
-    return replace(plan, sources=tuple(_with_target(one, plan.target_name, compares) for one in plan.sources))
-
-
-def _may_compare(spec: ScorerSpec) -> bool:
-    """Return whether a scorer looks at the reference, or might."""
-    if getattr(spec.scorer, "needs_example_output", False) or getattr(spec.scorer, "needs_expected", False):
-        return True
-    with suppress(ConfigError):
-        bound = spec.bound(None)
-        return bound.may_compare or bool(bound.lacks(_EMPTY) and not bound.lacks(_WITH_REFERENCE))
-    return False
-
-
-def _with_target(source: DatasetSource, target: str, compares: bool) -> DatasetSource:
-    @cache
-    def reader_and_note() -> tuple[RowSource, str]:
-        """Decide by the first rows; a file that cannot be read is reported by the check."""
-        first: list[Case] = []
-        with suppress(DataError):
-            first = [row for row in islice(source.read(ignore_note), CHECKED_ROWS) if isinstance(row, Case)]
-        if not any(case.given is not None for case in first):
-            return source.read, ""
-        rows = source.read_references if compares and not any(case.liked or case.disliked for case in first) else None
-        if rows is not None and _have_references(rows):
-            return rows, (
-                f"{source.info.name}: column `answer` is read as the expected answer, since no other column holds one and "
-                f"{target} produces the outputs."
-            )
-        return (
-            lambda note: source.read(lambda text: None if text.startswith(JUDGED_ANSWER) else note(text)),
-            f"{source.info.name}: the answers in the rows are not scored, since {target} produces new ones.",
-        )
-
-    def read(note: NoteHandler) -> Iterator[Case | BadRow]:
-        rows, remark = reader_and_note()
-        if remark:
-            note(remark)
-        return rows(note)
-
-    return replace(source, read=read, read_references=None)
-
-
-def _have_references(rows: RowSource) -> bool:
-    return any(isinstance(row, Case) and row.references for row in islice(rows(ignore_note), CHECKED_ROWS))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +54,7 @@ def check(
     if not isinstance(plan.repeat, int) or plan.repeat < 1:
         faults.append(f"repeat has to be a whole number of at least 1; found {plan.repeat!r}.")
     unjudged = [scorer for scorer in _bound(plan) if scorer.needs_judge and scorer.judge is None]
-    judged: set[str] = set()
+    asked: set[str] = set()
     messages: list[str] = []
     rows: dict[str, int] = {}
     found_rows: list[_Rows] = []
@@ -126,12 +66,12 @@ def check(
         messages += found.all_faults(plan, final=final)
         if most is None or found.count < most:
             rows[source.info.name] = found.count
-            judged |= found.asked
-        else:  # later rows may need any of them
-            judged |= {scorer.name for scorer in unjudged}
+            asked |= found.asked
+        else:  # a row behind those that were read may ask any of them
+            asked |= {scorer.name for scorer in unjudged}
     if len(rows) == len(plan.sources):
         messages += _never_there(plan, found_rows)
-    if final and (names := [scorer.name for scorer in unjudged if scorer.name in judged]):
+    if final and (names := [scorer.name for scorer in unjudged if scorer.name in asked]):
         verb = "needs" if len(names) == 1 else "need"
         faults.append(
             f"{', '.join(names)} {verb} a judge; name one with --judge, EVALMARK_JUDGE or `judge:` in the suite."
@@ -146,7 +86,7 @@ def _never_there(plan: Plan, datasets: Sequence["_Rows"]) -> list[str]:
     places = ", ".join(found.where for found in datasets)
     hints = "".join(f" {note}" for found in datasets for note in found.notes if LOOKS_KNOWN in note)
     messages = [
-        f"{places}: the metric {name!r} cannot score any row: in every row {one.lacks(_EMPTY)}. {_ADVICE}.{hints}"
+        f"{places}: the metric {name!r} cannot score any row: in every row {one.lacks(EMPTY)}. {_ADVICE}.{hints}"
         for name, one in datasets[0].waiting.items()
         if all(name in found.waiting for found in datasets)
     ]
@@ -179,16 +119,15 @@ def _scorer_faults(plan: Plan) -> list[str]:
             names.append(scorer.name)
     if not plan.scorers:
         faults.append(_nothing_judges(plan.suite))
-    targets = [target.name for target in plan.targets]
+    called = [target.name for target in plan.targets]
     faults += [
-        f"{name} is under test twice; leave it out once."
-        for name in sorted({n for n in targets if targets.count(n) > 1})
+        f"{name} is under test twice; leave it out once." for name in sorted({n for n in called if called.count(n) > 1})
     ]
     twice = sorted({name for name in names if names.count(name) > 1})
     faults += [f"two scorers are called {name!r}; give one of them another `name`." for name in twice]
-    metrics = {*names, *(spec.base for spec in plan.scorers if spec.base)}
-    unknown = [name for name in (plan.gate.thresholds if plan.gate else {}) if name not in metrics]
-    faults += [_no_metric(name, sorted(metrics), plan.suite) for name in unknown]
+    known = {*names, *(spec.base for spec in plan.scorers if spec.base)}
+    unknown = [name for name in (plan.gate.thresholds if plan.gate else {}) if name not in known]
+    faults += [_no_metric(name, sorted(known), plan.suite) for name in unknown]
     return faults
 
 
@@ -201,15 +140,15 @@ def _nothing_judges(suite: str) -> str:
     return "no scorer is named, so nothing would be judged; name at least one under `metrics`."
 
 
-def _no_metric(name: str, metrics: list[str], suite: str) -> str:
+def _no_metric(name: str, known: list[str], suite: str) -> str:
     """Return the message for a threshold of an unknown metric; with its line, where a suite file names it."""
-    close = get_close_matches(name, metrics, n=1)
-    advice = f"did you mean `{close[0]}`?" if close else f"the metrics are {', '.join(metrics)}."
+    close = get_close_matches(name, known, n=1)
+    advice = f"did you mean `{close[0]}`?" if close else f"the metrics are {', '.join(known)}."
     try:
-        location = f"{load_document(Path(suite)).place_of(('gate', 'thresholds', name))}: " if suite else ""
+        place = f"{load_document(Path(suite)).place_of(('gate', 'thresholds', name))}: " if suite else ""
     except DataError:  # the file has changed since
-        location = f"{suite}: "
-    return f"{location}the gate has a threshold for {name!r}, which is not a metric of this run; {advice}"
+        place = f"{suite}: "
+    return f"{place}the gate has a threshold for {name!r}, which is no metric here; {advice}"
 
 
 def raise_faults(faults: Iterable[str]) -> None:
@@ -229,15 +168,15 @@ class _Rows:
     where: str
     faults: FaultList
     unanswered: FaultList
-    """Rows without an output; they are faults only if other rows have one."""
+    """Rows that bring no answer; faults only where others do."""
     unjudged: Sequence[BoundScorer] = ()
-    """Scorers without their judge."""
+    """Scorers that wait for a judge."""
     asked: set[str] = field(default_factory=set)
-    """The names of scorers that need their judge for some case."""
+    """The names of those that some case asks."""
     waiting: dict[str, BoundScorer] = field(default_factory=dict)
-    """Scorers, by name, that can score none of the cases so far."""
+    """Scorers, by name, for which no case has brought yet what they judge by."""
     bare: dict[str, BoundScorer] = field(default_factory=dict)
-    """Scorers, by name, that need contexts, while no case so far has any."""
+    """Scorers, by name, that judge by contexts, as long as no case has brought any."""
     notes: dict[str, None] = field(default_factory=dict)
     count: int = 0
     cases: int = 0
@@ -290,8 +229,8 @@ class _Rows:
 
 def _read(plan: Plan, source: DatasetSource, most: int | None, unjudged: Sequence[BoundScorer]) -> _Rows:
     name = source.info.name
-    waiting = {one.name: one for one in _bound(plan) if one.lacks(_EMPTY)}
-    bare = {one.name: one for one in _bound(plan) if one.lacks_contexts(_EMPTY)}
+    waiting = {one.name: one for one in _bound(plan) if one.lacks(EMPTY)}
+    bare = {one.name: one for one in _bound(plan) if one.lacks_contexts(EMPTY)}
     rows = _Rows(source.info.path or name, FaultList(name), FaultList(name), unjudged, waiting=waiting, bare=bare)
     try:
         for row in islice(source.read(rows.notes.setdefault), most):
@@ -302,7 +241,7 @@ def _read(plan: Plan, source: DatasetSource, most: int | None, unjudged: Sequenc
 
 
 def _unfit(target: Target, case: Case) -> str | None:
-    """Return why a target cannot take a case, if that is known beforehand."""
+    """Return why a target cannot take a case, if it can tell beforehand."""
     unfit = getattr(target, "unfit", None)
     return unfit(case) if callable(unfit) else None
 

@@ -27,12 +27,12 @@ ScorerLike = str | Mapping[str, Any] | Callable[..., Any]
 """A scorer as Python code names it: a name, `{name: settings}`, or a callable."""
 METRIC_FILES = (".json", ".yaml", ".yml", ".prompty")
 FILE_SETTINGS = ("name", "threshold", "repeat", "judge")
-"""Settings that a suite may give to a metric file; `judge` is read by the suite itself."""
+"""What a suite may say of a metric file; `judge` is read by the suite itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judge:
-    """A model that judges, by name or as an object, and the settings of its requests."""
+    """A model that judges, by name or as an object, and how it is asked."""
 
     model: str | ChatModel
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -54,15 +54,15 @@ class ResolvedMetric:
 def metric_from_file(path: Path, settings: Mapping[str, Any], place: str, *, named: bool = True) -> ResolvedMetric:
     """Read a metric file; `settings` may set its `name`, `threshold` and `repeat`.
 
-    `named` is false for a file that was only found next to a prompt.
+    `named` is false for a file that was only found beside a prompt.
 
     Raises:
-        ConfigError: the file is not a metric, has a fault, or a setting is unknown.
+        ConfigError: the file is no metric, something in it is wrong, or a setting is unknown.
     """
     unknown = [key for key in settings if key not in FILE_SETTINGS]
     if unknown:
-        known = ", ".join(FILE_SETTINGS)
-        raise ConfigError(f"{place}: a metric file has no setting {unknown[0]!r} in a suite; it knows {known}.")
+        knows = ", ".join(FILE_SETTINGS)
+        raise ConfigError(f"{place}: a metric file has no setting {unknown[0]!r} in a suite; it knows {knows}.")
     scorer: Rubric | PromptMetric
     if path.name.lower().endswith(".prompty"):
         scorer = prompt_metric_files.read_prompt_metric(path, named=named)
@@ -79,7 +79,7 @@ def metric_named(name: str, place: str, folders: tuple[Path, ...]) -> ResolvedMe
     """Return the scorer that a command line names: by name, `module:attribute`, or a metric file.
 
     Raises:
-        ConfigError: there is no such scorer, or the file is not a metric.
+        ConfigError: there is no such scorer, or the file is no metric.
     """
     if Path(name).suffix.lower() in METRIC_FILES:
         return metric_from_file(Path(name), {}, place)
@@ -92,15 +92,15 @@ def with_judges(spec: ScorerSpec, judges: Sequence[Judge], models: Models) -> tu
     With several judges, each one's scores go by the metric's name with the judge's in brackets.
 
     Raises:
-        ConfigError: a name names no model, or two judges are the same.
+        ConfigError: a name means no model, or one stands there twice.
     """
     if not judges:
         return (spec,)
     opened = [_opened(judge, models) for judge in judges]
     if len(opened) == 1:
         return (replace(spec, judge=opened[0]),)
-    names = [judge.name for judge in opened]
-    if twice := next((judge for judge, name in zip(judges, names, strict=True) if names.count(name) > 1), None):
+    called = [judge.name for judge in opened]
+    if twice := next((judge for judge, name in zip(judges, called, strict=True) if called.count(name) > 1), None):
         raise ConfigError(f"{twice.place} repeats a judge; remove the duplicate.")
     name = spec.bound(None).name
     return tuple(replace(spec, judge=judge, name=f"{name} [{judge.name}]", base=name) for judge in opened)
@@ -134,29 +134,27 @@ def scorer_specs(
     """Return scorers as Python code names them, once for each judge where they need one.
 
     Raises:
-        ConfigError: they are not a list, there is no such scorer, or a judge is not a model.
+        ConfigError: they are no list, there is no such scorer, or a judge is none.
     """
     if isinstance(scorers, (str, Mapping)) or callable(scorers):
         raise ConfigError(f"scorers is {scorers!r}; put it into a list, also where it is the only one: scorers=[…].")
     judges = _judges(models.settings.judge if judge is None else judge)
     specs: list[ScorerSpec] = []
-    for scorer in scorers:
-        spec = (
-            metric_named(scorer, "scorers", folders).spec
-            if isinstance(scorer, str)
-            else scorer_spec(scorer, "scorers", folders)
+    for wanted in scorers:
+        one = (
+            metric_named(wanted, "scorers", folders).spec
+            if isinstance(wanted, str)
+            else scorer_spec(wanted, "scorers", folders)
         )
-        specs += with_judges(spec, judges if spec.needs_judge else (), models)
+        specs += with_judges(one, judges if one.needs_judge else (), models)
     return tuple(specs)
 
 
-def _judges(judge_option: str | ChatModel | Sequence[str | ChatModel]) -> list[Judge]:
-    judges = (
-        judge_option if isinstance(judge_option, Sequence) and not isinstance(judge_option, str) else [judge_option]
-    )
-    for judge in judges:
+def _judges(wanted: str | ChatModel | Sequence[str | ChatModel]) -> list[Judge]:
+    several = wanted if isinstance(wanted, Sequence) and not isinstance(wanted, str) else [wanted]
+    for judge in several:
         if isinstance(judge, type) or not isinstance(judge, (str, ChatModel)):
             raise ConfigError(
                 f"judge: {judge!r} is neither the name of a model, such as 'openai/NAME', nor a ChatModel."
             )
-    return [judge_named(judge) if isinstance(judge, str) else Judge(model=judge, place="judge") for judge in judges]
+    return [judge_named(judge) if isinstance(judge, str) else Judge(model=judge, place="judge") for judge in several]

@@ -40,8 +40,8 @@ DEFAULT_READ_OPTIONS: ReadOptions = ReadOptions()
 NoteHandler = Callable[[str], None]
 
 
-RowSource = Callable[[NoteHandler], Iterator[Case | BadRow]]
-"""Starts from the first row at each call; its argument is called with remarks for readers of the run."""
+def ignore_note(note: str) -> None:
+    """Drop a note; the run reports notes when it reads the rows itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +49,9 @@ class DatasetSource:
     """A dataset whose rows can be read as often as needed."""
 
     info: DatasetInfo
-    read: RowSource
-    read_references: RowSource | None = None
+    read: Callable[[NoteHandler], Iterator[Case | BadRow]]
+    """Starts from the first row; tells its argument what a reader of the run should know."""
+    read_references: Callable[[NoteHandler], Iterator[Case | BadRow]] | None = None
     """The same with a column `answer` as the reference answer, where a row brings no other; None: there can be none."""
 
 
@@ -60,8 +61,8 @@ def file_source(path: Path, name: str = "", options: ReadOptions = DEFAULT_READ_
     info = DatasetInfo(name=name or dataset_name(path), path=str(path))
 
     def read(note: NoteHandler, answer_is_reference: bool = False) -> Iterator[Case | BadRow]:
-        location = path if Path.cwd() == here else here / path
-        return read_cases(location, options=options, notes=note, answer_is_reference=answer_is_reference)
+        found = path if Path.cwd() == here else here / path
+        return read_cases(found, options=options, notes=note, answer_is_reference=answer_is_reference)
 
     return DatasetSource(info=info, read=read, read_references=partial(read, answer_is_reference=True))
 
@@ -91,7 +92,7 @@ ModelWrapper = Callable[[ChatModel], ChatModel]
 
 
 def unwrapped(model: ChatModel) -> ChatModel:
-    """Return the model without middleware; it is not called before the run."""
+    """Return the model without middleware; it is not asked before the run."""
     return model
 
 
@@ -125,7 +126,7 @@ class ScorerSpec:
     name: str | None = None
     threshold: float | None = None
     judge: ChatModel | None = None
-    """The judge; None for scorers without one."""
+    """Who judges; None for scorers that ask no chat model."""
     base: str = ""
     """What the metric is called without its judge, where several judges share it."""
     file: Path | None = None
@@ -181,18 +182,18 @@ def load_embedder(name: str, settings: Settings, folders: tuple[Path, ...]) -> E
 
 
 def embedder_for(
-    specs: Iterable[ScorerSpec],
-    model: str | Callable[..., Any],
+    asked: Iterable[ScorerSpec],
+    wanted: str | Callable[..., Any],
     models: Models,
     folders: tuple[Path, ...],
     load: Loader = load_embedder,
 ) -> Embedder | None:
     """Return the embedding model, loaded only if a scorer needs one; the run closes what `models` opens."""
-    if not any(a.needs_embedder for a in specs):
+    if not any(a.needs_embedder for a in asked):
         return None
-    if not isinstance(model, str):
-        return adapters.as_embedder(model)
-    return models.embedder(model) or load(model, models.settings, folders)
+    if not isinstance(wanted, str):
+        return adapters.as_embedder(wanted)
+    return models.embedder(wanted) or load(wanted, models.settings, folders)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,9 +227,9 @@ class Plan:
     sources: tuple[DatasetSource, ...]
     scorers: tuple[ScorerSpec, ...]
     targets: tuple[Target, ...] = field(default_factory=lambda: (GivenTarget(),))
-    """What is under test; every row runs on each."""
+    """What is under test: every row is asked of each."""
     embedder: Embedder | None = None
-    """Used by the scorers that need one; None only if none of them does."""
+    """Used by the scorers that ask for one; None only where none of them does."""
     repeat: int = 1
     timeout: float | None = None
     """Time limit in seconds for each target call and each scorer call; None: the setting `timeout`."""
@@ -238,7 +239,7 @@ class Plan:
     suite: str = ""
     notes: tuple[str, ...] = ()
     models: Models | None = None
-    """Opens the chat models of the target and the scorers; None where they were given as objects."""
+    """Opens the chat models that the target and the scorers ask; None where they were handed over as objects."""
     until_decided: bool = False
     """Whether the run stops as soon as its gate is decided either way."""
     seed: int | None = None
@@ -272,7 +273,7 @@ class Plan:
 
     @property
     def asks_models(self) -> bool:
-        """Whether all targets are chat models, which are called through the run."""
+        """Whether all targets are chat models, whose calls the run sees."""
         return self.kept is None and all(model_of(target) is not None for target in self.targets)
 
     @property
@@ -283,16 +284,16 @@ class Plan:
     @property
     def modes(self) -> tuple[Mode, ...]:
         """How rows are run: by themselves, as turns of a conversation, or both."""
-        modes = {spec.mode for spec in self.scorers}
-        return tuple(mode for mode in get_args(Mode) if mode in modes)
+        found = {spec.mode for spec in self.scorers}
+        return tuple(mode for mode in get_args(Mode) if mode in found)
 
     @property
     def chat_models(self) -> tuple[ChatModel, ...]:
-        """Every chat model that may be called, each once."""
-        targets = self.targets if self.kept is None else ()
-        under_test = (model for target in targets if (model := model_of(target)) is not None)
-        models = (*under_test, *(spec.judge for spec in self.scorers if spec.judge is not None))
-        return tuple({(model.identity, model.name): model for model in models}.values())
+        """Every chat model that may be asked, each once."""
+        asked_of = self.targets if self.kept is None else ()
+        under_test = (model for target in asked_of if (model := model_of(target)) is not None)
+        found = (*under_test, *(spec.judge for spec in self.scorers if spec.judge is not None))
+        return tuple({(model.identity, model.name): model for model in found}.values())
 
     @property
     def fingerprint(self) -> str:
@@ -300,12 +301,12 @@ class Plan:
         bound = self.bound()
         embedder = self.embedder.fingerprint if self.embedder is not None else ""
         targets = [getattr(target, "fingerprint", target.name) for target in self.targets]
-        rescored = () if self.kept is None else (self.kept.id,)
-        return fingerprint(*targets, [scorer.fingerprint for scorer in bound.scorers], embedder, *rescored)
+        kept = () if self.kept is None else (self.kept.id,)
+        return fingerprint(*targets, [scorer.fingerprint for scorer in bound.scorers], embedder, *kept)
 
 
 def _through(target: Target, through: ModelWrapper) -> Target:
-    """Return a target that calls a model with the run's middleware around it; any other target unchanged."""
+    """Return a target that asks a model with the run's middleware around it; any other target unchanged."""
     model = model_of(target)
     return target if model is None else cast(Target, replace(cast(Any, target), model=through(model)))
 
@@ -317,7 +318,7 @@ def model_of(target: Target) -> ChatModel | None:
 
 
 def scorer_spec(
-    spec: str | Mapping[str, Any] | Callable[..., Any], place: str, folders: tuple[Path, ...] = ()
+    wanted: str | Mapping[str, Any] | Callable[..., Any], place: str, folders: tuple[Path, ...] = ()
 ) -> ScorerSpec:
     """Return a scorer from a name, from `{name: settings}` or from any callable.
 
@@ -327,13 +328,13 @@ def scorer_spec(
     Raises:
         ConfigError: there is no such scorer, or a setting is unknown or of the wrong kind.
     """
-    if callable(spec):
-        return ScorerSpec(scorer=spec)
-    name, options = (spec, {}) if isinstance(spec, str) else _only_item(spec, place)
-    settings = dict(options or {})
-    threshold, label = settings.pop("threshold", None), settings.pop("name", None)
+    if callable(wanted):
+        return ScorerSpec(scorer=wanted)
+    name, given = (wanted, {}) if isinstance(wanted, str) else _only_item(wanted, place)
+    settings = dict(given or {})
+    threshold, called = settings.pop("threshold", None), settings.pop("name", None)
     return ScorerSpec(
-        scorer=resolve_scorer(name, settings, place, folders), name=label or _short(name), threshold=threshold
+        scorer=resolve_scorer(name, settings, place, folders), name=called or _short(name), threshold=threshold
     )
 
 
@@ -342,7 +343,7 @@ def _short(name: str) -> str | None:
     return None if ":" in name else name
 
 
-def _only_item(spec: Mapping[str, Any], place: str) -> tuple[str, Any]:
-    if not isinstance(spec, Mapping) or len(spec) != 1:
-        raise ConfigError(f"{place}: a scorer is a name, a callable or {{name: settings}}; found {spec!r}.")
-    return next(iter(spec.items()))
+def _only_item(wanted: Mapping[str, Any], place: str) -> tuple[str, Any]:
+    if not isinstance(wanted, Mapping) or len(wanted) != 1:
+        raise ConfigError(f"{place}: a scorer is a name, a callable or {{name: settings}}; found {wanted!r}.")
+    return next(iter(wanted.items()))

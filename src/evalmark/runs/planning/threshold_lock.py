@@ -20,42 +20,43 @@ else:
 
 
 NO_LOCK = "none"
-"""No lock file, even if the suite or the settings name one."""
+"""Stands for no lock file, whatever the suite and the settings name."""
 
 
 def with_lock(plan: Plan, path: str | Path | None) -> Plan:
     """Apply the thresholds of a lock file to metrics that have none in the suite; unchanged without a file.
 
-    A threshold in the suite takes precedence. Notes report this, and what has changed since a threshold was learned.
+    A threshold that the suite writes wins, and a note says so. What has changed since a threshold was learned is said
+    in the notes as well.
 
     Raises:
-        ConfigError: the lock file cannot be read, or the direction of a metric has changed.
+        ConfigError: the lock file cannot be read, or a metric has turned round since.
     """
     if not path or path == NO_LOCK:
         return plan
     lock = lock_reader.read_lock(Path(path))
     specs: list[ScorerSpec] = []
     used: dict[str, LockedThreshold] = {}
-    notes, has_metrics = list(plan.notes), False
-    for spec in plan.scorers:
+    notes, known = list(plan.notes), False
+    for one in plan.scorers:
         try:
-            metric = spec.bound(None).versioned
-        except ConfigError:  # the check before the run reports why
-            specs.append(spec)
+            metric = one.bound(None).versioned
+        except ConfigError:  # the check before the run names what is wrong with it
+            specs.append(one)
             continue
         entry = entry_for(metric, lock.metrics)
         if entry is None:
-            specs.append(spec)
+            specs.append(one)
             continue
-        has_metrics = True
-        locked, remarks = _with_threshold(spec, metric, entry, lock)
-        specs.append(locked)
-        notes += remarks
-        if locked is not spec:
+        known = True
+        held, said = _with_threshold(one, metric, entry, lock)
+        specs.append(held)
+        notes += said
+        if held is not one:
             used[metric.name] = entry
-            embedder = plan.embedder.fingerprint if plan.embedder is not None and spec.needs_embedder else ""
+            embedder = plan.embedder.fingerprint if plan.embedder is not None and one.needs_embedder else ""
             notes += label_drift.metric_changes(entry, metric, embedder, lock.path)
-    if not has_metrics:
+    if not known:
         notes.append(f"{lock.path} sets no threshold here; it has {', '.join(sorted(lock.metrics)) or 'no metric'}.")
     return replace(plan, scorers=tuple(specs), notes=tuple(notes), locked=tuple(used.values()), lock=lock.path)
 
@@ -63,10 +64,10 @@ def with_lock(plan: Plan, path: str | Path | None) -> Plan:
 def entry_for(metric: "Metric", entries: "Mapping[str, LockedThreshold]") -> "LockedThreshold | None":
     """Return the entry of a metric: by its name, or by its name without the judge, where the judge is the same.
 
-    With one judge a metric has its own name; with several, the name of the judge is appended.
+    With one judge a metric goes by its own name, with several each judge's stands behind it.
     """
-    if (own := entries.get(metric.name)) is not None:
-        return own
+    if (found := entries.get(metric.name)) is not None:
+        return found
     same = (
         entry
         for name, entry in entries.items()
@@ -76,7 +77,7 @@ def entry_for(metric: "Metric", entries: "Mapping[str, LockedThreshold]") -> "Lo
 
 
 def _with_threshold(
-    spec: ScorerSpec, metric: "Metric", entry: "LockedThreshold", lock: "LockFile"
+    one: ScorerSpec, metric: "Metric", entry: "LockedThreshold", lock: "LockFile"
 ) -> "tuple[ScorerSpec, list[str]]":
     """Return a scorer with its learned threshold, and notes on it."""
     if entry.direction != metric.direction:
@@ -84,13 +85,13 @@ def _with_threshold(
             f"{lock.path}: the threshold of {metric.name} was learned when {entry.direction} was better, and now "
             f"{metric.direction} is; run evalmark calibrate again."
         )
-    if spec.threshold is not None:
-        return spec, list(_override_notes(metric, spec.threshold, entry, lock.path))
-    locked = replace(spec, threshold=entry.threshold)
+    if one.threshold is not None:
+        return one, list(_override_notes(metric, one.threshold, entry, lock.path))
+    held = replace(one, threshold=entry.threshold)
     if metric.threshold is None or metric.threshold == entry.threshold:
-        return locked, []
+        return held, []
     own = f"instead of the metric's default {metric.threshold:g}"
-    return locked, [f"{metric.name}: uses threshold {entry.threshold:g} from {lock.path} {own}."]
+    return held, [f"{metric.name}: uses threshold {entry.threshold:g} from {lock.path} {own}."]
 
 
 def _override_notes(metric: "Metric", threshold: float, entry: "LockedThreshold", path: str) -> Iterator[str]:

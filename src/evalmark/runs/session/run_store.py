@@ -1,4 +1,4 @@
-"""Storage of a run: `RunStore` is the protocol, `MemoryRunStore` keeps a run in memory."""
+"""Where a run is kept: `RunStore` is the protocol, `MemoryRunStore` keeps a run that is not stored."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -8,18 +8,19 @@ from evalmark.core.errors import StoreError
 from evalmark.core.foreign.copying import copy_value
 from evalmark.core.protocols import CallLog, CompletedTrials, EmbeddingCache, Sink, ToolLog
 from evalmark.core.values.call import Call, Reply
+from evalmark.core.values.case import Output
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result, Trial
 from evalmark.core.values.spending import Spending
 from evalmark.core.values.tool import ToolRecording
-from evalmark.storage.results.stored_results import masked_result
+from evalmark.storage.results.masking import masked_result
 
 if TYPE_CHECKING:
     from evalmark.core.protocols import Vectors
 
 
 class RunStore(EmbeddingCache, Protocol):
-    """Storage of a run."""
+    """What a run needs of the place where it is kept."""
 
     def start(self, run: Run) -> None: ...
 
@@ -79,14 +80,11 @@ class MemoryRunStore:
 
     def resume(self, run_id: str, *, retry_errors: bool = False) -> Run:
         """Raises StoreError: a run in memory cannot be resumed."""
-        raise self._not_resumable(run_id)
+        raise StoreError(f"run {run_id!r} cannot be resumed without a store; name one with `store=`.")
 
     def recorded(self, run_id: str, *, retry_errors: bool = False) -> CompletedTrials:
-        """Raises StoreError: a run in memory cannot be resumed."""
-        raise self._not_resumable(run_id)
-
-    def _not_resumable(self, run_id: str) -> StoreError:
-        return StoreError(f"run {run_id!r} cannot be resumed without a store; name one with `store=`.")
+        """Return that nothing is recorded before the run."""
+        return NothingRecorded()
 
     def sink(self, run_id: str) -> Sink:
         """Return itself."""
@@ -115,7 +113,7 @@ class MemoryRunStore:
         return [] if self._run is None else [self.run(self._run.id)]
 
     async def get(self, fingerprint: str, texts: Sequence[str]) -> "Mapping[str, Vectors]":
-        """Return no vectors: the embedder looks up each text once in a run anyway."""
+        """Return no vectors: the embedder asks for each text once in a run anyway."""
         return {}
 
     async def put(self, fingerprint: str, vectors: "Mapping[str, Vectors]") -> None:
@@ -156,6 +154,16 @@ class ScratchRunStore(MemoryRunStore):
     async def put(self, fingerprint: str, vectors: "Mapping[str, Vectors]") -> None:
         """Put vectors into the store."""
         await self._store.put(fingerprint, vectors)
+
+
+class NothingRecorded:
+    """The recorded trials of a run that has none."""
+
+    def __call__(self, trial: Trial) -> bool:
+        return False
+
+    def output(self, trial: Trial) -> Output | None:
+        return None
 
 
 class _Calls:

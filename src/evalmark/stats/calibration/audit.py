@@ -19,7 +19,8 @@ from evalmark.stats.inference.intervals import LEVEL, Share, no_interval
 from evalmark.stats.inference.means import mean_interval, share
 
 from .audit_results import Confusion, GroundTruth, HumanAgreement, JudgeAudit, JudgeBiases, VerdictAgreement
-from .judge_rates import JudgeVerdict, pass_rates
+from .judge_rates import JudgeVerdict, pass_rates, weighted_agreement
+from .label_choice import drawn_truths
 
 COMMON = 0.8
 """If one verdict has this share, kappa is low even if both sides often agree."""
@@ -54,10 +55,13 @@ def audit_judge(
     `threshold` replaces the metric's own threshold, for example if the metric has none.
     """
     rows = [row for result in results if (row := _row(result, metric, threshold)) is not None]
+    truths, drawn = drawn_truths(truths, metric.name, _judged(rows))
     known = [row for row in rows if row.key in truths.verdicts]
     both = [row for row in known if row.passed is not None]
     judged, truth = [bool(row.passed) for row in both], [truths.verdicts[row.key] for row in both]
     found = compare_verdicts(truth, judged, [row.case for row in both], level)
+    rates = tuple(pass_rates(_judged(rows), truths, level, by_verdict=drawn is not None and drawn.by_verdict))
+    chosen = any(rate.choice is not None and not rate.choice.is_random for rate in rates)
     return JudgeAudit(
         metric=metric,
         source=truths.source,
@@ -71,12 +75,14 @@ def audit_judge(
         ac1=found.ac1,
         ac1_interval=found.ac1_interval,
         prevalence=sum(truth) / len(truth) if truth else None,
-        rates=tuple(pass_rates(_judged(rows), truths, level)),
+        rates=rates,
         biases=_biases(rows, level),
         evidence=truths.evidence,
         ceiling=_ceiling(rows, truths, level),
         unjudged=len(known) - len(both),
         unknown=sum(row.passed is not None for row in rows) - len(both),
+        drawn=drawn,
+        weighted=weighted_agreement(_judged(rows), truths, level) if chosen else None,
     )
 
 

@@ -3,12 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from evalmark.core.values.label import LabelSample
 from evalmark.core.values.run import Metric
 from evalmark.stats.agreement.corrected_rates import CorrectedRate
 from evalmark.stats.inference.intervals import Interval, Share
 
 from .evidence import LabelEvidence
 
+UNLIKELY = 0.02
+"""Labels whose choice is less probable than this were not drawn at random."""
 Verdicts = Mapping[str, bool]
 """Whether each output is good, by trial id."""
 
@@ -28,6 +31,55 @@ class GroundTruth:
     """Whether there is a verdict on every output, as from a machine check; then no rate has to be corrected."""
     evidence: LabelEvidence | None = None
     """The labels, if people are the source."""
+    use_all: bool = False
+    """Whether labels count on outputs that evalmark did not draw, although those that it drew suffice."""
+
+    @property
+    def samples(self) -> tuple[LabelSample, ...]:
+        """Outputs of the run that evalmark drew to be labelled."""
+        return () if self.evidence is None or self.use_all else self.evidence.samples
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawnLabels:
+    """Labels on outputs that evalmark drew at random; if they suffice, only they are used."""
+
+    used: int
+    """Labels on drawn outputs."""
+    set_aside: int
+    """Labels on other outputs, which are not used."""
+    skipped: int
+    """Drawn outputs without a label, before the last labelled one in the order of the sample."""
+    by_verdict: bool
+    """Whether some were drawn by verdict, so that they are random within each verdict only."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelChoice:
+    """How the labelled outputs of a target compare with the others, by the judge's verdict."""
+
+    passed: int
+    """Outputs that the judge passed."""
+    failed: int
+    labelled_passed: int
+    """Labelled outputs that the judge passed."""
+    labelled_failed: int
+    chance: float | None
+    """How probable such an uneven choice is if labels are drawn at random among all outputs; None if it is not tested."""
+    by_verdict: bool = False
+    """Whether evalmark drew the outputs by verdict, so that they are known not to be random among all outputs."""
+
+    @property
+    def is_random(self) -> bool:
+        """Whether the labels may have been drawn at random among all outputs."""
+        return not self.by_verdict and (self.chance is None or self.chance >= UNLIKELY)
+
+    @property
+    def gap(self) -> str:
+        """The verdict whose outputs have no label, in a sentence; empty if there is none."""
+        if self.passed and not self.labelled_passed:
+            return "no output that the judge passed is labelled"
+        return "no output that the judge failed is labelled" if self.failed and not self.labelled_failed else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,9 +132,13 @@ class CorrectedPassRate:
     raw: Share
     """Of all outputs with a verdict of the judge."""
     powered: CorrectedRate
-    """By prediction-powered inference (PPI++)."""
+    """By prediction-powered inference (PPI++), if labels may have been drawn at random among all outputs."""
     adjusted: CorrectedRate
-    """By Rogan and Gladen, from the judge's error rates on good and bad outputs."""
+    """By Rogan and Gladen, from the judge's error rates on good and bad outputs, under the same condition."""
+    stratified: CorrectedRate | None = None
+    """From labels that are random within each verdict; without a value, its interval is a bound. None if every output has a truth."""
+    choice: LabelChoice | None = None
+    """Which outputs are labelled; None if every output has a truth."""
     sure: CorrectedRate | None = None
     """By betting, if there are so few labels that the interval of `powered` may be too short; otherwise None."""
     missing: int = 0
@@ -146,8 +202,18 @@ class JudgeAudit:
     """Outputs with a known truth and without a verdict of the judge."""
     unknown: int = 0
     """Outputs with a verdict of the judge and without a known truth."""
+    drawn: DrawnLabels | None = None
+    """None if labels of other outputs than those that evalmark drew are used, too."""
+    weighted: CorrectedRate | None = None
+    """The agreement on all outputs, stratified by verdict; None if labels may have been drawn at random among all outputs."""
 
     @property
     def is_told(self) -> bool:
         """Whether the pass rate was corrected, or need not be."""
-        return bool(self.confusion.n) and all(rate.powered.value is not None for rate in self.rates)
+        found = [rate.stratified or rate.powered for rate in self.rates]
+        return bool(self.confusion.n) and all(rate.value is not None for rate in found)
+
+    @property
+    def is_random(self) -> bool:
+        """Whether the labels may have been drawn at random among all outputs, on every target."""
+        return all(rate.choice is None or rate.choice.is_random for rate in self.rates)

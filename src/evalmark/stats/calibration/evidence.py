@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalmark.core.values.case import Case, Output
-from evalmark.core.values.label import Label, about_output, content_fingerprint, current_labels
+from evalmark.core.values.label import Label, LabelSample, about_output, content_fingerprint, current_labels
 from evalmark.core.values.plain_data import fingerprint
 from evalmark.core.values.score import Result
 from evalmark.stats.inference.argument_checks import check_arguments
@@ -43,6 +43,8 @@ class LabelEvidence:
     """Labelled outputs that ended in an error."""
     gone: int = 0
     """Labels on outputs that no longer exist."""
+    samples: tuple[LabelSample, ...] = ()
+    """Outputs of the run that evalmark drew to be labelled."""
 
     @property
     def liked(self) -> int:

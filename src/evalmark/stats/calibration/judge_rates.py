@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from evalmark.core.text import count
 from evalmark.stats.agreement.corrected_rates import (
@@ -11,11 +11,14 @@ from evalmark.stats.agreement.corrected_rates import (
     prediction_powered,
     rogan_gladen,
 )
+from evalmark.stats.agreement.stratified_rates import labelled_at_random, stratified_rate
 from evalmark.stats.inference.intervals import no_interval
 from evalmark.stats.inference.means import share
 
-from .audit_results import CorrectedPassRate, GroundTruth
+from .audit_results import CorrectedPassRate, GroundTruth, LabelChoice
 
+CHOSEN = "labels were not drawn at random among all outputs"
+"""Why an estimate is refused that needs such labels."""
 NEEDED = 10
 """The number of labelled cases, and of each label, that a correction needs."""
 
@@ -38,13 +41,51 @@ class _JudgedCase:
     known: tuple[bool, ...] = ()
 
 
-def pass_rates(judged: Iterable[JudgeVerdict], truths: GroundTruth, level: float) -> Iterator[CorrectedPassRate]:
-    """Yield the rates of each target separately, since a judge's errors may depend on the target."""
+def pass_rates(
+    judged: Iterable[JudgeVerdict], truths: GroundTruth, level: float, *, by_verdict: bool = False
+) -> Iterator[CorrectedPassRate]:
+    """Yield the rates of each target separately, since a judge's errors may depend on the target.
+
+    `by_verdict` says that outputs to label were drawn by verdict.
+    """
     by_target: defaultdict[str, list[JudgeVerdict]] = defaultdict(list)
     for one in judged:
         by_target[one.target].append(one)
     for target, rows in by_target.items():
-        yield _rate(target, rows, truths, level)
+        found = _rate(target, rows, truths, level)
+        yield found if truths.is_whole else _checked(found, rows, truths, level, by_verdict=by_verdict)
+
+
+def weighted_agreement(judged: Sequence[JudgeVerdict], truths: GroundTruth, level: float) -> CorrectedRate:
+    """Estimate on how many of all outputs judge and labels agree, stratified by target and verdict."""
+    known = [truths.verdicts.get(row.key) for row in judged]
+    same = [None if label is None else float(label is row.passed) for label, row in zip(known, judged, strict=True)]
+    return stratified_rate([(row.target, row.passed) for row in judged], same, [row.case for row in judged], level)
+
+
+def _checked(
+    found: CorrectedPassRate, rows: Sequence[JudgeVerdict], truths: GroundTruth, level: float, *, by_verdict: bool
+) -> CorrectedPassRate:
+    """Add the stratified rate, and refuse the others if labels were not drawn at random among all outputs."""
+    verdicts, cases = [row.passed for row in rows], [row.case for row in rows]
+    labels = [truths.verdicts.get(row.key) for row in rows]
+    labelled = [label is not None for label in labels]
+    passed = [known for known, verdict in zip(labelled, verdicts, strict=True) if verdict]
+    choice = LabelChoice(
+        passed=len(passed),
+        failed=len(rows) - len(passed),
+        labelled_passed=sum(passed),
+        labelled_failed=sum(labelled) - sum(passed),
+        chance=labelled_at_random(verdicts, labelled, cases),
+        by_verdict=by_verdict,
+    )
+    values = [None if label is None else float(label) for label in labels]
+    found = replace(found, choice=choice, stratified=stratified_rate(verdicts, values, cases, level))
+    reason = choice.gap if choice.is_random else CHOSEN
+    if not reason or found.stratified is None or not found.stratified.interval.known:
+        return found
+    refused = CorrectedRate(value=None, interval=no_interval(reason, level))
+    return replace(found, powered=refused, adjusted=refused, sure=None)
 
 
 def _rate(target: str, rows: Sequence[JudgeVerdict], truths: GroundTruth, level: float) -> CorrectedPassRate:

@@ -13,8 +13,11 @@ from evalmark.scoring.binding.scores import fails_at_any_threshold
 from evalmark.stats.agreement.threshold_learning import LearnedThreshold, learn_threshold
 from evalmark.stats.inference.argument_checks import check_arguments
 from evalmark.stats.inference.intervals import LEVEL
+from evalmark.stats.inference.shift import ScoreDistribution, score_distribution
 
-from .evidence import LabelEvidence, LabelledOutput
+from .audit_results import UNLIKELY
+from .evidence import LabelEvidence, cluster_of
+from .label_choice import random_labels
 
 MAX_FALSE_PASS = 0.05
 BARRED = -1.0
@@ -56,6 +59,12 @@ class CalibratedMetric:
     """Outputs that were compared with disliked answers only."""
     embedder: str = ""
     """The fingerprint of the embedding model, if the run used one."""
+    scores: ScoreDistribution | None = None
+    """The scores that later ones are compared with: of all outputs of the run, or of the labelled outputs."""
+    is_random: bool = False
+    """Whether the labels are known to be random: evalmark drew their outputs, or there are no others."""
+    set_aside: int = 0
+    """Labels that are not used, because the outputs were chosen and score otherwise than the others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +111,8 @@ class CalibrationScores:
     """By the key of the output and the name of the metric."""
     examples: Mapping[str, tuple[bool, bool]]
     """By the key of the output: whether it had a liked and a disliked example."""
+    clusters: Mapping[str, str]
+    """By the key of the output: its case."""
     embedder: str = ""
 
 
@@ -113,12 +124,16 @@ def calibration_scores(
     names = {metric.name for metric in metrics}
     scores: dict[tuple[str, str], Score] = {}
     examples: dict[str, tuple[bool, bool]] = {}
+    clusters: dict[str, str] = {}
     for result in results:
         case = result.trial.case
         key = case.id if by_case else result.trial.id
         examples[key] = (bool(case.liked), bool(case.disliked))
+        clusters[key] = cluster_of(case.input)
         scores |= {(key, score.name): score for score in result.scores if score.name in names}
-    return CalibrationScores(run=run, metrics=tuple(metrics), scores=scores, examples=examples, embedder=embedder)
+    return CalibrationScores(
+        run=run, metrics=tuple(metrics), scores=scores, examples=examples, clusters=clusters, embedder=embedder
+    )
 
 
 @check_arguments
@@ -141,38 +156,54 @@ def learn_thresholds(
 def _calibrated(
     metric: Metric, promise: FalsePassLimit, evidence: LabelEvidence, found: CalibrationScores
 ) -> CalibratedMetric:
-    judged: list[tuple[LabelledOutput, float | None]] = []
-    unscored = alone = one_sided = 0
-    for told in evidence.told:
-        score = found.scores.get((told.key, metric.name))
-        liked, disliked = found.examples.get(told.key, (False, False))
-        if score is not None and score.status == "scored" and (value := _value(score)) is not None:
-            judged.append((told, None if fails_at_any_threshold(score) else value))
-            one_sided += disliked and not liked
-        else:
-            unscored += 1
-            alone += not (liked or disliked)
-    lower = metric.direction == "lower"
-    worst = 1 - BARRED if lower else BARRED
+    values = _values(metric, found)
+    told, choice = random_labels(evidence, values, found.clusters, UNLIKELY / max(1, len(found.metrics)))
+    judged = [(one, values[one.key]) for one in told if one.key in values]
+    unscored = [one for one in told if one.key not in values]
+    examples = [found.examples.get(one.key, (False, False)) for one, _ in judged]
+    worst = _barred(metric)
     learned = learn_threshold(
-        [worst if value is None else value for _, value in judged],
-        [told.liked for told, _ in judged],
+        [value for _, value in judged],
+        [one.liked for one, _ in judged],
         promise.max_false_pass,
-        clusters=[told.cluster for told, _ in judged],
+        clusters=[one.cluster for one, _ in judged],
         level=promise.level,
         direction=metric.direction,
     )
-    barred = [told.liked for told, value in judged if value is None]
+    barred = [one.liked for one, value in judged if value == worst]
     return CalibratedMetric(
         metric=metric,
-        learned=_within(learned),
-        liked=tuple(value for told, value in judged if told.liked and value is not None),
-        disliked=tuple(value for told, value in judged if not told.liked and value is not None),
+        learned=_refused(learned, choice.reason) if choice.reason else _within(learned),
+        liked=tuple(value for one, value in judged if one.liked and value != worst),
+        disliked=tuple(value for one, value in judged if not one.liked and value != worst),
         barred=(sum(barred), len(barred) - sum(barred)),
-        unscored=unscored,
-        alone=alone,
-        one_sided=one_sided,
+        unscored=len(unscored),
+        alone=sum(found.examples.get(one.key, (False, False)) == (False, False) for one in unscored),
+        one_sided=sum(disliked and not liked for liked, disliked in examples),
         embedder=found.embedder,
+        scores=score_distribution([*values.values()], [found.clusters[key] for key in values]),
+        is_random=choice.is_random,
+        set_aside=choice.set_aside,
+    )
+
+
+def _values(metric: Metric, found: CalibrationScores) -> dict[str, float]:
+    """Return the values of all scored outputs, those that fail at any threshold below or above all others."""
+    values = {}
+    for (key, name), score in found.scores.items():
+        if name == metric.name and score.status == "scored" and (value := _value(score)) is not None:
+            values[key] = _barred(metric) if fails_at_any_threshold(score) else value
+    return values
+
+
+def _barred(metric: Metric) -> float:
+    """Return the value that stands for an output that fails at any threshold."""
+    return 1 - BARRED if metric.direction == "lower" else BARRED
+
+
+def _refused(learned: LearnedThreshold, reason: str) -> LearnedThreshold:
+    return replace(
+        learned, threshold=None, reason=reason, bound=None, method="none", in_sample=None, cross_fitted=None, missing=0
     )
 
 

@@ -297,3 +297,10 @@ LABEL: Spec = {
     "content": _NAME,
     "id": _TEXT,
 }
+LABEL_SAMPLE: Spec = {
+    "run": _NAME,
+    "trials": _TEXTS,
+    "by_verdict": _TEXT,
+    "outputs": _COUNT,
+    "created": _NAME,
+}

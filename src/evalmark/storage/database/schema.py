@@ -200,12 +200,26 @@ _SCORED = """
 """
 
 
+def s6_label_samples(db: Connection) -> None:
+    """Outputs that were drawn at random to be labelled."""
+    db.execute("""
+        create table label_sample (                    -- only ever grows
+            number integer primary key autoincrement,
+            run text not null,                         -- the id of the run
+            content text not null,                     -- the whole sample, as JSON
+            checksum integer not null                  -- CRC-32
+        ) strict;
+        create index label_sample_run on label_sample(run, number);
+    """)
+
+
 STEPS: tuple[Step, ...] = (
     s1_runs_results_vectors,
     s2_calls_and_modes,
     s3_tools,
     s4_sessions_and_labels,
     s5_sorted_results,
+    s6_label_samples,
 )
 
 

@@ -1,56 +1,101 @@
-"""Stores headers of runs, and finds runs by id, age or state."""
+"""Reads headers of runs and their results from the store."""
 
 import itertools
-import json
-from dataclasses import replace
+from collections.abc import Collection, Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalmark.core.errors import NotFoundError, StoreError
 from evalmark.core.values.run import Run, RunStatus, Shard
-from evalmark.inputs.secrets.masks import mask_secrets_in_data
+from evalmark.core.values.score import Result
 from evalmark.storage.database.connection import NO_LIMIT, Connection, StoreLocation
-from evalmark.storage.database.field_specs import RUN, read_status
-from evalmark.storage.database.fields import dump_fields, load_fields, sql_text, to_json
+from evalmark.storage.database.errors import store_errors
+from evalmark.storage.database.field_specs import read_status
+from evalmark.storage.database.fields import sql_text
 from evalmark.storage.database.holder import WriterProcess, from_text, writer_has_ended
+from evalmark.storage.database.open import open_read_only
 
+from .rows import ResultRow, decode_result, decode_run
 from .run_ids import runs_back, similar_ids
-from .stored_results import ResultRow, StoredResults, decode_result, encode_result
 
+_ORDER = ("source", "dataset", "position", "repeat", "target", "mode", "number")
+_FIELDS = ", ".join(ResultRow._fields)
+_RESULT = f"select {_FIELDS} from result where number = ?"  # noqa: S608  columns, not data
+_PAGE = f"""
+    select {", ".join(_ORDER)}, {_FIELDS} from result
+    where run = ? and pass > 0 and ({", ".join(_ORDER)}) > ({", ".join("?" * len(_ORDER))})
+    order by {", ".join(_ORDER)} limit ?
+"""  # noqa: S608  columns, not data
+_FIRST_PAGE, _LARGEST_PAGE = 8, 500
+"""Results in one query."""
+_PAGE_TEXT = 1 << 20
+"""The approximate number of characters in one page."""
 _HEADER = "select number, pass, status, holder, header from run"
 
 
-def encode_run(run: Run) -> str:
-    """Encode the header of a run as JSON, without secrets and without results."""
-    return to_json(mask_secrets_in_data(dump_fields(run, RUN)))
+@dataclass(frozen=True, slots=True)
+class StoredResults(Collection[Result]):
+    """The results of a run, ordered by dataset, position and repeat; one page at a time is in memory.
+
+    Each iteration opens its own connection, so it works in any thread and process, and after the store was
+    closed.
+    """
+
+    path: StoreLocation
+    number: int
+
+    def __iter__(self) -> Iterator[Result]:
+        with store_errors(self.path), closing(open_read_only(self.path)) as db:
+            for row in _rows(db, self.number):
+                yield _decoded(db, self.path, self.number, row)
+
+    def __len__(self) -> int:
+        with store_errors(self.path), closing(open_read_only(self.path)) as db:
+            return int(db.execute("select count(*) from result where run = ? and pass > 0", (self.number,)).get)
+
+    def __contains__(self, wanted: object) -> bool:
+        return any(wanted == result for result in self)
 
 
-def decode_run(text: str) -> Run:
-    """Decode the header of a run, without results.
+def stored_result(db: Connection, path: StoreLocation, run: int, key: int) -> Result | None:
+    """Return the result with a row number; None if the row was deleted.
 
     Raises:
-        ValueError: the text is not what `encode_run` writes.
+        StoreError: it is damaged.
     """
-    run: Run = load_fields(Run, RUN, json.loads(text))
-    return run
+    found = db.execute(_RESULT, (key,)).fetchone()
+    return None if found is None else _decoded(db, path, run, ResultRow._make(found))
 
 
-PackedRun = tuple[str, list[tuple[Any, ...]]]
-"""A run as plain data, to be sent to another process."""
+def _decoded(db: Connection, path: StoreLocation, run: int, row: ResultRow) -> Result:
+    try:
+        return decode_result(row)
+    except (ValueError, TypeError) as error:
+        name = db.execute("select id from run where number = ?", (run,)).get
+        raise StoreError(
+            f"{path}: run {name}: the stored result of case {row.case_id!r} of {row.dataset!r} is damaged "
+            f"({error}). {_advice(path)}"
+        ) from error
 
 
-def pack_run(run: Run) -> PackedRun:
-    """Convert the header and the results of a run to plain data."""
-    return encode_run(run), [tuple(encode_result(result).row) for result in run.results]
+def _advice(path: StoreLocation) -> str:
+    if isinstance(path, Path):
+        return f"Save all others with evalmark.store.salvage({str(path)!r}, 'NEW_FILE')."
+    return "Take it from a backup of the server."
 
 
-def unpack_run(data: PackedRun) -> Run:
-    """Convert the data of `pack_run` to a run, with its results in the same order.
-
-    Raises:
-        ValueError: the data is not what `pack_run` returns.
-    """
-    header, rows = data
-    return replace(decode_run(header), results=tuple(decode_result(ResultRow(*row)) for row in rows))
+def _rows(db: Connection, number: int) -> Iterator[ResultRow]:
+    """Yield the results of a run in order, a page at a time, without a read lock between pages."""
+    last: tuple[Any, ...] = (-1, "", 0, 0, "", "", 0)
+    size = _FIRST_PAGE
+    while found := db.execute(_PAGE, (number, *last, size)).fetchall():
+        page = [ResultRow._make(one[len(_ORDER) :]) for one in found]
+        yield from page
+        last = found[-1][: len(_ORDER)]
+        text = sum(len(row.content) + len(row.output) + len(row.scores) for row in page)
+        size = max(1, min(_LARGEST_PAGE, size * _PAGE_TEXT // text))
 
 
 def list_runs(
@@ -67,8 +112,8 @@ def list_runs(
     With `before`, the id of a run, only runs that were started earlier; none if that run no longer exists.
     """
     header = f"{_HEADER} where number < (select number from run where id = ?)" if before else _HEADER  # noqa: S608  texts of ours
-    parameters = *([before] if before else ()), NO_LIMIT if limit is None else limit, offset
-    rows = db.execute(f"{header} order by number desc limit ? offset ?", parameters).fetchall()
+    given = *([before] if before else ()), NO_LIMIT if limit is None else limit, offset
+    rows = db.execute(f"{header} order by number desc limit ? offset ?", given).fetchall()
     return [_run(db, path, here, *row) for row in rows]
 
 
@@ -163,11 +208,11 @@ def current_status(db: Connection, of: PassRow, here: WriterProcess) -> RunStatu
     """Return the status of a run; a running one whose process has ended is `interrupted`.
 
     Raises:
-        ValueError: the status is unknown, or the holder is damaged.
+        ValueError: it is no status, or the holder is damaged.
     """
-    stored, writer = read_status(of.status), from_text(of.holder)
-    is_abandoned = stored == "running" and (writer is None or writer_has_ended(db, of.run, of.number, writer, here))
-    return "interrupted" if is_abandoned else stored
+    said, writer = read_status(of.status), from_text(of.holder)
+    is_left = said == "running" and (writer is None or writer_has_ended(db, of.run, of.number, writer, here))
+    return "interrupted" if is_left else said
 
 
 def _run(db: Connection, path: StoreLocation, here: WriterProcess, *row: Any) -> Run:

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from evalmark.core.errors import DataError
-from evalmark.core.values.label import Label
+from evalmark.core.values.label import Label, LabelSample
 from evalmark.core.values.session import Session, Span
 from evalmark.inputs.documents.text import MAX_ROW
 from evalmark.inputs.secrets.fields import mask_secret_fields
 from evalmark.inputs.secrets.masks import mask_secrets_in_data
-from evalmark.storage.database.field_specs import LABEL, SESSION, SPAN
+from evalmark.storage.database.field_specs import LABEL, LABEL_SAMPLE, SESSION, SPAN
 from evalmark.storage.database.fields import Spec, dump_fields, load_fields, read_text, to_json
 
 
@@ -65,6 +65,21 @@ def decode_label(row: ChecksummedJson) -> Label:
         ValueError: the row does not hold what `encode_label` returns.
     """
     found: Label = _decode(Label, LABEL, row)
+    return found
+
+
+def encode_label_sample(sample: LabelSample) -> ChecksummedJson:
+    """Encode a sample of outputs to label."""
+    return _encode(dump_fields(sample, LABEL_SAMPLE))
+
+
+def decode_label_sample(row: ChecksummedJson) -> LabelSample:
+    """Decode a sample of outputs to label.
+
+    Raises:
+        ValueError: the row does not hold what `encode_label_sample` returns.
+    """
+    found: LabelSample = _decode(LabelSample, LABEL_SAMPLE, row)
     return found
 
 

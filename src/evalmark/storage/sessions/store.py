@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from evalmark.core.errors import NotFoundError, StoreError
-from evalmark.core.values.label import Label, about_output, about_span
+from evalmark.core.values.label import Label, LabelSample, about_output, about_span
 from evalmark.core.values.session import Session, Span
 from evalmark.storage.database.connection import NO_LIMIT, Connection, ReadCallback, StoreLocation, WriteCallback
 from evalmark.storage.database.fields import from_sql, sql_text
@@ -14,7 +14,17 @@ from evalmark.storage.database.schema import transaction
 from .examples import LabelledAnswers, label_answers
 from .filter import SessionFilter
 from .pages import SessionPage, SessionPart, first_asked, names, neighbours, session_page, session_part, span_position
-from .rows import ChecksummedJson, decode_label, decode_session, decode_span, encode_label, encode_session, encode_span
+from .rows import (
+    ChecksummedJson,
+    decode_label,
+    decode_label_sample,
+    decode_session,
+    decode_span,
+    encode_label,
+    encode_label_sample,
+    encode_session,
+    encode_span,
+)
 
 T = TypeVar("T")
 
@@ -268,7 +278,40 @@ class SessionStore:
         """Return all labels in the order of recording."""
         return self._read(lambda db: [self._label(row) for row in db.execute(f"{_LABELS} order by number")])
 
+    def add_label_sample(self, sample: LabelSample) -> int:
+        """Store a sample of outputs to label, and return its number; an equal sample is not stored again.
+
+        Raises:
+            StoreFullError: the disk is full.
+            StoreError: the store cannot be written.
+        """
+        row = encode_label_sample(sample)
+
+        def write(db: Connection) -> int:
+            with transaction(db):
+                stored = self._samples(db, sample.run)
+                for number, earlier in stored.items():
+                    if replace(earlier, created=sample.created) == sample:
+                        return number
+                db.execute("insert into label_sample (run, content, checksum) values (?, ?, ?)", (sample.run, *row))
+                return max(self._samples(db, sample.run))
+
+        return self._write(write, "the sample", len(row.content))
+
+    def label_samples(self, run: str) -> dict[int, LabelSample]:
+        """Return the samples of the outputs of a run by their numbers, the oldest first."""
+        return self._read(lambda db: self._samples(db, run))
+
     # Inside.
+
+    def _samples(self, db: Connection, run: str) -> dict[int, LabelSample]:
+        rows: list[Any] = db.execute(
+            "select number, content, checksum from label_sample where run = ? order by number", (run,)
+        ).fetchall()
+        return {
+            int(number): self._sound(decode_label_sample, ChecksummedJson(*row), "sample of outputs")
+            for number, *row in rows
+        }
 
     def _keep_header(self, db: Connection, session: Session) -> None:
         found = db.execute("select header from session where id = ?", (session.id,)).fetchone()

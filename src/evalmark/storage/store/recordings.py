@@ -13,8 +13,7 @@ from evalmark.storage.call_log.recording_file import ImportedCalls
 from evalmark.storage.call_log.recordings import ModelCallSummary, Recording
 from evalmark.storage.call_log.tool_recordings import ToolCallSummary
 from evalmark.storage.database.connection import Connection
-from evalmark.storage.results.stored_results import StoredResults
-from evalmark.storage.results.stored_runs import find_number
+from evalmark.storage.results.stored_runs import StoredResults, find_number
 
 from .access import StoreAccess
 
@@ -91,7 +90,7 @@ class Recordings:
         Calls of an endpoint in `addresses` are added as calls of the address that it maps to.
 
         Raises:
-            DataError: a line may not be used: its form is wrong, or its key does not fit its request; or no call is
+            DataError: a line may not be used: its form is wrong, or its key is not that of what was asked; or no call is
                 of one of the addresses.
         """
         rows = recording_file.read_calls(Path(path), addresses)

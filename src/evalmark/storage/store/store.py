@@ -15,7 +15,6 @@ from evalmark.core.lazy import LazyModule
 from evalmark.core.protocols import CallLog, CompletedTrials, Sink, ToolLog
 from evalmark.core.text import count
 from evalmark.core.values.run import Run, Shard
-from evalmark.core.values.score import VerdictListener
 from evalmark.core.values.spending import Spending
 from evalmark.storage.call_log import requests_in_flight, spending
 from evalmark.storage.call_log.group_commit import GroupCommit
@@ -27,12 +26,11 @@ from evalmark.storage.database.holder import this_process
 from evalmark.storage.database.open import open_read_only, open_writable, parse_store_location
 from evalmark.storage.database.schema import copy
 from evalmark.storage.database.sqlite import Notes
-from evalmark.storage.results.stored_results import RunSink
 from evalmark.storage.results.stored_runs import current_pass, find_number, find_run, list_runs, unfinished_run
 
 from . import run_transactions, vectors
 from .access import StoreAccess
-from .open_run import OpenRun, RecordedTrials
+from .open_run import OpenRun, RecordedTrials, RunSink
 from .run_transactions import RunLock
 
 if TYPE_CHECKING:
@@ -50,7 +48,7 @@ if TYPE_CHECKING:
 
     from . import health, merge, recordings
     from .health import Health
-    from .merge import StoredMerge
+    from .merge import ResultListener, StoredMerge
     from .recordings import Recordings
 else:
     health = LazyModule("evalmark.storage.store.health")
@@ -90,12 +88,12 @@ def open_store(
     ...     store.runs()
     []
     """
-    location = parse_store_location(path)
+    place = parse_store_location(path)
     tell = notes or (lambda _: None)
     if read_only:
-        open_read_only(location, tell).close()
-        return Store(StoreAccess(location, None, tell))
-    return Store(StoreAccess(location, open_writable(location, tell, max_pages), tell))
+        open_read_only(place, tell).close()
+        return Store(StoreAccess(place, None, tell))
+    return Store(StoreAccess(place, open_writable(place, tell, max_pages), tell))
 
 
 class Store:
@@ -135,8 +133,8 @@ class Store:
         Raises:
             StoreError: there is a run with this id, or the store cannot be written.
         """
-        run_lock = self._access.write(lambda db: run_transactions.start(db, self.path, run, this_process()), "the run")
-        self._held[run.id] = self._hold(run_lock)
+        held = self._access.write(lambda db: run_transactions.start(db, self.path, run, this_process()), "the run")
+        self._held[run.id] = self._hold(held)
 
     def resume(self, run_id: str, *, force: bool = False, retry_errors: bool = False) -> Run:
         """Continue a run, also a complete one; its stored results count as recorded.
@@ -148,12 +146,12 @@ class Store:
             StoreBusyError: another process writes the run.
             StoreError: there is no such run, or the store cannot be written.
         """
-        run_lock = self._access.write(
+        held = self._access.write(
             lambda db: run_transactions.resume(db, self.path, run_id, this_process(), force=force), "the run"
         )
         if (earlier := self._held.get(run_id)) is not None:
             earlier.close()
-        self._held[run_id] = self._hold(run_lock)
+        self._held[run_id] = self._hold(held)
         self._held[run_id].retry_errors = retry_errors
         return self.run(run_id)
 
@@ -164,12 +162,12 @@ class Store:
         earlier results that were not looked up are dropped. With `retry_errors`, a trial that ended in an
         error is not found, and its new result replaces the error.
         """
-        open_run = self._holding(run_id)
-        return RecordedTrials(open_run, self._access.write, retry_errors=retry_errors or open_run.retry_errors)
+        held = self._holding(run_id)
+        return RecordedTrials(held, self._access.write, retry_errors=retry_errors or held.retry_errors)
 
     def sink(self, run_id: str) -> Sink:
         """Return the sink for the results of a run."""
-        return RunSink(self._holding(run_id).save, self._access.write_async)
+        return RunSink(self._holding(run_id), self._access.write_async)
 
     def amend(self, run: Run) -> None:
         """Update the header of a run that continues with further datasets or metrics.
@@ -177,9 +175,9 @@ class Store:
         Raises:
             StoreError: the store cannot be written.
         """
-        open_run = self._holding(run.id)
-        open_run.run_lock = self._access.write(
-            lambda db: run_transactions.amend(db, self.path, open_run.run_lock, run), "the run"
+        held = self._holding(run.id)
+        held.run_lock = self._access.write(
+            lambda db: run_transactions.amend(db, self.path, held.run_lock, run), "the run"
         )
 
     def finish(self, run: Run) -> None:
@@ -188,15 +186,15 @@ class Store:
         Raises:
             StoreError: the store cannot be written.
         """
-        open_run = self._holding(run.id)
+        held = self._holding(run.id)
         self._log.drain()
-        with open_run.take_confirmed() as confirmed:
+        with held.take_confirmed() as seen:
             self._access.write(
-                lambda db: run_transactions.finish(db, self.path, open_run.run_lock, run, confirmed, open_run.sent),
+                lambda db: run_transactions.finish(db, self.path, held.run_lock, run, seen, held.sent),
                 "the end of the run",
             )
-        open_run.close()
-        open_run.sent.remove()
+        held.close()
+        held.sent.remove()
         del self._held[run.id]
 
     def add(self, runs: Sequence[Run]) -> None:
@@ -216,21 +214,19 @@ class Store:
         self._access.write(lambda db: run_transactions.forget(db, self.path, run_id, self._here), "the change")
 
     def merge(
-        self, whole: Run, shares: Sequence[tuple["Store", Run]], on_verdicts: VerdictListener | None = None
+        self, whole: Run, shares: Sequence[tuple["Store", Run]], watch: "ResultListener | None" = None
     ) -> "StoredMerge":
         """Merge shards, each given with the store that holds it, into a new run, in one transaction.
 
         Results, recorded calls and labels are copied; calls that are already here stay unchanged. If the
-        merged run exists already, only new labels are copied. `on_verdicts` is called as results are copied, in
+        merged run exists already, only new labels are copied. `watch` is called with the copied results, in
         another thread.
 
         Raises:
             StoreError: a share is damaged, or there is another run with this id, or the store cannot be written.
         """
-        sources = [merge.MergeSource(run=run, path=store.path, connect=store._access.connect) for store, run in shares]
-        return self._access.write(
-            lambda db: merge.merge_shards(db, self.path, whole, sources, on_verdicts), "the merged run"
-        )
+        found = [merge.MergeSource(run=run, path=store.path, connect=store._access.connect) for store, run in shares]
+        return self._access.write(lambda db: merge.merge_shards(db, self.path, whole, found, watch), "the merged run")
 
     # Reading.
 
@@ -423,8 +419,8 @@ class Store:
         needed = sum(300 + entry.row.size for entry in entries)
         self._access.write_now(lambda db: save_calls(db, entries), f"saving {count(len(entries), 'call')}", needed)
 
-    def _hold(self, run_lock: RunLock) -> OpenRun:
-        return OpenRun(run_lock, self.path, self._access.check_usable, self._access.connect)
+    def _hold(self, held: RunLock) -> OpenRun:
+        return OpenRun(held, self.path, self._access.check_usable, self._access.connect)
 
     def _holding(self, run_id: str) -> OpenRun:
         self._access.check_writable()

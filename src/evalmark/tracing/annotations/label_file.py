@@ -45,6 +45,8 @@ ABOUT = ("id", "about")
 """Names of the column of ids."""
 OF_RUN = ("case", "target", "repeat", "dataset", "metric")
 """Columns that select an output of a run, like the flags of the same names."""
+FOR_PEOPLE = ("input", "output")
+"""Columns of a file to label in, which are not read."""
 TEXTS = (*ABOUT, "comment", "by", "label_id", *OF_RUN)
 """Columns with texts; numbers are converted to texts."""
 _ID = 16
@@ -61,7 +63,7 @@ def read_labels(path: Path, store: "Store", by: str) -> list[tuple[LabelSubject,
         ConfigError: The file cannot be read, or rows are invalid; all faults are named.
     """
     faults = FaultList(str(path))
-    rows = [(place, row) for place, row in _rows(path) if _is_sound(place, row, faults)]
+    rows = [(place, row) for place, row in _rows(path) if _is_sound(place, row, faults) and not _is_open(row)]
     finder = _SubjectFinder(store, {_id_of(row) for _, row in rows})
     labels: list[tuple[LabelSubject, NewLabel]] = []
     ids = _LabelIds()
@@ -103,7 +105,7 @@ def _is_sound(place: str, row: Any, faults: FaultList) -> bool:
         faults.add(str(row))
     elif not isinstance(row, dict):
         faults.add(f"{place}: a row is an object with {', '.join(COLUMNS)}.")
-    elif unknown := sorted(set(row) - {*COLUMNS, *ABOUT, *OF_RUN}):
+    elif unknown := sorted(set(row) - {*COLUMNS, *ABOUT, *OF_RUN, *FOR_PEOPLE}):
         faults.add(
             f"{place}: there is no column {unknown[0]!r}; a row takes {', '.join(COLUMNS)}, "
             f"and of a run {', '.join(OF_RUN)}."
@@ -117,6 +119,11 @@ def _is_sound(place: str, row: Any, faults: FaultList) -> bool:
     else:
         return True
     return False
+
+
+def _is_open(row: Mapping[str, Any]) -> bool:
+    """Return whether it is a row of a file to label in that nobody has labelled yet."""
+    return set(FOR_PEOPLE) <= set(row) and not any(row.get(name) for name in ("label", "score", "comment"))
 
 
 def _id_of(row: Mapping[str, Any]) -> str:

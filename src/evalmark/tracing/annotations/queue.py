@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from evalmark.core.errors import NotFoundError
 from evalmark.core.values.case import Turn
-from evalmark.core.values.label import Label, about_output, about_span
+from evalmark.core.values.label import Label, LabelSample, about_output, about_span
 from evalmark.stats.calibration.evidence import cluster_of
 from evalmark.storage.queries.trial_numbers import format_trial_id
 
@@ -70,11 +70,22 @@ class OutputSource:
         order of the others.
         """
         if self.browsing is None:
-            return tuple(_span_item(one) for one in _sample(self._spans(), limit, seed))
+            return tuple(_span_item(one) for one in draw(self._spans(), limit, seed))
         outputs = self.browsing.trials().among(self.browsing.numbers_with_output(result_filter))
-        chosen = _sample(((trial, (number, trial)) for number, trial in outputs), limit, seed)
+        chosen = draw(((trial, (number, trial)) for number, trial in outputs), limit, seed)
         return tuple(
             QueueItem(about=about_output(self.run, format_trial_id(trial)), number=number) for number, trial in chosen
+        )
+
+    def recorded_sample(self, sample: LabelSample) -> tuple[QueueItem, ...]:
+        """Return the outputs of a sample of the run that are still in the store, in the order of the sample."""
+        if self.browsing is None:
+            return ()
+        numbers = {trial: number for number, trial in self.browsing.trials().numbered(sample.trials)}
+        return tuple(
+            QueueItem(about=about_output(self.run, trial), number=numbers[trial])
+            for trial in sample.trials
+            if trial in numbers
         )
 
     def _spans(self) -> Iterator[tuple[int, str]]:
@@ -110,8 +121,8 @@ class OutputSource:
         )
 
 
-def _sample(items: Iterable[tuple[int, T]], limit: int, seed: str) -> list[T]:
-    """Select items by the smallest products of their digests and the digest of the seed."""
+def draw(items: Iterable[tuple[int, T]], limit: int, seed: str = "") -> list[T]:
+    """Draw items, each with its digest, in a random order that depends on the digests and the seed only."""
     factor = _number_of(seed) | 1
     chosen = nsmallest(min(limit, MAX_ITEMS), items, key=lambda one: one[0] * factor % _DIGESTS)
     return [item for _, item in chosen]

@@ -310,6 +310,10 @@ def parse_page(text: str, otherwise: int) -> int:
     return min(int(digits[:12]), _MOST_PAGES) if digits else otherwise
 
 
+QUEUE = "/label/queue"
+"""The path of the labelling queue."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelQueueQuery:
     """Query of the labelling queue."""
@@ -326,6 +330,10 @@ class LabelQueueQuery:
     """Position of the output, from 1; 0 for the next unlabelled one."""
     start: int = 1
     """Position to search from."""
+    sample: int = 0
+    """The number of a recorded sample of the run; 0 for none."""
+    by_verdict: str = ""
+    """In a form: the metric whose passed and failed outputs are drawn in equal numbers."""
 
     @property
     def what(self) -> str:
@@ -336,7 +344,7 @@ class LabelQueueQuery:
     def query(self, **changes: Any) -> str:
         """Format the query string, without the position unless in `changes`."""
         said = {"what": self.what, "verdict": self.verdict, "tag": self.tag, "n": self.n or "", "seed": self.seed}
-        return query_string(said | changes)
+        return query_string(said | {"sample": self.sample or ""} | changes)
 
 
 def parse_label_queue_query(query: Mapping[str, str]) -> LabelQueueQuery:
@@ -352,4 +360,11 @@ def parse_label_queue_query(query: Mapping[str, str]) -> LabelQueueQuery:
         seed=query.get("seed", "").strip()[:100],
         at=parse_page(query.get("at", ""), 0),
         start=parse_page(query.get("start", ""), 1),
+        sample=parse_page(query.get("sample", ""), 0) if kind == "run" else 0,
+        by_verdict=query.get("by_verdict", "").strip()[:500] if kind == "run" else "",
     )
+
+
+def sample_queue(run: str, sample: int) -> str:
+    """Return the address of the labelling queue of a recorded sample."""
+    return QUEUE + LabelQueueQuery(run=run, sample=sample).query()
