@@ -202,11 +202,11 @@ def test_outputs_of_a_run_are_labelled_by_their_cases_from_a_file(evalmark, said
     for line, message in enumerate(
         [
             "has no output for case 'y'",
-            "say which with --repeat (1, 2)",
+            "select one with --repeat (1, 2)",
             "the repeat is '0'; it is a whole number from 1",
             "is not a run, so it has no cases",
             "in a file with a column `case`",
-            "says which output it is; leave out case",
+            "already selects the output; leave out case",
         ],
         start=2,
     ):

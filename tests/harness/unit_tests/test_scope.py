@@ -267,8 +267,8 @@ def test_the_same_inputs_have_one_id_wherever_they_come_from(world):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        pytest.param({"test_name": ""}, "takes its name", id="no name"),
-        pytest.param({"test_name": None}, "takes its name", id="None as a name"),
+        pytest.param({"test_name": ""}, "the name of the test", id="no name"),
+        pytest.param({"test_name": None}, "the name of the test", id="None as a name"),
         pytest.param(
             {"test_name": "x", "evaluation": "cosine"}, "the evaluator is 'cosine'", id="a name of an evaluator"
         ),

@@ -110,7 +110,9 @@ def test_a_case_that_no_worker_survives_is_given_up_and_no_other_one(inputs, siz
     found = {result.trial.case.input: result for result in other.found}
     assert {name for name, result in found.items() if result.output.error} == set(inputs)
     first = found[inputs[0]]
-    assert first.output.error == "5 workers ended while they ran this case, so it is given up; the last one: killed"
+    assert (
+        first.output.error == "5 workers ended while they ran this case, so it is not run again; the last one: killed"
+    )
     assert [(score.name, score.status) for score in first.scores] == [("has x", "skipped")]
     assert [result for result in other.found if not result.output.error] == [
         result for result in one.found if result.trial.case.input not in inputs
@@ -123,7 +125,7 @@ def test_a_turn_that_is_given_up_is_missing_from_the_turns_after_it_and_has_thei
     assert errors[:2] + errors[3:4] + errors[5:] == [None] * 4
     assert errors[2:5:2] == [
         "cases.csv:3: too few cells",
-        "5 workers ended while they ran this case, so it is given up; the last one: killed",
+        "5 workers ended while they ran this case, so it is not run again; the last one: killed",
     ]
     assert world.found[5].output.value.startswith("x5 after ['said', 'before', 'x0', ")
     assert "x4" not in world.found[5].output.value
@@ -133,7 +135,7 @@ def test_a_turn_that_is_given_up_is_missing_from_the_turns_after_it_and_has_thei
 def test_a_target_that_ends_every_worker_ends_the_run():
     story = Story(trials=lambda: trials(500), work=deadly(*(f"x{n}" for n in range(500))))
     with pytest.raises(
-        NoWorkersError, match=r"^Workers end before they finish anything; the last one reported: killed$"
+        NoWorkersError, match=r"^All workers ended before they finished a trial; the last one reported: killed$"
     ):
         elsewhere(story, size=2)
 

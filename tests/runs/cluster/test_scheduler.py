@@ -285,7 +285,9 @@ def test_a_case_that_no_worker_survives_is_given_up_and_no_other_one(count, pois
 def test_a_case_that_is_given_up_says_how_often_and_why():
     workers = Workers(singles(2), 1, 1, {"x0"})
     given_up = next(result for result in workers.until_done() if result.output.error)
-    assert given_up.output.error == "5 workers ended while they ran this case, so it is given up; the last one: gone"
+    assert (
+        given_up.output.error == "5 workers ended while they ran this case, so it is not run again; the last one: gone"
+    )
 
 
 def test_a_long_conversation_whose_workers_end_now_and_then_is_not_given_up():

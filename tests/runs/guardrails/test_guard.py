@@ -166,7 +166,7 @@ def test_a_blocked_answer_raises_with_all_that_was_found_and_without_the_answer_
     for ask in (lambda: guard(QUESTION, POOR), lambda: guard.wrap(lambda question: POOR)(QUESTION)):
         with pytest.raises(BlockedError) as blocked:
             ask()
-        assert str(blocked.value) == "The answer did not pass cites, loud, and the guard does not let it through."
+        assert str(blocked.value) == "The guard blocked the answer: it did not pass cites, loud."
         assert blocked.value.issues == ("cites: the answer fails", "loud: 'Ida Holm.' is loud")
         assert blocked.value.verdict.answer == POOR
     assert Guard([cites], on_fail="block").wrap(lambda question: GOOD)(QUESTION) == GOOD

@@ -242,10 +242,10 @@ def boom(record):
     ("sanitize", "says"),
     [
         pytest.param(boom, "`sanitize` raised KeyError: 'token'", id="it raises"),
-        pytest.param(lambda record: None, "`sanitize` gave None. Have it return the mapping", id="it returns nothing"),
-        pytest.param(lambda record: {"result": 1}, "`sanitize` gave {'result': 1}", id="it leaves something out"),
-        pytest.param(lambda record: {**record, "more": 1}, "`sanitize` gave {", id="it adds something"),
-        pytest.param(lambda record: {**record, "tool": "x"}, "`sanitize` gave {", id="it renames the tool"),
+        pytest.param(lambda record: None, "`sanitize` returned None. Return the mapping", id="it returns nothing"),
+        pytest.param(lambda record: {"result": 1}, "`sanitize` returned {'result': 1}", id="it leaves something out"),
+        pytest.param(lambda record: {**record, "more": 1}, "`sanitize` returned {", id="it adds something"),
+        pytest.param(lambda record: {**record, "tool": "x"}, "`sanitize` returned {", id="it renames the tool"),
         pytest.param(
             lambda record: {**record, "result": {1}},
             "returned an invalid result: it is of the type set",

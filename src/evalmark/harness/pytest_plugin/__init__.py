@@ -38,7 +38,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="FILE",
         help="A file or postgresql://… for the run; else EVALMARK_STORE, .evalmark/evalmark.db.",
     )
-    add("--evalmark-baseline", metavar="RUN", help="A kept run to compare with: an id, `last`, `last~1`, `last-green`.")
+    add(
+        "--evalmark-baseline",
+        metavar="RUN",
+        help="A stored run to compare with: an id, `last`, `last~1`, `last-green`.",
+    )
     add(
         "--evalmark-replay",
         metavar="MODE",
@@ -62,7 +66,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("--evalmark-min-score", metavar="SCORE", type=_share, help="Minimum mean of every metric.")
     add("--evalmark-max-unscored", metavar="N", type=_number, help="Maximum number of unscored trials [0].")
     add("--evalmark-max-errors", metavar="N", type=_number, help="Maximum number of trials with an error [0].")
-    parser.addini("evalmark_run", "Run evals without --evalmark being given.", type="bool", default=False)
+    parser.addini("evalmark_run", "Run evals also without --evalmark.", type="bool", default=False)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -70,7 +74,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         "evalmark(suite=None, data=None, scorers=(), repeat=1, threshold=..., judge=None): the test is an eval; "
-        "what it logs and scores with `evalmark_case` is kept, and it is skipped without --evalmark.",
+        "what it logs and scores with `evalmark_case` is stored, and it is skipped without --evalmark.",
     )
     config.pluginmanager.register(Skips(), "evalmark-skips")
     config.stash[_ITEM] = None

@@ -68,7 +68,7 @@ class UnitTest:
         raise_on_failure: bool = True,
     ) -> None:
         if not isinstance(test_name, str) or not test_name.strip():
-            raise ConfigError(f"UnitTest takes its name first; found {test_name!r:.100}.")
+            raise ConfigError(f"UnitTest: the first argument is the name of the test; found {test_name!r:.100}.")
         self.test_name = test_name
         """Name of the test and of its run."""
         self.evaluation = _strategy(evaluation, evaluator)

@@ -110,7 +110,7 @@ class Coordinator:
         notes = []
         if self._lost:
             notes.append(
-                f"{count(self._lost, 'worker')} ended during the run. Their cases were given to other workers; "
+                f"{count(self._lost, 'worker')} ended during the run. Their cases were assigned to other workers; "
                 "calls without a stored reply were sent again."
             )
         if self._missed:
@@ -174,7 +174,7 @@ class Coordinator:
             scores = await run_scorers(scorers, given_up.trial.case, given_up.output)
             self.queue.ready_results.append(replace(given_up, scores=scores))
         if self._fruitless > max(_MIN_FRUITLESS, _MAX_FRUITLESS_PER_SLOT * len(self._slots)):
-            raise NoWorkersError(f"Workers end before they finish anything; the last one reported: {why}")
+            raise NoWorkersError(f"All workers ended before they finished a trial; the last one reported: {why}")
         self.notify_all()
 
     async def start_worker(self, slot: int) -> WorkerHandle | None:

@@ -236,5 +236,5 @@ class WorkQueue:
 
 
 def _given_up(entry: _OpenItem, part: int, why: str) -> Result:
-    error = f"{entry.lost} workers ended while they ran this case, so it is given up; the last one: {why}"
+    error = f"{entry.lost} workers ended while they ran this case, so it is not run again; the last one: {why}"
     return Result(trial=entry.trials[part], output=Output(error=error), scores=())

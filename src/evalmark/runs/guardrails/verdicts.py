@@ -30,7 +30,7 @@ class BlockedError(EvalmarkError):
     """A guard blocked an answer. The message names the failed checks, not the answer."""
 
     def __init__(self, verdict: GuardVerdict, failed: Sequence[str]) -> None:
-        super().__init__(f"The answer did not pass {', '.join(failed)}, and the guard does not let it through.")
+        super().__init__(f"The guard blocked the answer: it did not pass {', '.join(failed)}.")
         self.verdict = verdict
         """The verdict, with the blocked answer."""
 

@@ -143,8 +143,8 @@ def _sanitized(tool: Tool, sanitize: Sanitize, record: Mapping[str, Any]) -> dic
         or any(sanitized[n] != names[n] for n in names)
     ):
         raise ToolError(
-            f"{tool.name}: nothing is recorded, since `sanitize` gave {_short(sanitized)}. Have it return the mapping it gets, "
-            "in which arguments, input and result may be changed."
+            f"{tool.name}: nothing is recorded, since `sanitize` returned {_short(sanitized)}. Return the mapping that it gets; "
+            "arguments, input and result may be changed."
         )
     return {name: _sanitized_field(tool, name, sanitized[name]) for name in record}
 

@@ -109,7 +109,7 @@ def _described(
         signature = inspect.signature(function)
     except (TypeError, ValueError):
         raise ConfigError(
-            f"@replayed: {called}() does not expose its parameters; put it above a function of your own that calls it."
+            f"@replayed: {called}() does not expose its parameters; decorate a function of your own that calls it."
         ) from None
     return Tool(
         name=called,

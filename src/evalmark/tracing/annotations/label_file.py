@@ -243,7 +243,7 @@ class _SubjectFinder:
         if (kind == "score") != bool(metric) or not trial:
             raise ConfigError("an output is named output:RUN/TRIAL, a score score:RUN/TRIAL/METRIC")
         if which != NO_SELECTOR:
-            raise ConfigError(f"output:RUN/TRIAL says which output it is; leave out {', '.join(OF_RUN)}")
+            raise ConfigError(f"output:RUN/TRIAL already selects the output; leave out {', '.join(OF_RUN)}")
         results = self._of_run(self.store.run(run)) if run not in self._results else self._results[run]
         if trial not in results.by_trial:
             raise ConfigError(f"{run} has no trial {trial!r}")

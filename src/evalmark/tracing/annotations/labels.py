@@ -255,7 +255,7 @@ def current_user(environ: Mapping[str, str]) -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError, ImportError):  # a container whose user has no name
-        raise ConfigError("Your name is unknown; name yourself with --by.") from None
+        raise ConfigError("Your name is unknown; set it with --by.") from None
 
 
 def _only_answer(session: Session) -> Span:
@@ -315,7 +315,7 @@ def _distinguishing_flags(results: Sequence[Result]) -> str:
     }
     flags = [f"{flag} ({_listed(values)})" for flag, values in differ.items() if len(values) > 1]
     return (
-        f"say which with {' and '.join(flags)}."
+        f"select one with {' and '.join(flags)}."
         if flags
         else "one is a turn of a conversation; label it in the viewer."
     )
