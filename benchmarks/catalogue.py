@@ -75,6 +75,7 @@ KNOWN = (
     Script("latency.py", "calls", _short("--cases 40 --busy 0")),
     Script("comparing.py", "compare", _short("--cases 200")),
     Script("comparison_errors.py", "statistics", _short("--rounds 2")),
+    Script("planning.py", "statistics", _short("--rounds 3 --cases 30")),
     Script("pairs.py", "statistics", _short("--most 20 --cases 20")),
     Script("labels.py", "statistics", _short("--rounds 10")),
     Script("sequential.py", "statistics", _short("--runs 200 --cases 200 --gated 40")),

@@ -95,6 +95,7 @@ def _difference(found: Difference) -> dict[str, Any]:
         "within": finite_number(found.within),
         "smallest": finite_number(found.smallest),
         "needed": found.needed,
+        "needed_range": found.needed_range,
         "missing": found.missing,
         "at_worst": _end(found.worst),
         "at_best": _end(found.best),

@@ -10,7 +10,7 @@ from evalmark.stats.comparison.compared_cases import CaseOutcome, ComparedCases
 from evalmark.stats.comparison.flip_examples import FlipExample
 from evalmark.stats.inference.differences import Difference
 
-from .numbers import DASH, GAP, interval_in_brackets, number_text, percent
+from .numbers import DASH, GAP, interval_in_brackets, more_cases, number_text, percent
 from .titles import quoted
 from .verdicts import deciding_scores, score_text
 
@@ -328,7 +328,8 @@ def _what_would_decide(change: MetricChange, found: Difference) -> str:
     else:
         can = f"{cases} can only detect changes of {_plain(change, found.smallest)} or more"
     same = "" if found.within is None else f" and rule out those beyond {_plain(change, found.within)}"
-    more = "" if found.needed is None else f"; add about {count(found.needed, 'similar case')} to decide"
+    more = more_cases(found)
+    more = more and f"; add {more} similar cases to decide"
     return f"{can}{same}{more}."
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from evalmark.core import text as core_text
 from evalmark.core.text import count, one_line
 from evalmark.core.values.score import Direction
+from evalmark.stats.inference.differences import Difference
 from evalmark.stats.inference.intervals import Interval, Share
 from evalmark.stats.summary.metric_summary import scale_ends
 from evalmark.stats.summary.summary import MetricSummary
@@ -89,6 +90,14 @@ def interval_in_brackets(interval: Interval | None, spec: str = "z.2f", scale: f
 def missing_interval_reason(interval: Interval) -> str:
     """Why there is no interval."""
     return interval.method.removeprefix("none: ")
+
+
+def more_cases(found: Difference) -> str:
+    """Format how many more cases would decide, as "178 (1 to 4,380)"; empty if it is decided or cannot be known."""
+    if found.needed is None or found.needed_range is None:
+        return ""
+    fewest, most = found.needed_range
+    return f"about {found.needed:,} ({fewest:,} {f'to {most:,}' if most else 'or more'})"
 
 
 def share_interval(interval: Interval) -> str:

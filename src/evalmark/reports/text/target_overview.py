@@ -10,7 +10,16 @@ from evalmark.stats.inference.differences import Difference
 from evalmark.stats.summary.summary import MetricSummary
 from evalmark.stats.summary.target_overview import Overview, TargetFigures, TestPortion
 
-from .numbers import GAP, interval_in_brackets, mean_interval, mean_text, percent, share_interval, share_text
+from .numbers import (
+    GAP,
+    interval_in_brackets,
+    mean_interval,
+    mean_text,
+    more_cases,
+    percent,
+    share_interval,
+    share_text,
+)
 
 
 class OverviewCell(NamedTuple):
@@ -156,7 +165,8 @@ def _what_would_show(found: Difference) -> str:
         can = f"{tests} cannot detect any difference"
     else:
         can = f"{tests} can only detect {100 * found.smallest:z.1f} points or more"
-    more = f"; about {found.needed:,} more would decide" if found.needed is not None else ""
+    more = more_cases(found)
+    more = more and f"; {more} more would decide"
     return f"; {can}{more}"
 
 

@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Literal
 
 from .argument_checks import check_arguments
@@ -21,9 +22,13 @@ MARGIN = 0.05
 
 SCORE = "paired score"
 """The prefix of the names of Newcombe's intervals."""
-_NOBODY_HAS = 10**9
+_TOO_MANY = 10**9
 """More cases than anybody could add."""
-_TOO_MANY_ROOT = math.sqrt(_NOBODY_HAS)
+_TOO_MANY_ROOT = math.sqrt(_TOO_MANY)
+_RANGE = 0.9
+"""The level of the intervals from which `needed_range` takes differences and shares."""
+_STEPS = 16
+"""How many differences `needed_range` looks at on either side."""
 _TOO_LARGE = 1e150
 """A spread whose square does not fit into a double."""
 Case = tuple[str, str]
@@ -123,7 +128,7 @@ class Difference:
 
     @property
     def needed(self) -> int | None:
-        """How many more cases would decide, if they are like those seen; at least 1.
+        """How many more cases would decide, if the difference and its spread are those seen; at least 1.
 
         None if it is decided or cannot be known.
 
@@ -134,33 +139,61 @@ class Difference:
         """
         if self.missing or self.judged_outcome != "cannot tell" or self.value is None or not self.spread:
             return None
-        room = self.margin - abs(self.value)
-        # both ends have to hold, so each may fail in half as many attempts
-        totals = [self._to_tell_apart(), self._to_bound(room, power=(1 + POWER) / 2)]
-        more = min((total for total in totals if total is not None), default=_NOBODY_HAS) - self.n
-        return max(1, more) if more < _NOBODY_HAS - self.n else None
+        more = self._deciding(self.value, self.spread, (self.up + self.down) / self.n) - self.n
+        return max(1, more) if more < _TOO_MANY - self.n else None
 
-    def _to_tell_apart(self) -> int | None:
-        """Return the number of cases after which the observed difference would be found."""
-        luck, size, spread = 1 - self.interval.level, abs(self.value or 0.0), self.spread or 0.0
+    @property
+    def needed_range(self) -> tuple[int, int | None] | None:
+        """The fewest and the most more cases that would decide, over all differences that these cases leave possible.
+
+        It holds the true number in at least 80 % of undecided comparisons (`benchmarks/planning.py`). Differences,
+        and the share of differing cases or the spread, are taken from 90 % intervals around the observed ones. The most
+        is None from a billion cases on. None where `needed` is None.
+        """
+        if self.needed is None or self.value is None or not self.spread:
+            return None
+        distance = NormalDist().inv_cdf((1 + _RANGE) / 2)
+        reach = distance * self.spread / math.sqrt(self.n)
+        limit = 1.0 if self.bounded else math.inf
+        share = (self.up + self.down) / self.n
+        totals = []
+        for step in range(-_STEPS, _STEPS + 1):
+            value = min(limit, max(-limit, self.value + reach * step / _STEPS))
+            if self._is_score:
+                possible = [max(one, abs(value)) for one in wilson(self.up + self.down, self.n, _RANGE).ends or ()]
+                totals += [self._deciding(value, math.sqrt(one - value**2), one) for one in possible]
+            else:
+                wider = math.exp(distance / math.sqrt(2 * self.n))
+                totals += [self._deciding(value, one, share) for one in (self.spread / wider, self.spread * wider)]
+        most = max(totals)
+        return max(1, min(totals) - self.n), most - self.n if most < _TOO_MANY else None
+
+    def _deciding(self, value: float, spread: float, share: float) -> int:
+        """Return the number of cases that decides, if the true difference, spread and share of differing cases are these."""
+        room = self.margin - abs(value)
+        # both ends have to hold, so each may fail in half as many attempts
+        totals = [self._to_tell_apart(abs(value), spread, share), self._to_bound(room, spread, power=(1 + POWER) / 2)]
+        return min((total for total in totals if total is not None), default=_TOO_MANY)
+
+    def _to_tell_apart(self, size: float, spread: float, share: float) -> int | None:
+        """Return the number of cases after which a difference of `size` would be found."""
+        luck = 1 - self.interval.level
         if self.p and self.adjusted:
             luck *= min(
                 1.0, self.p / self.adjusted
             )  # the level left to this test after the adjustment for several tests
         total = cases_needed(size, variance=spread**2, level=1 - luck)
-        if total is None:
+        if total is None or not share:
             return None
-        share = (self.up + self.down) / self.n
         total = max(total, math.ceil(fewest_changes(luck, exact=share > MID_P_SHARE) / share))
         if not self._is_score and size + 2 * spread / math.sqrt(total) <= self.margin:
-            return self._to_bound(
-                size, power=POWER
-            )  # a difference within the margin counts only if unseen values cannot outweigh it
+            # a difference within the margin counts only if unseen values cannot outweigh it
+            return self._to_bound(size, spread, power=POWER)
         return total
 
-    def _to_bound(self, room: float, *, power: float) -> int | None:
-        """Return the number of cases after which each end of the interval is less than `room` from the observed value."""
-        spread, level = self.spread or 0.0, self.interval.level
+    def _to_bound(self, room: float, spread: float, *, power: float) -> int | None:
+        """Return the number of cases after which each end of the interval is less than `room` from the true value."""
+        level = self.interval.level
         if room <= 0:
             return None
         if self._is_score or self.reach is None:
