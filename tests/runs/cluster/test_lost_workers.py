@@ -318,7 +318,7 @@ def test_a_worker_that_does_not_hear_of_a_stop_is_left_behind():
 
 def test_a_wish_that_the_coordinator_does_not_know_ends_the_run_and_not_the_patience_of_the_worker():
     Plays((0, [ServiceRequested(1, "everything", ())]), ends=False)
-    with pytest.raises(KeyError, match="everything"):
+    with pytest.raises(LookupError, match="everything"):
         elsewhere(Story(trials=lambda: trials(1), work=plain()), kind=Strange, size=1)
 
 

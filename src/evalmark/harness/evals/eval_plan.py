@@ -58,7 +58,7 @@ def plan_eval(
         ConfigError: the task, a scorer, the judge or a threshold cannot be used; the message begins with its place.
     """
     __tracebackhide__ = True
-    folders = _here(described)
+    folders = _import_folders(described)
     try:
         specs = scorer_specs(described.scorers, described.judge, run_session.models, folders)
         target = as_target(described.task, folders=folders)
@@ -100,10 +100,10 @@ def check_eval(described: EvalSpec, run_session: RunSession) -> str:
         run_session.check(plan)
     except ConfigError as error:
         raise ConfigError(f"{described.place}: {error}") from error
-    return as_target(described.task, folders=_here(described)).name
+    return as_target(described.task, folders=_import_folders(described)).name
 
 
-def _here(described: EvalSpec) -> tuple[Path, ...]:
+def _import_folders(described: EvalSpec) -> tuple[Path, ...]:
     return (Path(described.file).parent if described.file else Path.cwd(),)
 
 

@@ -99,9 +99,9 @@ class Expectation:
         """
         __tracebackhide__ = True
         # `_eval_of` is called here, since a coroutine does not know the line that created it
-        return self._awaited(expected, _eval_of(expected, task, scorers, options))
+        return self._evaluate_async(expected, _eval_of(expected, task, scorers, options))
 
-    async def _awaited(self, expected: Any, described: EvalSpec) -> Result:
+    async def _evaluate_async(self, expected: Any, described: EvalSpec) -> Result:
         __tracebackhide__ = True
         pytest_run = _current()
         if pytest_run is None:

@@ -37,7 +37,7 @@ def failure_message(result: Result, metrics: Sequence[Metric]) -> str | None:
         lines += [*_input(result), _field("output", result.output.value)]
         if result.trial.case.expected is not None:
             lines.append(_field("expected", result.trial.case.expected))
-        lines += [_score_lines(score, by_name.get(score.name)) for score in sorted(result.scores, key=_badness)]
+        lines += [_score_lines(score, by_name.get(score.name)) for score in sorted(result.scores, key=_severity)]
     return "\n".join(lines)
 
 
@@ -45,17 +45,17 @@ def _headline(result: Result, metrics: dict[str, Metric]) -> str:
     output = result.output
     if output.error is not None:
         return "\n".join([f"Error: {clean(output.error)}{raised_at(output)}", *_input(result)])
-    worst = min(result.scores, key=_badness)
+    worst = min(result.scores, key=_severity)
     if worst.status == "error":
         return f"Error: the scorer {worst.name} failed with an error."
     if worst.status == "unscored":
         return f"Unscored: {worst.name} returned no score, so the trial does not pass."
     if isinstance(worst.raw, bool):
         return f"Failed: {worst.name}"
-    return f"Score: {_value(worst)} {_against(worst, metrics.get(worst.name))}"
+    return f"Score: {_value(worst)} {_threshold_text(worst, metrics.get(worst.name))}"
 
 
-def _badness(score: Score) -> tuple[int, float]:
+def _severity(score: Score) -> tuple[int, float]:
     """Return a sort key: errors first, then failed scores, unscored ones, and the rest."""
     if score.status == "error":
         return (0, 0.0)
@@ -70,7 +70,7 @@ def _score_lines(score: Score, metric: Metric | None) -> str:
         head = f"  {score.name}: {score.status}"
     else:
         verdict = {True: "passed", False: "failed", None: "recorded"}[score.passed]
-        value = "" if isinstance(score.raw, bool) else f"{_value(score)} {_against(score, metric)}, "
+        value = "" if isinstance(score.raw, bool) else f"{_value(score)} {_threshold_text(score, metric)}, "
         head = f"  {score.name}: {value}{verdict}"
     reason = clean(score.reason)[:_LONGEST] + raised_at(score)
     return "\n".join([head, *(indent(line, "    ") for line in wrap(reason, _WIDTH - 4))]) if reason else head
@@ -87,7 +87,7 @@ def _value(score: Score) -> str:
     )
 
 
-def _against(score: Score, metric: Metric | None) -> str:
+def _threshold_text(score: Score, metric: Metric | None) -> str:
     """Return the threshold of a score, in words."""
     own = score.detail.get("threshold")
     limit = own if metric is None or metric.threshold is None else metric.threshold

@@ -45,12 +45,12 @@ def _rows(data: Any, place: str) -> Iterator[Case | BadRow]:
     if callable(data):
         data = data()
     if inspect.isawaitable(data):
-        data = run_sync(_awaited(data))
+        data = run_sync(_wait_for(data))
     if isinstance(data, (str, PathLike)):
         yield from read_cases(Path(data))
         return
     if isinstance(data, AsyncIterator):
-        items, error = run_sync(_gathered(data))
+        items, error = run_sync(_collect(data))
         yield from iter_cases(items, place)
         if error is not None:
             raise error
@@ -62,11 +62,11 @@ def _rows(data: Any, place: str) -> Iterator[Case | BadRow]:
     yield from iter_cases(data, place)
 
 
-async def _awaited(data: Any) -> Any:
+async def _wait_for(data: Any) -> Any:
     return await data
 
 
-async def _gathered(data: AsyncIterator[Any]) -> tuple[list[Any], BaseException | None]:
+async def _collect(data: AsyncIterator[Any]) -> tuple[list[Any], BaseException | None]:
     """Return the items of an asynchronous iterator, and the exception that ended it."""
     items: list[Any] = []
     try:

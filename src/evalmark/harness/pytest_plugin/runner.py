@@ -35,17 +35,17 @@ class Runner:
         if item.bad is not None:
             part = bad_part(item)
             self._state.keeper.keep(part)
-            return _checked(item, item.bad_result(), part.metrics)
+            return _require_pass(item, item.bad_result(), part.metrics)
         prepared, trial = item.group.prepare(), item.trial
-        result = self._prefetched(item)
+        result = self._prefetched_result(item)
         if result is None:
             self._state.prepare_test()
             before = self._state.run_session.spending()
-            result = self._recorded(prepared).get(trial_key(trial)) or self._state.loop.run(
+            result = self._recorded_results(prepared).get(trial_key(trial)) or self._state.loop.run(
                 self._run_alone(prepared, trial)
             )
             self._state.keeper.keep(prepared.part([result], self._state.run_session.spent_since(before)))
-        return _checked(item, result, prepared.metrics)
+        return _require_pass(item, result, prepared.metrics)
 
     async def _run_alone(self, prepared: PreparedPlan, trial: Trial) -> Result:
         try:
@@ -53,7 +53,7 @@ class Runner:
         except RunStoppedError as error:
             raise RunStoppedError(f"The case was not run: {error}") from None
 
-    def _prefetched(self, item: EvalItem) -> Result | None:
+    def _prefetched_result(self, item: EvalItem) -> Result | None:
         """Return the prefetched result of a case, if there is one; the first test of an eval starts the prefetch."""
         group = id(item.group)
         if group not in self._prefetches:
@@ -74,7 +74,7 @@ class Runner:
         prepared = group.prepare()
         others = [other for other in item.session.items if isinstance(other, EvalItem) and other.group is group]
         trials = [other.trial for other in others if other.bad is None and _will_run(other)]
-        open_trials = [trial for trial in trials if trial_key(trial) not in self._recorded(prepared)]
+        open_trials = [trial for trial in trials if trial_key(trial) not in self._recorded_results(prepared)]
         state.keeper.add_part(prepared.part())
         if len(open_trials) <= 1:
             return None
@@ -82,7 +82,7 @@ class Runner:
         state.prefetches.append(prefetch)
         return prefetch
 
-    def _recorded(self, prepared: PreparedPlan) -> dict[Key, Result]:
+    def _recorded_results(self, prepared: PreparedPlan) -> dict[Key, Result]:
         """Return the results of an interrupted run for an eval that has not changed since."""
         if self._state.config.getoption("evalmark_resume") is None:
             return {}
@@ -93,7 +93,7 @@ class Runner:
         return earlier_results(self._state.settings.store, self._state.config.getoption("evalmark_resume"))
 
 
-def _checked(item: pytest.Item, result: Result, metrics: Sequence[Metric]) -> Result:
+def _require_pass(item: pytest.Item, result: Result, metrics: Sequence[Metric]) -> Result:
     """Return the result if it passed; its scores go into pytest's reports either way."""
     record_scores(item, result)
     if (error := failure_message(result, metrics)) is not None:

@@ -105,10 +105,10 @@ class PluginState:
     def stop(self) -> None:
         """Start no further trial, and wait a little for those that are running."""
         if "loop" in self.__dict__:
-            self.loop.run(self._stopped())
+            self.loop.run(self._set_stop())
             self.wait_for_prefetches(GRACE)
 
-    async def _stopped(self) -> None:
+    async def _set_stop(self) -> None:
         self.run_session.stop.set()
 
     def close(self) -> None:

@@ -98,7 +98,7 @@ class EvalSummary:
         if not state.on:
             return
         try:
-            self._run = self._closed(session)
+            self._run = self._close_run(session)
         except EvalmarkError as error:
             self._fault = str(error)
         if self._fault:
@@ -109,7 +109,7 @@ class EvalSummary:
             holds = self._verdict(state.gate).outcome == "pass" and not self._others_failed
             session.exitstatus = pytest.ExitCode.OK if holds else pytest.ExitCode.TESTS_FAILED
 
-    def _closed(self, session: pytest.Session) -> Run | None:
+    def _close_run(self, session: pytest.Session) -> Run | None:
         state = self._state
         with suppress(KeyboardInterrupt):
             if self._interrupted and state.is_busy:

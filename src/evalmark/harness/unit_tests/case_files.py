@@ -84,7 +84,7 @@ def _test_case(row: Any, place: str) -> TestCase:
     if not isinstance(row, Mapping):
         raise PlacedError(place, f"a test case is an object with `inputs` and `outputs`; found {row!r:.100}.")
     if not {"inputs", "outputs"} & row.keys() and {"liked", "disliked"} & row.keys():
-        return _exported(row, place)
+        return _from_export(row, place)
     missing = [name for name in ("inputs", "outputs") if row.get(name) is None]
     if missing:
         raise PlacedError(
@@ -104,7 +104,7 @@ def _test_case(row: Any, place: str) -> TestCase:
         raise PlacedError(place, str(error)) from None
 
 
-def _exported(row: Mapping[str, Any], place: str) -> TestCase:
+def _from_export(row: Mapping[str, Any], place: str) -> TestCase:
     """Return a row of `evalmark export` as a test case."""
     try:
         (case,) = as_cases([row])

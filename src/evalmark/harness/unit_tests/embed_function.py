@@ -56,41 +56,41 @@ class OneOrMany:
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
         self._function = function
-        self._takes_lists = _annotated(function)
+        self._takes_lists = _annotated_for_lists(function)
 
     def __call__(self, texts: list[str]) -> Any:
         """Return one vector for each text; of an async function, an awaitable."""
         if inspect.iscoroutinefunction(self._function) or inspect.iscoroutinefunction(type(self._function).__call__):
-            return self._awaited(texts)
+            return self._call_async(texts)
         if self._takes_lists is None:
-            vectors = self._tried(texts)
+            vectors = self._try_list(texts)
             self._takes_lists = _is_rows(vectors, len(texts))
             if self._takes_lists:
                 return vectors
         return self._function(texts) if self._takes_lists else [self._function(text) for text in texts]
 
-    def _tried(self, texts: list[str]) -> Any:
+    def _try_list(self, texts: list[str]) -> Any:
         try:
             return self._function(list(texts))
         except Exception:  # noqa: BLE001  foreign code: a function of one text may raise anything for a list
             return None
 
-    async def _awaited(self, texts: list[str]) -> Any:
+    async def _call_async(self, texts: list[str]) -> Any:
         if self._takes_lists is None:
-            vectors = await self._tried_async(texts)
+            vectors = await self._try_list_async(texts)
             self._takes_lists = _is_rows(vectors, len(texts))
             if self._takes_lists:
                 return vectors
         return await self._function(texts) if self._takes_lists else [await self._function(text) for text in texts]
 
-    async def _tried_async(self, texts: list[str]) -> Any:
+    async def _try_list_async(self, texts: list[str]) -> Any:
         try:
             return await self._function(list(texts))
         except Exception:  # noqa: BLE001  foreign code, as above
             return None
 
 
-def _annotated(function: Callable[..., Any]) -> bool | None:
+def _annotated_for_lists(function: Callable[..., Any]) -> bool | None:
     """Return whether the first parameter is annotated as a list of texts; None without an annotation."""
     try:
         annotation = next(iter(inspect.signature(function, eval_str=False).parameters.values())).annotation

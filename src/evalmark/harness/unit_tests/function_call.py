@@ -60,7 +60,7 @@ def _by_name(function: Callable[..., Any], inputs: Mapping[str, Any]) -> bool:
     if by_position and len(parameters) == 1:
         return False
     fault = _fault(function, inputs)
-    if fault and (not by_position or _needed(parameters, by_position[0].name)):
+    if fault and (not by_position or _required(parameters, by_position[0].name)):
         raise ConfigError(
             f"the tested function {fault}, and the inputs of the case are {', '.join(map(repr, inputs)) or 'empty'}; let it "
             "take the inputs as one argument, or each of them by its name."
@@ -72,7 +72,7 @@ def _fault(function: Callable[..., Any], inputs: Mapping[str, Any]) -> str:
     """Return why the inputs do not fit the parameters; empty where they do."""
     parameters = inspect.signature(function).parameters.values()
     named = {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
-    missing = sorted(_needed(parameters) - inputs.keys())
+    missing = sorted(_required(parameters) - inputs.keys())
     unknown = sorted(repr(name) for name in inputs if name not in named)
     if missing:
         return f"needs {missing[0]!r}"
@@ -80,7 +80,7 @@ def _fault(function: Callable[..., Any], inputs: Mapping[str, Any]) -> str:
     return f"does not take {unknown[0]}" if unknown and not takes_any else ""
 
 
-def _needed(parameters: Iterable[inspect.Parameter], besides: str = "") -> set[str]:
+def _required(parameters: Iterable[inspect.Parameter], besides: str = "") -> set[str]:
     """Return the required parameters, except for one."""
     variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     return {p.name for p in parameters if p.default is p.empty and p.kind not in variable and p.name != besides}

@@ -71,10 +71,10 @@ class TestCase:
             raise ConfigError(
                 f"TestCase: `outputs` is {self.outputs!r:.100}; give a list of LabeledOutput(label=…, value=…)."
             )
-        object.__setattr__(self, "outputs", [_labeled(output) for output in self.outputs])
+        object.__setattr__(self, "outputs", [_as_labeled_output(output) for output in self.outputs])
 
 
-def _labeled(output: Any) -> LabeledOutput:
+def _as_labeled_output(output: Any) -> LabeledOutput:
     if isinstance(output, LabeledOutput):
         return output
     if isinstance(output, Mapping) and {"label", "value"} <= output.keys():

@@ -32,11 +32,11 @@ class TestMemory:
     @property
     def memory_variables(self) -> list[str]:
         """The names of the inputs, and its own key."""
-        return _names(self._inputs(), self.memory_key)
+        return _variable_names(self._inputs(), self.memory_key)
 
     def load_memory_variables(self, inputs: Any = None) -> dict[str, Any]:
         """Return the inputs of the case; the memory key is an empty list if they lack it."""
-        return _loaded(self._inputs(), self.memory_key)
+        return _variables(self._inputs(), self.memory_key)
 
     def save_context(self, inputs: Any, outputs: Any) -> None:
         """Do nothing: each case has its own history."""
@@ -106,12 +106,12 @@ def _with_base(base: type, plain: TestMemory) -> Any:
     return type("TestMemory", (base,), body)()
 
 
-def _names(inputs: Any, key: str) -> list[str]:
+def _variable_names(inputs: Any, key: str) -> list[str]:
     names = list(inputs) if isinstance(inputs, Mapping) else []
     return names if key in names else [*names, key]
 
 
-def _loaded(inputs: Any, key: str) -> dict[str, Any]:
+def _variables(inputs: Any, key: str) -> dict[str, Any]:
     values = {name: _history(value) for name, value in inputs.items()} if isinstance(inputs, Mapping) else {}
     return values if key in values else {**values, key: []}
 

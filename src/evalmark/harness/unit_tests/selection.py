@@ -62,7 +62,9 @@ def of_project(tracking_project: str | None, environ: Mapping[str, str]) -> Sele
             answers = store.sessions.labelled_answers(project)
             projects = store.sessions.projects() if not answers.cases else []
         _require_cases(answers, display_location(location), f"project {project!r}", "answers", projects)
-        return _selected(project, answers, [(from_case(case, project=project), case) for case in answers.cases])
+        return _recorded_selection(
+            project, answers, [(from_case(case, project=project), case) for case in answers.cases]
+        )
 
     return select
 
@@ -80,7 +82,9 @@ def of_template(name: Any) -> Selector:
         with _open_recorded(location, f"prompt {name!r}") as store:
             answers = store.sessions.labelled_template_outputs(name)
         _require_cases(answers, display_location(location), f"prompt {name!r}", "outputs", [])
-        selected = _selected(name, answers, [(from_case(case, template=name), case) for case in answers.cases])
+        selected = _recorded_selection(
+            name, answers, [(from_case(case, template=name), case) for case in answers.cases]
+        )
         return replace(selected, is_template=True)
 
     return select
@@ -181,7 +185,7 @@ def _left_out(answers: LabelledAnswers) -> str:
     return ", ".join(f"{number:,} {why}" for number, why in parts if number)
 
 
-def _selected(name: str, answers: LabelledAnswers, cases: Sequence[tuple[TestCase, Case]]) -> Selection:
+def _recorded_selection(name: str, answers: LabelledAnswers, cases: Sequence[tuple[TestCase, Case]]) -> Selection:
     notes = (f"Left out of {name}: {_left_out(answers)}.",) if answers.contested or answers.failed else ()
     items = tuple(SelectedCase(test_case=test_case, case=case) for test_case, case in cases)
     return Selection(info=DatasetInfo(name=name), items=items, notes=notes)

@@ -147,7 +147,7 @@ class UnitTest:
             ConfigError: no `for_…` method was called, or it finds no case.
         """
         settings = load_settings(environ, Path.cwd())
-        return [item.test_case for item in self._selected(settings).items]
+        return [item.test_case for item in self._choose_cases(settings).items]
 
     def __enter__(self) -> UnitTestSession:
         __tracebackhide__ = True
@@ -193,7 +193,7 @@ class UnitTest:
         __tracebackhide__ = True
         await asyncio.to_thread(self.__exit__, kind, error, trace)
 
-    def _selected(self, settings: Settings) -> Selection:
+    def _choose_cases(self, settings: Settings) -> Selection:
         __tracebackhide__ = True
         if self._select is None:
             raise ConfigError(
@@ -204,7 +204,7 @@ class UnitTest:
 
     def _start(self) -> "_OpenTest":
         settings = load_settings(environ, Path.cwd())
-        selected = self._selected(settings)
+        selected = self._choose_cases(settings)
         run_store: Store | MemoryRunStore = (
             MemoryRunStore() if self._store is None else open_store(_path(self._store, settings))
         )

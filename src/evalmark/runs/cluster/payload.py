@@ -133,10 +133,10 @@ class _Unpacker(pickle.Unpickler):
         self._models = models
 
     def persistent_load(self, reference: tuple[str, ...]) -> object:
-        return self._models if reference[0] == "models" else _checked_model(self._models, *reference[1:])
+        return self._models if reference[0] == "models" else _open_model(self._models, *reference[1:])
 
 
-def _checked_model(models: Models, name: str, identity: str) -> ChatModel:
+def _open_model(models: Models, name: str, identity: str) -> ChatModel:
     """Open a model by name and check that it has the coordinator's address.
 
     Raises:

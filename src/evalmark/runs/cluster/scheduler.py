@@ -145,7 +145,7 @@ class WorkQueue:
             return self._suspect_items.popleft()
         if self._is_to_empty(worker):
             return None
-        return self._retry.popleft() if self._retry else None if self.is_exhausted else self._fresh()
+        return self._retry.popleft() if self._retry else None if self.is_exhausted else self._read_next()
 
     def _is_to_empty(self, worker: int) -> bool:
         """Whether a worker is to have nothing else soon: one for each suspect, half of all workers at the most."""
@@ -155,7 +155,7 @@ class WorkQueue:
             self._emptying.add(worker)
         return worker in self._emptying
 
-    def _fresh(self) -> _OpenItem | None:
+    def _read_next(self) -> _OpenItem | None:
         while not self.is_full:
             item = next(self._items, None)
             if item is None:

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from evalmark.models.embeddings.cached_embedder import CachedEmbedder
 
 
+_TOOL_SERVICES = frozenset(("claim", "find", "keep", "failed"))
+"""Methods of `ToolReplay` that workers call."""
+
+
 class SharedServices:
     """Serves the requests of workers: services of `RemoteVectorCache` and `RemoteEmbedder`, and methods of `ToolReplay`."""
 
@@ -35,8 +39,8 @@ class SharedServices:
             return self._cache.put(*request.arguments)
         if request.service == "embed":
             return self._embed(*request.arguments)
-        if self._tools is None:
-            raise LookupError("this run records no tools")
+        if self._tools is None or request.service not in _TOOL_SERVICES:
+            raise LookupError(f"this run has no service {request.service!r}")
         return asyncio.to_thread(getattr(self._tools, request.service), *request.arguments)
 
     async def _vectors(self, fingerprint: str, texts: Sequence[str]) -> "Mapping[str, Vectors]":

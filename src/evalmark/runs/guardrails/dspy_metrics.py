@@ -90,13 +90,13 @@ def _case(example: Any, prediction: Any, output: Output, fields: DspyFields) -> 
     return Case(
         id="example",
         input=next(iter(questions.values())) if len(questions) == 1 else questions,
-        expected=_expected(labels, prediction, output, fields),
+        expected=_expected_value(labels, prediction, output, fields),
         contexts=tuple(map(str, passages)) if isinstance(passages, list | tuple) else None,
         metadata=labels,
     )
 
 
-def _expected(labels: Mapping[str, Any], prediction: Any, output: Output, fields: DspyFields) -> Any:
+def _expected_value(labels: Mapping[str, Any], prediction: Any, output: Output, fields: DspyFields) -> Any:
     """Return the label with the expected answer.
 
     Raises:

@@ -50,7 +50,7 @@ def issues_of(score: Score, fail_open: bool = False) -> list[str]:
     """
     if score.status == "scored" and score.passed is not None:
         return [] if score.passed else [f"{score.name}: {issue}" for issue in _issue_texts(score)]
-    return [] if fail_open else [f"{score.name}: {_undecided(score)}"]
+    return [] if fail_open else [f"{score.name}: {_undecided_text(score)}"]
 
 
 def _issue_texts(score: Score) -> Sequence[str]:
@@ -62,7 +62,7 @@ def _issue_texts(score: Score) -> Sequence[str]:
     return ["the answer fails" if score.value in (None, 0, 1) else f"the score {score.value:z.3g} fails"]
 
 
-def _undecided(score: Score) -> str:
+def _undecided_text(score: Score) -> str:
     if score.status == "scored":
         return f"the score {score.raw if score.value is None else f'{score.value:z.3g}'} has no pass threshold"
     status = {"error": "the check failed with an error", "unscored": "the check gave no score"}

@@ -29,7 +29,7 @@ def end_with_parent(parent: int, lives: int | None = None) -> None:
 
 def watch_parent(lives: int) -> None:
     """End this process when the writing end of a pipe is closed."""
-    need("threading").Thread(target=_end_at_end_of, args=(lives,), name="evalmark parent", daemon=True).start()
+    need("threading").Thread(target=_wait_for_parent, args=(lives,), name="evalmark parent", daemon=True).start()
 
 
 def kill_this_process() -> None:
@@ -37,7 +37,7 @@ def kill_this_process() -> None:
     os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))
 
 
-def _end_at_end_of(lives: int) -> None:
+def _wait_for_parent(lives: int) -> None:
     try:
         while os.read(lives, 1):
             pass

@@ -49,8 +49,6 @@ class WorkerProcess:
         self._end: str | None = None
         """How the process ended, or None while it runs."""
         self.has_left = False
-        self.asked = 0
-        """How many cases it has run."""
         self.ready: asyncio.Future[TargetsLoaded] = self._loop.create_future()
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
@@ -82,11 +80,10 @@ class WorkerProcess:
         """
         self._uses, self._models, self._waited = uses, {}, uses.waited()
         self._answer = self._loop.create_future()
-        self.asked += 1
         try:
             self._send(message)
             if self._end is not None:  # it ended just now, before the future existed
-                self._ended(self._end)
+                self._on_exit(self._end)
             finished = await self._answer
         except BaseException:
             self.kill()
@@ -112,7 +109,7 @@ class WorkerProcess:
         self._process.kill()
         self._out.put(None)
 
-    def joined(self, seconds: float) -> bool:
+    def join(self, seconds: float) -> bool:
         """Wait for the process; return whether it has ended within `seconds`."""
         self._process.join(seconds)
         return self._process.exitcode is not None
@@ -133,15 +130,15 @@ class WorkerProcess:
         try:
             while True:
                 if wait([self._pipe], POLL_SECONDS):
-                    self._take_later(self._received())
+                    self._take_later(self._receive())
                 elif self._process.exitcode is not None:
                     break
         except (OSError, EOFError):
             pass
-        self._take_later(partial(self._ended, self._how_it_ended()))
+        self._take_later(partial(self._on_exit, self._how_it_ended()))
         self._out.put(None)
 
-    def _received(self) -> Callable[[], None]:
+    def _receive(self) -> Callable[[], None]:
         data = self._pipe.recv_bytes()
         try:
             return partial(self._take, ForkingPickler.loads(data))
@@ -154,7 +151,7 @@ class WorkerProcess:
             self._loop.call_soon_threadsafe(call)
 
     def _how_it_ended(self) -> str:
-        if not self.joined(_EXIT_AFTER_CLOSE):
+        if not self.join(_EXIT_AFTER_CLOSE):
             self._process.kill()
             self._process.join()
             return "closed its pipe to the run, and was killed"
@@ -177,7 +174,7 @@ class WorkerProcess:
         elif (call := self._calls.get(message.ticket)) is not None:
             call.cancel()
 
-    def _ended(self, how: str) -> None:
+    def _on_exit(self, how: str) -> None:
         self._end = how
         if not self.ready.done():
             self.ready.set_result(TargetsLoaded(f"it {how} while it loaded the target; {MAIN_GUARD}"))
@@ -199,14 +196,14 @@ class WorkerProcess:
 
     def _work(self, request: ParentRequest, uses: TrialContext) -> Awaitable[Any]:
         if request.service == "model":
-            return self._lend(request.arguments[0], uses)
+            return self._open_model(request.arguments[0], uses)
         if request.service == "call":
             return self._call(*request.arguments)
         if uses.tools is None:
             raise LookupError("there are no tool recordings here")
         return asyncio.to_thread(getattr(uses.tools.replay, request.service), *request.arguments)
 
-    async def _lend(self, name: str, uses: TrialContext) -> tuple[str, str]:
+    async def _open_model(self, name: str, uses: TrialContext) -> tuple[str, str]:
         if uses.get_model is None:
             raise ConfigError(f"{name}: chat models are not available to targets here.")
         model = await uses.get_model(name)
@@ -288,7 +285,7 @@ class ProcessPool:
         deadline = self._loop_time() + EXIT_SECONDS
         for worker in [*self._all]:
             left = max(0.0, deadline - self._loop_time())
-            if not await asyncio.to_thread(worker.joined, left):
+            if not await asyncio.to_thread(worker.join, left):
                 worker.kill()
             self._forget(worker)
 

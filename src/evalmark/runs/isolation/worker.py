@@ -27,7 +27,7 @@ from .worker_setup import FILES_CLOSED, WorkerConfig, set_import_path
 
 _LEFT_TO_THE_RUN = ("SIGINT", "SIGTERM", "SIGHUP")
 """Signals that reach the whole process group; the process of the run decides when workers end."""
-_BEAT = 0.5
+_WAKE_SECONDS = 0.5
 """Seconds."""
 LOOP_BROKEN = "the target stopped the event loop of its worker process, or cancelled its tasks"
 
@@ -67,9 +67,9 @@ class _CaseServer:
     def __init__(self, link: ParentLink, config: WorkerConfig, targets: Mapping[str, Target]) -> None:
         self._link, self._targets = link, targets
         self._tools = RemoteTools(link.request_in_thread, config.tools)
-        self._remembers: tuple[int, Target] | None = None
+        self._conversation: tuple[int, Target] | None = None
         self._depth = sys.getrecursionlimit()
-        self._is_asked = False
+        self._is_running = False
 
     async def serve(self) -> None:
         waiting: asyncio.Queue[RunCase | None] = asyncio.Queue()
@@ -79,14 +79,14 @@ class _CaseServer:
             with suppress(RuntimeError):  # the loop is closed: the process is about to end
                 loop.call_soon_threadsafe(waiting.put_nowait, message)
 
-        _beat(loop)
+        _wake_regularly(loop)
         threading.Thread(target=self._link.receive, args=(take,), name="evalmark link", daemon=True).start()
         while (request := await _next(waiting)) is not None:
-            self._is_asked = True
-            result = await self._answered(request)
+            self._is_running = True
+            result = await self._run_case(request)
             sys.setrecursionlimit(max(self._depth, sys.getrecursionlimit()))
             _flush()
-            self._is_asked = False
+            self._is_running = False
             self._send(result)
             if result.is_last:
                 return
@@ -94,12 +94,12 @@ class _CaseServer:
     def give_up(self, error: BaseException) -> None:
         """Report the current case as failed, since this process can run no more cases."""
         sys.setrecursionlimit(self._depth)
-        if self._is_asked:
+        if self._is_running:
             self._send(CaseFinished(Output(error=f"{describe_error(error)}: {LOOP_BROKEN}"), None, is_last=True))
 
-    async def _answered(self, message: RunCase) -> CaseFinished:
+    async def _run_case(self, message: RunCase) -> CaseFinished:
         """Run a case, even if the target cancels every task of the loop."""
-        task = asyncio.create_task(self._answer(message))
+        task = asyncio.create_task(self._call_target(message))
         try:
             await asyncio.wait({task})
         except asyncio.CancelledError as cancelled:
@@ -110,7 +110,7 @@ class _CaseServer:
             return CaseFinished(Output(error=f"CancelledError: {LOOP_BROKEN}"), None)
         return task.result()
 
-    async def _answer(self, message: RunCase) -> CaseFinished:
+    async def _call_target(self, message: RunCase) -> CaseFinished:
         tools = TrialTools(self._tools, message.case.input)
         with trial_context(ParentTrialContext(self._link, message.repeat, tools)):
             try:
@@ -123,9 +123,9 @@ class _CaseServer:
         """Return the target, or its object for this conversation."""
         if message.conversation is None:
             return self._targets[message.target]
-        if self._remembers is None or self._remembers[0] != message.conversation:
-            self._remembers = (message.conversation, new_conversation(self._targets[message.target]))
-        return self._remembers[1]
+        if self._conversation is None or self._conversation[0] != message.conversation:
+            self._conversation = (message.conversation, new_conversation(self._targets[message.target]))
+        return self._conversation[1]
 
     def _send(self, result: CaseFinished) -> None:
         try:
@@ -139,9 +139,9 @@ class _CaseServer:
             )
 
 
-def _beat(loop: asyncio.AbstractEventLoop) -> None:
+def _wake_regularly(loop: asyncio.AbstractEventLoop) -> None:
     """Wake the loop regularly, since it waits for ever on files that a target has closed."""
-    loop.call_later(_BEAT, _beat, loop)
+    loop.call_later(_WAKE_SECONDS, _wake_regularly, loop)
 
 
 async def _next(waiting: "asyncio.Queue[RunCase | None]") -> RunCase | None:

@@ -120,7 +120,7 @@ def make_recording(request: ToolRequest, result: Any) -> ToolRecording:
         raise ToolError(f"{tool.name}: the result cannot be recorded: {fault}. {_advice(result)}") from None
     record = {"arguments": request.arguments, "input": request.input, "result": plain_result}
     if tool.sanitize is not None:
-        record = _sanitized(tool, tool.sanitize, record)
+        record = _sanitize(tool, tool.sanitize, record)
     now = datetime.now(UTC).isoformat(timespec="microseconds")
     return ToolRecording(key=request.key, tool=tool.name, version=tool.version, created=now, **record)
 
@@ -134,7 +134,7 @@ def _advice(result: Any) -> str:
     )
 
 
-def _sanitized(tool: Tool, sanitize: Sanitize, record: Mapping[str, Any]) -> dict[str, Any]:
+def _sanitize(tool: Tool, sanitize: Sanitize, record: Mapping[str, Any]) -> dict[str, Any]:
     names = {"tool": tool.name, "version": tool.version}
     sanitized = _call_user_function(tool, "sanitize", sanitize, deepcopy({**names, **record}))
     if (
@@ -146,10 +146,10 @@ def _sanitized(tool: Tool, sanitize: Sanitize, record: Mapping[str, Any]) -> dic
             f"{tool.name}: nothing is recorded, since `sanitize` returned {_short(sanitized)}. Return the mapping that it gets; "
             "arguments, input and result may be changed."
         )
-    return {name: _sanitized_field(tool, name, sanitized[name]) for name in record}
+    return {name: _check_field(tool, name, sanitized[name]) for name in record}
 
 
-def _sanitized_field(tool: Tool, name: str, value: Any) -> Any:
+def _check_field(tool: Tool, name: str, value: Any) -> Any:
     try:
         return as_result(value)
     except NotPlainError as fault:

@@ -66,7 +66,7 @@ def replayed(
     _check_options(name, version, key, sanitize)
 
     def decorate(tool: Callable[..., Any]) -> Callable[..., Any]:
-        return _wrapped(tool, _described(tool, name, version, key, sanitize))
+        return _wrap(tool, _describe_tool(tool, name, version, key, sanitize))
 
     return decorate if function is None else decorate(function)
 
@@ -86,7 +86,7 @@ def _check_options(name: str, version: str, key: Key | None, sanitize: Sanitize 
         raise ConfigError.of(faults)
 
 
-def _described(
+def _describe_tool(
     function: Callable[..., Any], name: str, version: str, key: Key | None, sanitize: Sanitize | None
 ) -> Tool:
     """Describe a function as a tool.
@@ -129,7 +129,7 @@ def _owner(function: Callable[..., Any], signature: inspect.Signature) -> str | 
     return first if first in ("self", "cls") and within and not within.endswith("<locals>") else None
 
 
-def _wrapped(function: Callable[..., Any], tool: Tool) -> Callable[..., Any]:
+def _wrap(function: Callable[..., Any], tool: Tool) -> Callable[..., Any]:
     is_async = any(map(inspect.iscoroutinefunction, (function, getattr(function, "__call__", None))))  # noqa: B004
     return (_asynchronous if is_async else _synchronous)(function, tool)
 

@@ -24,10 +24,10 @@ def from_langchain(result: Any) -> Output:
     if is_graph_output(result):
         result = get_field(result, "value")
     if isinstance(result, Mapping):
-        return _of_steps(result) if "intermediate_steps" in result else _of_state(result)
+        return _steps_output(result) if "intermediate_steps" in result else _state_output(result)
     if is_message(result):
-        return _of_message(result)
-    return _of_messages(as_list(result))
+        return _message_output(result)
+    return _messages_output(as_list(result))
 
 
 def is_message(value: Any) -> bool:
@@ -40,23 +40,23 @@ def is_graph_output(value: Any) -> bool:
     return type(value).__name__ == "GraphOutput" and type(value).__module__.partition(".")[0] == "langgraph"
 
 
-def _of_message(message: Any) -> Output:
+def _message_output(message: Any) -> Output:
     metadata = {name: value for name in _METADATA if isinstance(value := get_field(message, name), Mapping) and value}
-    output = _of_messages((message,))
+    output = _messages_output((message,))
     content = get_field(message, "content")
     if isinstance(content, str):  # an empty text is the value of a single message
         output = replace(output, value=content)
     return replace(output, metadata={**output.metadata, **metadata})
 
 
-def _of_state(state: Mapping[str, Any]) -> Output:
+def _state_output(state: Mapping[str, Any]) -> Output:
     others = {str(k): as_plain(v) for k, v in state.items() if k not in ("messages", "structured_response")}
-    output = _of_messages(as_list(state.get("messages")), state.get("structured_response"))
+    output = _messages_output(as_list(state.get("messages")), state.get("structured_response"))
     return replace(output, metadata={**output.metadata, "state": others}) if others else output
 
 
-def _of_messages(messages: Iterable[Any], answer: Any = None) -> Output:
-    events = (event for message in messages for event in _events(message))
+def _messages_output(messages: Iterable[Any], answer: Any = None) -> Output:
+    events = (event for message in messages for event in _message_events(message))
     usage = total_usage(token_usage(get_field(message, "usage_metadata")) for message in messages)
     if answer is None:
         return build_output(events, usage=usage)
@@ -64,12 +64,12 @@ def _of_messages(messages: Iterable[Any], answer: Any = None) -> Output:
     return build_output((*without_output_tools(events, {form}), ValueEvent(as_plain(answer))), usage=usage)
 
 
-def _events(message: Any) -> Iterator[Event]:
+def _message_events(message: Any) -> Iterator[Event]:
     if isinstance(message, (list, tuple)) and len(message) == 2:  # ("user", "hello")
         message = {"role": message[0], "content": message[1]}
     role, content = _role(message), get_field(message, "content")
     if role in ("tool", "function"):
-        yield _returned(message)
+        yield _result_event(message)
     elif role != "remove":
         text = message_text(content)
         yield from map(ReasoningEvent, reasoning_texts(content))
@@ -86,7 +86,7 @@ def _role(message: Any) -> str:
     return ROLES.get(kind, kind)
 
 
-def _returned(message: Any) -> ResultEvent:
+def _result_event(message: Any) -> ResultEvent:
     id_, name, content = (
         as_name(get_field(message, "tool_call_id")),
         as_name(get_field(message, "name")),
@@ -107,7 +107,7 @@ def _calls(message: Any) -> Iterator[CallEvent]:
             yield replace(event, error=None if error is None else one_line(error))
 
 
-def _of_steps(result: Mapping[str, Any]) -> Output:
+def _steps_output(result: Mapping[str, Any]) -> Output:
     """Convert the steps of an AgentExecutor: pairs of an action and an observation."""
     events: list[Event] = []
     if isinstance(question := result.get("input"), str):

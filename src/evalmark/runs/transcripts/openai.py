@@ -55,7 +55,7 @@ def from_openai(messages: Any) -> Output:
             events += item_events(part)
             continue
         usages.append(token_usage(get_field(part, "usage")))
-        failed = _failed(part)
+        failed = _response_error(part)
         for item in items:
             events += item_events(item)
     return build_output(events, usage=total_usage(usages), error=failed)
@@ -76,7 +76,7 @@ def _response_items(value: Any) -> list[Any] | None:
     return [*output] if is_response else None
 
 
-def _failed(response: Any) -> str | None:
+def _response_error(response: Any) -> str | None:
     """Return the error of a failed response of the Responses API."""
     if as_name(get_field(response, "status")) != "failed":
         return None
@@ -96,7 +96,7 @@ def item_events(item: Any) -> Iterator[Event]:
     if isinstance(item, str):
         yield Turn(role="user", content=item)
     elif isinstance(role, str) or kind == "message":
-        yield from _message(item, role if isinstance(role, str) else "assistant")
+        yield from _message_events(item, role if isinstance(role, str) else "assistant")
     elif kind == "reasoning":
         yield from map(ReasoningEvent, reasoning_texts(item))
     elif kind.endswith("_output"):
@@ -109,7 +109,7 @@ def item_events(item: Any) -> Iterator[Event]:
         yield Turn(role=kind or "unknown", content=text)
 
 
-def _message(message: Any, role: str) -> Iterator[Event]:
+def _message_events(message: Any, role: str) -> Iterator[Event]:
     content = get_field(message, "content")
     if role in ("tool", "function"):
         yield ResultEvent(id=_id(message), name=as_name(get_field(message, "name")), result=tool_result(content))
@@ -122,13 +122,13 @@ def _message(message: Any, role: str) -> Iterator[Event]:
     )
     if role != "assistant" or (text.strip() if isinstance(text, str) else text):
         yield Turn(role=role, content=text)
-    yield from _parsed(message, content)
+    yield from _parsed_events(message, content)
     for call in (*as_list(get_field(message, "tool_calls")), get_field(message, "function_call")):
         if (event := call_event(call)) is not None:
             yield event
 
 
-def _parsed(message: Any, content: Any) -> Iterator[Event]:
+def _parsed_events(message: Any, content: Any) -> Iterator[Event]:
     """Yield the structured output that the SDK parsed."""
     for holder in (message, *(item for item in as_list(content) if not isinstance(item, str))):
         if (value := get_field(holder, "parsed")) is not None:

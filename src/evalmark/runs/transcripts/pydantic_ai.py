@@ -75,7 +75,7 @@ def _events(piece: Any, at: datetime | None) -> Iterator[Event]:
     if kind.endswith("tool-call"):
         yield CallEvent(name=_name(piece), arguments=get_field(piece, "args"), id=_id(piece), at=at)
     elif kind.endswith("tool-return") or (kind == "retry-prompt" and as_name(get_field(piece, "tool_name"))):
-        yield _returned(piece, kind)
+        yield _result_event(piece, kind)
     elif kind == "thinking":
         yield from (ReasoningEvent(text) for text in (content,) if isinstance(text, str) and text.strip())
     elif kind in ("retry-feedback", "retry-prompt"):
@@ -90,7 +90,7 @@ def _turns(role: str, content: Any) -> Iterator[Turn]:
         yield Turn(role=role, content=text)
 
 
-def _returned(piece: Any, kind: str) -> ResultEvent:
+def _result_event(piece: Any, kind: str) -> ResultEvent:
     content, at = get_field(piece, "content"), parse_time(get_field(piece, "timestamp"))
     if kind == "retry-prompt" or as_name(get_field(piece, "outcome")) not in ("", "success"):
         return ResultEvent(

@@ -70,7 +70,7 @@ def read_labels(path: Path, store: "Store", by: str) -> list[tuple[LabelSubject,
     for place, row in rows:
         try:
             subject = finder.subject(_id_of(row), _selector(row))
-            entry = (subject, ids.named(place, subject, _new_label(row, by), row))
+            entry = (subject, ids.with_id(place, subject, _new_label(row, by), row))
         except (EvalmarkError, ValueError) as fault:
             faults.add(f"{place}: {str(fault).rstrip('.')}.")
             continue
@@ -154,7 +154,7 @@ class _LabelIds:
         self._places: dict[str, str] = {}
         self._times: Counter[str] = Counter()
 
-    def named(self, place: str, about: LabelSubject, label: NewLabel, row: Mapping[str, Any]) -> NewLabel:
+    def with_id(self, place: str, about: LabelSubject, label: NewLabel, row: Mapping[str, Any]) -> NewLabel:
         """Return the label with its id: that of its row, or one computed from its content and its number among equal rows.
 
         Raises:
@@ -219,14 +219,14 @@ class _SubjectFinder:
         """Find a subject. Raises ConfigError or StoreError if there is none, or several."""
         kind, _, rest = reference.partition(":")
         if kind in ("output", "score") and rest:
-            return self._of_trial(kind, rest, which)
-        labelled = self._named(reference.removeprefix(about_span()))
+            return self._trial_subject(kind, rest, which)
+        labelled = self._find(reference.removeprefix(about_span()))
         if isinstance(labelled, Run) and which.case is not None:
-            results = self._of_run(labelled)
+            results = self._run_results(labelled)
             labelled = replace(labelled, results=results.by_case.get(which.case, results.every))
         return select_subject(labelled, which)
 
-    def _named(self, name: str) -> Run | Session | Span:
+    def _find(self, name: str) -> Run | Session | Span:
         if name not in self._known:
             try:
                 self._known[name] = find_labelled(self.store, name)
@@ -237,19 +237,19 @@ class _SubjectFinder:
             raise labelled
         return labelled
 
-    def _of_trial(self, kind: str, rest: str, which: OutputSelector) -> LabelSubject:
+    def _trial_subject(self, kind: str, rest: str, which: OutputSelector) -> LabelSubject:
         run, _, rest = rest.partition("/")
         trial, _, metric = rest.partition("/")
         if (kind == "score") != bool(metric) or not trial:
             raise ConfigError("an output is named output:RUN/TRIAL, a score score:RUN/TRIAL/METRIC")
         if which != NO_SELECTOR:
             raise ConfigError(f"output:RUN/TRIAL already selects the output; leave out {', '.join(OF_RUN)}")
-        results = self._of_run(self.store.run(run)) if run not in self._results else self._results[run]
+        results = self._run_results(self.store.run(run)) if run not in self._results else self._results[run]
         if trial not in results.by_trial:
             raise ConfigError(f"{run} has no trial {trial!r}")
         return result_subject(run, results.by_trial[trial], metric or None)
 
-    def _of_run(self, run: Run) -> "_RunResults":
+    def _run_results(self, run: Run) -> "_RunResults":
         if run.id not in self._results:
             self._results[run.id] = _RunResults(run)
         return self._results[run.id]

@@ -86,7 +86,7 @@ def find_labelled(store: "Store", reference: str) -> Run | Session | Span:
     try:
         run = store.run(reference)
     except NotFoundError as fault:
-        recorded = recorded or _of_key(store, reference)
+        recorded = recorded or _sessions_with_key(store, reference)
         if not recorded:
             raise _unknown(store, reference, fault) from None
         run = None
@@ -105,7 +105,7 @@ def find_session_or_span(store: "Store", reference: str) -> "RecordedId | None":
     Raises:
         ConfigError: The reference is ambiguous.
     """
-    recorded = _by_id(store, reference) or _of_key(store, reference)
+    recorded = _by_id(store, reference) or _sessions_with_key(store, reference)
     if len(recorded) > 1:
         raise ConfigError(_ambiguous(reference, [f"{one.kind} {one.id}" for one in recorded]))
     return recorded[0] if recorded else None
@@ -117,10 +117,10 @@ def _by_id(store: "Store", reference: str) -> "list[RecordedId]":
 
 
 def _ambiguous(reference: str, candidates: Sequence[str]) -> str:
-    return f"{reference!r} could be {_listed(candidates)}; write more of the id."
+    return f"{reference!r} could be {_join_names(candidates)}; write more of the id."
 
 
-def _of_key(store: "Store", key: str) -> "list[RecordedId]":
+def _sessions_with_key(store: "Store", key: str) -> "list[RecordedId]":
     """The sessions of all projects with this session key."""
     ids = [session_id_for_key(project, key) for project in store.sessions.projects()]
     return [one for i in ids for one in store.sessions.with_prefix(i) if one.kind == "session"]
@@ -265,7 +265,7 @@ def _only_answer(session: Session) -> Span:
     if not answers:
         raise ConfigError(f"Session {session.id} has no answer that could be labelled.")
     raise ConfigError(
-        f"Session {session.id} has {len(answers)} answers, {_listed([span.id for span in answers])}; name one by its id."
+        f"Session {session.id} has {len(answers)} answers, {_join_names([span.id for span in answers])}; name one by its id."
     )
 
 
@@ -281,7 +281,7 @@ def _output(run: Run, which: OutputSelector) -> LabelSubject:
             f"{run.id} has no output for case {which.case!r}{_other_criteria(which)}; all cases: evalmark report {run.id} -o cases.csv"
         )
     if len(ids) > 1:
-        raise ConfigError(f"{run.id}: {which.case!r} could be case {_listed(sorted(ids))}; write more of the id.")
+        raise ConfigError(f"{run.id}: {which.case!r} could be case {_join_names(sorted(ids))}; write more of the id.")
     results = [result for result in results if result.trial.case.id in ids]
     if len(results) > 1:
         raise ConfigError(
@@ -313,7 +313,7 @@ def _distinguishing_flags(results: Sequence[Result]) -> str:
         "--repeat": list(dict.fromkeys(str(trial.repeat + 1) for trial in trials)),
         "--dataset": list(dict.fromkeys(trial.dataset for trial in trials)),
     }
-    flags = [f"{flag} ({_listed(values)})" for flag, values in differ.items() if len(values) > 1]
+    flags = [f"{flag} ({_join_names(values)})" for flag, values in differ.items() if len(values) > 1]
     return (
         f"select one with {' and '.join(flags)}."
         if flags
@@ -323,9 +323,9 @@ def _distinguishing_flags(results: Sequence[Result]) -> str:
 
 def _near(name: str, names: Sequence[str]) -> str:
     close = get_close_matches(name, names, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"its scores are {_listed(names)}."
+    return f"did you mean {close[0]!r}?" if close else f"its scores are {_join_names(names)}."
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     more = len(names) - _NAMED
     return ", ".join(islice(names, _NAMED)) + (f" and {count(more, 'other')}" if more > 0 else "")

@@ -89,7 +89,7 @@ class OutputSource:
         )
 
     def _spans(self) -> Iterator[tuple[int, str]]:
-        return ((_number_of(one), one) for one in self.store.sessions.answers_without_error(self.project))
+        return ((_digest(one), one) for one in self.store.sessions.answers_without_error(self.project))
 
     def labels(self, items: Iterable[QueueItem]) -> list[Label]:
         """Return all labels of these outputs; for a run, those of its other outputs too."""
@@ -123,12 +123,12 @@ class OutputSource:
 
 def draw(items: Iterable[tuple[int, T]], limit: int, seed: str = "") -> list[T]:
     """Draw items, each with its digest, in a random order that depends on the digests and the seed only."""
-    factor = _number_of(seed) | 1
+    factor = _digest(seed) | 1
     chosen = nsmallest(min(limit, MAX_ITEMS), items, key=lambda one: one[0] * factor % _DIGESTS)
     return [item for _, item in chosen]
 
 
-def _number_of(text: str) -> int:
+def _digest(text: str) -> int:
     return int.from_bytes(sha256(text.encode(errors="surrogatepass")).digest()[:6])
 
 

@@ -105,7 +105,7 @@ class SpanWriter:
                 self._drop_long(group)
                 continue
             except (EvalmarkError, OSError) as error:
-                self._failed(error)
+                self._handle_failure(error)
                 return
             self._failures = 0
             self._dropped = {}
@@ -132,7 +132,7 @@ class SpanWriter:
             self._has_warned = True
             logging.getLogger(LOG).warning("A span cannot be stored, and further ones may not be either: %s", why)
 
-    def _failed(self, error: Exception) -> None:
+    def _handle_failure(self, error: Exception) -> None:
         """Log the failure of the store; spans stay in the queue, which drops and counts further ones when it is full."""
         self._failures += 1
         if time.monotonic() >= self._quiet_until:
