@@ -280,7 +280,7 @@ REFUSED = [
                 "responseJsonSchema": {"properties": {"a": {"$ref": "#/$defs/A", "title": "A"}}},
             },
         ),
-        "beside $ref",
+        "other keywords",
     ),
     (
         "gemini",

@@ -109,10 +109,10 @@ class ToolLog(Protocol):
         """
         ...
 
-    def keep(self, recording: ToolRecording, *, anew: bool = False) -> ToolRecording:
+    def keep(self, recording: ToolRecording, *, overwrite: bool = False) -> ToolRecording:
         """Save the recording durably, and return the one that is valid for its key from now on.
 
-        An earlier recording stays valid unless it is damaged or `anew` is true, so concurrent callers of a tool all
+        An earlier recording stays valid unless it is damaged or `overwrite` is true, so concurrent callers of a tool all
         continue with the same result.
 
         Raises:

@@ -24,19 +24,20 @@ class ScriptedModel:
         seconds: The duration of each call.
 
     Example:
-    >>> import asyncio
-    >>> from evalmark import Turn
-    >>> model = ScriptedModel(["Oslo"])
-    >>> asyncio.run(model(Request(messages=(Turn(role="user", content="The capital of Norway?"),)))).text
-    'Oslo'
+        >>> import asyncio
+        >>> from evalmark import Turn
+        >>> model = ScriptedModel(["Oslo"])
+        >>> asyncio.run(model(Request(messages=(Turn(role="user", content="The capital of Norway?"),)))).text
+        'Oslo'
+        >>> len(model.requests)
+        1
     """
 
     replies: Sequence[ScriptedResult] | Callable[[Request], ScriptedResult]
     name: str = "scripted/model"
     seconds: float = 0.0
-    """The duration of each call in seconds."""
-    asked: list[Request] = field(default_factory=list)
-    """All requests, in order."""
+    requests: list[Request] = field(default_factory=list)
+    """All requests so far, in order."""
     _made: Counter[str] = field(default_factory=Counter, repr=False)
 
     @property
@@ -50,8 +51,8 @@ class ScriptedModel:
         Raises:
             ModelCallError: The list has ended, or the script raises it.
         """
-        number = len(self.asked)
-        self.asked.append(request)
+        number = len(self.requests)
+        self.requests.append(request)
         use, self._made[request.hash] = self._made[request.hash], self._made[request.hash] + 1
         await asyncio.sleep(self.seconds)
         reply = _reply(self._next(request, number), request)
@@ -65,11 +66,11 @@ class ScriptedModel:
         return self.replies[number]
 
 
-def _reply(said: ScriptedResult, request: Request) -> Reply:
-    if isinstance(said, Exception):
-        raise said
-    if isinstance(said, Reply):
-        return said
-    if isinstance(said, str):
-        return Reply(text=said, status="ok" if said else "empty", form="text" if request.schema else "")
-    return Reply(text=json.dumps(said), data=dict(said), form="schema" if request.schema else "")
+def _reply(result: ScriptedResult, request: Request) -> Reply:
+    if isinstance(result, Exception):
+        raise result
+    if isinstance(result, Reply):
+        return result
+    if isinstance(result, str):
+        return Reply(text=result, status="ok" if result else "empty", form="text" if request.schema else "")
+    return Reply(text=json.dumps(result), data=dict(result), form="schema" if request.schema else "")

@@ -24,23 +24,24 @@ class AngleEmbedder:
 
     An underscore may be used as the decimal point, where a point would end a sentence.
 
-    >>> import asyncio
-    >>> vectors = asyncio.run(AngleEmbedder()(["right deg=0", "up deg=90", "half deg=22_5", "no angle"]))
-    >>> vectors.round(3).tolist()
-    [[1.0, 0.0], [0.0, 1.0], [0.9240000247955322, 0.382999986410141], [0.0, 0.0]]
+    Example:
+        >>> import asyncio
+        >>> vectors = asyncio.run(AngleEmbedder()(["right deg=0", "up deg=90", "half deg=22_5", "no angle"]))
+        >>> vectors.round(3).tolist()
+        [[1.0, 0.0], [0.0, 1.0], [0.9240000247955322, 0.382999986410141], [0.0, 0.0]]
     """
 
-    asked: list[tuple[str, ...]] = field(default_factory=list)
-    """The texts of every call."""
+    requests: list[tuple[str, ...]] = field(default_factory=list)
+    """The texts of each call, in order."""
 
     @property
     def fingerprint(self) -> str:
-        """A constant."""
+        """Its name; all instances share cached vectors."""
         return "testing:angle"
 
     async def __call__(self, texts: Sequence[str]) -> "Vectors":
         """Return one vector for each text, in order."""
-        self.asked.append(tuple(texts))
+        self.requests.append(tuple(texts))
         angles = [_ANGLE.search(text) for text in texts]
         turns = [math.radians(float(a.group(1).replace("_", "."))) if a else None for a in angles]
         rows = [(math.cos(t), math.sin(t)) if t is not None else (0.0, 0.0) for t in turns]
@@ -51,23 +52,27 @@ class AngleEmbedder:
 class HashEmbedder:
     """Returns a pseudo-random unit vector for each text, nearly orthogonal to those of other texts in many dimensions.
 
-    >>> import asyncio
-    >>> a, b, c = asyncio.run(HashEmbedder()(["one", "one", "two"]))
-    >>> bool((a == b).all()), bool((a == c).all())
-    (True, False)
+    Args:
+        dimensions: The length of the vectors.
+        seconds: The duration of each call.
+        fails_on: A call with this text raises ModelError; empty: no call fails.
+
+    Example:
+        >>> import asyncio
+        >>> a, b, c = asyncio.run(HashEmbedder()(["one", "one", "two"]))
+        >>> bool((a == b).all()), bool((a == c).all())
+        (True, False)
     """
 
     dimensions: int = 8
     seconds: float = 0.0
-    """The duration of each call in seconds."""
     fails_on: str = ""
-    """A call with this text raises ModelError."""
-    asked: list[tuple[str, ...]] = field(default_factory=list)
-    """The texts of every call."""
+    requests: list[tuple[str, ...]] = field(default_factory=list)
+    """The texts of each call, in order."""
 
     @property
     def fingerprint(self) -> str:
-        """It depends on the dimensions."""
+        """The name and the dimensions; instances with the same dimensions share cached vectors."""
         return f"testing:hash-{self.dimensions}"
 
     async def __call__(self, texts: Sequence[str]) -> "Vectors":
@@ -76,7 +81,7 @@ class HashEmbedder:
         Raises:
             ModelError: `fails_on` is among the texts.
         """
-        self.asked.append(tuple(texts))
+        self.requests.append(tuple(texts))
         await asyncio.sleep(self.seconds)
         if self.fails_on and self.fails_on in texts:
             raise ModelError(f"the embedder fails on {self.fails_on!r}")

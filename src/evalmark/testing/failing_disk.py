@@ -1,8 +1,7 @@
-"""A disk that fails on cue: kills its process at the n-th write of a store, or is full from there on.
+"""Simulates a crash or a full disk at the n-th write of a store.
 
-Where a store must survive, a test should not wait for luck. `FailingDisk` counts every change that
-SQLite makes to a file (and every file that Python makes, renames or removes in one folder) and
-fails at the one that was asked for. Run it in a child process: a kill is a real `SIGKILL`.
+`FailingDisk` counts every change that SQLite makes to a file (and every file that Python creates, renames or removes in one
+folder) and fails at the chosen one. Use it in a child process: it kills the process with `SIGKILL`.
 """
 
 import ctypes
@@ -40,11 +39,11 @@ class FailingDisk:
         at: The number of the change that fails, from 1; None to count only.
         how: How it fails: `before`, `torn`, `after` or `full`.
 
-
-    >>> with FailingDisk() as disk:
-    ...     db = apsw.Connection("")  # a database without a file
-    >>> disk.changes
-    0
+    Example:
+        >>> with FailingDisk() as disk:
+        ...     db = apsw.Connection("")  # a database without a file
+        >>> disk.changes
+        0
     """
 
     def __init__(self, folder: Path | None = None, *, at: int | None = None, how: FailureMode = "before") -> None:

@@ -20,16 +20,16 @@ class MemoryCallLog:
         full_after: The number of calls after which it raises StoreFullError; None: never.
         seconds: The duration of each `keep`.
 
-    >>> import asyncio
-    >>> call_log = MemoryCallLog()
-    >>> asyncio.run(call_log.sending("a key"))
-    >>> asyncio.run(call_log.find("a key")), call_log.in_flight
-    (None, {'a key'})
+    Example:
+        >>> import asyncio
+        >>> call_log = MemoryCallLog()
+        >>> asyncio.run(call_log.sending("a key"))
+        >>> asyncio.run(call_log.find("a key")), call_log.in_flight
+        (None, {'a key'})
     """
 
     full_after: int | None = None
     seconds: float = 0.0
-    """The duration of each `keep` in seconds."""
     calls: list[Call] = field(default_factory=list)
     """All logged calls, replaced ones included."""
     sent: list[str] = field(default_factory=list)
@@ -86,14 +86,15 @@ class MemoryToolLog:
         full_after: The number of recordings after which it raises StoreFullError; None: never.
         damaged: Keys whose recordings are damaged.
 
-    >>> MemoryToolLog().find("a key") is None
-    True
+    Example:
+        >>> MemoryToolLog().find("a key") is None
+        True
     """
 
     full_after: int | None = None
     damaged: set[str] = field(default_factory=set)
-    kept: dict[str, ToolRecording] = field(default_factory=dict)
-    """By key."""
+    recordings: dict[str, ToolRecording] = field(default_factory=dict)
+    """All recordings by key."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def find(self, key: str) -> ToolRecording | None:
@@ -104,21 +105,21 @@ class MemoryToolLog:
         """
         if key in self.damaged:
             raise DamagedRecordingError(f"the recorded tool call {key} is damaged (key in `damaged`).")
-        return deepcopy(self.kept.get(key))
+        return deepcopy(self.recordings.get(key))
 
-    def keep(self, recording: ToolRecording, *, anew: bool = False) -> ToolRecording:
-        """Store a recording, unless there is an undamaged one and `anew` is false; return the stored one.
+    def keep(self, recording: ToolRecording, *, overwrite: bool = False) -> ToolRecording:
+        """Store a recording, unless there is an undamaged one and `overwrite` is false; return the stored one.
 
         Raises:
             StoreFullError: `full_after` is reached.
         """
         with self._lock:
-            if anew or recording.key in self.damaged or recording.key not in self.kept:
-                if self.full_after is not None and len(self.kept) >= self.full_after:
+            if overwrite or recording.key in self.damaged or recording.key not in self.recordings:
+                if self.full_after is not None and len(self.recordings) >= self.full_after:
                     raise StoreFullError("the disk is full")
-                self.kept[recording.key] = deepcopy(recording)
+                self.recordings[recording.key] = deepcopy(recording)
                 self.damaged.discard(recording.key)
-            return deepcopy(self.kept[recording.key])
+            return deepcopy(self.recordings[recording.key])
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,18 +130,19 @@ class MemorySink:
         full_after: The number of results after which it raises StoreFullError; None: never.
         seconds: The duration of each write.
 
-    >>> import asyncio
-    >>> sink = MemorySink()
-    >>> asyncio.run(sink.write([]))
-    >>> sink.results
-    []
+    Example:
+        >>> import asyncio
+        >>> sink = MemorySink()
+        >>> asyncio.run(sink.write([]))
+        >>> sink.results
+        []
     """
 
     full_after: int | None = None
     seconds: float = 0.0
-    """The duration of each write in seconds."""
     results: list[Result] = field(default_factory=list)
     batches: list[int] = field(default_factory=list)
+    """The number of results of each write."""
 
     async def write(self, results: Sequence[Result]) -> None:
         """Store results, all or none.

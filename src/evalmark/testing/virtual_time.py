@@ -21,11 +21,11 @@ def run_in_virtual_time(main: Coroutine[Any, Any, T]) -> T:
         The result of the coroutine.
 
     Example:
-    >>> async def hour():
-    ...     await asyncio.sleep(3600)
-    ...     return asyncio.get_running_loop().time()
-    >>> run_in_virtual_time(hour())
-    3600.0
+        >>> async def hour():
+        ...     await asyncio.sleep(3600)
+        ...     return asyncio.get_running_loop().time()
+        >>> run_in_virtual_time(hour())
+        3600.0
     """
     with asyncio.Runner(loop_factory=_VirtualTimeLoop) as runner:
         return runner.run(main)

@@ -36,7 +36,7 @@ def alone(texts: Sequence[str]) -> np.ndarray:
 
 async def begun(inner: HashEmbedder) -> None:
     """Return when the embedder has been called."""
-    while not inner.asked:  # noqa: ASYNC110  the fake has no event, as a real embedder has none
+    while not inner.requests:  # noqa: ASYNC110  the fake has no event, as a real embedder has none
         await asyncio.sleep(0)
 
 
@@ -50,7 +50,7 @@ def test_callers_at_the_same_time_are_one_call_with_each_text_once():
 
     for texts, vectors in zip(asked, asyncio.run(main()), strict=True):
         np.testing.assert_array_equal(vectors, alone(texts))
-    assert inner.asked == [("a", "b", "c", "d")]
+    assert inner.requests == [("a", "b", "c", "d")]
     assert cache.gets == cache.puts == [["a", "b", "c", "d"]]
 
 
@@ -67,7 +67,7 @@ def test_callers_that_come_a_little_later_still_join():
         await asyncio.gather(*(late(turns) for turns in range(20)))
 
     asyncio.run(main())
-    assert len(inner.asked) == 1
+    assert len(inner.requests) == 1
 
 
 def test_a_text_that_is_being_embedded_is_waited_for():
@@ -82,7 +82,7 @@ def test_a_text_that_is_being_embedded_is_waited_for():
     both, second, third = asyncio.run(main())
     np.testing.assert_array_equal(second, alone(["b", "c"]))
     np.testing.assert_array_equal(third[0], both[0])
-    assert inner.asked == [("a", "b"), ("c",)]
+    assert inner.requests == [("a", "b"), ("c",)]
 
 
 def test_what_gathers_while_a_batch_runs_goes_together():
@@ -98,7 +98,7 @@ def test_what_gathers_while_a_batch_runs_goes_together():
         await asyncio.gather(*tasks)
 
     asyncio.run(main())
-    assert inner.asked == [("first",), ("0", "1", "2", "3", "4")]
+    assert inner.requests == [("first",), ("0", "1", "2", "3", "4")]
 
 
 def test_a_full_batch_does_not_wait_for_more():
@@ -106,7 +106,7 @@ def test_a_full_batch_does_not_wait_for_more():
     embedder = CachedEmbedder(inner)
     texts = [f"{n}" + "x" * 50_000 for n in range(6)]
     np.testing.assert_array_equal(asyncio.run(embedder(texts)), alone(texts))
-    assert [len(call) for call in inner.asked] == [3, 3]
+    assert [len(call) for call in inner.requests] == [3, 3]
 
 
 def test_a_text_is_asked_for_once_in_a_run_even_if_the_cache_keeps_nothing():
@@ -114,7 +114,7 @@ def test_a_text_is_asked_for_once_in_a_run_even_if_the_cache_keeps_nothing():
     embedder = CachedEmbedder(inner, Watched(limit=0))
     asyncio.run(embedder(["a", "b"]))
     asyncio.run(embedder(["b", "a", "c"]))
-    assert inner.asked == [("a", "b"), ("c",)]
+    assert inner.requests == [("a", "b"), ("c",)]
 
 
 def test_what_the_cache_knows_is_not_embedded_again():
@@ -123,7 +123,7 @@ def test_what_the_cache_knows_is_not_embedded_again():
     inner = HashEmbedder()
     vectors = asyncio.run(CachedEmbedder(inner, cache)(["b", "c"]))
     np.testing.assert_array_equal(vectors, alone(["b", "c"]))
-    assert inner.asked == [("c",)]
+    assert inner.requests == [("c",)]
 
 
 def test_another_model_does_not_get_the_vectors_of_this_one():
@@ -199,7 +199,7 @@ def test_a_cancelled_caller_takes_nothing_from_the_others():
     assert isinstance(cancelled, asyncio.CancelledError)
     np.testing.assert_array_equal(np.stack([*second, third[1]]), alone(["a", "c", "d"]))
     asyncio.run(embedder(["a", "b"]))
-    assert inner.asked == [("a", "b", "c", "d")]
+    assert inner.requests == [("a", "b", "c", "d")]
 
 
 def test_a_loop_that_ends_early_leaves_the_embedder_fit_for_the_next():
@@ -267,7 +267,7 @@ def test_whoever_asks_when_gets_the_right_vectors(asked: list[tuple[int, list[st
         assert len(vectors) == len(texts)
         if texts:
             np.testing.assert_array_equal(vectors, alone(texts))
-    called = [text for call in inner.asked for text in call]
+    called = [text for call in inner.requests for text in call]
     assert len(called) == len(set(called))
 
 
@@ -286,5 +286,5 @@ def test_the_fakes_count_their_calls():
     inner = AngleEmbedder()
     vectors = asyncio.run(CachedEmbedder(inner)(["deg=0", "deg=60"]))
     assert float(vectors[0] @ vectors[1]) == pytest.approx(0.5)
-    assert inner.asked == [("deg=0", "deg=60")]
+    assert inner.requests == [("deg=0", "deg=60")]
     assert CachedEmbedder(inner).fingerprint == inner.fingerprint

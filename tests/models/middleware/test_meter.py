@@ -86,7 +86,7 @@ def test_earlier_passes_of_the_run_count_but_for_what_they_replayed():
 def test_a_run_ends_when_its_budget_is_reached(budget, sent, said):
     model = Watched(lambda request: ONE_DOLLAR, **OPENAI)
     found, _ = spend(model, budget, 10)
-    assert len(model.asked) == sent
+    assert len(model.requests) == sent
     assert {(type(each), str(each)) for each in found[sent:]} == {(RunStoppedError, said)}
 
 
@@ -94,7 +94,7 @@ def test_what_earlier_passes_spent_is_part_of_the_budget():
     earlier = [Spending(model="openai/gpt-4o-mini", calls=2, cost=2.0)]
     model = Watched(lambda request: ONE_DOLLAR, **OPENAI)
     spend(model, Budget(max_cost=3.0), 10, earlier=earlier)
-    assert len(model.asked) == 1
+    assert len(model.requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -111,14 +111,14 @@ def test_requests_that_nobody_knows_the_reply_of_are_part_of_the_budget(repeated
     for budget in (Budget(max_calls=10), Budget(max_cost=10.0)):
         model = Watched(lambda request: ONE_DOLLAR, **OPENAI)
         spend(model, budget, 10, earlier=earlier, unanswered=unanswered)
-        assert len(model.asked) == sent
+        assert len(model.requests) == sent
 
 
 def test_what_earlier_passes_spent_without_a_price_counts_as_the_average():
     earlier = [Spending(model="openai/gpt-4o-mini", calls=4, cost=2.0, unknown_cost=2)]
     model = Watched(lambda request: ONE_DOLLAR, **OPENAI)
     spend(model, Budget(max_cost=3.9), 10, earlier=earlier)
-    assert len(model.asked) == 0
+    assert len(model.requests) == 0
 
 
 def test_tokens_that_nobody_reported_are_said_to_be_an_estimate():
@@ -134,10 +134,10 @@ def test_tokens_that_nobody_reported_are_said_to_be_an_estimate():
 def test_a_call_whose_usage_is_not_known_counts_as_a_cautious_guess(usage):
     model = Watched(lambda request: Reply(text="yes", usage=usage), **OPENAI)
     found, meter = spend(model, Budget(max_cost=0.01), 100)
-    assert 3 <= len(model.asked) <= 6  # some 1,050 tokens each, most of them output at 2 dollars a million
+    assert 3 <= len(model.requests) <= 6  # some 1,050 tokens each, most of them output at 2 dollars a million
     assert "of it an estimate" in str(found[-1])
     (spent,) = meter.spending()
-    assert (spent.cost, spent.unknown_usage) == (None, len(model.asked))  # the guess is no figure of the report
+    assert (spent.cost, spent.unknown_usage) == (None, len(model.requests))  # the guess is no figure of the report
 
 
 def test_the_limit_of_a_request_is_its_guess():
@@ -150,7 +150,7 @@ def test_the_limit_of_a_request_is_its_guess():
 
     with pytest.raises(RunStoppedError):
         run_in_virtual_time(main())
-    assert len(model.asked) == 10  # 8 in and 92 out each
+    assert len(model.requests) == 10  # 8 in and 92 out each
 
 
 def test_near_the_end_of_a_budget_callers_wait_for_those_under_way():
@@ -163,7 +163,7 @@ def test_near_the_end_of_a_budget_callers_wait_for_those_under_way():
         return await asyncio.gather(*calls, return_exceptions=True)
 
     found = run_in_virtual_time(main())
-    assert len(model.asked) == 3
+    assert len(model.requests) == 3
     assert sum(isinstance(each, RunStoppedError) for each in found) == 17
 
 
@@ -187,7 +187,7 @@ def test_a_model_that_was_seen_to_say_much_is_expected_to():
         await outcomes(metered, 10)
 
     run_in_virtual_time(main())
-    assert len(model.asked) == 3
+    assert len(model.requests) == 3
 
 
 def test_small_calls_are_not_kept_from_a_small_budget():
@@ -219,9 +219,9 @@ def test_a_run_goes_over_its_budget_by_one_call_for_each_caller_at_the_most(work
     model = Watched(answer, seconds=1.0, **OPENAI)
     found, meter = spend(model, budget, 100, workers=workers)
     spent = meter.spending()[0] if meter.spending() else Spending(model="")
-    assert spent.calls + spent.failed == len(model.asked)
+    assert spent.calls + spent.failed == len(model.requests)
     if budget.max_calls is not None:
-        assert len(model.asked) <= budget.max_calls
+        assert len(model.requests) <= budget.max_calls
         return
     tokens = spent.input_tokens + spent.output_tokens
     largest = max(3_000, guessed)
@@ -229,7 +229,7 @@ def test_a_run_goes_over_its_budget_by_one_call_for_each_caller_at_the_most(work
     if all(size <= guessed for size in [each.usage.input_tokens or 0 for each in found if isinstance(each, Reply)]):
         assert tokens <= most + guessed  # where the guesses hold, by one call in all
     if not any(isinstance(each, RunStoppedError) for each in found):
-        assert len(found) == len(model.asked) == 100
+        assert len(found) == len(model.requests) == 100
 
 
 @pytest.mark.parametrize(
@@ -245,7 +245,7 @@ def test_a_budget_of_tokens_holds_for_earlier_passes_too(said, unsaid, sent):
     earlier = Spending(model=OPENAI["name"], calls=said + unsaid, unknown_usage=unsaid, input_tokens=3_000 * said)
     model = Watched(lambda request: reply(read=3_000, written=0), **OPENAI)
     spend(model, Budget(max_tokens=15_000), 10, earlier=[earlier] if said + unsaid else [])
-    assert len(model.asked) == sent
+    assert len(model.requests) == sent
 
 
 def test_calls_that_never_went_out_are_not_counted():
@@ -324,7 +324,7 @@ def test_a_budget_of_money_refuses_a_model_without_a_price_before_the_run():
     )
     with pytest.raises(RunStoppedError, match="is not known"):  # and in case nobody asked
         run_in_virtual_time(MeteredModel(local, Meter(Budget(max_cost=1.0)))(ask()))
-    assert local.asked == []
+    assert local.requests == []
 
 
 def test_models_that_change_while_a_run_goes_on_are_noted():

@@ -125,7 +125,7 @@ def test_a_journal_that_cannot_be_written_ends_the_run_before_more_is_paid_for()
     with one_line(RunStoppedError) as caught:
         run_in_virtual_time(wrap_model(model, conditions(call_log=Broken()))(ask()))
     assert str(caught.value) == "No further model calls are made because the call log cannot be used: the disk is gone"
-    assert model.asked == []
+    assert model.requests == []
     with one_line(RunStoppedError):
         run_in_virtual_time(wrap_model(model, conditions(call_log=MemoryCallLog(full_after=0)))(ask()))
 
@@ -139,7 +139,7 @@ def test_a_journal_that_cannot_be_read_ends_the_run_too():
     with one_line(RunStoppedError) as caught:
         run_in_virtual_time(wrap_model(model, conditions(call_log=Broken()))(ask()))
     assert str(caught.value) == "No further model calls are made because the call log cannot be used: the disk is gone"
-    assert model.asked == []
+    assert model.requests == []
 
 
 def test_the_journal_hears_of_a_request_when_it_goes_out_and_not_while_it_waits():
@@ -169,7 +169,7 @@ def test_what_is_recorded_is_not_asked_again():
     first = run_in_virtual_time(recorded(model, journal)(ask()))
     again = run_in_virtual_time(recorded(model, journal, meter=meter)(ask()))
     assert (first.replayed, again) == (False, replace(first, replayed=True))
-    assert len(model.asked) == len(journal.calls) == 1
+    assert len(model.requests) == len(journal.calls) == 1
     assert (meter.spending()[0].replayed, meter.spending()[0].calls) == (1, 0)
 
 
@@ -230,7 +230,7 @@ def test_record_asks_everything_once_more_and_replaces_what_was_there():
     assert texts(recording, ask()) == ["new"]
     assert texts(recording, ask()) == ["new"]  # another case with the same question, as strict replay will have it
     assert texts(recorded(Watched(), journal, "strict"), ask()) == ["new"]
-    assert len(model.asked) == 1
+    assert len(model.requests) == 1
 
 
 def test_record_does_not_lose_a_good_reply_to_an_error():
@@ -259,7 +259,7 @@ def test_strict_sends_nothing_and_says_what_is_missing_and_how_to_record_it():
         f"Fr…'. The call log has no reply to it under the key {key}, and strict replay sends nothing. Run once with "
         "--replay auto at the same address, and commit what `evalmark cache export` writes."
     )
-    assert (model.asked, journal.calls, journal.sent) == ([], [], [])
+    assert (model.requests, journal.calls, journal.sent) == ([], [], [])
 
 
 def test_strict_says_when_only_the_first_repeat_is_recorded():
@@ -287,7 +287,7 @@ def test_the_same_question_at_the_same_moment_goes_out_once(mode):
     journal, model, meter = MemoryCallLog(), Watched(["1", "2", "3"], seconds=1.0), Meter()
     found = together(recorded(model, journal, mode, meter=meter), 3)
     assert [(each.text, each.replayed) for each in found] == [("1", False), ("1", True), ("1", True)]
-    assert len(model.asked) == len(journal.calls) == 1
+    assert len(model.requests) == len(journal.calls) == 1
     assert meter.spending()[0].replayed == 2
 
 
@@ -301,7 +301,7 @@ def test_when_the_one_who_sends_it_gives_up_the_next_one_sends_it():
     found = together(recorded(model, journal), 4, cancel=[0])
     assert isinstance(found[0], asyncio.CancelledError)
     assert [each.text for each in found[1:]] == ["2", "2", "2"]
-    assert len(model.asked) == 2
+    assert len(model.requests) == 2
 
 
 def test_one_who_waits_and_gives_up_changes_nothing():
@@ -309,7 +309,7 @@ def test_one_who_waits_and_gives_up_changes_nothing():
     found = together(recorded(model, journal), 3, cancel=[1])
     assert isinstance(found[1], asyncio.CancelledError)
     assert [found[0].text, found[2].text] == ["1", "1"]
-    assert len(model.asked) == 1
+    assert len(model.requests) == 1
 
 
 def test_those_who_ask_at_the_same_moment_share_an_error_and_nobody_else_does():
@@ -317,7 +317,7 @@ def test_those_who_ask_at_the_same_moment_share_an_error_and_nobody_else_does():
     asked = recorded(model, journal)
     found = together(asked, 3)
     assert [type(each) for each in found] == [ModelCallError] * 3
-    assert len(model.asked) == 1
+    assert len(model.requests) == 1
     assert texts(asked, ask()) == ["Paris"]
 
 
@@ -333,7 +333,7 @@ def test_a_reply_that_was_paid_for_is_kept_when_its_caller_gives_up_while_it_is_
         return (await recorded(model, journal)(ask())).text
 
     assert run_in_virtual_time(main()) == "1"
-    assert len(model.asked) == 1
+    assert len(model.requests) == 1
 
 
 def test_without_a_journal_only_the_same_moment_is_shared():

@@ -67,7 +67,7 @@ def test_attempts_of_the_reply_itself_come_last():
 def test_a_fault_that_does_not_pass_is_not_asked_again(kind, status):
     model = Watched([fault(status, kind=kind), "Paris"])
     found, ended = call(model)
-    assert (found.fault, len(model.asked), ended) == (kind, 1, 0.0)
+    assert (found.fault, len(model.requests), ended) == (kind, 1, 0.0)
 
 
 def test_a_call_ends_after_its_retries_and_tells_of_all_attempts():
@@ -126,7 +126,7 @@ def test_a_run_that_is_stopped_is_not_asked_again():
     model = Watched([fault(), RunStoppedError("the endpoint is closed"), "yes"])
     with pytest.raises(RunStoppedError, match="closed") as caught:
         call(model)
-    assert len(model.asked) == 2
+    assert len(model.requests) == 2
     assert [attempt.status for attempt in caught.value.__cause__.attempts] == [503], "it was sent once, and is kept so"
 
 

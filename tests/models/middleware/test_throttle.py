@@ -24,7 +24,7 @@ def clock() -> float:
 def test_callers_are_let_go_in_the_order_in_which_they_came():
     model = Watched(seconds=1.0)
     run_in_virtual_time(outcomes(LimitedModel(model, Throttle(RateLimits(start=3, most=3))), 50))
-    assert [request.messages[0].content for request in model.asked] == [str(number) for number in range(50)]
+    assert [request.messages[0].content for request in model.requests] == [str(number) for number in range(50)]
     assert model.most_under_way == 3
 
 
@@ -37,7 +37,7 @@ def test_a_small_request_does_not_overtake_a_large_one_that_waits():
         await asyncio.gather(*(limited(ask(str(n), settings={"max_tokens": size})) for n, size in enumerate(sizes)))
 
     run_in_virtual_time(main())
-    assert [request.messages[0].content for request in model.asked] == ["0", "1", "2", "3", "4"]
+    assert [request.messages[0].content for request in model.requests] == ["0", "1", "2", "3", "4"]
     assert model.times[1] > 0
 
 
@@ -277,7 +277,7 @@ def test_an_endpoint_that_takes_no_requests_ends_all_callers_with_one_message(st
     model = Watched(lambda request: closed(status), seconds=1.0)
     throttle = Throttle(RateLimits(start=4, most=4))
     found = run_in_virtual_time(outcomes(LimitedModel(model, throttle), 1_000))
-    assert len(model.asked) == 4
+    assert len(model.requests) == 4
     assert {(type(each), str(each)) for each in found} == {(RunStoppedError, f"test: answered {status}.")}
 
 
@@ -290,7 +290,7 @@ def test_the_first_reason_to_close_is_the_one_that_everybody_hears():
 def test_a_wait_that_is_too_long_ends_the_run_with_a_sentence():
     model = Watched([limit(3_600.0)])
     found = run_in_virtual_time(outcomes(LimitedModel(model, Throttle(RateLimits(start=1, most=1))), 3))
-    assert len(model.asked) == 1
+    assert len(model.requests) == 1
     assert {type(each) for each in found} == {RunStoppedError}
     assert "a wait of 3,600 s, longer than the 300 s that a call waits. Go on later with --resume." in str(found[0])
 
@@ -307,7 +307,7 @@ def test_an_endpoint_that_has_never_answered_ends_the_run_after_a_while():
     throttle = Throttle(RateLimits(start=2, most=2))
     found = run_in_virtual_time(outcomes(RetryingModel(LimitedModel(model, throttle), random=chance(3)), 50, workers=2))
     assert {type(each) for each in found} == {ModelCallError, RunStoppedError}
-    assert len(model.asked) < 40
+    assert len(model.requests) < 40
     assert "has answered nothing in" in str(found[-1])
 
 
@@ -376,7 +376,7 @@ def test_a_pause_that_begins_while_the_journal_is_told_is_kept_too():
 
     run_in_virtual_time(outcomes(LimitedModel(model, throttle, before), 4))
     assert model.times == [0.0, 11.0, 12.0, 12.0]
-    assert [request.messages[0].content for request in model.asked] == ["0", "1", "2", "3"]  # it keeps its turn
+    assert [request.messages[0].content for request in model.requests] == ["0", "1", "2", "3"]  # it keeps its turn
 
 
 def test_what_goes_wrong_before_a_request_goes_out_leaves_no_place_taken():

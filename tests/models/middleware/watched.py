@@ -31,7 +31,7 @@ class Watched:
         self.identity = identity or f"{name}@"
         self.answer = answer
         self.seconds = seconds
-        self.asked: list[Request] = []
+        self.requests: list[Request] = []
         """Every request, in order."""
         self.times: list[float] = []
         """When each of them came, by the clock of the loop."""
@@ -42,7 +42,7 @@ class Watched:
 
     async def __call__(self, request: Request) -> Reply:
         """What the script says. Raises what it says to raise."""
-        self.asked.append(request)
+        self.requests.append(request)
         self.times.append(asyncio.get_running_loop().time())
         self.in_flight += 1
         self.most_under_way = max(self.most_under_way, self.in_flight)

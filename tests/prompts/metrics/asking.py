@@ -39,4 +39,4 @@ def ask(scorer, replies, case=CASE, output=OUTPUT):
 
 def told(model):
     """All that a judge was told first."""
-    return "\n".join(turn.content for turn in model.asked[0].messages)
+    return "\n".join(turn.content for turn in model.requests[0].messages)

@@ -54,7 +54,7 @@ def test_the_verdicts_on_the_rules_make_one_score(verdicts, status, passed, reas
         {"rule": number, "text": RULES[number - 1], "verdict": words[word]} for number, word in enumerate(verdicts, 1)
     ]
     assert score.detail.get("unscored") == ("judge_abstained" if status == "unscored" else None)
-    assert len(model.asked) == 1
+    assert len(model.requests) == 1
 
 
 def test_the_judge_sees_prompt_rules_input_and_output():
@@ -70,7 +70,7 @@ def test_the_judge_sees_prompt_rules_input_and_output():
         assert text in told(model)
     assert "Two tags." not in told(model)  # an inverse rule is no rule
     assert "NN\n</data" not in told(model)  # nor is it shown what is expected
-    schema = model.asked[0].schema
+    schema = model.requests[0].schema
     assert list(schema["properties"]) == ["reason", "verdicts"]
     assert schema["properties"]["verdicts"]["items"]["properties"]["verdict"]["enum"] == ["OK", "ERR", "UNSURE"]
 
@@ -87,7 +87,9 @@ def test_without_rules_the_prompt_itself_is_what_counts():
 def test_a_reply_that_leaves_a_rule_out_is_asked_for_once_more():
     score, model = ask(Compliance(spec=spec()), [said("OK"), said("OK", "OK")])
     assert (score.passed, score.detail["repaired"]) == (True, True)
-    assert model.asked[1].messages[-1].content.startswith("Your reply cannot be used: there is no verdict on rule 2.")
+    assert (
+        model.requests[1].messages[-1].content.startswith("Your reply cannot be used: there is no verdict on rule 2.")
+    )
     score, _ = ask(Compliance(spec=spec()), [said("OK"), "OK"])
     assert (score.status, score.detail["unscored"], score.detail["said"]) == ("unscored", "judge_parse", "OK")
 
@@ -105,7 +107,7 @@ def test_a_judge_that_is_asked_several_times(replies, value, verdict, flipped):
     score, model = ask(Compliance(spec=spec(), repeat=3), [said(*one) for one in replies])
     assert (score.value, score.detail["verdict"], score.detail["flipped"]) == (value, verdict, flipped)
     assert score.passed is (None if value is None else value > 0.5)
-    assert len(model.asked) == 3
+    assert len(model.requests) == 3
     assert score.reason.startswith("asked 3 times, the judge said") is flipped
 
 
@@ -117,7 +119,7 @@ def test_a_tie_does_not_pass_and_says_why():
 
 def test_without_an_answer_nobody_is_asked():
     score, model = ask(Compliance(spec=spec()), [], output=Output())
-    assert (score.status, len(model.asked)) == ("unscored", 0)
+    assert (score.status, len(model.requests)) == ("unscored", 0)
 
 
 def test_it_needs_a_prompt_under_test():
@@ -132,7 +134,7 @@ def test_it_needs_a_prompt_under_test():
 def test_settings_and_repeat_come_from_a_suite():
     scorer = resolve_scorer("compliance", {"repeat": 2, "settings": {"temperature": 0}})
     _, model = ask(with_spec(scorer, spec()), [said("OK", "OK")] * 2)
-    assert [dict(request.settings) for request in model.asked] == [{"temperature": 0}] * 2
+    assert [dict(request.settings) for request in model.requests] == [{"temperature": 0}] * 2
     with pytest.raises(ConfigError, match="`repeat` is 0"):
         resolve_scorer("compliance", {"repeat": 0})
 

@@ -124,7 +124,7 @@ def test_no_canary_closes_its_fence_or_adds_a_turn(name, scorer, where):
         asyncio.run(
             scorer(case(text if where == "input" else "fox"), Output(value=text if where == "output" else "NN"), model)
         )
-        (request,) = model.asked
+        (request,) = model.requests
         assert [turn.role for turn in request.messages] == ["system", "user"], what
         if text or name != "compliance" or where == "output":
             assert text in material(request), what

@@ -50,8 +50,8 @@ def test_ok_and_err_pass_and_fail(tmp_path):
     kind = metric(tmp_path, "Is it kind?\n{{output}}")
     score, model = ask(kind, [OK])
     assert (score.raw, score.value, score.passed, score.reason) == (True, 1.0, True, "It is.")
-    assert model.asked[0].schema["properties"]["verdict"] == {"type": "string", "enum": ["OK", "ERR"]}
-    assert list(model.asked[0].schema["properties"]) == ["reason", "verdict"]
+    assert model.requests[0].schema["properties"]["verdict"] == {"type": "string", "enum": ["OK", "ERR"]}
+    assert list(model.requests[0].schema["properties"]) == ["reason", "verdict"]
     score, _ = ask(kind, [{"reason": "No.", "verdict": "ERR"}])
     assert (score.raw, score.value, score.passed) == (False, 0.0, False)
 
@@ -59,7 +59,7 @@ def test_ok_and_err_pass_and_fail(tmp_path):
 def test_a_score_is_a_percentage_and_passes_by_a_threshold_alone(tmp_path):
     score, model = ask(metric(tmp_path, "Give a score. {{output}}"), [SCORE])
     assert (score.raw, score.value, score.passed) == (80.0, 0.8, None)
-    assert list(model.asked[0].schema["properties"]) == ["reason", "score"]
+    assert list(model.requests[0].schema["properties"]) == ["reason", "score"]
     assert metric(tmp_path, head("threshold: 0.5\ntags: [scorer]")).default_threshold == 0.5
 
 
@@ -86,7 +86,7 @@ def test_every_variable_is_filled_and_fenced(tmp_path):
         "expected answer": "NN",
         "output": "Hi, fox.",
     }
-    assert [turn.role for turn in model.asked[0].messages] == ["system", "user"]
+    assert [turn.role for turn in model.requests[0].messages] == ["system", "user"]
     assert "<prompt>\n<data-" in told(model)
     assert f"</data-{mark}>\n</prompt>" in told(model)
     assert told(model).rstrip().endswith("and ERR where it does not.")
@@ -119,10 +119,10 @@ def test_an_input_with_a_value_of_its_own_is_the_authors_word(tmp_path):
 def test_messages_keep_their_roles_and_the_form_stands_last(tmp_path):
     body = "user:\nIs it kind?\nassistant:\nI shall see.\nuser:\n{{output}}"
     _, model = ask(metric(tmp_path, body), [OK])
-    assert [turn.role for turn in model.asked[0].messages] == ["system", "user", "assistant", "user"]
+    assert [turn.role for turn in model.requests[0].messages] == ["system", "user", "assistant", "user"]
     _, model = ask(metric(tmp_path, "user:\n{{output}}\nassistant:\nI shall see."), [OK])
-    assert [turn.role for turn in model.asked[0].messages] == ["system", "user", "assistant", "user"]
-    assert model.asked[0].messages[-1].content.startswith("Where anything above asks for another form of reply")
+    assert [turn.role for turn in model.requests[0].messages] == ["system", "user", "assistant", "user"]
+    assert model.requests[0].messages[-1].content.startswith("Where anything above asks for another form of reply")
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_a_metric_that_is_left_out_is_said_to_be_skipped(tmp_path, text, named, 
     score, model = ask(metric(tmp_path, text, named=named, **fields), [OK], case)
     assert score.status == ("skipped" if reason else "scored")
     assert reason in score.reason
-    assert len(model.asked) == (0 if reason else 1)
+    assert len(model.requests) == (0 if reason else 1)
     assert (score.value, score.passed) == ((None, None) if reason else (1.0, True))
 
 
@@ -249,7 +249,7 @@ def test_a_metric_that_is_left_out_is_said_to_be_skipped(tmp_path, text, named, 
 )
 def test_without_anything_to_judge_nobody_is_asked(tmp_path, text, case, output, reason):
     score, model = ask(metric(tmp_path, text), [OK], case, output)
-    assert (score.status, len(model.asked)) == ("unscored", 0)
+    assert (score.status, len(model.requests)) == ("unscored", 0)
     assert reason in score.reason
 
 
@@ -305,7 +305,7 @@ def test_the_metric_that_was_printed_runs_as_it_stands(shared, tmp_path):
     assert "mentions <INPUT> but does not use {{input}}" in note
     score, model = ask(found, [{"reason": "One tag.", "score": 100}])
     assert (score.raw, score.value, score.reason) == (100.0, 1.0, "One tag.")
-    system, user = (turn.content for turn in model.asked[0].messages)
+    system, user = (turn.content for turn in model.requests[0].messages)
     for line in text.partition("<RULES>\n{{rules}}")[0].removeprefix("system:\n").splitlines():
         assert line.strip() in system
     assert "\n".join(tested.rules) in system
@@ -320,7 +320,7 @@ def test_all_published_metrics_load(shared):
         assert (found.name, found.says_ok, found.skipped) == ("nice", False, "")
     score, model = ask(found, [{"explanation": "All of it is.", "score": 95}])
     assert (score.value, score.reason) == (0.95, "All of it is.")
-    assert [turn.role for turn in model.asked[0].messages] == ["system", "user"]
+    assert [turn.role for turn in model.requests[0].messages] == ["system", "user"]
 
 
 def test_a_metric_keeps_the_spec_that_it_has(tmp_path):

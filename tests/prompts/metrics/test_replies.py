@@ -86,9 +86,9 @@ SCORES = [
 def test_ok_or_err(tmp_path, said, wanted):
     score, model = ask(metric(tmp_path, "{{output}}"), [said, said])
     if isinstance(wanted, bool):
-        assert (score.status, score.raw, score.passed, len(model.asked)) == ("scored", wanted, wanted, 1)
+        assert (score.status, score.raw, score.passed, len(model.requests)) == ("scored", wanted, wanted, 1)
     else:
-        assert (score.status, score.value, score.passed, len(model.asked)) == ("unscored", None, None, 2)
+        assert (score.status, score.value, score.passed, len(model.requests)) == ("unscored", None, None, 2)
         assert score.detail["unscored"] == wanted
         assert score.detail["said"] == said
 
@@ -97,15 +97,20 @@ def test_ok_or_err(tmp_path, said, wanted):
 def test_a_score_from_0_to_100(tmp_path, said, wanted):
     score, model = ask(metric(tmp_path, "Give a score. {{output}}"), [said, said])
     if isinstance(wanted, float):
-        assert (score.status, score.raw, score.value, len(model.asked)) == ("scored", wanted, wanted / 100, 1)
+        assert (score.status, score.raw, score.value, len(model.requests)) == ("scored", wanted, wanted / 100, 1)
     else:
-        assert (score.status, score.value, score.detail["unscored"], len(model.asked)) == ("unscored", None, wanted, 2)
+        assert (score.status, score.value, score.detail["unscored"], len(model.requests)) == (
+            "unscored",
+            None,
+            wanted,
+            2,
+        )
 
 
 def test_a_judge_that_corrects_itself_is_heard(tmp_path):
     score, model = ask(metric(tmp_path, "{{output}}"), ["Ok", {"reason": "r", "verdict": "OK"}])
     assert (score.passed, score.detail["repaired"]) == (True, True)
-    again = model.asked[1].messages[-1].content
+    again = model.requests[1].messages[-1].content
     assert again.startswith("Your reply cannot be used: there is no JSON object in it.")
     assert '{"reason": "...", "verdict": "OK" or "ERR"}' in again
 

@@ -58,7 +58,7 @@ def asked(*answers, replies=("yes",)):
     return (
         run_in_virtual_time(coordinator.during(coordinator.post.ask(model, REQUEST))),
         coordinator.heard,
-        len(model.asked),
+        len(model.requests),
     )
 
 

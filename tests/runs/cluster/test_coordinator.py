@@ -60,8 +60,8 @@ def test_recorded_tools_are_the_desks():
     story = Story(trials=lambda: trials(12), work=plain(**{"": Agent()}), limits=replace(LIMITS, jobs=1))
     one, other = here(story, asyncio.run), elsewhere(story, asyncio.run)
     assert other.found == one.found
-    assert set(other.recordings.kept) == set(one.recordings.kept)
-    assert len(other.recordings.kept) == 12
+    assert set(other.recordings.recordings) == set(one.recordings.recordings)
+    assert len(other.recordings.recordings) == 12
 
 
 def test_a_budget_holds_for_all_workers_together():

@@ -56,7 +56,7 @@ def test_a_reply_counts_as_long_as_usual_and_no_longer_than_its_limit(scorers, c
     judge = ScriptedModel([])
     found = forecast(planned(judge, *scorers), store=MemoryRunStore())
     assert (found.calls, found.output_tokens) == (calls, tokens)
-    assert judge.asked == [], "nothing is sent"
+    assert judge.requests == [], "nothing is sent"
 
 
 @pytest.mark.parametrize(
@@ -71,9 +71,9 @@ def test_what_is_recorded_counts_as_the_run_would_use_it(world, replay, calls, c
         asyncio.run(execute(plan, RunOptions(store=store)))
         found = forecast(plan, store=store, settings=settings)
         assert (found.calls, found.cached) == (calls, cached)
-        asked = len(judge.asked)
+        asked = len(judge.requests)
         asyncio.run(execute(plan, RunOptions(store=store, settings=settings)))
-    assert len(judge.asked) - asked == calls - cached, "as foreseen"
+    assert len(judge.requests) - asked == calls - cached, "as foreseen"
 
 
 def test_a_judge_is_counted_for_each_of_several_targets_whose_answers_nobody_knows():

@@ -183,7 +183,7 @@ def test_embeddings_are_those_that_are_handed_in():
     model = Angles()
     metric = dspy_metric({"answer_correctness": {}}, embeddings=model)
     assert metric(asked, dspy.Prediction(answer="deg=60")) == pytest.approx(0.5)
-    assert len(model.asked) == 1
+    assert len(model.requests) == 1
 
 
 def test_dspy_evaluates_and_optimizes_with_it(caplog):

@@ -53,12 +53,12 @@ class Nods:
     """A chat model that says what it is told to, and remembers what it was asked."""
 
     text: str = "yes"
-    asked: list[Request] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
     name: str = "local/nods"
     identity: str = "nods"
 
     async def __call__(self, request):
-        self.asked.append(request)
+        self.requests.append(request)
         return Reply(text=self.text)
 
 
@@ -446,7 +446,7 @@ def test_checks_share_the_embedding_model_that_is_handed_in():
     guard = Guard(checks, embeddings=model)
     verdict = guard("q deg=0", "One deg=10. Two deg=150.", ["c deg=0"])
     assert [score.name for score in verdict.scores] == ["answer_hallucination", "context_relevance"]
-    assert (verdict.passed, len(model.asked)) == (True, 1)
+    assert (verdict.passed, len(model.requests)) == (True, 1)
     assert guard("q deg=0", "Two deg=150.", ["c deg=0"]).issues[0].startswith("answer_hallucination: ")
     plain = Guard([AnswerHallucination()], embeddings=angles, fail_open=True)
     assert plain("q deg=0", "One deg=10.", ["c deg=0"]).scores[0].value == 0.0
@@ -456,13 +456,13 @@ def test_checks_share_the_embedding_model_that_is_handed_in():
 def test_a_scorer_with_an_embedding_model_of_its_own_keeps_it():
     own, other = Angles(), Angles()
     Guard([Similarity(embedder=own)], embeddings=other)("q", "deg=0")
-    assert other.asked == []
+    assert other.requests == []
 
 
 def test_checks_share_the_judge_that_is_handed_in():
     judge = Nods()
     assert Guard([agreed, {"length": {"max_chars": 20}}], judge=judge)(QUESTION, POOR).passed
-    assert [request.messages[0].content for request in judge.asked] == [POOR]
+    assert [request.messages[0].content for request in judge.requests] == [POOR]
 
 
 def test_a_judge_is_never_asked_for_where_no_check_wants_one():

@@ -27,12 +27,12 @@ class Writer:
     """A chat model that gives one reply, and remembers what it was asked."""
 
     reply: Reply | Exception
-    asked: list[Request] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
     name: str = "local/writer"
     identity: str = "writer"
 
     async def __call__(self, request):
-        self.asked.append(request)
+        self.requests.append(request)
         if isinstance(self.reply, Exception):
             raise self.reply
         return self.reply
@@ -112,7 +112,7 @@ def test_the_better_answer_is_returned(before, after, issues, taken):
 def test_a_good_answer_asks_no_model():
     writer = Writer(Reply(text="Something else [1]."))
     assert improved(writer, GOOD) == GOOD
-    assert writer.asked == []
+    assert writer.requests == []
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_a_good_answer_asks_no_model():
 def test_without_a_reply_to_rely_on_the_old_answer_is_kept(reply):
     writer = Writer(reply)
     assert improved(writer) == POOR
-    assert len(writer.asked) == 1
+    assert len(writer.requests) == 1
 
 
 def test_a_closed_endpoint_and_what_a_function_raises_are_told():
@@ -176,7 +176,7 @@ def test_a_function_that_gives_no_text_is_told_so(given):
 def test_the_model_is_told_everything_and_the_issues():
     writer = Writer(Reply(text=GOOD))
     improved(writer, "Unable to generate", issues=["It is too short."])
-    system, user = writer.asked[0].messages
+    system, user = writer.requests[0].messages
     assert (system.role, user.role) == ("system", "user")
     (mark,) = set(re.findall(r'<data-([0-9a-f]{16}) name="', user.content))
     assert f"<data-{mark}" in system.content
@@ -198,7 +198,7 @@ def test_the_same_question_is_the_same_request_and_can_be_found_again():
     improved(writer)
     improved(writer)
     improved(writer, "Ida.")
-    first, second, other = (request.hash for request in writer.asked)
+    first, second, other = (request.hash for request in writer.requests)
     assert first == second != other
 
 

@@ -82,7 +82,7 @@ def test_a_judge_costs_what_it_costs_and_only_since_then():
     _, found = ask(mine, prepared, trials(prepared)[:2])
     assert len(found) == 2
     (spent,) = mine.spent_since(before)
-    assert spent.calls == len(model.asked) >= 2
+    assert spent.calls == len(model.requests) >= 2
     assert mine.spent_since(mine.spending()) == ()
 
 

@@ -19,10 +19,10 @@ class Model:
     reply: object
     name: str = "openai/m"
     identity: str = "openai/m at home"
-    asked: list = field(default_factory=list)
+    requests: list = field(default_factory=list)
 
     async def __call__(self, request):
-        self.asked.append(request)
+        self.requests.append(request)
         if isinstance(self.reply, Exception):
             raise self.reply
         return self.reply
@@ -48,7 +48,7 @@ def test_the_model_is_asked_what_the_case_asks(case, system, expected):
     model = Model(Reply(text="Hello"))
     target = ModelTarget(model=model, system=system, settings={"temperature": 0})
     asyncio.run(target(Case(id="1", **case)))
-    (request,) = model.asked
+    (request,) = model.requests
     assert [(turn.role, turn.content) for turn in request.messages] == expected
     assert request.settings == {"temperature": 0}
 

@@ -63,7 +63,7 @@ class ToolJournalContract:
         later = recording(result=("Something else",), created="2026-01-02T00:00:00.000000+00:00")
         with self.open(tmp_path) as journal:
             journal.keep(recording())
-            assert journal.keep(later, anew=True) == later
+            assert journal.keep(later, overwrite=True) == later
             assert journal.find(recording().key) == later
 
     def test_whoever_changes_a_result_changes_his_own(self, tmp_path):

@@ -83,7 +83,7 @@ def run(items, tools, target=Agent(), jobs=1):
     ],
 )
 def test_a_journal_that_cannot_be_used_ends_the_run(journal, calls, says, hides, soon):
-    journal.kept.clear()
+    journal.recordings.clear()
     outcome, results = run(trials(5), ToolReplay(lambda: journal), Agent(hides, soon))
     assert outcome.stopped
     assert outcome.reason == f"No further tool is called, since the call log cannot be used: {says}"
@@ -98,8 +98,8 @@ def test_a_trial_names_each_recording_once_that_it_made_or_used():
 
     journal = MemoryToolLog()
     _, results = run(trials(1), ToolReplay(lambda: journal), Twice())
-    assert results[0].output.metadata == {"calls": ["m", *journal.kept]}
-    assert results[0].calls == ("m", *journal.kept)
+    assert results[0].output.metadata == {"calls": ["m", *journal.recordings]}
+    assert results[0].calls == ("m", *journal.recordings)
 
 
 def test_without_tools_to_heed_a_tool_is_only_called():

@@ -226,7 +226,7 @@ def test_sanitize_says_what_is_recorded_and_the_agent_goes_on_with_it(agent):
             "result": "/tea/tea/tea",
         }
     ]
-    (kept,) = agent.call_log.kept.values()
+    (kept,) = agent.call_log.recordings.values()
     assert (kept.arguments, kept.input, kept.result) == (
         {"url": "/tea", "headers": "(left out)"},
         "(left out)",

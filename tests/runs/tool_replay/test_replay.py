@@ -245,7 +245,7 @@ def test_methods_are_found_whatever_object_they_belong_to(agent):
     assert made == ["tea"]
     assert [agent.calls(Client.count, "tea"), agent.calls(Client([]).count, "tea")] == [3, 3]
     assert [agent.calls(Client.kind, "tea"), agent.calls(Client([]).kind, "tea")] == ["Client", "Client"]
-    assert [kept.arguments for kept in agent.call_log.kept.values()] == [{"query": "tea"}] * 3
+    assert [kept.arguments for kept in agent.call_log.recordings.values()] == [{"query": "tea"}] * 3
 
 
 def test_a_key_of_ones_own_may_look_at_the_object(agent):
@@ -276,7 +276,7 @@ def test_a_key_replaces_the_arguments(agent):
     assert [agent.calls(fetch, "/", object(), at=n) for n in range(3)] == ["page /"] * 3
     agent.calls(fetch, "/other", object())
     assert made == [0, 0]
-    assert next(iter(agent.call_log.kept.values())).arguments == {
+    assert next(iter(agent.call_log.recordings.values())).arguments == {
         "url": "/",
         "session": "(of the type object)",
         "at": 0,
@@ -357,10 +357,10 @@ def test_a_task_that_is_cancelled_while_its_result_is_kept_has_it_kept_all_the_s
     begun, go_on = threading.Event(), threading.Event()
 
     class Slow(MemoryToolLog):
-        def keep(self, recording, *, anew=False):
+        def keep(self, recording, *, overwrite=False):
             begun.set()
             go_on.wait(5)
-            return super().keep(recording, anew=anew)
+            return super().keep(recording, overwrite=overwrite)
 
     agent.call_log = Slow()
 

@@ -34,4 +34,4 @@ class Agent:
     @property
     def keys(self) -> list[str]:
         """What is recorded."""
-        return list(self.call_log.kept)
+        return list(self.call_log.recordings)

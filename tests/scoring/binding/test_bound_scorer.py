@@ -151,7 +151,7 @@ def test_an_embedder_of_its_own_wins_over_the_runs():
     bound = as_scorer(Similarity(embedder=own), embedder=of_the_run)
     assert not bound.needs_embedder
     asyncio.run(bound(Case(id="1", expected="deg=0"), Output(value="deg=0")))
-    assert (len(own.asked), len(of_the_run.asked)) == (1, 0)
+    assert (len(own.requests), len(of_the_run.requests)) == (1, 0)
 
 
 @pytest.mark.parametrize(
@@ -343,10 +343,10 @@ class Yes:
 
     name: str = "local/yes"
     identity: str = "yes at home"
-    asked: list[Request] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
 
     async def __call__(self, request):
-        self.asked.append(request)
+        self.requests.append(request)
         return Reply(text="yes")
 
     def __deepcopy__(self, memo):
@@ -372,7 +372,7 @@ def test_a_scorer_that_asks_for_a_judge_gets_the_runs():
     assert (bound.needs_judge, bound.judge, bound.metric.judge) == (True, judge, "local/yes")
     (score,) = asyncio.run(bound(CASE, OUTPUT))
     assert score.passed is True
-    assert [request.messages[0].content for request in judge.asked] == ["the answer"]
+    assert [request.messages[0].content for request in judge.requests] == ["the answer"]
 
 
 def test_without_a_judge_a_scorer_can_be_planned_but_not_asked():
@@ -389,7 +389,7 @@ def test_a_judge_of_its_own_wins_over_the_runs():
     bound = as_scorer(Agreeable(judge=own), judge=of_the_run)
     assert (bound.needs_judge, bound.judge, bound.metric.judge) == (False, own, "local/own")
     asyncio.run(bound(CASE, OUTPUT))
-    assert (len(own.asked), len(of_the_run.asked)) == (1, 0)
+    assert (len(own.requests), len(of_the_run.requests)) == (1, 0)
 
 
 def test_an_attribute_that_is_no_chat_model_is_no_judge():
@@ -422,7 +422,7 @@ def test_another_judge_is_another_fingerprint_and_another_object_of_the_same_is_
         return as_scorer(scorer, judge=judge).fingerprint
 
     assert len({printed(None), printed(Yes()), printed(Yes(identity="yes elsewhere"))}) == 3
-    assert printed(Yes()) == printed(Yes(asked=[Request(messages=())]))
+    assert printed(Yes()) == printed(Yes(requests=[Request(messages=())]))
     own = [Agreeable(judge=Yes(identity=identity)) for identity in ("a", "b", "b")]
     first, second, third = (printed(None, scorer) for scorer in own)
     assert first != second == third

@@ -30,11 +30,11 @@ def angles(texts: list[str]) -> np.ndarray:
 class Angles:
     """An embedder that remembers what it was asked."""
 
-    asked: list[list[str]] = field(default_factory=list)
+    requests: list[list[str]] = field(default_factory=list)
     fingerprint: str = "angles"
 
     async def __call__(self, texts: Sequence[str]) -> np.ndarray:
-        self.asked.append(list(texts))
+        self.requests.append(list(texts))
         return angles(list(texts))
 
 

@@ -48,7 +48,7 @@ def ask(scorer, case):
     wanted = inspect.signature(scorer.__call__).parameters
     found = scorer(**{name: value for name, value in known.items() if name in wanted})
     score = asyncio.run(found) if inspect.isawaitable(found) else found
-    return score, len(judge.asked) + len(embedder.asked)
+    return score, len(judge.requests) + len(embedder.requests)
 
 
 @pytest.mark.parametrize("blank", BLANK, ids=repr)
@@ -82,4 +82,4 @@ def test_a_liked_example_takes_the_place_of_a_blank_expected_answer():
     assert asked == 0
     judge = ScriptedModel(['{"reason": "fine", "answer": "C"}'])
     asyncio.run(Factuality()(case, OUTPUT, judge))
-    assert "Oslo" in judge.asked[0].messages[1].content
+    assert "Oslo" in judge.requests[0].messages[1].content

@@ -63,7 +63,7 @@ def test_the_values_by_hand(scorer, raw):
     assert score.raw == pytest.approx(raw, abs=1e-9)
     assert score.value == pytest.approx(raw, abs=1e-9)
     assert score.passed is None
-    assert len(embedder.asked) == 1, "one call for all texts of a case"
+    assert len(embedder.requests) == 1, "one call for all texts of a case"
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_without_contexts_everything_is_made_up_and_nothing_is_embedded(contexts
     score = ask(AnswerHallucination(), ANSWER, embedder=embedder, **{**ROW, "contexts": contexts})
     assert (score.status, score.value, score.direction) == ("scored", 1.0, "lower")
     assert "there are no contexts, so 0 of 2 sentences can be similar to one" in score.reason
-    assert not embedder.asked
+    assert not embedder.requests
     assert {s["context"] for s in score.detail["sentences"]} == {None}
 
 

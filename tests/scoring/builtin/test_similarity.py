@@ -145,13 +145,13 @@ def test_all_texts_are_asked_for_at_once():
     embedder = Angles()
     examples = (Example(value="deg=10"), Example(value={"text": "deg=20"}), Example(value="deg=90", liked=False))
     ask(Similarity(), "deg=5", embedder=embedder, expected="deg=0", examples=examples)
-    assert embedder.asked == [["deg=5", "deg=0", "deg=10", "deg=20", "deg=90"]]
+    assert embedder.requests == [["deg=5", "deg=0", "deg=10", "deg=20", "deg=90"]]
 
 
 def test_nothing_is_embedded_where_nothing_can_be_compared():
     embedder = Angles()
     score = ask(Similarity(), 5, embedder=embedder, expected="deg=0")
-    assert not embedder.asked
+    assert not embedder.requests
     assert (score.value, score.passed) == (0.0, False)
     assert score.reason == "the output 5 cannot be compared: Type mismatch (expected str, got int)"
 
@@ -159,7 +159,7 @@ def test_nothing_is_embedded_where_nothing_can_be_compared():
 def test_mappings_are_compared_by_canonical_json():
     embedder = Angles()
     score = ask(Similarity(), {"b": 1, "a": "deg=0"}, embedder=embedder, expected={"a": "deg=0", "b": 1})
-    assert embedder.asked == [['{"a":"deg=0","b":1}', '{"a":"deg=0","b":1}']]
+    assert embedder.requests == [['{"a":"deg=0","b":1}', '{"a":"deg=0","b":1}']]
     assert score.raw == pytest.approx(1.0)
 
 

@@ -80,7 +80,7 @@ class TestFactuality:
 
     def test_the_judge_sees_question_expected_answer_output_and_the_meaning_of_each_choice(self):
         _, model = ask(Factuality(), [{"answer": "C"}])
-        said = model.asked[0].messages[1].content
+        said = model.requests[0].messages[1].content
         for part in (
             "The capital of Norway?",
             "\nOslo\n",
@@ -89,16 +89,16 @@ class TestFactuality:
             "E: The output and",
         ):
             assert part in said
-        assert model.asked[0].schema["properties"]["answer"]["enum"] == ["A", "B", "C", "D", "E"]
+        assert model.requests[0].schema["properties"]["answer"]["enum"] == ["A", "B", "C", "D", "E"]
 
     def test_the_first_liked_example_stands_for_an_expected_answer(self):
         case = Case(id="1", input="?", examples=(Example(value="bad", liked=False), Example(value="Oslo!")))
         _, model = ask(Factuality(), [{"answer": "C"}], case)
-        assert "\nOslo!\n" in model.asked[0].messages[1].content
+        assert "\nOslo!\n" in model.requests[0].messages[1].content
 
     def test_without_an_expected_answer_nobody_is_asked(self):
         score, model = ask(Factuality(), [], Case(id="1", input="?"))
-        assert (score.status, score.reason, model.asked) == ("unscored", "the case has no expected answer", [])
+        assert (score.status, score.reason, model.requests) == ("unscored", "the case has no expected answer", [])
 
     def test_everything_at_once_is_read_by_its_own_name(self):
         said = {"answer": "C", "score": 0.8, "pass": True, "verdict": "yes", "value": 1, "reason": "ok GRADE: C"}
@@ -113,12 +113,12 @@ class TestCriteria:
 
     def test_the_judge_sees_the_criteria_as_they_are(self):
         _, model = ask(Criteria(criteria="Says {{output}} and {0}."), [{"answer": "A"}])
-        assert "Criteria: Says {{output}} and {0}." in model.asked[0].messages[1].content
+        assert "Criteria: Says {{output}} and {0}." in model.requests[0].messages[1].content
 
     def test_the_conversation_is_shown_when_asked_for(self):
         case = Case(id="1", input="?", history=(Turn(role="user", content="Earlier"),))
         shown = [
-            ask(Criteria(criteria="Short.", history=wanted), [{"answer": "A"}], case)[1].asked[0].messages[1].content
+            ask(Criteria(criteria="Short.", history=wanted), [{"answer": "A"}], case)[1].requests[0].messages[1].content
             for wanted in (True, False)
         ]
         assert ["Earlier" in said for said in shown] == [True, False]
@@ -128,7 +128,7 @@ def test_closed_qa_passes_or_fails_by_itself():
     for said in (True, False):
         score, model = ask(ClosedQA(criteria="It names a city."), [{"reason": "so", "pass": said}])
         assert (score.raw, score.value, score.passed) == (said, float(said), said)
-    assert "Criterion: It names a city." in model.asked[0].messages[1].content
+    assert "Criterion: It names a city." in model.requests[0].messages[1].content
 
 
 def claim(supported, context, text="c", reason="r"):
@@ -142,15 +142,15 @@ class TestFaithfulness:
         assert (score.raw, score.value, score.passed) == (0.5, 0.5, None)
         assert score.reason == "2 of 4 claims supported; not 'Oslo is old' and 1 more"
         assert score.detail["claims"][1] == {"claim": "Oslo is old", "supported": False, "context": 0, "reason": "r"}
-        asked = model.asked[0].messages[1].content
+        asked = model.requests[0].messages[1].content
         assert 'name="context 1">\nOslo is the capital.\n' in asked
         assert 'name="context 2">\nBergen is not.\n' in asked
 
     def test_the_contexts_of_the_target_come_before_those_of_the_row(self):
         output = Output(value="It is Oslo.", contexts=("Found it.",))
         _, model = ask(Faithfulness(), [{"claims": [claim(True, 1)]}], output=output)
-        assert "Found it." in model.asked[0].messages[1].content
-        assert "Bergen" not in model.asked[0].messages[1].content
+        assert "Found it." in model.requests[0].messages[1].content
+        assert "Bergen" not in model.requests[0].messages[1].content
 
     @pytest.mark.parametrize(
         ("case", "output", "why"),
@@ -163,12 +163,12 @@ class TestFaithfulness:
     )
     def test_where_there_is_nothing_to_judge_nobody_is_asked(self, case, output, why):
         score, model = ask(Faithfulness(), [], case, output)
-        assert (score.status, score.reason, model.asked) == ("unscored", why, [])
+        assert (score.status, score.reason, model.requests) == ("unscored", why, [])
 
     def test_an_answer_without_claims_is_unscored(self):
         score, model = ask(Faithfulness(), [{"claims": []}])
         assert (score.status, score.reason) == ("unscored", "the judge found no claim in the answer")
-        assert (score.detail["unscored"], len(model.asked)) == ("judge_abstained", 1)
+        assert (score.detail["unscored"], len(model.requests)) == ("judge_abstained", 1)
 
     @pytest.mark.parametrize(
         ("said", "kind", "wrong"),
@@ -202,9 +202,9 @@ class TestFaithfulness:
     )
     def test_what_cannot_be_used_is_asked_for_again_and_then_unscored(self, said, kind, wrong):
         score, model = ask(Faithfulness(), [said, said])
-        assert (score.status, score.detail["unscored"], len(model.asked)) == ("unscored", kind, 2)
+        assert (score.status, score.detail["unscored"], len(model.requests)) == ("unscored", kind, 2)
         assert wrong in score.reason
-        assert wrong in model.asked[1].messages[3].content
+        assert wrong in model.requests[1].messages[3].content
         repaired, _ = ask(Faithfulness(), [said, {"claims": [claim(True, 2)]}])
         assert (repaired.value, repaired.detail["repaired"]) == (1.0, True)
 
@@ -239,7 +239,7 @@ class TestPairwise:
 
     def test_the_answers_change_places(self):
         _, model = ask(Pairwise(criteria="Shorter is better."), picks("TIE", "TIE"))
-        bodies = [request.messages[1].content for request in model.asked]
+        bodies = [request.messages[1].content for request in model.requests]
         for body, order in zip(bodies, (["It is Oslo.", "\nOslo\n"], ["\nOslo\n", "It is Oslo."]), strict=True):
             assert 'name="first answer">' in body
             assert "Shorter is better." in body
@@ -248,7 +248,7 @@ class TestPairwise:
     def test_the_other_answer_can_stand_in_a_field_of_the_row(self):
         case = Case(id="1", input="?", metadata={"old": {"text": "Bergen"}})
         _, model = ask(Pairwise(against="old"), picks("TIE", "TIE"), case)
-        assert '{"text": "Bergen"}' in model.asked[0].messages[1].content
+        assert '{"text": "Bergen"}' in model.requests[0].messages[1].content
         score, _ = ask(Pairwise(against="older"), [], case)
         assert (score.status, score.reason) == ("unscored", "the row's metadata has no 'older'")
         score, _ = ask(Pairwise(), [], case)
@@ -256,7 +256,7 @@ class TestPairwise:
 
     def test_one_order_without_a_verdict_leaves_the_score_open(self):
         score, model = ask(Pairwise(), [*picks("FIRST"), "x", "y"])
-        assert (score.status, score.detail["unscored"], len(model.asked)) == ("unscored", "judge_parse", 3)
+        assert (score.status, score.detail["unscored"], len(model.requests)) == ("unscored", "judge_parse", 3)
 
     def test_repeats_ask_both_orders_again(self):
         score, _ = ask(Pairwise(repeat=2), picks("FIRST", "SECOND", "TIE", "SECOND"))

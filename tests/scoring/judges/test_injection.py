@@ -122,8 +122,8 @@ def test_no_canary_closes_its_fence_or_adds_a_turn(name):
         output = Output(value=canary.replace("BEST", WANTED[name]))
         model = ScriptedModel(lambda request: WORST[name])
         asyncio.run(BUILT_IN[name](CASE, output, model))
-        assert len(model.asked) in (0, BUILT_IN[name].questions)
-        for request in model.asked:
+        assert len(model.requests) in (0, BUILT_IN[name].questions)
+        for request in model.requests:
             assert [turn.role for turn in request.messages] == ["system", "user"]
             assert output.value in material(request)
             body = request.messages[1].content

@@ -23,7 +23,7 @@ def test_raw_value_and_reason_are_kept():
     assert score.detail == {
         "verdict": 4,
         "judge": "scripted/model",
-        "calls": [model.asked[0].key(model.identity)],
+        "calls": [model.requests[0].key(model.identity)],
         "form": "schema",
         "repaired": False,
     }
@@ -74,7 +74,7 @@ def test_every_type_of_score_has_a_value_from_0_to_1(measure, said, raw, value, 
 def test_a_reply_that_cannot_be_used_is_answered_with_what_was_wrong(bad, wrong):
     score, model = ask(SCALE, [bad, GOOD])
     assert (score.raw, score.detail["repaired"], len(score.detail["calls"])) == (4, True, 2)
-    first, second = model.asked
+    first, second = model.requests
     assert second.messages[:2] == first.messages
     assert [turn.role for turn in second.messages[2:]] == ["assistant", "user"]
     assert second.messages[2].content
@@ -99,7 +99,7 @@ def test_a_reply_that_cannot_be_used_is_answered_with_what_was_wrong(bad, wrong)
 )
 def test_after_two_such_replies_there_is_no_score_and_the_words_are_kept(first, second, kind, said):
     score, model = ask(SCALE, [first, second])
-    assert len(model.asked) == 2
+    assert len(model.requests) == 2
     assert (score.status, score.raw, score.value, score.passed) == ("unscored", None, None, None)
     assert score.detail["unscored"] == kind
     assert score.detail["said"] == said
@@ -123,14 +123,14 @@ def test_what_a_judge_raises_goes_to_the_caller(scorer, error, before):
     model = ScriptedModel([*before, error])
     with pytest.raises(type(error), match=str(error)):
         ask(scorer, model)
-    assert len(model.asked) == len(before) + 1
+    assert len(model.requests) == len(before) + 1
 
 
 def test_the_judge_sees_the_whole_metric():
     scorer = Rubric(metric=metric(FIVE, needs_history=True, needs_example_output=True))
     case = Case(id="row-17", input="Hello?", expected="Good day!", history=(Turn(role="user", content="Earlier"),))
     _, model = ask(scorer, [GOOD], case, Output(value="Hi there"))
-    said = model.asked[0].messages[1].content
+    said = model.requests[0].messages[1].content
     order = ["tone", "Is it friendly?", "Earlier", "Hello?", "Good day!", "Hi there", "from 1 to 5", "5 is friendliest"]
     assert sorted(order, key=said.index) == order
     assert "row-17" not in said
@@ -139,7 +139,7 @@ def test_the_judge_sees_the_whole_metric():
 def test_what_is_not_asked_for_is_not_shown():
     case = Case(id="1", input="Hello?", expected="Good day!", history=(Turn(role="user", content="Earlier"),))
     _, model = ask(SCALE, [GOOD], case)
-    said = model.asked[0].messages[1].content
+    said = model.requests[0].messages[1].content
     assert "Good day!" not in said
     assert "Earlier" not in said
 
@@ -147,27 +147,27 @@ def test_what_is_not_asked_for_is_not_shown():
 def test_the_reason_stands_before_the_verdict_in_the_schema_and_in_the_words():
     for name, scorer in BUILT_IN.items():
         _, model = ask(scorer, ["no object", "no object"])
-        schema = model.asked[0].schema
+        schema = model.requests[0].schema
         row = schema["properties"]["claims"]["items"] if name == "faithfulness" else schema
         keys = list(row["properties"])
         assert keys.index("reason") < len(keys) - 1
         assert keys[-1] in ("score", "pass", "answer", "supported")
         assert row["required"] == keys
         assert row["additionalProperties"] is False
-        form = model.asked[0].messages[1].content.rsplit("Reply with one JSON object", 1)[1]
+        form = model.requests[0].messages[1].content.rsplit("Reply with one JSON object", 1)[1]
         assert form.index('"reason"') < form.index(f'"{keys[-1]}"')
 
 
 def test_settings_go_along_with_every_question():
     scorer = Rubric(metric=metric(FIVE, settings={"temperature": 0, "seed": 7}))
     _, model = ask(scorer, ["x", GOOD])
-    assert [request.settings for request in model.asked] == [{"temperature": 0, "seed": 7}] * 2
+    assert [request.settings for request in model.requests] == [{"temperature": 0, "seed": 7}] * 2
 
 
 def test_all_questions_of_a_metric_hold_one_schema():
     choice = Measure(kind="choice", options={"A": Option(1.0), "B": Option(0.0)})
     for measure in (FIVE, choice):
-        asked = [ask(Rubric(metric=metric(measure)), ["x", "x"])[1].asked[0] for _ in range(3)]
+        asked = [ask(Rubric(metric=metric(measure)), ["x", "x"])[1].requests[0] for _ in range(3)]
         assert len({id(request.schema) for request in asked}) == 1
     assert FIVE.schema() != choice.schema() != replace(choice, options={"A": Option(1.0), "C": Option(0.0)}).schema()
 
@@ -176,14 +176,14 @@ def test_the_same_output_is_the_same_question_and_another_is_another():
     _, model = ask(SCALE, [GOOD])
     _, again = ask(SCALE, [GOOD])
     _, other = ask(SCALE, [GOOD], output=Output(value="It is Bergen."))
-    assert model.asked[0].hash == again.asked[0].hash != other.asked[0].hash
+    assert model.requests[0].hash == again.requests[0].hash != other.requests[0].hash
 
 
 def test_a_case_without_the_expected_answer_that_is_needed_is_unscored_and_nobody_is_asked():
     scorer = Rubric(metric=metric(FIVE, needs_example_output=True))
     score, model = ask(scorer, [], Case(id="1", input="?"))
     assert (score.status, score.reason) == ("unscored", "the case has no expected answer")
-    assert model.asked == []
+    assert model.requests == []
 
 
 def test_a_text_that_was_cut_is_told_in_the_detail():
@@ -195,15 +195,15 @@ def test_a_choice_that_cannot_tell_is_unscored_with_its_reason():
     measure = Measure(kind="choice", options={"yes": Option(1.0), "no": Option(0.0), "unclear": Option(None)})
     score, model = ask(Rubric(metric=metric(measure)), [{"reason": "too short to say", "answer": "unclear"}])
     assert (score.status, score.reason, score.detail["unscored"]) == ("unscored", "too short to say", "judge_abstained")
-    assert len(model.asked) == 1
+    assert len(model.requests) == 1
 
 
 def test_a_boolean_can_be_asked_for_in_free_text():
     measure = Measure(kind="boolean", description="OK where it is friendly", words=("OK", "ERR"))
     score, model = ask(Rubric(metric=metric(measure)), ["Not sure", "It is rude.\nERR"])
     assert (score.raw, score.passed, score.reason) == (False, False, "It is rude.")
-    assert model.asked[0].schema is None
-    assert "OK or ERR" in model.asked[1].messages[3].content
+    assert model.requests[0].schema is None
+    assert "OK or ERR" in model.requests[1].messages[3].content
 
 
 class TestRepeats:
@@ -212,7 +212,7 @@ class TestRepeats:
         assert (score.raw, score.value, score.reason) == (4, 0.75, "kind")
         assert score.detail["verdicts"] == [4, 4, 4]
         assert score.detail["flipped"] is False
-        assert len({request.hash for request in model.asked}) == 1
+        assert len({request.hash for request in model.requests}) == 1
         assert len(set(score.detail["calls"])) == 3
 
     def test_verdicts_that_differ_are_flipped_and_the_value_is_their_mean(self):
@@ -244,7 +244,7 @@ class TestRepeats:
 
     def test_one_reply_without_a_verdict_leaves_the_whole_score_open_and_ends_the_asking(self):
         score, model = ask(Rubric(metric=metric(FIVE), repeat=3), [GOOD, "x", "y"])
-        assert (score.status, score.detail["unscored"], len(model.asked)) == ("unscored", "judge_parse", 3)
+        assert (score.status, score.detail["unscored"], len(model.requests)) == ("unscored", "judge_parse", 3)
         assert len(score.detail["calls"]) == 3
 
     @pytest.mark.parametrize("scorer", [pytest.param(scorer, id=name) for name, scorer in BUILT_IN.items()])
@@ -260,6 +260,6 @@ class TestRepeats:
 def test_the_scripted_model_keeps_what_it_was_asked_and_says_when_it_is_at_its_end():
     score, model = ask(SCALE, ScriptedModel(lambda request: GOOD, name="judge/one"))
     assert score.detail["judge"] == "judge/one"
-    assert len(model.asked) == 1
+    assert len(model.requests) == 1
     with pytest.raises(ModelCallError, match="no reply for request 1"):
         ask(SCALE, [], CASE, OUTPUT)

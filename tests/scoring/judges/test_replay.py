@@ -45,7 +45,7 @@ def test_a_run_made_twice_asks_once_with_repairs_repeats_and_weights(world: Path
     for _ in range(2):
         model = ScriptedModel(says)
         run = evaluate(cases, lambda question: f"answer to {question}", scorers, judge=model, store=world / "s.db")
-        runs.append(({r.trial.case.id: r.scores for r in run.results}, len(model.asked)))
+        runs.append(({r.trial.case.id: r.scores for r in run.results}, len(model.requests)))
     (first, asked), (second, again) = runs
     assert (asked > 40, again) == (True, 0)
     assert first == second

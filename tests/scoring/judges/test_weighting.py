@@ -151,7 +151,7 @@ WEIGHTED = Rubric(metric=metric(FIVE, weighted=True))
 
 def test_a_metric_can_ask_for_weighted_scores():
     score, model = ask(WEIGHTED, [G_EVAL_REPLY])
-    assert model.asked[0].logprobs == 20
+    assert model.requests[0].logprobs == 20
     assert score.raw == pytest.approx(4.04)
     assert score.value == pytest.approx(0.76)
     assert (score.detail["verdict"], score.detail["weighting"], score.detail["mass"]) == (4, "logprobs", 1.0)
@@ -168,7 +168,7 @@ def test_an_endpoint_that_rejects_logprobs_is_asked_without_them():
         return ModelCallError("logprobs: unknown", fault="rejected") if request.logprobs else {"score": 4}
 
     score, model = ask(WEIGHTED, ScriptedModel(answers))
-    assert [request.logprobs for request in model.asked] == [20, 0]
+    assert [request.logprobs for request in model.requests] == [20, 0]
     assert score.detail["weighting"] == "plain: the endpoint does not support log probabilities"
     assert len(score.detail["calls"]) == 1
 
@@ -180,7 +180,7 @@ def test_it_is_not_asked_for_logprobs_again_when_its_reply_has_to_be_repaired():
         return ModelCallError("logprobs: unknown", fault="rejected") if request.logprobs else next(said)
 
     score, model = ask(WEIGHTED, ScriptedModel(answers))
-    assert [request.logprobs for request in model.asked] == [20, 0, 0]
+    assert [request.logprobs for request in model.requests] == [20, 0, 0]
     assert (score.raw, score.detail["weighting"]) == (2, "plain: the endpoint does not support log probabilities")
 
 
@@ -191,7 +191,7 @@ def test_a_run_recorded_where_logprobs_are_rejected_is_replayed_strictly(world):
     def run(replay):
         model = ScriptedModel(answers)
         found = evaluate([CASE], lambda question: "Oslo", [WEIGHTED], judge=model, replay=replay, store=world / "s.db")
-        return next(iter(found.results)).scores, len(model.asked)
+        return next(iter(found.results)).scores, len(model.requests)
 
     recorded, _ = run("auto")
     assert recorded[0].raw == 4

@@ -73,7 +73,7 @@ class ToolReplay:
         """
         if self.mode == "record":
             with self._recording:  # else a second caller could still get the recording that is being replaced
-                kept = self._log().keep(recording, anew=recording.key not in self._recorded)
+                kept = self._log().keep(recording, overwrite=recording.key not in self._recorded)
                 self._recorded.add(recording.key)
                 return kept
         kept = self._log().keep(recording)

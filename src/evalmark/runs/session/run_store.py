@@ -197,9 +197,9 @@ class _Tools:
         found = self._kept.get(key)
         return None if found is None else _copied(found)
 
-    def keep(self, recording: ToolRecording, *, anew: bool = False) -> ToolRecording:
+    def keep(self, recording: ToolRecording, *, overwrite: bool = False) -> ToolRecording:
         mine = _copied(recording)
-        if anew:
+        if overwrite:
             self._kept[recording.key] = mine
         return _copied(self._kept.setdefault(recording.key, mine))
 

@@ -40,10 +40,10 @@ class StoredToolLog:
         except (ValueError, TypeError) as error:
             raise DamagedRecordingError(f"{self._path}: the recorded tool call {key} is damaged ({error}).") from error
 
-    def keep(self, recording: ToolRecording, *, anew: bool = False) -> ToolRecording:
+    def keep(self, recording: ToolRecording, *, overwrite: bool = False) -> ToolRecording:
         """Store a recording and return the one that is valid for its key from now on.
 
-        An earlier recording stays, unless it is damaged or `anew` is true. Arguments with the name of a
+        An earlier recording stays, unless it is damaged or `overwrite` is true. Arguments with the name of a
         secret are not stored, and secrets in other arguments are masked. A recording with a secret in its
         result is not stored.
 
@@ -55,18 +55,20 @@ class StoredToolLog:
         if mask_secrets_in_data(recording.result) is not recording.result:
             return recording
         row = encode_tool(recording)
-        return decode_tool(self._write(lambda db: keep(db, self._run, row, anew), "the result of a tool", row.size))
+        return decode_tool(
+            self._write(lambda db: keep(db, self._run, row, overwrite), "the result of a tool", row.size)
+        )
 
 
-def keep(db: Connection, run: int | None, row: ToolRow, anew: bool = False) -> ToolRow:
+def keep(db: Connection, run: int | None, row: ToolRow, overwrite: bool = False) -> ToolRow:
     """Store a row in the writer thread and return the row that is valid from now on; it is durable."""
     with transaction(db):
-        return put(db, run, row, anew)
+        return put(db, run, row, overwrite)
 
 
-def put(db: Connection, run: int | None, row: ToolRow, anew: bool = False) -> ToolRow:
+def put(db: Connection, run: int | None, row: ToolRow, overwrite: bool = False) -> ToolRow:
     """Store a row within a transaction; return it, or the sound row that stays."""
-    there = None if anew else db.execute(_FIND, (row.key,)).fetchone()
+    there = None if overwrite else db.execute(_FIND, (row.key,)).fetchone()
     if there is not None and _is_sound(ToolRow._make(there)):
         return ToolRow._make(there)
     db.execute(_KEEP, (run, *row))

@@ -16,7 +16,7 @@ from .requests import (
     request_details,
     sub_schemas,
 )
-from .responses import COUNTED_USAGE, ScriptedReply
+from .responses import ScriptedReply, with_usage
 
 VERSIONS = frozenset({"2023-01-01", "2023-06-01"})
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
@@ -52,7 +52,7 @@ KINDS = {
 }
 
 
-def read_message(received: RawRequest) -> ScriptedRequest:
+def read_chat(received: RawRequest) -> ScriptedRequest:
     """Read and check a chat request.
 
     Raises:
@@ -227,26 +227,26 @@ def _schema_fault(part: Mapping[str, Any]) -> str:
     return f"'{refused[0]}' is not supported" if refused else ""
 
 
-def write_message(request: ScriptedRequest, reply_script: ScriptedReply) -> dict[str, Any]:
+def write_chat(request: ScriptedRequest, script: ScriptedReply) -> dict[str, Any]:
     """Return a reply in the form of Anthropic."""
     content: list[dict[str, Any]] = []
-    if reply_script.reasoning:
-        content.append({"type": "thinking", "thinking": reply_script.reasoning, "signature": "c2NyaXB0ZWQ="})
-    if reply_script.text or reply_script.refusal:
-        content.append({"type": "text", "text": reply_script.text or reply_script.refusal})
-    for number, (name, arguments) in enumerate(reply_script.tool_calls):
+    if script.reasoning:
+        content.append({"type": "thinking", "thinking": script.reasoning, "signature": "c2NyaXB0ZWQ="})
+    if script.text or script.refusal:
+        content.append({"type": "text", "text": script.text or script.refusal})
+    for number, (name, arguments) in enumerate(script.tool_calls):
         content.append({"type": "tool_use", "id": f"toolu_{number}", "name": name, "input": _input(arguments)})
-    complete = "refusal" if reply_script.refusal else "tool_use" if reply_script.tool_calls else "end_turn"
+    complete = "refusal" if script.refusal else "tool_use" if script.tool_calls else "end_turn"
     reply = {
         "id": f"msg_{request.number}",
         "type": "message",
         "role": "assistant",
-        "model": reply_script.model or request.model,
+        "model": script.model or request.model,
         "content": content,
-        "stop_reason": reply_script.finish or complete,
+        "stop_reason": script.finish or complete,
         "stop_sequence": None,
     }
-    return reply if reply_script.usage is None else {**reply, "usage": _usage(request, reply_script)}
+    return with_usage(reply, "usage", script, _usage(request, script))
 
 
 def _input(arguments: str) -> Any:
@@ -257,15 +257,13 @@ def _input(arguments: str) -> Any:
         return arguments
 
 
-def _usage(request: ScriptedRequest, reply_script: ScriptedReply) -> Mapping[str, Any]:
-    if reply_script.usage is not COUNTED_USAGE and reply_script.usage is not None:
-        return reply_script.usage
+def _usage(request: ScriptedRequest, script: ScriptedReply) -> Mapping[str, Any]:
     return {
         "input_tokens": count_tokens([text for _, text in request.messages]),
         "cache_creation_input_tokens": 0,
         "cache_read_input_tokens": 0,
         "output_tokens": count_tokens(
-            [reply_script.text, reply_script.refusal, *(arguments for _, arguments in reply_script.tool_calls)]
+            [script.text, script.refusal, *(arguments for _, arguments in script.tool_calls)]
         ),
         "service_tier": "standard",
     }

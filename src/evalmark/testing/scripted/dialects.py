@@ -52,18 +52,18 @@ class Dialect:
     unsupported: Callable[[str, str], WrongRequestError]
     asks_for: Callable[[ScriptedRequest, str, Mapping[str, Any]], bool]
 
-    def check_support(self, said: ScriptedRequest, body: Mapping[str, Any], unsupported: Sequence[str]) -> None:
+    def check_support(self, request: ScriptedRequest, body: Mapping[str, Any], unsupported: Sequence[str]) -> None:
         """Reject parts of a request that the server is configured not to support."""
         for what in unsupported:
-            if self.asks_for(said, what, body):
-                raise self.unsupported(what, said.model)
+            if self.asks_for(request, what, body):
+                raise self.unsupported(what, request.model)
 
     def fault(self, error: WrongRequestError) -> Outgoing:
         """Return an error in the form of the provider."""
         return Outgoing.of(self.write_fault(error.status, error), status=error.status)
 
 
-def build_response(dialect: Dialect, said: ScriptedRequest, answer: ScriptedResponse) -> Outgoing:
+def build_response(dialect: Dialect, request: ScriptedRequest, answer: ScriptedResponse) -> Outgoing:
     """Return the HTTP response for a scripted response."""
     match answer:
         case Status():
@@ -73,28 +73,28 @@ def build_response(dialect: Dialect, said: ScriptedRequest, answer: ScriptedResp
         case Reset() | Endless() | HeadersOnly():
             return Outgoing(body=b"", manner=answer)
         case Unsupported():
-            return dialect.fault(dialect.unsupported(answer.what, said.model))
+            return dialect.fault(dialect.unsupported(answer.what, request.model))
     manner = answer if isinstance(answer, Cut | Slow) else None
-    return Outgoing.of(_written(dialect, said, answer), manner=manner)
+    return Outgoing.of(_written(dialect, request, answer), manner=manner)
 
 
-def _written(dialect: Dialect, said: ScriptedRequest, answer: ScriptedResponse) -> Mapping[str, Any]:
-    if said.kind == "embeddings" and dialect.write_embeddings is not None:
-        return dialect.write_embeddings(said, _vectors(said, answer))
-    return dialect.write_chat(said, as_reply(answer) or _plain(said, answer))
+def _written(dialect: Dialect, request: ScriptedRequest, answer: ScriptedResponse) -> Mapping[str, Any]:
+    if request.kind == "embeddings" and dialect.write_embeddings is not None:
+        return dialect.write_embeddings(request, _vectors(request, answer))
+    return dialect.write_chat(request, as_reply(answer) or _plain(request, answer))
 
 
-def _vectors(said: ScriptedRequest, answer: ScriptedResponse) -> Sequence[Sequence[float]]:
+def _vectors(request: ScriptedRequest, answer: ScriptedResponse) -> Sequence[Sequence[float]]:
     if isinstance(answer, Sequence) and not isinstance(answer, str):
         return answer
-    dimensions = said.settings.get("dimensions") or said.settings.get("outputDimensionality") or 8
-    return [unit_vector(text, int(dimensions)) for _, text in said.messages]
+    dimensions = request.settings.get("dimensions") or request.settings.get("outputDimensionality") or 8
+    return [unit_vector(text, int(dimensions)) for _, text in request.messages]
 
 
-def _plain(said: ScriptedRequest, answer: ScriptedResponse) -> ScriptedReply:
+def _plain(request: ScriptedRequest, answer: ScriptedResponse) -> ScriptedReply:
     """Return a text or an object as the content of a reply, or as the arguments of the forced tool."""
-    text = default_reply(said) if answer is None else answer if isinstance(answer, str) else json.dumps(answer)
-    return ScriptedReply(tool_calls=[(said.tool, text)]) if said.tool else ScriptedReply(text=text)
+    text = default_reply(request) if answer is None else answer if isinstance(answer, str) else json.dumps(answer)
+    return ScriptedReply(tool_calls=[(request.tool, text)]) if request.tool else ScriptedReply(text=text)
 
 
 def _status(dialect: Dialect, answer: Status) -> Outgoing:
@@ -107,51 +107,29 @@ def _status(dialect: Dialect, answer: Status) -> Outgoing:
     return Outgoing.of(body, status=answer.code, headers=answer.headers)
 
 
-def _openai(provider: Provider, kind: Literal["chat", "embeddings"]) -> Dialect:
+def _dialect(provider: Provider, api: Any, kind: Literal["chat", "embeddings"] = "chat") -> Dialect:
+    """Return the dialect that a module implements."""
     return Dialect(
         provider=provider,
         kind=kind,
-        read=openai.read_chat if kind == "chat" else openai.read_embeddings,
-        write_chat=openai.write_chat,
-        write_embeddings=openai.write_embeddings,
-        write_fault=openai.write_fault,
-        unsupported=openai.unsupported,
-        asks_for=openai.asks_for,
-    )
-
-
-_ANTHROPIC = Dialect(
-    provider="anthropic",
-    read=anthropic.read_message,
-    write_chat=anthropic.write_message,
-    write_fault=anthropic.write_fault,
-    unsupported=anthropic.unsupported,
-    asks_for=anthropic.asks_for,
-)
-
-
-def _gemini(kind: Literal["chat", "embeddings"]) -> Dialect:
-    return Dialect(
-        provider="gemini",
-        kind=kind,
-        read=gemini.read_chat if kind == "chat" else gemini.read_embeddings,
-        write_chat=gemini.write_chat,
-        write_embeddings=gemini.write_embeddings,
-        write_fault=gemini.write_fault,
-        unsupported=gemini.unsupported,
-        asks_for=gemini.asks_for,
+        read=api.read_chat if kind == "chat" else api.read_embeddings,
+        write_chat=api.write_chat,
+        write_embeddings=getattr(api, "write_embeddings", None),
+        write_fault=api.write_fault,
+        unsupported=api.unsupported,
+        asks_for=api.asks_for,
     )
 
 
 DIALECTS: Sequence[tuple[str, Dialect]] = (
-    ("/v1/chat/completions", _openai("openai", "chat")),
-    ("/v1/embeddings", _openai("openai", "embeddings")),
-    ("/openai/deployments/{deployment}/chat/completions", _openai("azure", "chat")),
-    ("/openai/deployments/{deployment}/embeddings", _openai("azure", "embeddings")),
-    ("/openai/v1/chat/completions", _openai("azure", "chat")),
-    ("/openai/v1/embeddings", _openai("azure", "embeddings")),
-    ("/v1/messages", _ANTHROPIC),
-    ("/v1beta/models/{model}:generateContent", _gemini("chat")),
-    ("/v1beta/models/{model}:embedContent", _gemini("embeddings")),
-    ("/v1beta/models/{model}:batchEmbedContents", _gemini("embeddings")),
+    ("/v1/chat/completions", _dialect("openai", openai)),
+    ("/v1/embeddings", _dialect("openai", openai, "embeddings")),
+    ("/openai/deployments/{deployment}/chat/completions", _dialect("azure", openai)),
+    ("/openai/deployments/{deployment}/embeddings", _dialect("azure", openai, "embeddings")),
+    ("/openai/v1/chat/completions", _dialect("azure", openai)),
+    ("/openai/v1/embeddings", _dialect("azure", openai, "embeddings")),
+    ("/v1/messages", _dialect("anthropic", anthropic)),
+    ("/v1beta/models/{model}:generateContent", _dialect("gemini", gemini)),
+    ("/v1beta/models/{model}:embedContent", _dialect("gemini", gemini, "embeddings")),
+    ("/v1beta/models/{model}:batchEmbedContents", _dialect("gemini", gemini, "embeddings")),
 )

@@ -16,7 +16,7 @@ from .requests import (
     request_details,
     sub_schemas,
 )
-from .responses import COUNTED_USAGE, ScriptedReply
+from .responses import ScriptedReply, with_usage
 
 UNKNOWN = 'Invalid JSON payload received. Unknown name "{name}": Cannot find field.'
 KNOWN = frozenset(
@@ -127,7 +127,9 @@ def read_embeddings(received: RawRequest) -> ScriptedRequest:
 
 def _check_access(received: RawRequest) -> None:
     if "key" in received.query:
-        raise WrongRequestError("The key stands in the address, where logs keep it. Send the header x-goog-api-key.")
+        raise WrongRequestError(
+            "The URL contains the API key, and URLs are logged. Send it in the header x-goog-api-key."
+        )
     if not (given := received.headers.get("x-goog-api-key")):
         raise WrongRequestError("Method doesn't allow unregistered callers.", status=403)
     check_key(received, given, required=True, status=400)
@@ -205,7 +207,9 @@ def _response_schema(config: Mapping[str, Any]) -> Any:
         _check_openapi(schema)
     for place, _, part in sub_schemas(schema):
         if "$ref" in part and any(not word.startswith("$") for word in part):
-            raise WrongRequestError(f"response_json_schema: {place}: beside $ref only words with $ may stand")
+            raise WrongRequestError(
+                f"response_json_schema: {place}: a schema with $ref may have no other keywords than those with $"
+            )
     return schema
 
 
@@ -220,32 +224,32 @@ def _check_openapi(schema: Any) -> None:
             raise WrongRequestError(f"Proto field is not repeating, cannot start list: type at {place!r}")
 
 
-def write_chat(request: ScriptedRequest, reply_script: ScriptedReply) -> dict[str, Any]:
+def write_chat(request: ScriptedRequest, script: ScriptedReply) -> dict[str, Any]:
     """Return a reply in the form of Gemini; a refusal is a blocked prompt."""
     reply: dict[str, Any] = {
-        "modelVersion": reply_script.model or request.model,
+        "modelVersion": script.model or request.model,
         "responseId": f"scripted-{request.number}",
     }
-    if reply_script.refusal:
-        reply["promptFeedback"] = {"blockReason": "PROHIBITED_CONTENT", "blockReasonMessage": reply_script.refusal}
+    if script.refusal:
+        reply["promptFeedback"] = {"blockReason": "PROHIBITED_CONTENT", "blockReasonMessage": script.refusal}
     else:
-        reply["candidates"] = [_candidate(request, reply_script)]
-    return reply if reply_script.usage is None else {**reply, "usageMetadata": _usage(request, reply_script)}
+        reply["candidates"] = [_candidate(request, script)]
+    return with_usage(reply, "usageMetadata", script, _usage(request, script))
 
 
-def _candidate(request: ScriptedRequest, reply_script: ScriptedReply) -> dict[str, Any]:
-    parts: list[dict[str, Any]] = [{"text": reply_script.reasoning, "thought": True}] if reply_script.reasoning else []
-    if reply_script.text:
-        parts.append({"text": reply_script.text})
-    calls = [(name, _arguments(arguments)) for name, arguments in reply_script.tool_calls]
+def _candidate(request: ScriptedRequest, script: ScriptedReply) -> dict[str, Any]:
+    parts: list[dict[str, Any]] = [{"text": script.reasoning, "thought": True}] if script.reasoning else []
+    if script.text:
+        parts.append({"text": script.text})
+    calls = [(name, _arguments(arguments)) for name, arguments in script.tool_calls]
     if any(arguments is None for _, arguments in calls):
-        return {"finishReason": "MALFORMED_FUNCTION_CALL", "finishMessage": reply_script.tool_calls[0][1], "index": 0}
+        return {"finishReason": "MALFORMED_FUNCTION_CALL", "finishMessage": script.tool_calls[0][1], "index": 0}
     parts += [{"functionCall": {"name": name, "args": arguments}} for name, arguments in calls]
-    candidate: dict[str, Any] = {"finishReason": reply_script.finish or "STOP", "index": 0}
+    candidate: dict[str, Any] = {"finishReason": script.finish or "STOP", "index": 0}
     if parts:
         candidate["content"] = {"parts": parts, "role": "model"}
     if request.settings.get("responseLogprobs"):
-        candidate |= _logprobs(request, reply_script)
+        candidate |= _logprobs(request, script)
     return candidate
 
 
@@ -257,11 +261,11 @@ def _arguments(text: str) -> Any:
     return found if isinstance(found, dict) else None
 
 
-def _logprobs(request: ScriptedRequest, reply_script: ScriptedReply) -> dict[str, Any]:
+def _logprobs(request: ScriptedRequest, script: ScriptedReply) -> dict[str, Any]:
     wanted = int(request.settings.get("logprobs") or 0)
-    tokens = reply_script.tokens
+    tokens = script.tokens
     if tokens is None:
-        tokens = [(word, -0.1, [(word, -0.1), ("other", -2.5)]) for word in re.findall(r"\s*\S+", reply_script.text)]
+        tokens = [(word, -0.1, [(word, -0.1), ("other", -2.5)]) for word in re.findall(r"\s*\S+", script.text)]
     result: dict[str, Any] = {"chosenCandidates": [_token(text, logprob) for text, logprob, _ in tokens]}
     if wanted:
         result["topCandidates"] = [
@@ -274,16 +278,10 @@ def _token(text: str, logprob: float) -> dict[str, Any]:
     return {"token": text, "tokenId": len(text), "logProbability": logprob}
 
 
-def _usage(request: ScriptedRequest, reply_script: ScriptedReply) -> Mapping[str, Any]:
-    if reply_script.usage is not COUNTED_USAGE and reply_script.usage is not None:
-        return reply_script.usage
+def _usage(request: ScriptedRequest, script: ScriptedReply) -> Mapping[str, Any]:
     asked = count_tokens([text for _, text in request.messages])
-    given = (
-        0
-        if reply_script.refusal
-        else count_tokens([reply_script.text, *(arguments for _, arguments in reply_script.tool_calls)])
-    )
-    thought = {"thoughtsTokenCount": count_tokens([reply_script.reasoning])} if reply_script.reasoning else {}
+    given = 0 if script.refusal else count_tokens([script.text, *(arguments for _, arguments in script.tool_calls)])
+    thought = {"thoughtsTokenCount": count_tokens([script.reasoning])} if script.reasoning else {}
     total = asked + given + sum(thought.values())
     return {"promptTokenCount": asked, "candidatesTokenCount": given, **thought, "totalTokenCount": total}
 

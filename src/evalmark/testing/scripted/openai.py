@@ -16,7 +16,7 @@ from .requests import (
     count_tokens,
     request_details,
 )
-from .responses import COUNTED_USAGE, ScriptedReply
+from .responses import ScriptedReply, with_usage
 from .strict_schema import check_strict_schema
 
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
@@ -233,47 +233,42 @@ def _response_format(given: Any, messages: Sequence[tuple[str, str]]) -> Any:
     return wanted["schema"]
 
 
-def write_chat(request: ScriptedRequest, reply_script: ScriptedReply) -> dict[str, Any]:
+def write_chat(request: ScriptedRequest, script: ScriptedReply) -> dict[str, Any]:
     """Return a reply in the form of OpenAI."""
     message: dict[str, Any] = {
         "role": "assistant",
-        "content": reply_script.text,
-        "refusal": reply_script.refusal or None,
+        "content": script.text,
+        "refusal": script.refusal or None,
     }
-    if reply_script.reasoning:
-        message["reasoning_content"] = reply_script.reasoning
-    if reply_script.tool_calls or reply_script.refusal:
+    if script.reasoning:
+        message["reasoning_content"] = script.reasoning
+    if script.tool_calls or script.refusal:
         message["content"] = None
-    if reply_script.tool_calls:
+    if script.tool_calls:
         message["tool_calls"] = [
             {"id": f"call_{number}", "type": "function", "function": {"name": name, "arguments": arguments}}
-            for number, (name, arguments) in enumerate(reply_script.tool_calls)
+            for number, (name, arguments) in enumerate(script.tool_calls)
         ]
     choice = {
         "index": 0,
         "message": message,
-        "logprobs": _logprobs(request, reply_script),
-        "finish_reason": reply_script.finish
-        or ("tool_calls" if reply_script.tool_calls and not request.tool else "stop"),
+        "logprobs": _logprobs(request, script),
+        "finish_reason": script.finish or ("tool_calls" if script.tool_calls and not request.tool else "stop"),
     }
     reply = {
         "id": f"chatcmpl-{request.number}",
         "object": "chat.completion",
         "created": 1_700_000_000 + request.number,
-        "model": reply_script.model or request.model,
+        "model": script.model or request.model,
         "choices": [choice],
         "system_fingerprint": "fp_scripted",
     }
-    return reply if reply_script.usage is None else {**reply, "usage": _usage(request, reply_script)}
+    return with_usage(reply, "usage", script, _usage(request, script))
 
 
-def _usage(request: ScriptedRequest, reply_script: ScriptedReply) -> Mapping[str, Any]:
-    if reply_script.usage is not COUNTED_USAGE and reply_script.usage is not None:
-        return reply_script.usage
+def _usage(request: ScriptedRequest, script: ScriptedReply) -> Mapping[str, Any]:
     asked = count_tokens([text for _, text in request.messages])
-    given = count_tokens(
-        [reply_script.text, reply_script.refusal, *(arguments for _, arguments in reply_script.tool_calls)]
-    )
+    given = count_tokens([script.text, script.refusal, *(arguments for _, arguments in script.tool_calls)])
     return {
         "prompt_tokens": asked,
         "completion_tokens": given,
@@ -283,13 +278,13 @@ def _usage(request: ScriptedRequest, reply_script: ScriptedReply) -> Mapping[str
     }
 
 
-def _logprobs(request: ScriptedRequest, reply_script: ScriptedReply) -> dict[str, Any] | None:
+def _logprobs(request: ScriptedRequest, script: ScriptedReply) -> dict[str, Any] | None:
     if not request.settings.get("logprobs"):
         return None
     wanted = int(request.settings.get("top_logprobs") or 0)
-    tokens = reply_script.tokens
+    tokens = script.tokens
     if tokens is None:
-        tokens = [(word, -0.1, [(word, -0.1), ("other", -2.5)]) for word in re.findall(r"\s*\S+", reply_script.text)]
+        tokens = [(word, -0.1, [(word, -0.1), ("other", -2.5)]) for word in re.findall(r"\s*\S+", script.text)]
     return {
         "content": [
             {**_token(text, logprob), "top_logprobs": [_token(*other) for other in others[:wanted]]}

@@ -72,7 +72,7 @@ class WrongRequestError(Exception):
 
 
 def request_details(received: RawRequest) -> dict[str, Any]:
-    """What a `ScriptedRequest` keeps of how a request came, whatever it asks for."""
+    """Return the fields of a `ScriptedRequest` that every kind of request has."""
     headers = {name: value for name, value in received.headers.items() if name not in SECRET_HEADERS}
     return {"number": received.number, "headers": headers, "path": received.path}
 
@@ -151,9 +151,9 @@ def _minimal_value(schema: Mapping[str, Any], top: Any) -> Any:
     }.get(kind)
 
 
-def default_reply(said: ScriptedRequest) -> str:
+def default_reply(request: ScriptedRequest) -> str:
     """Return the default reply: the last message of the user, or a minimal object that fits the schema."""
-    return json.dumps(minimal_example(said.schema)) if said.schema is not None else said.text
+    return json.dumps(minimal_example(request.schema)) if request.schema is not None else request.text
 
 
 def unit_vector(text: str, dimensions: int = 8) -> list[float]:

@@ -2,18 +2,19 @@
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Self
 
 from aiohttp import web
+
+from evalmark.core.sync import BackgroundLoop
 
 from .delivery import Outgoing, deliver
 from .dialects import DIALECTS, Dialect, build_response
 from .requests import SECRET_HEADERS, RawRequest, ScriptedRequest, WrongRequestError
 from .responses import Delay, ScriptedResponse
 
-T = TypeVar("T")
 ScriptedResponses = Callable[[ScriptedRequest], ScriptedResponse] | Sequence[ScriptedResponse] | None
 
 
@@ -59,8 +60,6 @@ class ScriptedServer:
         self._number = 0
         self._lock = threading.Lock()
         self.answer = answer
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="scripted-server", daemon=True)
 
     @property
     def answer(self) -> ScriptedResponses:
@@ -79,12 +78,12 @@ class ScriptedServer:
     def requests(self) -> list[ScriptedRequest]:
         """All requests so far, in order."""
         with self._lock:
-            return sorted(self._requests, key=lambda said: said.number)
+            return sorted(self._requests, key=lambda request: request.number)
 
     @property
     def problems(self) -> list[str]:
         """Why requests were rejected, in order; empty if all were valid."""
-        return [said.problem for said in self.requests if said.problem]
+        return [request.problem for request in self.requests if request.problem]
 
     @property
     def count(self) -> int:
@@ -105,30 +104,21 @@ class ScriptedServer:
             return self._most
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        self._loop = BackgroundLoop()
         try:
-            self._runner, self.url = self._do(self._start())
+            self._runner, self.url = self._loop.run(self._start())
         except OSError:  # the port is in use
-            self._end()
+            self._loop.close()
             raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._do(self._runner.cleanup())
-        self._do(_cancel_others())
-        self._end()
+        self._loop.run(self._runner.cleanup())
+        self._loop.close()
         if self._broken is not None and error is None:
             raise self._broken
-
-    def _end(self) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
-
-    def _do(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     async def _start(self) -> tuple[web.AppRunner, str]:
         app = web.Application(client_max_size=64 * 2**20)
@@ -172,43 +162,43 @@ class ScriptedServer:
 
     async def _outgoing(self, dialect: Dialect, request: web.Request, number: int) -> Outgoing:
         try:
-            received = await _received(request, number, self.key)
-            said = _read(dialect, received)
-            dialect.check_support(said, received.body, self.unsupported)
+            raw = await _raw_request(request, number, self.key)
+            scripted = _read(dialect, raw)
+            dialect.check_support(scripted, raw.body, self.unsupported)
         except WrongRequestError as error:
             self._keep(_refused(dialect, request, number, str(error)))
             return dialect.fault(error)
-        self._keep(said)
+        self._keep(scripted)
         try:
-            answer = self._next(said)
+            answer = self._next(scripted)
             while isinstance(answer, Delay):
                 await asyncio.sleep(answer.seconds)
                 answer = answer.then
-            return build_response(dialect, said, answer)
+            return build_response(dialect, scripted, answer)
         except Exception as error:  # noqa: BLE001  `answer` is code of the user
             self._broken = self._broken or error
             return Outgoing.of({"error": {"message": f"the scripted answer failed: {error!r}"}}, status=500)
 
-    def _keep(self, said: ScriptedRequest) -> None:
+    def _keep(self, request: ScriptedRequest) -> None:
         with self._lock:
-            self._requests.append(said)
+            self._requests.append(request)
 
-    def _next(self, said: ScriptedRequest) -> ScriptedResponse:
+    def _next(self, request: ScriptedRequest) -> ScriptedResponse:
         answer = self.answer
         if answer is None or callable(answer):
-            return None if answer is None else answer(said)
+            return None if answer is None else answer(request)
         with self._lock:
             return next(self._script, None)
 
 
-def _read(dialect: Dialect, received: RawRequest) -> ScriptedRequest:
+def _read(dialect: Dialect, request: RawRequest) -> ScriptedRequest:
     try:
-        return dialect.read(received)
+        return dialect.read(request)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise WrongRequestError(f"the request does not have the documented form: {error!r}") from error
 
 
-async def _received(request: web.Request, number: int, key: str | None) -> RawRequest:
+async def _raw_request(request: web.Request, number: int, key: str | None) -> RawRequest:
     if request.content_type != "application/json":
         raise WrongRequestError(f"the content type is {request.content_type!r}, not application/json")
     try:
@@ -238,10 +228,3 @@ def _refused(dialect: Dialect, request: web.Request, number: int, problem: str) 
         path=request.path,
         problem=problem,
     )
-
-
-async def _cancel_others() -> None:
-    others = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in others:
-        task.cancel()
-    await asyncio.gather(*others, return_exceptions=True)
