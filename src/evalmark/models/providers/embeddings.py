@@ -11,6 +11,7 @@ from evalmark.core.errors import ConfigError, ModelCallError
 from evalmark.core.lazy import LazyModule
 
 from .endpoint import PYDANTIC_AI, Endpoint, find_endpoint
+from .gemini import key_header
 from .http import HttpClient, require_key
 from .openai import address, key_headers
 from .request_body import encode_body
@@ -194,7 +195,7 @@ class _Gemini:
     def __init__(self, endpoint: Endpoint) -> None:
         self._model = f"models/{endpoint.model.removeprefix('models/')}"
         self.url = f"{endpoint.base_url}/v1beta/{quote(self._model)}:batchEmbedContents"
-        self.headers = {"x-goog-api-key": endpoint.key} if endpoint.key else {}
+        self.headers = key_header(endpoint)
 
     def body(self, texts: list[str]) -> dict[str, Any]:
         return {"requests": [{"model": self._model, "content": {"parts": [{"text": text}]}} for text in texts]}

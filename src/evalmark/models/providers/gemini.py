@@ -9,11 +9,12 @@ from evalmark.core.values.case import Usage
 from evalmark.core.values.plain_data import plain
 
 from .endpoint import Endpoint
-from .http import HttpClient, require_key
+from .http import HttpClient
+from .http_chat import HttpChat
 from .replies import finite_float, kept_headers, token_count, tool_call
-from .request_body import encode_body, refuse_reserved_settings, split_system
+from .request_body import encode_body, split_system
 from .response import Response, read_json, response_error
-from .structured import EMPTY_CALL, TOOL, ForcedCall, StructuredOutputFallback, object_schema, read_forced_call
+from .structured import EMPTY_CALL, TOOL, ForcedCall, object_schema, read_forced_call
 
 _NAMES = {"top_p": "topP", "top_k": "topK", "max_tokens": "maxOutputTokens", "stop": "stopSequences"}
 _BESIDE_CONFIG = frozenset({"cachedContent", "labels", "safetySettings", "serviceTier", "store", "toolConfig", "tools"})
@@ -34,42 +35,23 @@ _STATUSES: Mapping[str, ReplyStatus] = {
 }
 
 
-class GeminiChat:
+class GeminiChat(HttpChat):
     """A Gemini model at an address."""
 
     def __init__(self, endpoint: Endpoint, http: HttpClient, within: float) -> None:
-        self.name = endpoint.name
-        self.identity = endpoint.identity
-        self._endpoint = endpoint
-        self._http = http
-        self._within = within
-        self._url = _address(endpoint)
-        self._headers = _headers(endpoint)
-        self._fallback = StructuredOutputFallback()
+        model = endpoint.model if "/" in endpoint.model else f"models/{endpoint.model}"
+        url = f"{endpoint.base_url}/v1beta/{quote(model)}:generateContent"
+        super().__init__(endpoint, http, within, url=url, headers=key_header(endpoint))
 
-    async def __call__(self, request: Request) -> Reply:
-        """Send one request; one more attempt is made for each form of structured output that the server rejects.
+    def _encode(self, request: Request, form: ReplyForm) -> bytes:
+        return encode_body(_body(request, form, self._endpoint), self._endpoint)
 
-        Raises:
-            ModelCallError: There is no reply.
-        """
-        require_key(self._endpoint)
-        refuse_reserved_settings(request, self._endpoint)
-        return await self._fallback.ask(request, self._ask)
-
-    async def _ask(self, request: Request, form: ReplyForm) -> Reply:
-        body = encode_body(_body(request, form, self._endpoint), self._endpoint)
-        response = await self._http.post(self._url, body, self._headers, within=self._within)
+    def _read(self, response: Response, form: ReplyForm) -> Reply:
         return read_reply(response, self._endpoint, form)
 
 
-def _address(endpoint: Endpoint) -> str:
-    """The URL of the model, without the key."""
-    model = endpoint.model if "/" in endpoint.model else f"models/{endpoint.model}"
-    return f"{endpoint.base_url}/v1beta/{quote(model)}:generateContent"
-
-
-def _headers(endpoint: Endpoint) -> dict[str, str]:
+def key_header(endpoint: Endpoint) -> dict[str, str]:
+    """Return the header with the key; empty if there is no key."""
     return {"x-goog-api-key": endpoint.key} if endpoint.key else {}
 
 

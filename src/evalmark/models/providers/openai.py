@@ -9,11 +9,12 @@ from evalmark.core.values.call import Reply, ReplyForm, ReplyStatus, Request, To
 from evalmark.core.values.case import ToolCall, Usage
 
 from .endpoint import Endpoint
-from .http import HttpClient, require_key
-from .replies import finite_float, kept_headers, parse_object, token_count, tool_call
-from .request_body import content_of, encode_body, json_value, messages_text, refuse_reserved_settings, text_of
+from .http import HttpClient
+from .http_chat import HttpChat
+from .replies import finite_float, kept_headers, token_count, tool_call
+from .request_body import content_of, encode_body, json_value, messages_text, text_of
 from .response import Response, one_line, read_json, response_error
-from .structured import TOOL, ReplyFormat, StructuredOutputFallback
+from .structured import TOOL, ForcedCall, ReplyFormat, read_forced_call
 
 _CUT = frozenset(("length", "max_tokens", "model_length"))
 _FILTERED = re.compile(rb'"code"\s*:\s*"(?:content_filter|content_policy_violation)"|"flagged_input"\s*:')
@@ -23,36 +24,19 @@ _NEW_LIMIT_SINCE = "2024-09-01"
 """The first version of Azure's dated API with `max_completion_tokens`."""
 
 
-class OpenAIChat:
+class OpenAIChat(HttpChat):
     """A chat model of any server with OpenAI's chat completions API."""
 
     def __init__(self, endpoint: Endpoint, http: HttpClient, within: float) -> None:
-        self.name = endpoint.name
-        self.identity = endpoint.identity
-        self._endpoint = endpoint
-        self._http = http
-        self._within = within
-        self._url = address(endpoint, "chat/completions")
-        self._headers = key_headers(endpoint)
+        url = address(endpoint, "chat/completions")
+        super().__init__(endpoint, http, within, url=url, headers=key_headers(endpoint))
         self._limit = "max_completion_tokens" if _knows_new_limit(endpoint) else "max_tokens"
-        self._fallback = StructuredOutputFallback()
 
-    async def __call__(self, request: Request) -> Reply:
-        """Send one request; one more attempt is made for each form of structured output that the server rejects.
-
-        Raises:
-            ModelCallError: There is no reply.
-        """
-        require_key(self._endpoint)
-        refuse_reserved_settings(request, self._endpoint)
-        if request.schema is None:
-            return await self._ask(request, "")
-        return await self._fallback.ask(request, self._ask)
-
-    async def _ask(self, request: Request, form: ReplyForm) -> Reply:
+    def _encode(self, request: Request, form: ReplyForm) -> bytes:
         known = messages_text(request)
-        body = encode_body(self._body(request, form, with_messages=known is None), self._endpoint, known)
-        response = await self._http.post(self._url, body, self._headers, within=self._within)
+        return encode_body(self._body(request, form, with_messages=known is None), self._endpoint, known)
+
+    def _read(self, response: Response, form: ReplyForm) -> Reply:
         return read_reply(response, self._endpoint, form)
 
     def _body(self, request: Request, form: ReplyForm, with_messages: bool = True) -> dict[str, Any]:
@@ -65,7 +49,7 @@ class OpenAIChat:
         if request.logprobs:
             body["logprobs"], body["top_logprobs"] = True, request.logprobs
         if request.schema is not None and form in ("schema", "tool"):
-            body |= _asking(self._fallback.reply_format(request.schema), form)
+            body |= _format_fields(self._fallback.reply_format(request.schema), form)
         return body
 
 
@@ -93,14 +77,14 @@ def _knows_new_limit(endpoint: Endpoint) -> bool:
     return endpoint.base_url.startswith(f"{_OWN_HOST}/")
 
 
-def _asking(wanted: ReplyFormat, form: ReplyForm) -> dict[str, Any]:
-    """The part of a request that asks for a JSON object."""
+def _format_fields(reply_format: ReplyFormat, form: ReplyForm) -> dict[str, Any]:
+    """The fields of a request for a JSON object."""
     if form == "schema":
-        asked = {"name": TOOL, "schema": wanted.schema, "strict": wanted.strict}
-        return {"response_format": {"type": "json_schema", "json_schema": asked}}
-    tool = {"name": TOOL, "description": "Gives the answer.", "parameters": wanted.schema}
+        schema = {"name": TOOL, "schema": reply_format.schema, "strict": reply_format.strict}
+        return {"response_format": {"type": "json_schema", "json_schema": schema}}
+    tool = {"name": TOOL, "description": "Gives the answer.", "parameters": reply_format.schema}
     return {
-        "tools": [{"type": "function", "function": tool | {"strict": True} if wanted.strict else tool}],
+        "tools": [{"type": "function", "function": tool | {"strict": True} if reply_format.strict else tool}],
         "tool_choice": {"type": "function", "function": {"name": TOOL}},
     }
 
@@ -116,22 +100,20 @@ def read_reply(response: Response, endpoint: Endpoint, form: ReplyForm) -> Reply
     data = read_json(response, endpoint)
     choice = _choice(data, response, endpoint)
     message = choice["message"]
-    text = text_of(message.get("content"))
-    calls = _tool_calls(message)
-    found = None
-    if form == "tool":
-        text, found, calls = _answer(text, message, calls)
+    text, calls = text_of(message.get("content")), _tool_calls(message)
+    found = read_forced_call(text, calls, _raw_arguments(message)) if form == "tool" else ForcedCall(text, None, calls)
     refusal = message.get("refusal")
     refusal = refusal if isinstance(refusal, str) else ""
-    text = text or refusal
+    text = found.text or refusal
+    is_empty = not (text or found.calls) and found.data is None
     model, system = data.get("model"), data.get("system_fingerprint")
     usage = data.get("usage")
     return Reply(
         text=text,
-        status=_status(choice.get("finish_reason"), refusal=bool(refusal), empty=not (text or calls) and found is None),
-        data=found,
+        status=_status(choice.get("finish_reason"), refusal=bool(refusal), empty=is_empty),
+        data=found.data,
         reasoning=_reasoning(message),
-        tool_calls=calls,
+        tool_calls=found.calls,
         usage=read_usage(usage) if isinstance(usage, dict) else _NO_USAGE,
         cost=_cost(usage) if endpoint.provider == "openrouter" else None,
         model=model if isinstance(model, str) else "",
@@ -146,13 +128,12 @@ _NO_USAGE = Usage()
 
 
 def _choice(data: Mapping[str, Any], response: Response, endpoint: Endpoint) -> dict[str, Any]:
-    choices = data.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices else None
+    choice = next(iter(_list(data.get("choices"))), None)
     if not isinstance(choice, dict) or not isinstance(choice.get("message"), dict):
         raise response_error(response, endpoint, "answered without a message")
     if choice.get("finish_reason") == "error" or choice.get("error"):
-        told = one_line(str(choice.get("error") or "no reason given"), 200)
-        raise response_error(response, endpoint, f"broke off its answer: {told}")
+        reason = one_line(str(choice.get("error") or "no reason given"), 200)
+        raise response_error(response, endpoint, f"ended its reply with an error: {reason}")
     return choice
 
 
@@ -174,25 +155,15 @@ def _reasoning(message: Mapping[str, Any]) -> str:
 
 
 def _tool_calls(message: Mapping[str, Any]) -> tuple[ToolCall, ...]:
-    calls = message.get("tool_calls")
-    if not isinstance(calls, list):
-        return ()
-    functions = (call.get("function") for call in calls if isinstance(call, dict))
+    functions = (call.get("function") for call in _list(message.get("tool_calls")) if isinstance(call, dict))
     return tuple(tool_call(f.get("name"), f.get("arguments")) for f in functions if isinstance(f, dict))
 
 
-def _answer(
-    text: str, message: Mapping[str, Any], calls: tuple[ToolCall, ...]
-) -> tuple[str, dict[str, Any] | None, tuple[ToolCall, ...]]:
-    """The text, the object and the other tool calls of a reply to a request with a forced call of `TOOL`."""
-    asked = next((call for call in calls if call.name == TOOL), None)
-    if asked is None:  # the server did not enforce the call
-        return text, parse_object(text), calls
-    others = tuple(call for call in calls if call.name != TOOL)
-    if asked.error is None:
-        return text, dict(asked.arguments), others
-    arguments = (call["function"].get("arguments") for call in message["tool_calls"] if isinstance(call, dict))
-    return text or next((said for said in arguments if isinstance(said, str)), ""), None, others
+def _raw_arguments(message: Mapping[str, Any]) -> str:
+    """The arguments of the first tool call that has any, as the server sent them."""
+    functions = (call.get("function") for call in _list(message.get("tool_calls")) if isinstance(call, dict))
+    arguments = (function.get("arguments") for function in functions if isinstance(function, dict))
+    return next((text for text in arguments if isinstance(text, str)), "")
 
 
 def read_usage(usage: Mapping[str, Any]) -> Usage:
@@ -215,19 +186,17 @@ def _cost(usage: Any) -> float | None:
 
 def _tokens(logprobs: Any) -> tuple[Token, ...]:
     content = logprobs.get("content") if isinstance(logprobs, dict) else None
-    places = content if isinstance(content, list) else []
-    found = (_token(place) for place in places)
     return tuple(
-        Token(*token, others=tuple(other for said in _list(place.get("top_logprobs")) if (other := _token(said))))
-        for place, token in zip(places, found, strict=True)
-        if token
+        Token(*token, others=tuple(other for top in _list(entry.get("top_logprobs")) if (other := _token(top))))
+        for entry in _list(content)
+        if (token := _token(entry))
     )
 
 
-def _token(place: Any) -> tuple[str, float] | None:
-    if not isinstance(place, dict):
+def _token(entry: Any) -> tuple[str, float] | None:
+    if not isinstance(entry, dict):
         return None
-    text, logprob = place.get("token"), finite_float(place.get("logprob"))
+    text, logprob = entry.get("token"), finite_float(entry.get("logprob"))
     return (text, logprob) if isinstance(text, str) and logprob is not None else None
 
 

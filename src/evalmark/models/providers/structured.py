@@ -183,16 +183,16 @@ class ForcedCall(NamedTuple):
 EMPTY_CALL = ForcedCall("", None, ())
 
 
-def read_forced_call(text: str, calls: tuple[ToolCall, ...]) -> ForcedCall:
-    """Return the arguments of the forced call; otherwise the text of the reply.
+def read_forced_call(text: str, calls: tuple[ToolCall, ...], raw_arguments: str = "") -> ForcedCall:
+    """Return the arguments of the forced call; otherwise the text of the reply, or the arguments as the server sent them.
 
     >>> read_forced_call("", (ToolCall(name="answer", arguments={"score": 1}),)).data
     {'score': 1}
     """
-    asked = next((call for call in calls if call.name == TOOL), None)
-    if asked is None:  # the server did not enforce the call
+    forced = next((call for call in calls if call.name == TOOL), None)
+    if forced is None:  # the server did not enforce the call
         return ForcedCall(text, parse_object(text), calls)
     others = tuple(call for call in calls if call.name != TOOL)
-    if asked.error is None:
-        return ForcedCall(text, dict(asked.arguments), others)
-    return ForcedCall(text or asked.error, None, others)
+    if forced.error is None:
+        return ForcedCall(text, dict(forced.arguments), others)
+    return ForcedCall(text or raw_arguments or forced.error, None, others)
