@@ -93,8 +93,8 @@ def test_f20_a_time_that_is_too_long_stops_the_run_with_one_sentence():
     (message,) = {str(error) for error in found}
     assert message.startswith("openai/some-model: 127.0.0.1:")
     assert message.endswith(
-        "answered 429 Too Many Requests: Rate limit reached. It asks for a wait of 1,000,000,000 s, "
-        "longer than the 300 s that a call waits. Go on later with --resume."
+        "answered 429 Too Many Requests: Rate limit reached. The server asks to wait 1,000,000,000 s, "
+        "and calls wait at most 300 s. Continue later with --resume."
     )
 
 
@@ -214,7 +214,7 @@ def test_f25_a_server_that_was_never_there_stops_the_run():
         *map(str, range(200)), workers=2
     )
     assert isinstance(found[-1], RunStoppedError)
-    assert "It has answered nothing in" in str(found[-1])
+    assert "No attempt has had a response for" in str(found[-1])
     assert "Check its address and whether it is running" in str(found[-1])
 
 

@@ -292,13 +292,13 @@ def test_a_wait_that_is_too_long_ends_the_run_with_a_sentence():
     found = run_in_virtual_time(outcomes(LimitedModel(model, Throttle(RateLimits(start=1, most=1))), 3))
     assert len(model.requests) == 1
     assert {type(each) for each in found} == {RunStoppedError}
-    assert "a wait of 3,600 s, longer than the 300 s that a call waits. Go on later with --resume." in str(found[0])
+    assert "asks to wait 3,600 s, and calls wait at most 300 s. Continue later with --resume." in str(found[0])
 
 
 def test_an_absurd_wait_is_told_in_words_that_somebody_can_read():
     model = Watched([limit(1e308)])
     (found,) = run_in_virtual_time(outcomes(LimitedModel(model, Throttle(RateLimits(start=1, most=1))), 1))
-    assert "It asks for a wait that never ends, longer than the 300 s" in str(found)
+    assert "The server asks to wait forever, and calls wait at most 300 s." in str(found)
     assert len(str(found)) < 300
 
 
@@ -308,7 +308,7 @@ def test_an_endpoint_that_has_never_answered_ends_the_run_after_a_while():
     found = run_in_virtual_time(outcomes(RetryingModel(LimitedModel(model, throttle), random=chance(3)), 50, workers=2))
     assert {type(each) for each in found} == {ModelCallError, RunStoppedError}
     assert len(model.requests) < 40
-    assert "has answered nothing in" in str(found[-1])
+    assert "No attempt has had a response for" in str(found[-1])
 
 
 def test_an_endpoint_that_has_answered_once_is_not_given_up():

@@ -222,7 +222,7 @@ class World:
     @property
     def payload(self):
         """How often each question was asked of the model."""
-        return Counter(request.messages[-1].content for request in self.model.asked)
+        return Counter(request.messages[-1].content for request in self.model.requests)
 
 
 def here(story, run=run_in_virtual_time, **more):

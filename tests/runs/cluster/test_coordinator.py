@@ -67,7 +67,7 @@ def test_recorded_tools_are_the_desks():
 def test_a_budget_holds_for_all_workers_together():
     story = Story(trials=lambda: trials(40), work=asking(), settings=Settings(jobs=4, max_calls=10))
     one, other = here(story), elsewhere(story, size=3)
-    assert len(one.model.asked) == len(other.model.asked) == 10
+    assert len(one.model.requests) == len(other.model.requests) == 10
     assert other.outcome.reason == one.outcome.reason != ""
     assert other.outcome.stopped
     assert len(other.found) == 10

@@ -60,7 +60,7 @@ class RetryPolicy:
     """Attempts after the first one; those rejected with 429 do not count, `most_total` limits them."""
     most_wait: float = 60.0
     """The longest backoff in seconds."""
-    most_asked: float = 300.0
+    longest_pause: float = 300.0
     """The longest wait in seconds that an endpoint may ask for; a longer one stops the run."""
     most_total: float = 900.0
     """Seconds after the first failed attempt from which a call is not sent again."""

@@ -1,8 +1,11 @@
 """A chat model that retries calls after transient errors."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from functools import partial
 from random import Random
+from typing import TypeVar
 
 from evalmark.core.context.trial_context import current_trial_context
 from evalmark.core.errors import ModelCallError, RunStoppedError
@@ -12,6 +15,8 @@ from evalmark.core.values.call import Attempt, Reply, Request
 
 from .rate_limits import DEFAULT_RETRY_POLICY, RetryPolicy
 from .throttle import too_long
+
+T = TypeVar("T")
 
 _LIMIT = 429
 _MOST_RETRIES = 200
@@ -25,65 +30,68 @@ class RetryingModel:
         self, model: ChatModel, policy: RetryPolicy = DEFAULT_RETRY_POLICY, random: Random | None = None
     ) -> None:
         self.name, self.identity = model.name, model.identity
-        self._model, self._policy = model, policy
-        self._random = random or Random()  # noqa: S311  jitter is no secret
+        self._model, self._policy, self._random = model, policy, random
 
     async def __call__(self, request: Request) -> Reply:
-        """Return the reply of the model; its `attempts` are the failed ones before it.
+        """Return the reply of the model; its `attempts` are the failed ones before it. Raises what `send_with_retries` raises."""
+        reply, attempts = await send_with_retries(partial(self._model, request), self._policy, self._random)
+        return replace(reply, attempts=(*attempts, *reply.attempts)) if attempts else reply
 
-        Raises:
-            ModelCallError: All attempts failed; `attempts` lists them.
-            RunStoppedError: The endpoint accepts no more requests; the cause is a ModelCallError with all attempts.
-        """
+
+async def send_with_retries(
+    send: Callable[[], Awaitable[T]], policy: RetryPolicy, random: Random | None = None
+) -> tuple[T, tuple[Attempt, ...]]:
+    """Send a request until it succeeds; return the result and the failed attempts before it.
+
+    Raises:
+        ModelCallError: All attempts failed; `attempts` lists them.
+        RunStoppedError: The endpoint accepts no more requests; the cause is a ModelCallError with all attempts.
+    """
+    try:
+        return await send(), ()
+    except ModelCallError as first:
+        error = first
+    random = random or Random()  # noqa: S311  jitter is not a secret
+    clock = asyncio.get_running_loop().time
+    started, failed, faults = clock(), 0, 0
+    attempts: tuple[Attempt, ...] = ()
+    while True:
+        attempts += error.attempts
+        failed += 1
+        faults += not _is_rate_limited(error)
+        seconds = clock() - started
+        if _is_over(policy, error, failed, faults, seconds):
+            raise _final(error, attempts, failed, seconds, policy) from None
+        with current_trial_context().waiting():
+            await asyncio.sleep(_wait(policy, error, faults, random))
         try:
-            return await self._model(request)
-        except ModelCallError as error:
-            return await self._retry(request, error)
+            return await send(), attempts
+        except ModelCallError as later:
+            error = later
+        except RunStoppedError as stopped:
+            raise RunStoppedError(str(stopped)) from _last(stopped, error, attempts)
 
-    async def _retry(self, request: Request, error: ModelCallError) -> Reply:
-        """Retry after a first failed attempt."""
-        clock = asyncio.get_running_loop().time
-        started, failed, faults = clock(), 0, 0
-        attempts: tuple[Attempt, ...] = ()
-        while True:
-            attempts += error.attempts
-            failed += 1
-            faults += not _is_rate_limited(error)
-            seconds = clock() - started
-            if self._is_over(error, failed, faults, seconds):
-                raise _final(error, attempts, failed, seconds, self._policy) from None
-            with current_trial_context().waiting():
-                await asyncio.sleep(self._wait(error, faults))
-            try:
-                reply = await self._model(request)
-            except ModelCallError as later:
-                error = later
-            except RunStoppedError as stopped:
-                raise RunStoppedError(str(stopped)) from _last(stopped, error, attempts)
-            else:
-                return replace(reply, attempts=(*attempts, *reply.attempts))
 
-    def _is_over(self, error: ModelCallError, failed: int, faults: int, seconds: float) -> bool:
-        """Whether the call is not sent again."""
-        policy = self._policy
-        return (
-            error.fault != "transient"
-            or (error.retry_after or 0.0) > policy.most_asked
-            or faults > policy.retries
-            or failed > _MOST_RETRIES
-            or seconds > policy.most_total
-        )
+def _is_over(policy: RetryPolicy, error: ModelCallError, failed: int, faults: int, seconds: float) -> bool:
+    return (
+        error.fault != "transient"
+        or (error.retry_after or 0.0) > policy.longest_pause
+        or faults > policy.retries
+        or failed > _MOST_RETRIES
+        or seconds > policy.most_total
+    )
 
-    def _wait(self, error: ModelCallError, faults: int) -> float:
-        """Return the seconds until the next attempt: a random time up to the backoff, at least what the endpoint asks for.
 
-        The backoff doubles with each error of the server, but not with rejections by a rate limit: the throttle of the
-        endpoint slows all calls down then, and longer backoffs would leave the endpoint idle.
-        """
-        if _is_rate_limited(error) and error.retry_after == 0:
-            return 0.0
-        backoff = self._policy.backoff(1 if _is_rate_limited(error) else faults)
-        return max(error.retry_after or 0.0, self._random.uniform(0.0, backoff))
+def _wait(policy: RetryPolicy, error: ModelCallError, faults: int, random: Random) -> float:
+    """Return the seconds until the next attempt: a random time up to the backoff, at least what the endpoint asks for.
+
+    The backoff doubles with each error of the server, but not with rejections by a rate limit: the throttle of the
+    endpoint slows all calls down then, and longer backoffs would leave the endpoint idle.
+    """
+    if _is_rate_limited(error) and error.retry_after == 0:
+        return 0.0
+    backoff = policy.backoff(1 if _is_rate_limited(error) else faults)
+    return max(error.retry_after or 0.0, random.uniform(0.0, backoff))
 
 
 def _is_rate_limited(error: ModelCallError) -> bool:
@@ -104,7 +112,7 @@ def _final(
 ) -> ModelCallError:
     """The error of the whole call, with all attempts."""
     message = str(error)
-    if error.fault == "transient" and (error.retry_after or 0.0) > policy.most_asked:
+    if error.fault == "transient" and (error.retry_after or 0.0) > policy.longest_pause:
         message = too_long(error, policy)
     elif failed > 1:
         message = f"{message} It was sent {count(failed, 'time')} in {seconds:.0f} s."

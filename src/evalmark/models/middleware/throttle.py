@@ -3,7 +3,9 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from random import Random
+from typing import TypeVar
 
 from evalmark.core.context.trial_context import current_trial_context
 from evalmark.core.errors import ModelCallError, RunStoppedError
@@ -17,11 +19,13 @@ from .quota import RemainingQuota
 from .rate_limits import DEFAULT_RATE_LIMITS, DEFAULT_RETRY_POLICY, RateLimits, RetryPolicy, TokenBucket
 from .token_estimate import estimate_tokens
 
+T = TypeVar("T")
+
 _LIMIT = 429
 _RECOVERY_ROUNDS = 8.0
 """Rounds of replies for the way back to the last limit, at the speed of the first of them; it slows down on the way."""
-_FOR_EVER = 1e12
-"""Seconds; a longer pause is reported as for ever."""
+_FOREVER = 1e12
+"""Seconds; a longer pause is reported as `forever`."""
 
 
 @dataclass(slots=True, eq=False)
@@ -72,8 +76,8 @@ class Throttle:
         self._silent_since: float | None = None
         self._answered = False
         self._buckets: tuple[TokenBucket | None, TokenBucket | None] | None = None
-        self._requests = RemainingQuota.of_requests(policy.most_asked)
-        self._tokens = RemainingQuota.of_tokens(policy.most_asked)
+        self._requests = RemainingQuota.of_requests(policy.longest_pause)
+        self._tokens = RemainingQuota.of_tokens(policy.longest_pause)
         self._alarm: asyncio.TimerHandle | None = None
 
     @property
@@ -150,7 +154,7 @@ class Throttle:
             self._close(str(error))
         elif error.fault == "transient":
             self._close_if_silent(error)
-            if (error.retry_after or 0.0) > self._policy.most_asked:
+            if (error.retry_after or 0.0) > self._policy.longest_pause:
                 self._close(too_long(error, self._policy))
             elif status == _LIMIT:
                 self._meet_limit(permit, error.retry_after or 0.0)
@@ -171,8 +175,8 @@ class Throttle:
         silence = now - self._silent_since
         if not self._answered and silence > self._policy.most_silence:
             self._close(
-                f"{error} It has answered nothing in {silence:.0f} s of trying. Check its address and whether it is "
-                "running, and go on with --resume."
+                f"{error} No attempt has had a response for {silence:.0f} s. Check the address and whether the server is "
+                "running, then continue with --resume."
             )
 
     def _grow(self) -> None:
@@ -196,17 +200,17 @@ class Throttle:
             self._allowed, self._is_halved = max(self._allowed, self._limit_met_at), False
         self._adaptive.accepted(permit.number, now, now - permit.granted)
 
-    def _meet_limit(self, permit: Permit, asked: float) -> None:
+    def _meet_limit(self, permit: Permit, pause: float) -> None:
         """Slow down once for all requests in flight; halve the number allowed if none of them was accepted."""
         permit.is_known = True
         now = asyncio.get_running_loop().time()
-        if self._adaptive.rejected(permit.number, now, is_stated=asked > 0):
+        if self._adaptive.rejected(permit.number, now, is_stated=pause > 0):
             self._cut_at = self._granted
             if self._adaptive.was_futile:
                 self._limit_met_at, self._allowed, self._is_halved = self._allowed, max(1.0, self._allowed / 2), True
                 self._streak += 1
-                asked = asked or self._policy.backoff(self._streak) * self._random.uniform(0.5, 1.0)
-        self._pause(asked)
+                pause = pause or self._policy.backoff(self._streak) * self._random.uniform(0.5, 1.0)
+        self._pause(pause)
 
     def _pause(self, seconds: float) -> None:
         now = asyncio.get_running_loop().time()
@@ -275,12 +279,59 @@ def _taken(reply: Reply) -> int | None:
 
 def too_long(error: ModelCallError, policy: RetryPolicy) -> str:
     """The error message for an endpoint that asks for too long a wait."""
-    asked = error.retry_after or 0.0
-    wait = f"of {asked:,.0f} s" if asked < _FOR_EVER else "that never ends"
+    seconds = error.retry_after or 0.0
+    wait = f"{seconds:,.0f} s" if seconds < _FOREVER else "forever"
     return (
-        f"{error} It asks for a wait {wait}, longer than the {policy.most_asked:,.0f} s "
-        "that a call waits. Go on later with --resume."
+        f"{error} The server asks to wait {wait}, and calls wait at most {policy.longest_pause:,.0f} s. "
+        "Continue later with --resume."
     )
+
+
+async def send_limited(
+    throttle: Throttle,
+    tokens: int,
+    send: Callable[[], Awaitable[T]],
+    before: Callable[[], Awaitable[None]] | None = None,
+) -> T:
+    """Send a request of so many estimated tokens once the throttle of its endpoint permits it. Raises what `send` raises.
+
+    `before` is awaited right before the request is sent.
+
+    Raises:
+        RunStoppedError: The endpoint accepts no more requests.
+    """
+    permit = await _acquire(throttle, tokens, before)
+    try:
+        result = await send()
+        throttle.record_reply(permit, result if isinstance(result, Reply) else _NO_REPLY)
+    except ModelCallError as error:
+        throttle.record_failure(permit, error)
+        raise
+    finally:
+        throttle.release(permit)
+    return result
+
+
+_NO_REPLY = Reply()
+
+
+async def _acquire(throttle: Throttle, tokens: int, before: Callable[[], Awaitable[None]] | None) -> Permit:
+    """Wait until a request may be sent; return its permit."""
+    permit = throttle.try_acquire(tokens)
+    if permit is None:
+        with current_trial_context().waiting():
+            permit = await throttle.acquire(tokens)
+    if before is not None:
+        try:
+            await before()
+        except BaseException:
+            throttle.release(permit)
+            raise
+    while throttle.pause_left() or throttle.closed:  # another call has met a limit meanwhile
+        throttle.release(permit)
+        with current_trial_context().waiting():
+            permit = await throttle.acquire(tokens, first=True)
+    return permit
 
 
 class LimitedModel:
@@ -296,37 +347,7 @@ class LimitedModel:
         self._model, self._throttle, self._before = model, throttle, before
 
     async def __call__(self, request: Request) -> Reply:
-        """Wait for a permit and call the model. Raises what the model raises.
-
-        Raises:
-            RunStoppedError: The endpoint accepts no more requests.
-        """
-        permit = await self._acquire(request)
-        try:
-            reply = await self._model(plain_request(request))
-            self._throttle.record_reply(permit, reply)
-        except ModelCallError as error:
-            self._throttle.record_failure(permit, error)
-            raise
-        finally:
-            self._throttle.release(permit)
-        return reply
-
-    async def _acquire(self, request: Request) -> Permit:
-        """Wait until the request may be sent; return its permit."""
-        size = estimate_tokens(request)
-        permit = self._throttle.try_acquire(size)
-        if permit is None:
-            with current_trial_context().waiting():
-                permit = await self._throttle.acquire(size)
-        if self._before is not None:
-            try:
-                await self._before(request)
-            except BaseException:
-                self._throttle.release(permit)
-                raise
-        while self._throttle.pause_left() or self._throttle.closed:  # another call has met a limit meanwhile
-            self._throttle.release(permit)
-            with current_trial_context().waiting():
-                permit = await self._throttle.acquire(size, first=True)
-        return permit
+        """Wait for a permit and call the model. Raises what the model and `send_limited` raise."""
+        before = None if self._before is None else partial(self._before, request)
+        send = partial(self._model, plain_request(request))
+        return await send_limited(self._throttle, estimate_tokens(request), send, before)

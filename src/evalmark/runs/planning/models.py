@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from os import environ as own_environ
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from evalmark.core.values.spending import Spending
 from evalmark.models.middleware.meter import Budget, Meter
 from evalmark.models.middleware.prices import Prices, read_prices
 from evalmark.models.middleware.rate_limits import RateLimits, RetryPolicy
+from evalmark.models.middleware.token_estimate import ASSUMED_OUTPUT
 
 if TYPE_CHECKING:
     from evalmark.core.protocols import Vectors
@@ -110,7 +111,7 @@ class Models:
             table=self.settings.models,
             http=self.http,
             within=self.settings.call_timeout,
-            around=lambda send: _send_with_retry(send, name, throttle, self.patience),
+            around=lambda send: _send_with_retry(send, throttle, self.patience),
         )
 
     def endpoint(self, model: ChatModel) -> "Endpoint | None":
@@ -222,24 +223,9 @@ def _without_key(endpoint: "Endpoint") -> str | None:
 
 
 async def _send_with_retry(
-    send: Callable[[], Awaitable["Vectors"]], name: str, throttle: "Throttle", patience: "RetryPolicy"
+    send: Callable[[], Awaitable["Vectors"]], throttle: "Throttle", patience: "RetryPolicy"
 ) -> "Vectors":
     """Return the vectors of one request, sent with the same throttle and retries as a chat call."""
-    adapter = EmbeddingRequestAdapter(name, send)
-    await retry.RetryingModel(throttles.LimitedModel(adapter, throttle), patience)(_NO_MESSAGES)
-    return adapter.vectors
-
-
-_NO_MESSAGES = Request(messages=())
-
-
-class EmbeddingRequestAdapter:
-    """A request for vectors in the form of a chat model, so that it passes the same middleware."""
-
-    def __init__(self, name: str, send: Callable[[], Awaitable["Vectors"]]) -> None:
-        self.name = self.identity = name
-        self._send = send
-
-    async def __call__(self, request: Request) -> Reply:
-        self.vectors = await self._send()
-        return Reply()
+    limited = partial(throttles.send_limited, throttle, ASSUMED_OUTPUT, send)
+    vectors, _ = await retry.send_with_retries(limited, patience)
+    return vectors
