@@ -215,7 +215,7 @@ def test_f25_a_server_that_was_never_there_stops_the_run():
     )
     assert isinstance(found[-1], RunStoppedError)
     assert "No attempt has had a response for" in str(found[-1])
-    assert "Check its address and whether it is running" in str(found[-1])
+    assert "Check the address and whether the server is running" in str(found[-1])
 
 
 ENDLESS = [
