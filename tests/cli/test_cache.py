@@ -169,11 +169,11 @@ def test_an_export_takes_the_place_of_recordings_alone(evalmark, recorded, there
 
 def test_an_export_of_nothing_does_not_take_the_place_of_recordings(evalmark, recorded):
     refused = evalmark("cache", "export", "new.jsonl", "--model", "a/slip")
-    assert (refused.code, "no recorded call fits" in refused.err) == (2, True), refused.text
+    assert (refused.code, "no recorded call matches" in refused.err) == (2, True), refused.text
     evalmark("cache", "export", "kept.jsonl")
     before = (recorded / "kept.jsonl").read_bytes()
     refused = evalmark("cache", "export", "kept.jsonl", "--model", "a/slip")
-    assert (refused.code, "no recorded call fits" in refused.err) == (2, True), refused.text
+    assert (refused.code, "no recorded call matches" in refused.err) == (2, True), refused.text
     assert (recorded / "kept.jsonl").read_bytes() == before
     assert sorted(file.name for file in recorded.iterdir()) == [".evalmark", "kept.jsonl"]
 
@@ -225,7 +225,7 @@ def test_a_line_that_was_changed_is_refused_with_its_place(evalmark, recorded):
     (recorded / "out.jsonl").write_text("\n".join([*lines[:2], json.dumps(data), *lines[3:]]))
     said = evalmark("cache", "import", "out.jsonl", "--store", "b.db")
     assert said.code == 2
-    assert said.err.startswith("out.jsonl:3: the key does not belong to what the line says was asked")
+    assert said.err.startswith("out.jsonl:3: the key does not match the request in the line")
     with open_store("b.db", read_only=True) as store:
         assert store.check().calls == 0
 
@@ -380,7 +380,7 @@ def test_recordings_of_another_address_are_named_and_mapped(evalmark, world, mon
         (("http://a/v1",), "--address http://a/v1: it takes OLD=NEW, two addresses"),
         (("a=b",), "--address a=b: it takes OLD=NEW, two addresses"),
         (("http://a=http://b", "http://a=http://c"), "http://a is mapped to http://b already"),
-        (("http://nowhere/v1=http://b/v1",), "holds no call of a model at http://nowhere/v1; the addresses in it are "),
+        (("http://nowhere/v1=http://b/v1",), "contains no call of a model at http://nowhere/v1; its addresses are "),
     ],
 )
 def test_an_address_that_cannot_be_mapped_is_refused(evalmark, recorded, words, said):

@@ -246,8 +246,8 @@ def edited(name):
     [
         pytest.param(lambda: None, ("1/3", "2/3"), (*ALL[:2], ALL[0]), "is named twice; name each shard once.", id="a file twice"),
         pytest.param(lambda: shutil.copy("shard-1.db", "copy.db"), ("2/3",), (*ALL[:2], "copy.db"), "is named twice; name each shard once.", id="a copy of a file"),
-        pytest.param(lambda: shutil.move("shard-1.db", "old.db"), ("1/3", "2/3"), (*ALL[:2], "old.db"), "shard 1/3 is there twice, as ", id="a shard that ran twice"),
-        pytest.param(lambda: None, ("1/3", "2/4"), ALL[:2], "are not of the same run; they differ in the number of shards.", id="of three and of four"),
+        pytest.param(lambda: shutil.move("shard-1.db", "old.db"), ("1/3", "2/3"), (*ALL[:2], "old.db"), "shard 1/3 is named twice, as ", id="a shard that ran twice"),
+        pytest.param(lambda: None, ("1/3", "2/4"), ALL[:2], "do not belong to the same run; they differ in the number of shards.", id="of three and of four"),
         pytest.param(lambda: suite(more="fgx"), ("2/3",), ALL[:2], "they differ in the rows of second.", id="a dataset that was edited in between"),
         pytest.param(lambda: suite(more="fghi"), ("2/3",), ALL[:2], "they differ in the rows of second.", id="a dataset that grew in between"),
         pytest.param(lambda: suite(rows="abced"), ("2/3",), ALL[:2], "they differ in the rows of first.", id="a dataset in another order"),

@@ -202,7 +202,7 @@ def test_a_reply_with_a_secret_is_asked_again_and_others_are_not(world, server):
     assert asked.count("nothing") == 1
     assert {asked.count(name) for name in SPELLINGS if name != "twelve of it"} == {2}
     (note,) = [note for note in world["model"].notes if "not cached" in note]
-    assert note.startswith(f"The replies of {len(SPELLINGS) - 1} model calls hold a secret")
+    assert note.startswith(f"The replies of {len(SPELLINGS) - 1} model calls contain a secret")
 
 
 TESTS = """

@@ -77,9 +77,9 @@ def test_an_address_of_azure_may_be_written_short(given, wanted):
             "AZURE_OPENAI_API_KEY is not set",
             id="no key for Azure",
         ),
-        pytest.param({"OPENAI_API_KEY": KEY}, "ftp://x", "no http address", id="no address"),
+        pytest.param({"OPENAI_API_KEY": KEY}, "ftp://x", "not an http address", id="no address"),
         pytest.param(
-            {"OPENAI_API_KEY": KEY}, "https://u:p@x.azure.com", "holds credentials", id="a password in the address"
+            {"OPENAI_API_KEY": KEY}, "https://u:p@x.azure.com", "contains credentials", id="a password in the address"
         ),
     ],
 )

@@ -34,9 +34,9 @@ def entry(**changes) -> bytes:
         pytest.param(b"PK\x03\x04" + bytes(60), "not a safetensors file", id="a zip archive, as torch writes it"),
         pytest.param(struct.pack("<Q", 2**63) + b"{}", "not a safetensors file", id="a header of exabytes"),
         pytest.param(struct.pack("<Q", 50) + b"{}", "not a safetensors file", id="a header longer than the file"),
-        pytest.param(struct.pack("<Q", 4) + b"\xff\xfe{}", "no JSON", id="a header that is no UTF-8"),
-        pytest.param(struct.pack("<Q", 2) + b"{]", "no JSON", id="a header that is no JSON"),
-        pytest.param(struct.pack("<Q", 200_000) + b"[" * 200_000, "no JSON", id="a header nested 200,000 deep"),
+        pytest.param(struct.pack("<Q", 4) + b"\xff\xfe{}", "not JSON", id="a header that is no UTF-8"),
+        pytest.param(struct.pack("<Q", 2) + b"{]", "not JSON", id="a header that is no JSON"),
+        pytest.param(struct.pack("<Q", 200_000) + b"[" * 200_000, "not JSON", id="a header nested 200,000 deep"),
         pytest.param(struct.pack("<Q", 2) + b"[]", "its header is a list", id="a header that is a list"),
         pytest.param(entry(dtype="Q9"), "tensor 'w' is damaged", id="an unknown type"),
         pytest.param(entry(dtype=["F32"]), "tensor 'w' is damaged", id="a type that is a list"),
@@ -167,7 +167,7 @@ def test_a_tokenizer_of_another_model_is_found_out(tmp_path: Path):
     folder = Tiny().write(tmp_path)
     path = folder / "tokenizer.json"
     path.write_text(path.read_text(encoding="utf-8").replace('"cat": 10', '"cat": 10000'), encoding="utf-8")
-    with pytest.raises(ModelError, match=r"gives token 10000, but the model knows only 15"):
+    with pytest.raises(ModelError, match=r"gives token 10000, but the model has only 15"):
         asyncio.run(LocalEmbedder(folder)(["the cat"]))
 
 

@@ -357,7 +357,7 @@ def test_known_models_are_found_by_both_names():
 
 
 def test_an_unknown_model_is_a_usage_error():
-    with pytest.raises(ConfigError, match="knows no model 'gpt'; it knows all-MiniLM-L6-v2"):
+    with pytest.raises(ConfigError, match="no known model 'gpt'; known are all-MiniLM-L6-v2"):
         fetch_model("gpt", Settings())
 
 
@@ -386,10 +386,10 @@ def test_spoilt_files_in_the_cache_are_found_when_listed_and_when_used(minilm_fo
     (copy / "config.json").write_text(config.replace("1e-12", "2e-12"), encoding="utf-8")
     settings = Settings(cache_dir=str(tmp_path))
     (listed,) = local_models(settings)
-    assert "config.json: not the file evalmark knows" in listed.fault
-    with pytest.raises(ModelError, match="not the file evalmark knows"):
+    assert "config.json: not the known file" in listed.fault
+    with pytest.raises(ModelError, match="not the known file"):
         _ = load_embedder("all-MiniLM-L6-v2", settings).fingerprint
-    with pytest.raises(ModelError, match="not the file evalmark knows"):
+    with pytest.raises(ModelError, match="not the known file"):
         asyncio.run(load_embedder("all-MiniLM-L6-v2", settings)(["a"]))
 
 
@@ -399,7 +399,7 @@ def test_weights_that_changed_in_the_cache_embed_nothing(minilm_folder: Path, tm
     with (copy / "model.safetensors").open("rb+") as file:
         file.seek(50_000_000)
         file.write(b"\x00\x00\x80\x3f")
-    with pytest.raises(ModelError, match=r"model\.safetensors: not the file evalmark knows"):
+    with pytest.raises(ModelError, match=r"model\.safetensors: not the known file"):
         asyncio.run(load_embedder("all-MiniLM-L6-v2", Settings(cache_dir=str(tmp_path)))(["a"]))
 
 

@@ -315,7 +315,7 @@ def test_f31_a_model_that_changes_behind_its_name_is_noted():
     assert [call.reply.model for call in world.call_log.calls] == ["some-model-2026-01", "some-model-2026-06"]
     (note,) = world.meter.notes()
     assert note.startswith(
-        "openai/some-model: 2 models answered under this name (some-model-2026-01, some-model-2026-06)"
+        "openai/some-model: 2 models replied under this name (some-model-2026-01, some-model-2026-06)"
     )
 
 
@@ -333,8 +333,8 @@ def test_f32_usage_that_is_missing_or_absurd_is_unknown_and_the_budget_guesses(a
     (spent,) = world.meter.spending()
     assert (spent.cost, spent.unknown_cost, spent.unknown_usage) == (None, len(replies), len(replies))
     (message,) = {str(error) for error in found if not isinstance(error, Reply)}
-    assert "The budget of 0.05 dollars is reached" in message
-    assert "of it an estimate. Go on with a larger --max-cost." in message
+    assert "The budget of $0.05 is reached" in message
+    assert "of it estimated. Go on with a larger --max-cost." in message
 
 
 def test_f32_a_budget_stops_within_one_call_of_each_worker_and_a_larger_one_goes_on():

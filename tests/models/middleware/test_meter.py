@@ -66,7 +66,7 @@ def test_earlier_passes_of_the_run_count_but_for_what_they_replayed():
         pytest.param(
             Budget(max_cost=2.5),
             3,
-            "The budget of 2.50 dollars is reached: 3 calls came to 3.00. Go on with a larger --max-cost.",
+            "The budget of $2.50 is reached: 3 calls cost $3.00. Go on with a larger --max-cost.",
             id="money",
         ),
         pytest.param(
@@ -75,7 +75,7 @@ def test_earlier_passes_of_the_run_count_but_for_what_they_replayed():
         pytest.param(
             Budget(max_tokens=1_500_000),
             2,
-            "The budget of 1,500,000 tokens is reached: 2 calls came to 2,000,000. Go on with a larger --max-tokens.",
+            "The budget of 1,500,000 tokens is reached: 2 calls used 2,000,000. Go on with a larger --max-tokens.",
             id="tokens",
         ),
         pytest.param(
@@ -125,8 +125,8 @@ def test_tokens_that_nobody_reported_are_said_to_be_an_estimate():
     replies = [Reply(text="yes", usage=Usage(input_tokens=90, output_tokens=10)), Reply(text="yes")]
     found, _ = spend(Watched(replies, **OPENAI), Budget(max_tokens=150), 3)
     said = str(found[-1])
-    estimate = int(said.partition(" of it an estimate")[0].rpartition(", ")[2].replace(",", ""))
-    assert f"2 calls came to {estimate + 100:,}, {estimate:,} of it an estimate. Go on" in said
+    estimate = int(said.partition(" of them estimated")[0].rpartition(", ")[2].replace(",", ""))
+    assert f"2 calls used {estimate + 100:,}, {estimate:,} of them estimated. Go on" in said
     assert estimate >= 1_000  # what a reply is taken to be, where nothing is known
 
 
@@ -135,7 +135,7 @@ def test_a_call_whose_usage_is_not_known_counts_as_a_cautious_guess(usage):
     model = Watched(lambda request: Reply(text="yes", usage=usage), **OPENAI)
     found, meter = spend(model, Budget(max_cost=0.01), 100)
     assert 3 <= len(model.requests) <= 6  # some 1,050 tokens each, most of them output at 2 dollars a million
-    assert "of it an estimate" in str(found[-1])
+    assert "of it estimated" in str(found[-1])
     (spent,) = meter.spending()
     assert (spent.cost, spent.unknown_usage) == (None, len(model.requests))  # the guess is no figure of the report
 
@@ -338,11 +338,11 @@ def test_models_that_change_while_a_run_goes_on_are_noted():
     meter.replayed("steady", reply(model="s"))
     changed, moved = meter.notes()
     assert changed == (
-        "openai/gpt-4o-mini: 3 models answered under this name (m-1, m-2, m-0). Results may differ for that reason "
+        "openai/gpt-4o-mini: 3 models replied under this name (m-1, m-2, m-0). Results may differ for that reason "
         "alone; name one version to rule it out."
     )
     assert moved == (
-        "openai/gpt-4o-mini: the provider changed the system behind it while results were gathered "
+        "openai/gpt-4o-mini: the provider changed the system behind it during the run "
         "(2 fingerprints: a, b)."
     )
 

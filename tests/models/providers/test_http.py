@@ -104,7 +104,7 @@ def test_an_error_keeps_the_start_of_the_body():
         pytest.param(b"ok", "no JSON", id="a word"),
         pytest.param(BODY[:-1], "no JSON", id="JSON that is cut"),
         pytest.param(b"\xef\xbb\xbf" + BODY, "starts with a byte order mark", id="a byte order mark"),
-        pytest.param(BODY.replace(b"North", b"N\xc3"), "no UTF-8 (at byte ", id="half a character"),
+        pytest.param(BODY.replace(b"North", b"N\xc3"), "invalid UTF-8 (at byte ", id="half a character"),
         pytest.param(BODY + BODY, "more text after its JSON", id="two objects"),
         pytest.param(BODY.replace(b'"id"', b'"model"'), "a key twice", id="a key twice"),
         pytest.param(BODY.replace(b'"created": 1', b'"created": NaN'), "NaN", id="NaN"),

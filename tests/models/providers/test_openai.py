@@ -292,9 +292,9 @@ def test_tool_calls_are_read_and_bad_arguments_are_kept():
         found = replied(server.url).tool_calls
     assert found[:2] == (ToolCall(name="go", arguments={"to": "north", "n": 1}), ToolCall(name="stop"))
     assert [call.error for call in found[2:]] == [
-        "its arguments are no JSON object: '{'",
-        "its arguments are no JSON object: '[1]'",
-        'its arguments are no JSON object: \'{"a":1,"a":2}\'',
+        "its arguments are not a JSON object: '{'",
+        "its arguments are not a JSON object: '[1]'",
+        'its arguments are not a JSON object: \'{"a":1,"a":2}\'',
     ]
 
 

@@ -64,7 +64,7 @@ def header_damaged(path) -> None:
     ("spoil", "said"),
     [
         pytest.param(newer, "a newer evalmark wrote this store (store version 9999", id="newer"),
-        pytest.param(damaged, "the file is damaged or is no store", id="damaged"),
+        pytest.param(damaged, "the file is damaged or is not a store", id="damaged"),
     ],
 )
 def test_a_store_that_cannot_be_read_is_told_from_one_that_has_no_such_thing(store, address, spoil, said):

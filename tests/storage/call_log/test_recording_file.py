@@ -105,7 +105,7 @@ def test_some_of_the_calls_can_be_exported(recorded, tmp_path, conditions, found
 def test_an_export_that_finds_nothing_is_refused_and_writes_nothing(recorded, tmp_path, conditions):
     keep(recorded, call(21, model="other"), run=None)
     with pytest.raises(
-        StoreError, match=r"some\.jsonl: no recorded call fits what was asked for, so nothing is written"
+        StoreError, match=r"some\.jsonl: no recorded call matches the options, so nothing was written"
     ):
         recorded.recordings.export(tmp_path / "some.jsonl", **conditions)
     assert not (tmp_path / "some.jsonl").exists()
@@ -213,17 +213,17 @@ def test_a_line_that_was_changed_is_refused_with_its_place_and_nothing_is_import
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        pytest.param(b"", "is no file of recorded calls", id="nothing"),
-        pytest.param(b"\n", "is no file of recorded calls", id="an empty line"),
-        pytest.param(b'{"id": "1", "input": "x"}\n', "is no file of recorded calls", id="a dataset"),
-        pytest.param(b"[1, 2]\n", "is no file of recorded calls", id="a list"),
+        pytest.param(b"", "is not a file of recorded calls", id="nothing"),
+        pytest.param(b"\n", "is not a file of recorded calls", id="an empty line"),
+        pytest.param(b'{"id": "1", "input": "x"}\n', "is not a file of recorded calls", id="a dataset"),
+        pytest.param(b"[1, 2]\n", "is not a file of recorded calls", id="a list"),
         pytest.param(b'{\n  "data": []\n}\n', "`evalmark cache export` writes them", id="an object over several lines"),
-        pytest.param(b"id,input\n", "is no file of recorded calls", id="CSV"),
+        pytest.param(b"id,input\n", "is not a file of recorded calls", id="CSV"),
         pytest.param(HEAD.replace("1", "2").encode(), "a newer evalmark wrote this file .version 2", id="a newer version"),
         pytest.param(HEAD.replace("1", "true").encode(), "is not that of version 1", id="no version"),
         pytest.param(HEAD.replace("}", ',"a":1}').encode(), "is not that of version 1", id="something more"),
         pytest.param(HEAD.encode() + b"\n\xe9\n", "is not UTF-8", id="another encoding"),
-        pytest.param(b"SQLite format 3\x00" * 40, "is no file of recorded calls", id="a store"),
+        pytest.param(b"SQLite format 3\x00" * 40, "is not a file of recorded calls", id="a store"),
     ],
 )  # fmt: skip
 def test_a_file_of_another_kind_is_named(tmp_path, empty, content, said):
@@ -281,7 +281,7 @@ def test_an_export_that_cannot_be_written_leaves_the_older_file_as_it_was(record
     (tmp_path / "folder").mkdir()
     with pytest.raises(StoreError, match="folder: this is a folder; name a file in it"):
         recorded.recordings.export(tmp_path / "folder")
-    with pytest.raises(StoreError, match="cannot be written there: No such file"):
+    with pytest.raises(StoreError, match="cannot be written: No such file"):
         recorded.recordings.export(tmp_path / "none" / "out.jsonl")
     target = tmp_path / "out.jsonl"
     target.write_text(HEAD)

@@ -179,7 +179,7 @@ def test_taking_a_run_over_in_the_same_store_ends_the_pass_before(store):
     asyncio.run(journal.sending(key(1)))
     store.resume(RUN, force=True)
     assert store.interrupted_calls(RUN) == 1
-    with pytest.raises(StoreError, match="not being written here any more"):
+    with pytest.raises(StoreError, match="no longer writes the run"):
         asyncio.run(journal.sending(key(2)))
 
 

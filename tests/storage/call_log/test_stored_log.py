@@ -311,7 +311,7 @@ def test_a_full_disk_is_told_to_all_who_wait_and_what_was_acknowledged_is_kept(p
         assert said
         assert {type(fault) for fault in said} == {StoreFullError}
         assert "the disk is full: saving" in str(said[0])
-        assert "Everything acknowledged before is kept" in str(said[0])
+        assert "Everything saved before is kept" in str(said[0])
     with open_store(path) as store:
         assert store.check().sound
         assert 0 < len(acknowledged) < 40

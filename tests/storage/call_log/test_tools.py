@@ -105,7 +105,7 @@ def test_a_row_that_the_disk_has_changed_is_damaged_and_never_used(store, path, 
         DamagedRecordingError, match=r"the recorded tool call tool-\w+ is damaged .its checksum is wrong"
     ):
         store.tool_log().find(tool_call(1).key)
-    with pytest.raises(StoreError, match="It is made again when it is needed"):
+    with pytest.raises(StoreError, match="The tool is called again when the result is needed"):
         store.recordings.tool_call(tool_call(1).key)
 
 
@@ -237,8 +237,8 @@ def line(number: int = 1, **changes) -> str:
         pytest.param(line(tool="cube"), "the line was changed", id="another tool"),
         pytest.param(line(version="2"), "the line was changed", id="another version"),
         pytest.param(line(key="tool-" + "0" * 32), "the line was changed", id="another key"),
-        pytest.param(line(key="x", altered=True), "the key 'x' is none of a tool", id="a key of another form"),
-        pytest.param(line(result=...), "is no recorded call of a tool", id="no result"),
+        pytest.param(line(key="x", altered=True), "the key 'x' is not the key of a tool call", id="a key of another form"),
+        pytest.param(line(result=...), "is not a recorded tool call", id="no result"),
         pytest.param(line(more=1), "an unknown field 'more'", id="a field too many"),
         pytest.param(line(altered=1), "in the place of true or false", id="altered is a number"),
         pytest.param(line(tool=3), "in the place of a text", id="a tool that is a number"),

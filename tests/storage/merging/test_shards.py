@@ -88,20 +88,20 @@ DIFFER = "shard 3/3 (run-3) and shard 1/3 (run-1) are not of the same run; they 
 @pytest.mark.parametrize(
     ("shards", "says"),
     [
-        pytest.param([*three(), shard("2/3", "again")], "shard 2/3 is there twice, as run-2 and again; leave one of them out.", id="a shard twice"),
+        pytest.param([*three(), shard("2/3", "again")], "shard 2/3 is named twice, as run-2 and again; leave one of them out.", id="a shard twice"),
         pytest.param([*three(), shard("2/3")], "run run-2 is named twice; name each shard once.", id="the same run twice"),
         pytest.param([*three()[:2], replace(shard("3/3"), shard=None)], "run run-3 is not a shard: it covers all cases. Run the suite with --shard.", id="a run of all cases"),
-        pytest.param([shard("1/3"), shard("3/4")], "shard 3/4 (run-3) and shard 1/3 (run-1) are not of the same run; they differ in the number of shards.", id="of another number of shards"),
+        pytest.param([shard("1/3"), shard("3/4")], "shard 3/4 (run-3) and shard 1/3 (run-1) do not belong to the same run; they differ in the number of shards.", id="of another number of shards"),
         pytest.param(three(plan="q"), f"{DIFFER} the target, the scorers or a model.", id="another target"),
         pytest.param(three(name="other"), f"{DIFFER} the name of the suite.", id="another suite"),
-        pytest.param(three(repeat=3), f"{DIFFER} how often a case is answered.", id="other repeats"),
+        pytest.param(three(repeat=3), f"{DIFFER} the number of repeats.", id="other repeats"),
         pytest.param(three(gate=Gate(min_pass_rate=0.5)), f"{DIFFER} the gate.", id="another gate"),
         pytest.param(three(datasets=(DatasetInfo(name="a"),)), f"{DIFFER} the datasets.", id="other datasets"),
         pytest.param([*three()[:2], dealt(shard("3/3"), limit=9)], f"{DIFFER} --limit.", id="another limit"),
         pytest.param([*three()[:2], dealt(shard("3/3"), only=("tag=x",))], f"{DIFFER} --filter.", id="other conditions"),
         pytest.param([*three()[:2], dealt(shard("3/3"), dealt=DEALT | {"b": "edited"})], f"{DIFFER} the rows of b.", id="a dataset that was edited in between"),
         pytest.param([*three()[:2], dealt(shard("3/3"), dealt={"a": DEALT["a"]})], f"{DIFFER} the rows of b.", id="a dataset that was empty for one"),
-        pytest.param(three(plan="q", repeat=2), f"{DIFFER} the target, the scorers or a model, how often a case is answered.", id="several things"),
+        pytest.param(three(plan="q", repeat=2), f"{DIFFER} the target, the scorers or a model, the number of repeats.", id="several things"),
     ],
 )  # fmt: skip
 def test_what_is_no_whole_is_refused_in_a_sentence(shards, says):

@@ -237,7 +237,7 @@ def test_nothing_is_written_over_by_salvage(sound, tmp_path):
 def test_a_file_without_a_readable_schema_is_named(tmp_path):
     path = tmp_path / "evalmark.db"
     path.write_bytes(os.urandom(3 * PAGE))
-    with pytest.raises(StoreError, match="damaged or is no store"):
+    with pytest.raises(StoreError, match="damaged or is not a store"):
         salvage(path, tmp_path / "saved.db")
     assert not (tmp_path / "saved.db").exists()
 

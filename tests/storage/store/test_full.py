@@ -46,7 +46,7 @@ def survive(path, max_pages: int) -> None:
     with pytest.raises(StoreFullError) as full:
         write_until_full(path, max_pages)
     assert "disk is full" in str(full.value)
-    assert "Everything acknowledged before is kept" in str(full.value)
+    assert "Everything saved before is kept" in str(full.value)
     with open_store(path) as store:
         assert store.check().sound
         kept = [result.trial.case.id for run in store.runs() for result in run.results]

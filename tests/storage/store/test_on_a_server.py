@@ -120,7 +120,7 @@ def test_a_newer_store_is_refused_and_one_that_became_newer_is_not_written_by_ol
 def test_a_schema_with_other_tables_stays_as_it_is(path):
     asked(path, f"create schema {schema_of(path)}")
     asked(path, "create table customer (name text)")
-    with pytest.raises(StoreError, match=r"has tables of something else; name one of evalmark's own with \?schema="):
+    with pytest.raises(StoreError, match=r"contains tables of another program; name a schema for evalmark with \?schema="):
         open_store(path)
     tables = "select relname from pg_class where relnamespace = current_schema()::regnamespace"
     assert asked(path, tables) == [("customer",)]
@@ -321,7 +321,7 @@ def test_a_wait_for_others_who_write_is_announced(path):
         store.start(sample.run())
         waiting.join()
         later.join()
-        assert notes == [f"Waiting for others who write {store.path}."]
+        assert notes == [f"Waiting for another process that is writing {store.path}."]
 
 
 def test_connections_to_read_with_are_used_again_and_few_wait(path):

@@ -49,8 +49,8 @@ def newer(path: Path) -> None:
 
 FAULTS = [
     pytest.param(empty, r"is empty \(0 bytes\)", id="a file of zero bytes"),
-    pytest.param(text, "damaged or is no store", id="a CSV file"),
-    pytest.param(cut, "damaged or is no store", id="a store cut off in its header"),
+    pytest.param(text, "damaged or is not a store", id="a CSV file"),
+    pytest.param(cut, "damaged or is not a store", id="a store cut off in its header"),
     pytest.param(newer, "newer evalmark wrote this store .store version 99", id="a store of a newer version"),
     pytest.param(
         lambda path: sqlite_file(path, "create table t(a)"), "another program", id="another program's database"

@@ -2,17 +2,18 @@
 
 import asyncio
 import functools
-import hashlib
 import inspect
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, cast
 
 from evalmark.core.errors import ConfigError, ModelError
+from evalmark.core.foreign.identity import describe_object
 from evalmark.core.foreign.threads import DaemonThreads
 from evalmark.core.protocols import Embedder
+from evalmark.core.values.plain_data import fingerprint
 
 from .vectors import clean_texts, validate_vectors
 
@@ -42,16 +43,16 @@ class FunctionEmbedder:
         Raises:
             ModelError: The function raised, or did not return vectors.
         """
-        wanted = clean_texts(texts)
+        cleaned = clean_texts(texts)
         try:
-            given = self.function(wanted) if self.awaits else await self.threads.run(lambda _: self.function(wanted))
-            if isinstance(given, Awaitable):
-                given = await given
+            result = self.function(cleaned) if self.awaits else await self.threads.run(lambda _: self.function(cleaned))
+            if isinstance(result, Awaitable):
+                result = await result
         except (asyncio.CancelledError, GeneratorExit):
             raise
         except BaseException as error:  # code of the user
             raise ModelError(f"The embedder {self.name} raised {type(error).__name__}: {error}") from error
-        return validate_vectors(given, len(wanted), self.name)
+        return validate_vectors(result, len(cleaned), self.name)
 
 
 def as_embedder(thing: object, name: str = "") -> Embedder:
@@ -72,13 +73,11 @@ def as_embedder(thing: object, name: str = "") -> Embedder:
         if callable(thing) and isinstance(getattr(thing, "fingerprint", None), str):
             return cast(Embedder, thing)
         if callable(thing):
-            called, identity = name or _name(thing), _identity(thing, name)
-            return FunctionEmbedder(
-                function=thing, name=called, fingerprint=f"function:{identity}", awaits=_is_async(thing)
-            )
+            own = f"function:{_identity(thing, name)}"
+            return FunctionEmbedder(function=thing, name=name or _name(thing), fingerprint=own, awaits=_is_async(thing))
     raise ConfigError(
         f"{name or format(repr(thing), '.100')} is not an embedder. Pass a function of list[str] that returns "
-        "one vector a text, or an object with `embed_documents`."
+        "one vector for each text, or an object with `embed_documents`."
     )
 
 
@@ -115,27 +114,12 @@ def _name(thing: Any) -> str:
 def _identity(thing: Any, name: str) -> str:
     """The identity of an embedder for the cache: the name and the code of a function.
 
-    Functions that it calls are not part of it. An embedder without a stable name (a lambda, a bound method, an object) gets
-    an identity that is unique to this process.
+    An embedder without a stable name (a lambda, a bound method, an object) gets an identity that is unique to this process.
     """
-    code = thing.__code__ if isinstance(thing, FunctionType) else None
-    if code is not None and (name or "<" not in thing.__qualname__):
-        return f"{name or _name(thing)}#{hashlib.sha256(_content(code).encode()).hexdigest()[:8]}"
+    if isinstance(thing, FunctionType) and (name or "<" not in thing.__qualname__):
+        return f"{name or _name(thing)}#{fingerprint(describe_object(thing, docstrings=False))[:8]}"
     return name or _unique(_name(thing))
 
 
 def _unique(name: str) -> str:
     return f"{name}@{uuid.uuid4().hex}"
-
-
-def _content(code: CodeType) -> str:
-    """The code of a function without line numbers."""
-    constants = [_constant(constant) for constant in code.co_consts]
-    return f"{code.co_code.hex()} {code.co_names} {constants}"
-
-
-def _constant(value: object) -> str:
-    if isinstance(value, CodeType):
-        return _content(value)
-    # The order of a set differs from process to process.
-    return str(sorted(map(repr, value))) if isinstance(value, frozenset) else repr(value)

@@ -110,7 +110,7 @@ def verify_hashes(path: Path, pins: Iterable[tuple[str, str]]) -> dict[str, str]
     for name, expected in pins:
         if found[name] != expected:
             raise ModelError(
-                f"{path / name}: not the file evalmark knows: expected SHA-256 {expected}, found {found[name]}. "
+                f"{path / name}: not the known file: expected SHA-256 {expected}, found {found[name]}. "
                 "Remove it and run: evalmark models get"
             )
     return found
@@ -188,10 +188,10 @@ def _encoder(config: Mapping[str, Any], modules: Mapping[str, Any], weights: Ten
     if config.get("position_embedding_type", "absolute") != "absolute" or config.get("is_decoder"):
         raise ModelError(f"{place}: evalmark runs encoders with absolute positions only.")
     if act not in _ACTIVATIONS:
-        raise ModelError(f"{place}: hidden_act is {act!r}; evalmark knows {', '.join(_ACTIVATIONS)}.")
+        raise ModelError(f"{place}: hidden_act is {act!r}; evalmark supports {', '.join(_ACTIVATIONS)}.")
     hidden, heads = _whole(config, "hidden_size", place), _whole(config, "num_attention_heads", place)
     if hidden % heads:
-        raise ModelError(f"{place}: hidden_size {hidden} is no multiple of num_attention_heads {heads}.")
+        raise ModelError(f"{place}: hidden_size {hidden} is not a multiple of num_attention_heads {heads}.")
     epsilon = config.get("layer_norm_eps", 1e-12)
     if not _is_number(epsilon) or not 0 < epsilon < 1:
         raise ModelError(f"{place}: layer_norm_eps is {epsilon!r}, expected a small positive number.")

@@ -68,7 +68,7 @@ def _padded(rows: list[list[int]], folder: ModelFolder) -> "tuple[Tokens, Tokens
         mask[index, : len(row)] = 1
     if tokens.max(initial=0) >= folder.encoder.vocabulary:
         raise ModelError(
-            f"{folder.path}: tokenizer.json gives token {tokens.max()}, but the model knows only "
+            f"{folder.path}: tokenizer.json gives token {tokens.max()}, but the model has only "
             f"{folder.encoder.vocabulary}. The two files do not belong together."
         )
     return tokens, mask

@@ -40,7 +40,7 @@ def fetch_model(name: str, settings: Settings, progress: Progress | None = None)
     """
     model = known_model(name)
     if model is None:
-        raise ConfigError(f"evalmark knows no model {name!r}; it knows {', '.join(m.name for m in KNOWN_MODELS)}.")
+        raise ConfigError(f"there is no known model {name!r}; known are {', '.join(m.name for m in KNOWN_MODELS)}.")
     cache = cache_folder(settings)
     if found := find_weights(model, cache):
         return found

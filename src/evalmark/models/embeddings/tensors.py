@@ -53,7 +53,7 @@ class TensorFile:
         if found.shape != shape or found.dtype not in ("F32", "F16", "BF16"):
             raise ModelError(
                 f"{self.path}: tensor {name!r} is {found.dtype} {list(found.shape)}, "
-                f"but config.json asks for floats (F32, F16 or BF16) {list(shape)}."
+                f"but config.json requires floats (F32, F16 or BF16) {list(shape)}."
             )
         return found
 
@@ -90,7 +90,7 @@ def read_tensor_file(path: Path) -> TensorFile:
     except OSError as error:
         raise ModelError(f"{path}: cannot be read: {error.strerror}.") from error
     except (ValueError, RecursionError) as error:
-        raise ModelError(f"{path}: not a safetensors file: its header is no JSON: {error}.") from error
+        raise ModelError(f"{path}: not a safetensors file: its header is not JSON: {error}.") from error
     return TensorFile(path=path.resolve(), tensors=_checked(header, path, 8 + length, size))
 
 

@@ -35,7 +35,7 @@ def wrap_model(model: ChatModel, config: CallConfig) -> ChatModel:
     """Wrap a model, from the outside in, with replay, call log, meter, prices, retries and rate limits.
 
     So a cached reply costs nothing; a call is logged with its cost and all its attempts; each attempt waits for the rate
-    limits; and the call log is told only of requests that are really sent.
+    limits; and the call log notes only requests that are really sent.
     """
     call_log = config.call_log
     sent = LimitedModel(model, config.throttle, None if call_log is None else request_announcer(call_log))

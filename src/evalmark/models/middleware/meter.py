@@ -7,6 +7,7 @@ from typing import TypeVar
 from evalmark.core.context.trial_context import current_trial_context
 from evalmark.core.errors import ModelCallError, RunStoppedError
 from evalmark.core.fair_queue import FairQueue
+from evalmark.core.money import money
 from evalmark.core.protocols import ChatModel
 from evalmark.core.text import count
 from evalmark.core.values.call import Attempt, Reply, Request
@@ -83,12 +84,12 @@ class Meter:
         self._tallies = {spent.model: ModelUsage(spent=replace(spent, replayed=0)) for spent in earlier}
         self._extra_notes: dict[str, None] = {}
         self._queue: FairQueue[CallEstimate] = FairQueue(self._admit_now, self.release)
-        answered = sum(spent.calls for spent in earlier)
+        replies = sum(spent.calls for spent in earlier)
         # Requests sent again after an interruption were probably billed twice; so will be those that are lost now.
         lost += sum(spent.repeated for spent in earlier)
-        self._calls = answered + sum(spent.failed for spent in earlier) + lost
-        self._tokens = _with_lost(sum(map(_likely_tokens, earlier)), answered, lost)
-        self._cost = _with_lost(sum(map(_likely_cost, earlier)), answered, lost)
+        self._calls = replies + sum(spent.failed for spent in earlier) + lost
+        self._tokens = _with_lost(sum(map(_likely_tokens, earlier)), replies, lost)
+        self._cost = _with_lost(sum(map(_likely_cost, earlier)), replies, lost)
         self._estimated = 0.0
         """The part of `_cost` that is estimated."""
         self._estimated_tokens = 0
@@ -150,9 +151,9 @@ class Meter:
         tally.most_output = max(tally.most_output, used.output_tokens or 0)
         known = used.input_tokens is not None and used.output_tokens is not None
         tokens = max(0, (used.input_tokens or 0) + (used.output_tokens or 0))
-        unsaid = 0 if known else max(0, guess.tokens - tokens)
-        self._estimated_tokens += unsaid
-        self._spend(guess, tokens + unsaid, reply.cost)
+        estimated = 0 if known else max(0, guess.tokens - tokens)
+        self._estimated_tokens += estimated
+        self._spend(guess, tokens + estimated, reply.cost)
         self._spend_attempts(guess, reply.attempts)
         self.release(guess)
 
@@ -219,9 +220,8 @@ class Meter:
         """Admit a call, or return False if it has to wait for those in flight. Raises RunStoppedError at the limit."""
         if reached := self._reached(self._calls, self._tokens, self._cost):
             raise RunStoppedError(reached)
-        under_way = (self._in_flight, self._held_tokens, self._held_cost)
         if self._in_flight and self._reached(
-            self._calls + under_way[0], self._tokens + under_way[1], self._cost + under_way[2]
+            self._calls + self._in_flight, self._tokens + self._held_tokens, self._cost + self._held_cost
         ):
             return False
         self._in_flight += 1
@@ -235,30 +235,21 @@ class Meter:
         if budget.max_calls is not None and calls >= budget.max_calls:
             return f"The budget of {count(budget.max_calls, 'call')} is reached. Go on with a larger --max-calls."
         if budget.max_tokens is not None and tokens >= budget.max_tokens:
-            guessed = f", {self._estimated_tokens:,} of it an estimate" if self._estimated_tokens else ""
+            estimate = f", {self._estimated_tokens:,} of them estimated" if self._estimated_tokens else ""
             return (
-                f"The budget of {count(budget.max_tokens, 'token')} is reached: {count(calls, 'call')} came to "
-                f"{tokens:,}{guessed}. Go on with a larger --max-tokens."
+                f"The budget of {count(budget.max_tokens, 'token')} is reached: {count(calls, 'call')} used "
+                f"{tokens:,}{estimate}. Go on with a larger --max-tokens."
             )
         if budget.max_cost is not None and cost >= budget.max_cost:
-            guessed = f", {dollars(self._estimated)} of it an estimate" if self._estimated else ""
+            estimate = f", {money(self._estimated)} of it estimated" if self._estimated else ""
             return (
-                f"The budget of {dollars(budget.max_cost)} dollars is reached: {count(calls, 'call')} came to "
-                f"{dollars(cost)}{guessed}. Go on with a larger --max-cost."
+                f"The budget of {money(budget.max_cost)} is reached: {count(calls, 'call')} cost "
+                f"{money(cost)}{estimate}. Go on with a larger --max-cost."
             )
         return None
 
 
 _NOTHING = CallEstimate(0, 0.0)
-
-
-def dollars(amount: float) -> str:
-    """Format an amount of money to the cent, or to two significant digits below ten cents.
-
-    >>> dollars(2), dollars(1234.5), dollars(0.00123)
-    ('2.00', '1,234.50', '0.0012')
-    """
-    return f"{amount:,.2f}" if amount >= 0.1 or amount == 0 else f"{float(f'{amount:.2g}'):.12f}".rstrip("0")
 
 
 def _likely_tokens(spent: Spending) -> int:
@@ -267,9 +258,9 @@ def _likely_tokens(spent: Spending) -> int:
     return tokens + round((tokens / known if known > 0 else ASSUMED_OUTPUT) * spent.unknown_usage)
 
 
-def _with_lost(amount: T, answered: int, lost: int) -> T:
+def _with_lost(amount: T, replies: int, lost: int) -> T:
     """An amount for the known calls, extended to lost calls, which are assumed to be average."""
-    return amount + type(amount)(amount / answered * lost) if answered else amount
+    return amount + type(amount)(amount / replies * lost) if replies else amount
 
 
 def _likely_cost(spent: Spending) -> float:
@@ -291,12 +282,12 @@ def _notes(tallies: dict[str, ModelUsage]) -> Iterable[str]:
     for model, tally in tallies.items():
         if len(tally.names) > 1:
             yield (
-                f"{model}: {len(tally.names)} models answered under this name ({_listed(tally.names)}). "
+                f"{model}: {len(tally.names)} models replied under this name ({_listed(tally.names)}). "
                 "Results may differ for that reason alone; name one version to rule it out."
             )
         if len(tally.fingerprints) > 1:
             yield (
-                f"{model}: the provider changed the system behind it while results were gathered "
+                f"{model}: the provider changed the system behind it during the run "
                 f"({len(tally.fingerprints)} fingerprints: {_listed(tally.fingerprints)})."
             )
 
@@ -304,8 +295,8 @@ def _notes(tallies: dict[str, ModelUsage]) -> Iterable[str]:
 def _masked_notes(replies: int) -> Iterable[str]:
     if replies:
         yield (
-            f"The {'reply' if replies == 1 else 'replies'} of {count(replies, 'model call')} {'holds' if replies == 1 else 'hold'} a "
-            "secret: it is masked in the call log, not cached, and asked again by the next run."
+            f"The {'reply' if replies == 1 else 'replies'} of {count(replies, 'model call')} "
+            f"{'contains' if replies == 1 else 'contain'} a secret: it is masked in the call log, not cached, and requested again by the next run."
         )
 
 

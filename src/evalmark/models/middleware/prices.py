@@ -193,7 +193,10 @@ def _token_prices(place: str, row: Mapping[str, Any], faults: list[str]) -> Toke
     if not given:
         return None
     wrong = [name for name, value in given.items() if not _is_price(value)]
-    faults += [f"{place}.{name} is {given[name]!r}, not dollars for a million tokens." for name in wrong]
+    faults += [
+        f"{place}.{name} is {given[name]!r}; write a number of dollars for a million tokens, 0 or more."
+        for name in wrong
+    ]
     missing = [name for name in ("input", "output") if name not in given]
     faults += [f"{place}.{name} is missing: a price has both input and output." for name in missing]
     return None if wrong or missing else TokenPrices(**{name: float(value) for name, value in given.items()})
@@ -219,8 +222,6 @@ class PricedModel:
         reply = await self._model(request)
         usage = valid_usage(reply.usage)
         cost = reply.cost if _is_valid_cost(reply.cost) else self._prices.cost(self, usage, reply.model)
-        if cost is reply.cost and usage is reply.usage:
-            return reply
         return replace(reply, usage=usage, cost=cost)
 
 
@@ -230,27 +231,12 @@ def valid_usage(usage: Usage) -> Usage:
     >>> valid_usage(Usage(input_tokens=-3, output_tokens=10**12)) == Usage()
     True
     """
-    parts = (usage.cached_tokens or 0) + (usage.cache_write_tokens or 0), usage.reasoning_tokens or 0
-    if (
-        _is_count(usage.input_tokens)
-        and _is_count(usage.output_tokens)
-        and _is_count(usage.cached_tokens)
-        and _is_count(usage.cache_write_tokens)
-        and _is_count(usage.reasoning_tokens)
-        and (usage.input_tokens is None or parts[0] <= usage.input_tokens)
-        and (usage.output_tokens is None or parts[1] <= usage.output_tokens)
-    ):
-        return usage
-    return _without_invalid_counts(usage)
-
-
-def _without_invalid_counts(usage: Usage) -> Usage:
-    given = (usage.input_tokens, usage.output_tokens, usage.cached_tokens, usage.cache_write_tokens)
-    read, written, cached, cache_write = (tokens if _is_count(tokens) else None for tokens in given)
-    reasoning = usage.reasoning_tokens if _is_count(usage.reasoning_tokens) else None
-    if (cached or 0) + (cache_write or 0) > (read or 0):
+    read, written = _valid_count(usage.input_tokens), _valid_count(usage.output_tokens)
+    cached, cache_write = _valid_count(usage.cached_tokens), _valid_count(usage.cache_write_tokens)
+    reasoning = _valid_count(usage.reasoning_tokens)
+    if usage.input_tokens is not None and (cached or 0) + (cache_write or 0) > (read or 0):
         cached = cache_write = None
-    if (reasoning or 0) > (written or 0):
+    if usage.output_tokens is not None and (reasoning or 0) > (written or 0):
         reasoning = None
     return Usage(
         input_tokens=read,
@@ -261,8 +247,8 @@ def _without_invalid_counts(usage: Usage) -> Usage:
     )
 
 
-def _is_count(tokens: int | None) -> bool:
-    return tokens is None or (type(tokens) is int and 0 <= tokens <= MOST_TOKENS)
+def _valid_count(tokens: int | None) -> int | None:
+    return tokens if type(tokens) is int and 0 <= tokens <= MOST_TOKENS else None
 
 
 def _is_valid_cost(cost: float | None) -> bool:

@@ -60,7 +60,7 @@ class Throttle:
         self.closed: str | None = None
         """Why no more requests are sent to the endpoint in this run; None while they are."""
         self._limits, self._policy = limits, policy
-        self._random = random or Random()  # noqa: S311  jitter is no secret
+        self._random = random or Random()  # noqa: S311  jitter is not a secret
         self._queue: FairQueue[Permit] = FairQueue(self._serve, self.release)
         self._allowed = float(min(limits.start, limits.most))
         self._in_flight = 0

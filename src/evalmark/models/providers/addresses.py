@@ -21,16 +21,16 @@ def validate_address(text: str, place: str) -> str:
     """
     shown = "this address" if "@" in text or "?" in text or "#" in text else repr(text)
     if not text.isprintable() or " " in text or "\\" in text:
-        raise ConfigError(f"{place}: the address holds a space, a backslash or a control character. Write it again.")
+        raise ConfigError(f"{place}: the address contains a space, a backslash or a control character. Write it again.")
     try:
         parts = urlsplit(text)
         port = parts.port
     except ValueError:
-        raise ConfigError(f"{place}: {shown} is no address. Write http://HOST:PORT/v1.") from None
+        raise ConfigError(f"{place}: {shown} is not an address. Write http://HOST:PORT/v1.") from None
     if "@" in parts.netloc:
-        raise ConfigError(f"{place}: the address holds credentials. Take them out, and name a variable with the key.")
+        raise ConfigError(f"{place}: the address contains credentials. Remove them, and name a variable with the key.")
     if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
-        raise ConfigError(f"{place}: {shown} is no http address with a host. Write http://HOST:PORT/v1.")
+        raise ConfigError(f"{place}: {shown} is not an http address with a host. Write http://HOST:PORT/v1.")
     if parts.query or parts.fragment:
         raise ConfigError(f"{place}: the address has a query or a fragment. Remove it.")
     return text.rstrip("/?#")

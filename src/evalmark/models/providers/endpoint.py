@@ -135,7 +135,7 @@ def find_endpoint(name: str, environ: Mapping[str, str], table: Mapping[str, Any
 def missing_key(endpoint: Endpoint) -> str | None:
     """Return the error message if the key is missing or invalid; otherwise None."""
     if endpoint.key and not (endpoint.key.isascii() and endpoint.key.isprintable() and " " not in endpoint.key):
-        return f"{endpoint.name}: {endpoint.key_variable} holds a character that no key has. Set it again."
+        return f"{endpoint.name}: {endpoint.key_variable} contains a character that API keys do not have. Set it again."
     if endpoint.key or not endpoint.needs_key:
         return None
     return f"{endpoint.name}: {endpoint.key_variable} is not set. Set it to the key of {endpoint.host}."

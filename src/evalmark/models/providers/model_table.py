@@ -50,7 +50,7 @@ def _row(name: str, given: Any, providers: Collection[str], faults: list[str]) -
         faults.append(f"{_PLACE} {name!r} cannot be a name. Use letters, digits, dots, dashes and underscores.")
         return None
     if not isinstance(given, Mapping):
-        faults.append(f'{place} is no table. Write {name} = {{provider = "openai", model = "MODEL"}}.')
+        faults.append(f'{place} is not a table. Write {name} = {{provider = "openai", model = "MODEL"}}.')
         return None
     before = len(faults)
     faults += [
@@ -76,17 +76,17 @@ def _text(place: str, given: Any, faults: list[str]) -> str:
 def _check(place: str, texts: Mapping[str, str], providers: Collection[str], faults: list[str]) -> None:
     provider = texts["provider"]
     if provider not in providers and provider != "google":
-        faults.append(f"{place}.provider is {provider!r}, none of {', '.join(providers)}.")
+        faults.append(f"{place}.provider is {provider!r}; use one of {', '.join(providers)}.")
     if "key" in texts and not _VARIABLE.fullmatch(texts["key"]):
         faults.append(
-            f"{place}.key has to name the variable that holds the key, such as MY_API_KEY, not the key itself."
+            f"{place}.key must be the name of the variable that contains the key, such as MY_API_KEY, not the key itself."
         )
     if provider == "openai_compatible" and "base_url" not in texts:
-        faults.append(f"{place}.base_url is missing. Write where the server is, such as http://127.0.0.1:8000/v1.")
+        faults.append(f"{place}.base_url is missing. Write the address of the server, such as http://127.0.0.1:8000/v1.")
     if provider == "pydantic-ai" and not {"base_url", "key"}.isdisjoint(texts):
-        faults.append(f"{place}: pydantic-ai finds address and key by itself. Leave base_url and key out.")
+        faults.append(f"{place}: pydantic-ai finds address and key itself. Remove base_url and key.")
     if "api_version" in texts and provider != "azure":
-        faults.append(f"{place}.api_version is for azure only. Leave it out.")
+        faults.append(f"{place}.api_version is for azure only. Remove it.")
     if "base_url" in texts:
         try:
             validate_address(texts["base_url"], f"{place}.base_url")

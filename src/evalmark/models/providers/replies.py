@@ -80,4 +80,4 @@ def tool_call(name: Any, arguments: Any) -> ToolCall:
     found = parse_object(arguments) if isinstance(arguments, str) and arguments.strip() else arguments or {}
     if isinstance(found, dict):
         return ToolCall(name=str(name), arguments=found)
-    return ToolCall(name=str(name), error=f"its arguments are no JSON object: {arguments!r:.200}")
+    return ToolCall(name=str(name), error=f"its arguments are not a JSON object: {arguments!r:.200}")

@@ -86,16 +86,16 @@ def _object(response: Response, endpoint: Endpoint) -> dict[str, Any]:
         value, end = decode_at(text, len(text) - len(text.lstrip(_SPACE)))
     except UnicodeDecodeError as error:
         raise response_error(
-            response, endpoint, f"answered with bytes that are no UTF-8 (at byte {error.start})"
+            response, endpoint, f"answered with invalid UTF-8 (at byte {error.start})"
         ) from None
     except JSONDecodeError as error:
         problem = "starts with a byte order mark" if response.body.startswith(_MARK) else f"{error.msg} at {error.pos}"
-        raise response_error(response, endpoint, f"answered with a text that is no JSON ({problem})") from None
+        raise response_error(response, endpoint, f"answered with invalid JSON ({problem})") from None
     except RefusedJsonError:
         unclear = "a key twice in one object, NaN, too large a number, or too deep a nest"
-        raise response_error(response, endpoint, f"answered with JSON that holds {unclear}") from None
+        raise response_error(response, endpoint, f"answered with JSON that contains {unclear}") from None
     if text[end:].strip(_SPACE):
-        raise response_error(response, endpoint, f"answered with more text after its JSON (at {end})")
+        raise response_error(response, endpoint, f"sent more text after its JSON (at {end})")
     if not isinstance(value, dict):
         raise response_error(
             response, endpoint, f"answered with a JSON {type(value).__name__} where an object was expected"

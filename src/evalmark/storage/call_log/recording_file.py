@@ -28,7 +28,7 @@ from .tool_rows import ToolRow, encode_tool
 FORMAT = "evalmark-calls"
 VERSION = 1
 _CHANGED = (
-    "the key does not belong to what the line says was asked, so the line was changed; take it out, or export the file "
+    "the key does not match the request in the line, so the line was changed; remove it, or export the file "
     "again."
 )
 _TOOL_KEY = re.compile(r"tool-[0-9a-f]{32}")
@@ -84,7 +84,7 @@ def write_calls(path: Path, calls: Iterable[Call | ToolRecording]) -> int:
                 stream.flush()
                 os.fsync(stream.fileno())
             if count == 1:  # replacing a file by an empty one would make the team pay for all calls again
-                raise StoreError(f"{path}: no recorded call fits what was asked for, so nothing is written there.")
+                raise StoreError(f"{path}: no recorded call matches the options, so nothing was written.")
             draft.replace(path)
         finally:
             with contextlib.suppress(OSError):  # already renamed if all went well
@@ -96,7 +96,7 @@ def write_calls(path: Path, calls: Iterable[Call | ToolRecording]) -> int:
 
 def _write_error(path: Path, error: OSError) -> StoreError:
     return StoreError(
-        f"{path}: the recordings cannot be written there: {error.strerror or error}; make room or a folder for them, or "
+        f"{path}: the recordings cannot be written: {error.strerror or error}; free disk space, create the folder, or "
         "name another file."
     )
 
@@ -119,7 +119,7 @@ def _refuse_other(path: Path) -> None:
                     return
     except OSError as error:
         raise _write_error(path, error) from error
-    raise StoreError(f"{path}: something else than recorded calls stands there and stays; name another file.")
+    raise StoreError(f"{path}: the file contains something other than recorded calls and was not changed; name another file.")
 
 
 def read_calls(path: Path, addresses: Mapping[str, str] = NO_ADDRESSES) -> list[CallRow | ToolRow]:
@@ -145,7 +145,7 @@ def read_calls(path: Path, addresses: Mapping[str, str] = NO_ADDRESSES) -> list[
         rows.append(row)
     if unmet := [address for address in addresses if address not in met]:
         known = ", ".join(met) or "none at all"
-        raise PlacedError(str(path), f"holds no call of a model at {unmet[0]}; the addresses in it are {known}.")
+        raise PlacedError(str(path), f"contains no call of a model at {unmet[0]}; its addresses are {known}.")
     return rows
 
 
@@ -175,7 +175,7 @@ def _check_first(path: Path, number: int, line: str) -> None:
     if not isinstance(head, dict) or head.get("format") != FORMAT:
         raise PlacedError(
             place,
-            f'is no file of recorded calls, which starts with {{"format":"{FORMAT}",…}}; `evalmark cache export` writes them.',
+            f'is not a file of recorded calls, which starts with {{"format":"{FORMAT}",…}}; `evalmark cache export` writes them.',
         )
     version = head.get("version")
     if type(version) is int and version > VERSION:
@@ -198,12 +198,12 @@ def _call(line: str, path: Path, number: int, with_address: _AddressMap) -> tupl
         call: Call = load_fields(Call, CALL, data)
         row = encode_call(replace(with_address(call), reply=call.reply and _public(call.reply)))
     except (ValueError, TypeError) as fault:
-        raise PlacedError(place, f"is no recorded call: {fault}.") from None
+        raise PlacedError(place, f"is not a recorded call: {fault}.") from None
     cost = None if call.reply is None else call.reply.cost
     if cost is not None and not 0 <= cost <= _MOST_COST:
-        raise PlacedError(place, f"says that the call cost {cost:g} dollars; take the line out, or the cost out of it.")
+        raise PlacedError(place, f"says that the call cost {cost:g} dollars; remove the line, or the cost in it.")
     if not call.can_be_replayed:
-        raise PlacedError(place, "holds no reply that may be replayed; only such calls are imported.")
+        raise PlacedError(place, "contains no reply that can be replayed; only such calls are imported.")
     if call.computed_key != call.key and not call.altered:
         raise PlacedError(place, _CHANGED)
     return call.key, row
@@ -215,11 +215,11 @@ def _tool_call(data: dict[str, Any], place: str) -> tuple[str, ToolRow]:
         recording: ToolRecording = load_fields(ToolRecording, TOOL_RECORDING, data)
         row = encode_tool(recording)
     except (ValueError, TypeError, ToolError) as fault:
-        raise PlacedError(place, f"is no recorded call of a tool: {fault}.") from None
+        raise PlacedError(place, f"is not a recorded tool call: {fault}.") from None
     if recording.computed_key != recording.key and not recording.altered:
         raise PlacedError(place, _CHANGED)
     if not _TOOL_KEY.fullmatch(recording.key):
-        raise PlacedError(place, f"the key {recording.key!r} is none of a tool; export the file again.")
+        raise PlacedError(place, f"the key {recording.key!r} is not the key of a tool call; export the file again.")
     return recording.key, row
 
 

@@ -196,7 +196,7 @@ def _decoded(row: CallRow, path: StoreLocation) -> Call:
         return decode_call(row)
     except (ValueError, TypeError) as error:
         raise StoreError(
-            f"{path}: the recorded call {row.key!r} is damaged ({error}). It is asked again when it is needed."
+            f"{path}: the recorded call {row.key!r} is damaged ({error}). The request is sent again when it is needed."
         ) from error
 
 

@@ -78,7 +78,7 @@ class RequestsInFlight:
         )  # each note starts with a newline and ends with a quote, so a note that was cut off is detected
         with store_errors(self._store, needed=len(note), what="the note of a request"), self._lock:
             if self._over:
-                raise StoreError(f"{self._store}: the run is not being written here any more; resume it first.")
+                raise StoreError(f"{self._store}: this process no longer writes the run; resume it first.")
             if self._file is None:
                 self._file = _create_notes(notes_path(self._store, self.of))
             written = os.write(self._file, note)

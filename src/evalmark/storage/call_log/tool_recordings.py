@@ -136,5 +136,5 @@ def _decoded(row: ToolRow, path: StoreLocation) -> ToolRecording:
         return decode_tool(row)
     except (ValueError, TypeError) as error:
         raise StoreError(
-            f"{path}: the recorded tool call {row.key!r} is damaged ({error}). It is made again when it is needed."
+            f"{path}: the recorded tool call {row.key!r} is damaged ({error}). The tool is called again when the result is needed."
         ) from error

@@ -46,8 +46,8 @@ def encode_tool(recording: ToolRecording) -> ToolRow:
     texts = tuple(to_json(part) for part in (arguments, mask_secrets_in_data(recording.input), recording.result))
     if (length := sum(map(len, texts))) > MAX_ROW // 2:
         raise ToolError(
-            f"{recording.tool}: a call of it takes {length:,} characters, and {MAX_ROW // 2:,} can be recorded; have the "
-            "tool give less, or keep less with `sanitize`."
+            f"{recording.tool}: a call takes {length:,} characters, and at most {MAX_ROW // 2:,} can be recorded; return less from the "
+            "tool, or record less with `sanitize`."
         )
     kept = replace(recording, **dict(zip(("arguments", "input", "result"), map(json.loads, texts), strict=True)))
     row = ToolRow(

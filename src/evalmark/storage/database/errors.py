@@ -63,7 +63,7 @@ def _store_error(error: Exception, path: StoreLocation, needed: int, what: str) 
             return StoreError(damage_message(path, error))
         case apsw.ReadOnlyError() | apsw.CantOpenError() | apsw.PermissionsError():
             return StoreError(
-                f"{path}: cannot be opened or written here ({error}); check the rights on the file and its folder, "
+                f"{path}: cannot be opened or written here ({error}); check the permissions of the file and its folder, "
                 f"or {ELSEWHERE}."
             )
         case OSError():
@@ -96,17 +96,17 @@ def _is_full(error: apsw.Error, path: StoreLocation, needed: int) -> bool:
 def damage_message(path: StoreLocation, detail: object) -> str:
     """Return the message for a store that cannot be read."""
     return (
-        f"{path}: the file is damaged or is no store ({detail}). Nothing was changed or deleted: copy it aside together "
+        f"{path}: the file is damaged or is not a store ({detail}). Nothing was changed or deleted: copy it to another place together "
         f"with its -wal file, then save the runs that can be read with evalmark.store.salvage({str(path)!r}, 'NEW_FILE'), "
         f"or {ELSEWHERE}."
     )
 
 
 def _full_message(path: StoreLocation, needed: int, what: str) -> str:
-    room = f"needs about {format_size(needed)}" if needed else "needs more room"
+    room = f"needs about {format_size(needed)}" if needed else "needs more space"
     return (
-        f"{path}: the disk is full: {what} {room}, and {format_size(_free(path))} are free. Everything acknowledged before is "
-        "kept: make room, then resume the run."
+        f"{path}: the disk is full: {what} {room}, and {format_size(_free(path))} are free. Everything saved before is "
+        "kept: free disk space, then resume the run."
     )
 
 

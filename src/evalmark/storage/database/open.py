@@ -73,6 +73,6 @@ def _make_folder_beside(place: StoreLocation) -> None:
         make_folder(place.parent)
     if not (place.parent.is_dir() and os.access(place.parent, os.W_OK)):
         raise StoreError(
-            f"{place}: which requests are under way is noted in {place.parent}, where nothing can be written; work in a folder "
+            f"{place}: requests in flight are noted in {place.parent}, which is not writable; work in a folder "
             "that you may write to."
         )

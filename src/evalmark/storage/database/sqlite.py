@@ -132,7 +132,7 @@ def _refuse_empty(path: Path) -> None:
     # Do not open the file to look inside: closing it would drop SQLite's locks in this process.
     if path.stat().st_size == 0:
         raise StoreError(
-            f"{path}: the store is empty (0 bytes), so something has cut it off. Nothing was changed: look for a copy, "
+            f"{path}: the store is empty (0 bytes), so it was truncated. Nothing was changed: restore a copy, "
             f"or move the file away to start a new store, or {ELSEWHERE}."
         )
 
@@ -148,7 +148,7 @@ def _refuse_other(db: FileConnection, path: Path) -> None:
 
 def _refuse_read_only(db: FileConnection, path: Path) -> None:
     if db.readonly("main"):
-        raise StoreError(f"{path}: this file is read-only; change its rights, or {ELSEWHERE}.")
+        raise StoreError(f"{path}: this file is read-only; change its permissions, or {ELSEWHERE}.")
 
 
 def _refuse_older(db: FileConnection, path: Path) -> None:

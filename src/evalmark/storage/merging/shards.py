@@ -20,7 +20,7 @@ def merged_header(shards: Sequence[Run], run_id: str) -> Run:
     It is complete if every shard exists and is complete; notes say what is missing.
 
     Raises:
-        ConfigError: some of them are no shards of the same run; all faults are named.
+        ConfigError: some of them are not shards of the same run; the message names all faults.
     """
     if found := shard_faults(shards):
         raise ConfigError.of(found)
@@ -83,7 +83,7 @@ def _twice(runs: Sequence[Run]) -> Iterator[str]:
         if earlier is not run and earlier.id == run.id:
             yield f"run {run.id} is named twice; name each shard once."
         elif earlier is not run:
-            yield f"shard {run.shard} is there twice, as {earlier.id} and {run.id}; leave one of them out."
+            yield f"shard {run.shard} is named twice, as {earlier.id} and {run.id}; leave one of them out."
 
 
 def _apart(runs: Sequence[Run]) -> Iterator[str]:
@@ -95,7 +95,7 @@ def _apart(runs: Sequence[Run]) -> Iterator[str]:
             found.append(f"the rows of {', '.join(rows)}")
         if found:
             yield (
-                f"shard {run.shard} ({run.id}) and shard {first.shard} ({first.id}) are not of the same run; they differ in "
+                f"shard {run.shard} ({run.id}) and shard {first.shard} ({first.id}) do not belong to the same run; they differ in "
                 f"{', '.join(found)}."
             )
 
@@ -105,7 +105,7 @@ _ALIKE: Mapping[str, Callable[[Run], object]] = {
     "the name of the suite": lambda run: run.name,
     "the target, the scorers or a model": lambda run: run.plan,
     "the datasets": lambda run: [info.name for info in run.datasets],
-    "how often a case is answered": lambda run: run.repeat,
+    "the number of repeats": lambda run: run.repeat,
     "the gate": lambda run: run.gate,
     "--limit": lambda run: _shard(run).limit,
     "--filter": lambda run: _shard(run).only,

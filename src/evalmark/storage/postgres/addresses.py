@@ -84,7 +84,7 @@ def parse_server_address(address: str, folder: Path) -> ServerLocation:
     scheme = address.partition("://")[0]
     if scheme not in SCHEMES:
         raise ConfigError(
-            f"--store: no store can be kept at an address that begins with {scheme}://; name a file, or an address that "
+            f"--store: a store cannot be at an address that begins with {scheme}://; name a file, or an address that "
             "begins with postgresql://."
         )
     if not _ADDRESS.fullmatch(address):
@@ -97,7 +97,7 @@ def parse_server_address(address: str, folder: Path) -> ServerLocation:
     schema = next((value for name, value in options if name == "schema"), SCHEMA)
     if not _NAME.fullmatch(schema) or schema.lower() != schema or schema.startswith("pg_"):
         raise ConfigError(
-            f"--store: the schema {schema!r} has to be a name of small letters, digits and _ that does not begin with pg_."
+            f"--store: the schema {schema!r} must consist of lower-case letters, digits and _, and not begin with pg_."
         )
     rest = urlencode([(name, value) for name, value in options if name != "schema"])
     return ServerLocation(url=urlunsplit(parts._replace(query=rest)), schema=schema, folder=folder)

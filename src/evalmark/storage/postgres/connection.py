@@ -179,7 +179,7 @@ class ServerConnection:
         try:
             rows = self._begin_locked(_QUIET_WAIT)
         except busy:
-            self._notes(f"Waiting for others who write {self.place}.")
+            self._notes(f"Waiting for another process that is writing {self.place}.")
             rows = self._begin_locked(_LONGEST_WAIT)
         self._take_locks()
         return rows
@@ -236,7 +236,7 @@ def _connect(place: ServerLocation, *, read_only: bool) -> "psycopg.Connection[A
         requested = psycopg.conninfo.conninfo_to_dict(place.url)
     if requested is None:
         raise StoreError(
-            f"{place}: the server's library cannot read the options of this address; correct what stands behind the ?."
+            f"{place}: the server's library cannot read the options of this address; correct the part after the ?."
         )
     settings = {"search_path": place.schema, **_SETTINGS}
     if read_only:

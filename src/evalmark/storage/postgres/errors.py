@@ -34,30 +34,30 @@ def _sentences(psycopg: Any) -> list[tuple[Any, type[StoreError], str]]:
         (
             errors.LockNotAvailable,
             StoreBusyError,
-            "others have been writing for too long; try again when they are done.",
+            "other processes have been writing for too long; try again later.",
         ),
         (errors.QueryCanceled, StoreError, "the server has stopped a statement ({}); nothing saved is lost."),
         (
             (errors.DiskFull, errors.OutOfMemory),
             StoreFullError,
-            "the server has no room ({}). Everything acknowledged before is kept: make room there, then resume the run.",
+            "the server has no free space ({}). Everything saved before is kept: free space there, then resume the run.",
         ),
         (
             errors.InsufficientPrivilege,
             StoreError,
-            "this user may not do that ({}); the rights that are needed are in docs/store.md.",
+            "this user lacks a permission ({}); docs/store.md lists the permissions that are needed.",
         ),
         (
             errors.ReadOnlySqlTransaction,
             StoreError,
-            "nothing can be written here: it was opened for reading only, or the server is a copy of another.",
+            "the store cannot be written: it was opened for reading only, or the server is a read-only replica.",
         ),
         (
             psycopg.OperationalError,
             StoreError,
-            "the server cannot be reached, or has ended the connection ({}). Everything acknowledged before is kept.",
+            "the server cannot be reached, or has ended the connection ({}). Everything saved before is kept.",
         ),
-        ((psycopg.ProgrammingError, UnicodeDecodeError), StoreError, "this is no store, or a damaged one ({})."),
+        ((psycopg.ProgrammingError, UnicodeDecodeError), StoreError, "this is not a store, or it is damaged ({})."),
         (psycopg.Error, StoreError, "the store failed ({}); nothing saved is lost."),
     ]
 

@@ -100,7 +100,7 @@ def _refuse_unfit(db: ServerConnection, place: ServerLocation) -> None:
 def _refuse_foreign(db: ServerConnection, place: ServerLocation) -> None:
     if db.execute("select 1 from pg_class where relnamespace = to_regnamespace(?) limit 1", (place.schema,)).get:
         raise StoreError(
-            f"{place}: the schema {place.schema} of this database has tables of something else; name one of evalmark's own "
+            f"{place}: the schema {place.schema} of this database contains tables of another program; name a schema for evalmark "
             "with ?schema=NAME."
         )
 

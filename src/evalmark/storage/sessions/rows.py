@@ -33,7 +33,7 @@ def encode_span(span: Span) -> ChecksummedJson:
     if len(found.content) > MAX_ROW // 2:
         raise DataError(
             f"{span.project}: {span.name or 'a span'} takes {len(found.content):,} characters, and {MAX_ROW // 2:,} can be "
-            "recorded; leave out what is large with a redactor."
+            "recorded; remove large parts with a redactor."
         )
     return found
 

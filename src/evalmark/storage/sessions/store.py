@@ -340,7 +340,7 @@ class SessionStore:
         rows = db.execute(query, parameters).fetchall()
         if not rows:
             raise NotFoundError(
-                f"{self._path}: no {table} {reference!r} is recorded; the sessions there are: evalmark list sessions"
+                f"{self._path}: there is no recorded {table} {reference!r}; list the sessions with: evalmark list sessions"
             )
         if parameters and len(rows) > 1:
             raise NotFoundError(
