@@ -75,8 +75,8 @@ class ModelCallError(ModelError):
         return _rebuild, (type(self), self.args, self.fault), self.__dict__
 
 
-def _rebuild(kind: "type[ModelCallError]", said: "tuple[str]", fault: "CallFault") -> ModelCallError:
-    return kind(*said, fault=fault)
+def _rebuild(kind: "type[ModelCallError]", arguments: "tuple[str]", fault: "CallFault") -> ModelCallError:
+    return kind(*arguments, fault=fault)
 
 
 class NotRecordedError(ModelError):

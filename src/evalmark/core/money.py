@@ -2,11 +2,9 @@
 
 from decimal import Decimal
 
-from evalmark.core.text import count
+from evalmark.core.text import count, one_line
 from evalmark.core.values.run import Run
 from evalmark.core.values.spending import Spending, total_spending
-
-from .text import one_line
 
 
 def money(dollars: float) -> str:
@@ -47,7 +45,7 @@ def tokens(spent: Spending) -> str:
     """Format input and output tokens, and how many calls did not report any; empty if no call was sent."""
     if spent.unknown_usage >= spent.calls:
         return "tokens unknown" if spent.calls else ""
-    left_out = f" ({count(spent.unknown_usage, 'call')} did not say)" if spent.unknown_usage else ""
+    left_out = f" ({count(spent.unknown_usage, 'call')} without a count)" if spent.unknown_usage else ""
     return f"{spent.input_tokens:,} tokens in, {spent.output_tokens:,} out{left_out}"
 
 

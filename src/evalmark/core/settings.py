@@ -4,12 +4,13 @@ import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from evalmark.core.embedding_modes import EMBEDDING_MODES, EmbeddingMode
 from evalmark.core.errors import ConfigError
 
 Replay = Literal["auto", "off", "record", "strict"]
+_PATHS = ("store", "cache_dir", "lock")
 
 MAX_JOBS = 10_000
 """The highest number of parallel trials that is accepted; a higher one is most likely a typing error."""
@@ -134,7 +135,7 @@ def _from_environment(environ: Mapping[str, str], faults: list[str]) -> dict[str
     return {
         f.name: value
         for f in fields(Settings)
-        if f.name not in _TABLES
+        if f.name != "models"
         and (text := environ.get(variable := f"EVALMARK_{f.name.upper()}"))
         and (value := _read(f.name, text, variable, faults)) is not None
     }
@@ -142,10 +143,11 @@ def _from_environment(environ: Mapping[str, str], faults: list[str]) -> dict[str
 
 def _read(name: str, given: Any, place: str, faults: list[str]) -> Any:
     """Convert a value to its field's type; on failure, add a fault and return None."""
+    kind = _KINDS.get(name, _TEXT)
     try:
-        return _READERS[name](given)
+        return kind.read(given)
     except (KeyError, OverflowError, TypeError, ValueError):
-        faults.append(f"{place}: {given!r} is not {_EXPECTED.get(name, 'a text')}")
+        faults.append(f"{place}: {given!r} is not {kind.expected}")
         return None
 
 
@@ -165,15 +167,6 @@ def _seconds(given: Any) -> float:
     if isinstance(given, bool) or not 0 < float(given) < float("inf"):
         raise ValueError
     return float(given)
-
-
-def _mode(given: Any) -> EmbeddingMode:
-    return {mode: mode for mode in EMBEDDING_MODES}[given]
-
-
-def _replay(given: Any) -> str:
-    words: tuple[str, ...] = get_args(Replay)
-    return {word: word for word in words}[given]
 
 
 def _names(given: Any) -> tuple[str, ...]:
@@ -206,52 +199,43 @@ def _truth(given: Any) -> bool:
     return {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}[str(given).lower()]
 
 
-_PATHS = ("store", "cache_dir", "lock")
-_TABLES = ("models",)
-_READERS: Mapping[str, Callable[[Any], Any]] = {
-    "store": _text,
-    "embeddings": _text,
-    "embedding_mode": _mode,
-    "jobs": _jobs,
-    "timeout": _seconds,
-    "cache_dir": _text,
-    "offline": _truth,
-    "lock": _text,
-    "judge": _names,
-    "replay": _replay,
-    "max_cost": _amount,
-    "max_calls": _whole,
-    "max_tokens": _whole,
-    "connections": _jobs,
-    "rpm": _seconds,
-    "tpm": _seconds,
-    "call_timeout": _seconds,
-    "retries": _whole,
-    "on": _text,
-    "workers": _jobs,
-    "trust_cluster": _truth,
-    "allow_code": _names,
-    "isolate": _truth,
-    "models": _table,
+class _Kind(NamedTuple):
+    """A kind of setting."""
+
+    read: Callable[[Any], Any]
+    expected: str
+    """Continues the message `… is not`."""
+
+
+def _one_of(words: tuple[str, ...]) -> _Kind:
+    return _Kind(lambda given: words[words.index(given)], f"one of {', '.join(words)}")
+
+
+_TEXT = _Kind(_text, "a text")
+_SWITCH = _Kind(_truth, "true or false")
+_PARALLEL = _Kind(_jobs, f"a whole number from 1 to {MAX_JOBS:,}")
+_COUNT = _Kind(_whole, "a whole number, 0 or more")
+_DURATION = _Kind(_seconds, "a number of seconds above 0")
+_RATE = _Kind(_seconds, "a number above 0")
+_KINDS: Mapping[str, _Kind] = {
+    "embedding_mode": _one_of(EMBEDDING_MODES),
+    "jobs": _PARALLEL,
+    "timeout": _DURATION,
+    "offline": _SWITCH,
+    "judge": _Kind(_names, "the name of a model, or several separated by commas"),
+    "replay": _one_of(get_args(Replay)),
+    "max_cost": _Kind(_amount, "a number of dollars, 0 or more"),
+    "max_calls": _COUNT,
+    "max_tokens": _COUNT,
+    "connections": _PARALLEL,
+    "rpm": _RATE,
+    "tpm": _RATE,
+    "call_timeout": _DURATION,
+    "retries": _COUNT,
+    "workers": _PARALLEL,
+    "trust_cluster": _SWITCH,
+    "allow_code": _Kind(_names, "the name of a package, or several separated by commas"),
+    "isolate": _SWITCH,
+    "models": _Kind(_table, "a table of named endpoints"),
 }
-_EXPECTED = {
-    "embedding_mode": f"one of {', '.join(EMBEDDING_MODES)}",
-    "jobs": f"a whole number from 1 to {MAX_JOBS:,}",
-    "timeout": "a number of seconds above 0",
-    "offline": "true or false",
-    "judge": "the name of a model, or several separated by commas",
-    "replay": "one of auto, off, record, strict",
-    "max_cost": "a number of dollars, 0 or more",
-    "max_calls": "a whole number, 0 or more",
-    "max_tokens": "a whole number, 0 or more",
-    "workers": f"a whole number from 1 to {MAX_JOBS:,}",
-    "trust_cluster": "true or false",
-    "isolate": "true or false",
-    "connections": f"a whole number from 1 to {MAX_JOBS:,}",
-    "rpm": "a number above 0",
-    "tpm": "a number above 0",
-    "call_timeout": "a number of seconds above 0",
-    "retries": "a whole number, 0 or more",
-    "allow_code": "the name of a package, or several separated by commas",
-    "models": "a table of named endpoints",
-}
+"""The kinds of settings that are not texts."""

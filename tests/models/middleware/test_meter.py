@@ -342,8 +342,7 @@ def test_models_that_change_while_a_run_goes_on_are_noted():
         "alone; name one version to rule it out."
     )
     assert moved == (
-        "openai/gpt-4o-mini: the provider changed the system behind it during the run "
-        "(2 fingerprints: a, b)."
+        "openai/gpt-4o-mini: the provider changed the system behind it during the run (2 fingerprints: a, b)."
     )
 
 

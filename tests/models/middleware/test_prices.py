@@ -236,8 +236,14 @@ def test_prices_in_the_models_table_are_read():
     ("row", "said"),
     [
         ({"input": 0.1}, "a.output is missing: a price has both input and output."),
-        ({"input": "cheap", "output": 1}, "a.input is 'cheap'; write a number of dollars for a million tokens, 0 or more."),
-        ({"input": -1, "output": float("nan")}, "a.output is nan; write a number of dollars for a million tokens, 0 or more."),
+        (
+            {"input": "cheap", "output": 1},
+            "a.input is 'cheap'; write a number of dollars for a million tokens, 0 or more.",
+        ),
+        (
+            {"input": -1, "output": float("nan")},
+            "a.output is nan; write a number of dollars for a million tokens, 0 or more.",
+        ),
         ({"input": True, "output": 1}, "a.input is True; write a number of dollars for a million tokens, 0 or more."),
         ({"cached": 1}, "a.input is missing: a price has both input and output."),
     ],

@@ -118,7 +118,9 @@ def test_limits_do_not_use_up_the_retries_but_the_time():
 def test_a_wait_that_is_too_long_is_not_waited_for():
     found, ended = call(Watched([limit(1e9)]))
     assert ended == 0.0
-    assert str(found).startswith("test: answered 429. The server asks to wait 1,000,000,000 s, and calls wait at most 300 s")
+    assert str(found).startswith(
+        "test: answered 429. The server asks to wait 1,000,000,000 s, and calls wait at most 300 s"
+    )
     assert found.retry_after == 1e9
 
 

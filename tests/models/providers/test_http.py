@@ -99,10 +99,10 @@ def test_an_error_keeps_the_start_of_the_body():
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        pytest.param(b"", "no JSON", id="nothing"),
-        pytest.param(b" \n", "no JSON", id="space"),
-        pytest.param(b"ok", "no JSON", id="a word"),
-        pytest.param(BODY[:-1], "no JSON", id="JSON that is cut"),
+        pytest.param(b"", "invalid JSON", id="nothing"),
+        pytest.param(b" \n", "invalid JSON", id="space"),
+        pytest.param(b"ok", "invalid JSON", id="a word"),
+        pytest.param(BODY[:-1], "invalid JSON", id="JSON that is cut"),
         pytest.param(b"\xef\xbb\xbf" + BODY, "starts with a byte order mark", id="a byte order mark"),
         pytest.param(BODY.replace(b"North", b"N\xc3"), "invalid UTF-8 (at byte ", id="half a character"),
         pytest.param(BODY + BODY, "more text after its JSON", id="two objects"),
@@ -119,7 +119,7 @@ def test_an_error_keeps_the_start_of_the_body():
         pytest.param(b'{"choices": [{"message": "x"}]}', "without a message", id="a message that is a text"),
         pytest.param(b'{"error": {"message": "overloaded"}}', "answered 500 Internal Server Error: overloaded", id="an error with status 200"),
         pytest.param(b'{"error": {"message": "slow down", "code": 429}}', "answered 429 Too Many Requests: slow down", id="an error with a status of its own"),
-        pytest.param(b'{"choices": [{"message": {}, "finish_reason": "error", "error": {"message": "lost"}}]}', "broke off its answer", id="an error in the choice"),
+        pytest.param(b'{"choices": [{"message": {}, "finish_reason": "error", "error": {"message": "lost"}}]}', "ended its reply with an error", id="an error in the choice"),
     ],
 )  # fmt: skip
 def test_a_body_that_is_no_reply_is_a_typed_error_and_is_kept(body, said):

@@ -185,7 +185,7 @@ def test_money_is_never_nothing_and_never_far_off(dollars):
     [
         pytest.param(Spending(model="m", calls=2, input_tokens=10, output_tokens=3, cost=0.25), "2 calls · 10 tokens in, 3 out · $0.25", id="all known"),
         pytest.param(Spending(model="m", calls=1, unknown_usage=1, unknown_cost=1), "1 call · tokens unknown · price unknown for 1 call", id="nothing known is never 0"),
-        pytest.param(Spending(model="m", calls=3, unknown_usage=1, input_tokens=5, cost=2.0, unknown_cost=1), "3 calls · 5 tokens in, 0 out (1 call did not say) · $2.00, price unknown for 1 call", id="partly known"),
+        pytest.param(Spending(model="m", calls=3, unknown_usage=1, input_tokens=5, cost=2.0, unknown_cost=1), "3 calls · 5 tokens in, 0 out (1 call without a count) · $2.00, price unknown for 1 call", id="partly known"),
         pytest.param(Spending(model="m", calls=1, input_tokens=1, output_tokens=1), "1 call · 1 tokens in, 1 out · price unknown", id="no price, and nobody counted"),
         pytest.param(Spending(model="m", calls=1, input_tokens=1, output_tokens=1, cost=0.0), "1 call · 1 tokens in, 1 out · $0", id="free"),
         pytest.param(Spending(model="m", replayed=7), "7 cached · $0", id="all cached"),

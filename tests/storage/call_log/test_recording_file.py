@@ -104,9 +104,7 @@ def test_some_of_the_calls_can_be_exported(recorded, tmp_path, conditions, found
 )
 def test_an_export_that_finds_nothing_is_refused_and_writes_nothing(recorded, tmp_path, conditions):
     keep(recorded, call(21, model="other"), run=None)
-    with pytest.raises(
-        StoreError, match=r"some\.jsonl: no recorded call matches the options, so nothing was written"
-    ):
+    with pytest.raises(StoreError, match=r"some\.jsonl: no recorded call matches the options, so nothing was written"):
         recorded.recordings.export(tmp_path / "some.jsonl", **conditions)
     assert not (tmp_path / "some.jsonl").exists()
 

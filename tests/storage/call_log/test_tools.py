@@ -237,7 +237,9 @@ def line(number: int = 1, **changes) -> str:
         pytest.param(line(tool="cube"), "the line was changed", id="another tool"),
         pytest.param(line(version="2"), "the line was changed", id="another version"),
         pytest.param(line(key="tool-" + "0" * 32), "the line was changed", id="another key"),
-        pytest.param(line(key="x", altered=True), "the key 'x' is not the key of a tool call", id="a key of another form"),
+        pytest.param(
+            line(key="x", altered=True), "the key 'x' is not the key of a tool call", id="a key of another form"
+        ),
         pytest.param(line(result=...), "is not a recorded tool call", id="no result"),
         pytest.param(line(more=1), "an unknown field 'more'", id="a field too many"),
         pytest.param(line(altered=1), "in the place of true or false", id="altered is a number"),

@@ -16,9 +16,9 @@ from evalmark import Case, Output, Result, Score
 from evalmark.core.values.run import DatasetInfo
 from evalmark.core.values.score import Trial
 from evalmark.storage.database.open import open_read_only
-from evalmark.storage.queries.budget import DEFAULT_BUDGET, ScanBudget
 from evalmark.storage.queries.filter import ResultFilter
 from evalmark.storage.queries.pages import PagePosition, ResultBrowser
+from evalmark.storage.queries.pagination import DEFAULT_BUDGET, ScanBudget
 from evalmark.storage.queries.search import find_candidates, search_all
 from evalmark.storage.queries.sorting import WORST_FIRST
 from evalmark.store import Store, open_store

@@ -120,7 +120,9 @@ def test_a_newer_store_is_refused_and_one_that_became_newer_is_not_written_by_ol
 def test_a_schema_with_other_tables_stays_as_it_is(path):
     asked(path, f"create schema {schema_of(path)}")
     asked(path, "create table customer (name text)")
-    with pytest.raises(StoreError, match=r"contains tables of another program; name a schema for evalmark with \?schema="):
+    with pytest.raises(
+        StoreError, match=r"contains tables of another program; name a schema for evalmark with \?schema="
+    ):
         open_store(path)
     tables = "select relname from pg_class where relnamespace = current_schema()::regnamespace"
     assert asked(path, tables) == [("customer",)]

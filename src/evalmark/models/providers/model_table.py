@@ -82,7 +82,9 @@ def _check(place: str, texts: Mapping[str, str], providers: Collection[str], fau
             f"{place}.key must be the name of the variable that contains the key, such as MY_API_KEY, not the key itself."
         )
     if provider == "openai_compatible" and "base_url" not in texts:
-        faults.append(f"{place}.base_url is missing. Write the address of the server, such as http://127.0.0.1:8000/v1.")
+        faults.append(
+            f"{place}.base_url is missing. Write the address of the server, such as http://127.0.0.1:8000/v1."
+        )
     if provider == "pydantic-ai" and not {"base_url", "key"}.isdisjoint(texts):
         faults.append(f"{place}: pydantic-ai finds address and key itself. Remove base_url and key.")
     if "api_version" in texts and provider != "azure":

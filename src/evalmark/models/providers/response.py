@@ -85,9 +85,7 @@ def _object(response: Response, endpoint: Endpoint) -> dict[str, Any]:
         text = response.body.decode("utf-8")
         value, end = decode_at(text, len(text) - len(text.lstrip(_SPACE)))
     except UnicodeDecodeError as error:
-        raise response_error(
-            response, endpoint, f"answered with invalid UTF-8 (at byte {error.start})"
-        ) from None
+        raise response_error(response, endpoint, f"answered with invalid UTF-8 (at byte {error.start})") from None
     except JSONDecodeError as error:
         problem = "starts with a byte order mark" if response.body.startswith(_MARK) else f"{error.msg} at {error.pos}"
         raise response_error(response, endpoint, f"answered with invalid JSON ({problem})") from None

@@ -53,7 +53,8 @@ def _columns(found: Sequence[RecordedSession]) -> dict[str, list[str]]:
         "project": [one_line(one.session.project, _ROOM) for one in found],
         "started": [_when(one.session.started) for one in found],
         "asked": [
-            one_line(unwrap_single_input(one.asked), _MOST_ASKED) if one.asked is not None else "" for one in found
+            one_line(unwrap_single_input(one.first_input), _MOST_ASKED) if one.first_input is not None else ""
+            for one in found
         ],
         "answers": [f"{one.answers:,}" for one in found],
         "failed": [f"{one.failed:,}" for one in found],

@@ -139,7 +139,7 @@ def evidence_from_sessions(found: LabelledAnswers, source: str) -> LabelEvidence
             content=content_fingerprint(one.span.input, one.span.output),
             liked=one.liked,
         )
-        for one in found.said
+        for one in found.labelled
     )
     return LabelEvidence(
         told=tuple(told), source=source, contested=found.contested, unlabelled=found.unlabelled, failed=found.failed

@@ -24,9 +24,9 @@ def labelled_samples(found: LabelledAnswers) -> tuple[Case, ...]:
     nothing about good and bad answers. The id of a case is the id of the answer's span.
     """
     by_input: defaultdict[str, list[LabelledAnswer]] = defaultdict(list)
-    for one in found.said:
+    for one in found.labelled:
         by_input[canonical(one.span.input)].append(one)
-    return tuple(_sample(one, by_input[canonical(one.span.input)]) for one in found.said)
+    return tuple(_sample(one, by_input[canonical(one.span.input)]) for one in found.labelled)
 
 
 def _sample(one: LabelledAnswer, same_input: Iterable[LabelledAnswer]) -> Case:

@@ -28,8 +28,7 @@ from .tool_rows import ToolRow, encode_tool
 FORMAT = "evalmark-calls"
 VERSION = 1
 _CHANGED = (
-    "the key does not match the request in the line, so the line was changed; remove it, or export the file "
-    "again."
+    "the key does not match the request in the line, so the line was changed; remove it, or export the file again."
 )
 _TOOL_KEY = re.compile(r"tool-[0-9a-f]{32}")
 NO_ADDRESSES: Mapping[str, str] = {}
@@ -119,7 +118,9 @@ def _refuse_other(path: Path) -> None:
                     return
     except OSError as error:
         raise _write_error(path, error) from error
-    raise StoreError(f"{path}: the file contains something other than recorded calls and was not changed; name another file.")
+    raise StoreError(
+        f"{path}: the file contains something other than recorded calls and was not changed; name another file."
+    )
 
 
 def read_calls(path: Path, addresses: Mapping[str, str] = NO_ADDRESSES) -> list[CallRow | ToolRow]:
@@ -135,17 +136,17 @@ def read_calls(path: Path, addresses: Mapping[str, str] = NO_ADDRESSES) -> list[
     _check_first(path, *next(found, (1, "")))
     rows: list[CallRow | ToolRow] = []
     seen: dict[str, int] = {}
-    met: dict[str, None] = {}
+    seen_addresses: dict[str, None] = {}
     for number, line in found:
         place = f"{path}:{number}"
-        key, row = _call(line, path, number, _AddressMap(addresses, met))
+        key, row = _call(line, path, number, _AddressMap(addresses, seen_addresses))
         if key in seen:
             raise PlacedError(place, f"the key {key!r} occurs a second time; the first one is in line {seen[key]}.")
         seen[key] = number
         rows.append(row)
-    if unmet := [address for address in addresses if address not in met]:
-        known = ", ".join(met) or "none at all"
-        raise PlacedError(str(path), f"contains no call of a model at {unmet[0]}; its addresses are {known}.")
+    if missing := [address for address in addresses if address not in seen_addresses]:
+        known = ", ".join(seen_addresses) or "none at all"
+        raise PlacedError(str(path), f"contains no call of a model at {missing[0]}; its addresses are {known}.")
     return rows
 
 
@@ -153,12 +154,12 @@ class _AddressMap(NamedTuple):
     """Replaces addresses of endpoints, and records which of them occurred."""
 
     addresses: Mapping[str, str]
-    met: dict[str, None]
+    seen_addresses: dict[str, None]
 
     def __call__(self, call: Call) -> Call:
         """Return the call with its address replaced, also within the name of the model."""
         model, _, address = call.identity.rpartition("@")
-        self.met.setdefault(address)
+        self.seen_addresses.setdefault(address)
         if (new := self.addresses.get(address)) is None:
             return call
         identity = f"{model}@{new}"

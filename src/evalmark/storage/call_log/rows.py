@@ -74,7 +74,7 @@ def encode_call(call: Call) -> CallRow:
         repeat=call.repeat,
         use=call.use,
         error=None if call.error is None else sql_text(call.error),
-        request=_written(call.request),
+        request=_request_json(call.request),
         reply=None if reply is None else to_json(dump_fields(reply, REPLY)),
     )
     return row._replace(checksum=_checksum(row))
@@ -118,8 +118,8 @@ def decode_replayed_reply(row: CallRow) -> Reply:
     """
     _refuse_damaged(row)
     # a reply from an imported file does not hold its key
-    told = {**read_object(json.loads(read_text(row.reply))), "key": from_sql(row.key), "replayed": True}
-    reply: Reply = load_fields(Reply, REPLY, told)
+    fields = {**read_object(json.loads(read_text(row.reply))), "key": from_sql(row.key), "replayed": True}
+    reply: Reply = load_fields(Reply, REPLY, fields)
     return reply
 
 
@@ -128,11 +128,11 @@ def _refuse_damaged(row: CallRow) -> None:
         raise ValueError("its checksum is wrong")
 
 
-def _written(request: Request) -> str:
+def _request_json(request: Request) -> str:
     """Return the request as JSON, built from the texts that its key is computed from."""
     messages, schema, settings, logprobs = request.texts
-    wanted = "" if request.schema is None else f'"schema":{schema},'
-    return f'{{"messages":{messages},{wanted}"settings":{settings},"logprobs":{logprobs}}}'
+    schema_field = "" if request.schema is None else f'"schema":{schema},'
+    return f'{{"messages":{messages},{schema_field}"settings":{settings},"logprobs":{logprobs}}}'
 
 
 def _checksum(row: CallRow) -> int:

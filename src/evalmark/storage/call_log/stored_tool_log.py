@@ -68,9 +68,9 @@ def keep(db: Connection, run: int | None, row: ToolRow, overwrite: bool = False)
 
 def put(db: Connection, run: int | None, row: ToolRow, overwrite: bool = False) -> ToolRow:
     """Store a row within a transaction; return it, or the sound row that stays."""
-    there = None if overwrite else db.execute(_FIND, (row.key,)).fetchone()
-    if there is not None and _is_sound(ToolRow._make(there)):
-        return ToolRow._make(there)
+    stored = None if overwrite else db.execute(_FIND, (row.key,)).fetchone()
+    if stored is not None and _is_sound(ToolRow._make(stored)):
+        return ToolRow._make(stored)
     db.execute(_KEEP, (run, *row))
     return row
 

@@ -100,11 +100,11 @@ def prices(db: Connection, keys: Collection[str]) -> dict[str, tuple[str, float 
 
     The cost is None if it is unknown; the model is empty if the call is no longer recorded.
     """
-    wanted = [sql_text(key) for key in keys]
+    texts = [sql_text(key) for key in keys]
     found: dict[str, tuple[str, float | None]] = {}
     tools: set[str] = set()
-    for first in range(0, len(wanted), _AT_ONCE):
-        part = wanted[first : first + _AT_ONCE]
+    for first in range(0, len(texts), _AT_ONCE):
+        part = texts[first : first + _AT_ONCE]
         places = ", ".join("?" * len(part))
         rows = db.execute(f"select key, model, cost from call where key in ({places})", part).fetchall()  # noqa: S608  places
         found |= {from_sql(key): (from_sql(model), cost) for key, model, cost in rows}
@@ -112,20 +112,20 @@ def prices(db: Connection, keys: Collection[str]) -> dict[str, tuple[str, float 
     return {key: found.get(key, ("", None)) for key in keys if key not in tools or key in found}
 
 
-def exported_calls(db: Connection, path: StoreLocation, wanted: RecordingFilter) -> Iterator[Call | ToolRecording]:
+def exported_calls(db: Connection, path: StoreLocation, filters: RecordingFilter) -> Iterator[Call | ToolRecording]:
     """Yield all replayable calls by key, those of models first.
 
     Raises:
         StoreError: one of them is damaged.
     """
-    if wanted.tool is None:
-        yield from replayable_calls(db, path, wanted.run, wanted.model, wanted.used)
-    if wanted.model is None:
-        yield from _tools_wanted(db, path, wanted)
+    if filters.tool is None:
+        yield from replayable_calls(db, path, filters.run, filters.model, filters.used)
+    if filters.model is None:
+        yield from _exported_tools(db, path, filters)
 
 
-def _tools_wanted(db: Connection, path: StoreLocation, wanted: RecordingFilter) -> Iterator[ToolRecording]:
-    where, parameters = conditions(("tool", wanted.tool), of=(wanted.run, wanted.used))
+def _exported_tools(db: Connection, path: StoreLocation, filters: RecordingFilter) -> Iterator[ToolRecording]:
+    where, parameters = conditions(("tool", filters.tool), of=(filters.run, filters.used))
     query = f"select {TOOL_COLUMNS} from tool_call where number > 0{where} order by key"  # noqa: S608  columns, not data
     for row in db.execute(query, parameters):
         yield _decoded(ToolRow._make(row), path)

@@ -39,9 +39,9 @@ class CallTransfer:
 
     def copy_keys(self, keys: Collection[str]) -> None:
         """Copy the calls with these keys, whichever run has paid for them."""
-        wanted = [sql_text(key) for key in keys]
-        for first in range(0, len(wanted), AT_ONCE):
-            part = wanted[first : first + AT_ONCE]
+        texts = [sql_text(key) for key in keys]
+        for first in range(0, len(texts), AT_ONCE):
+            part = texts[first : first + AT_ONCE]
             known = {row[0] for table in ("call", "tool_call") for row in _found(self._own, table, "key", part)}
             new = [key for key in part if key not in known]
             if new:

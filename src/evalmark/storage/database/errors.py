@@ -4,7 +4,7 @@ import contextlib
 import errno
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
 
 import apsw
@@ -17,27 +17,19 @@ ELSEWHERE = "name another file with --store"
 _DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
-def store_errors(path: StoreLocation, *, needed: int = 0, what: str = "what was to be saved") -> "StoreErrorContext":
+@dataclass(slots=True)
+class store_errors:  # noqa: N801  used like a function; a generator would be slower, and this is entered for each lookup
     """Turn errors of SQLite and of the file system within a `with` block into a StoreError that says what to do.
 
     `needed` is the number of bytes that `what` takes; the message of a full disk shows it.
 
     Raises:
-        StoreError: in place of the error that was met.
-    """
-    return StoreErrorContext(path, needed, what)
-
-
-@dataclass(slots=True)
-class StoreErrorContext:
-    """The context manager that `store_errors` returns.
-
-    It is a class because it is entered for each lookup, and this is faster.
+        StoreError: in place of such an error.
     """
 
     path: StoreLocation
-    needed: int
-    what: str
+    needed: int = field(default=0, kw_only=True)
+    what: str = field(default="the new data", kw_only=True)
 
     def __enter__(self) -> None:
         return None

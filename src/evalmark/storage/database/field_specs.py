@@ -84,8 +84,8 @@ def _dump_event(event: Any) -> dict[str, Any]:
 
 
 def _load_event(data: Any) -> Turn | ToolCall:
-    said = "role" in read_object(data)
-    event: Turn | ToolCall = load_fields(Turn, _TURN, data) if said else load_fields(ToolCall, _TOOL_CALL, data)
+    is_message = "role" in read_object(data)
+    event: Turn | ToolCall = load_fields(Turn, _TURN, data) if is_message else load_fields(ToolCall, _TOOL_CALL, data)
     return event
 
 

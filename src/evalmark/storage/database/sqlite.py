@@ -30,16 +30,16 @@ class LockTimeout:
 
     def __init__(self, path: Path, notes: Notes, longest: float = _LONGEST_WAIT) -> None:
         self.path, self.notes, self.longest = path, notes, longest
-        self._since, self._said = 0.0, False
+        self._since, self._reported = 0.0, False
 
     def __call__(self, tries: int) -> bool:
         """Sleep, then return whether SQLite should try again."""
         now = time.monotonic()
         if tries == 0:
-            self._since, self._said = now, False
+            self._since, self._reported = now, False
         waited = now - self._since
-        if waited >= _QUIET_WAIT and not self._said:
-            self._said = True
+        if waited >= _QUIET_WAIT and not self._reported:
+            self._reported = True
             self.notes(f"Waiting for another process that is writing {self.path}.")
         time.sleep(min(0.001 * 2 ** min(tries, 6), 0.05))
         return waited < self.longest
@@ -212,15 +212,15 @@ def _publish(draft: Path, path: Path) -> None:
 def _settle_journal(path: Path, notes: Notes, steps: Sequence[Step]) -> None:
     """Switch to a write-ahead log, or to a rollback journal on file systems without shared memory."""
     kind = network_file_system(path, _mounts())
-    wanted = "wal" if kind is None else "delete"
+    mode = "wal" if kind is None else "delete"
     try:
         with closing(_connect(path, notes)) as db:
             _refuse_read_only(db, path)
             _refuse_other(db, path)
             refuse_newer(db, path, steps)
             found = db.pragma("journal_mode")
-            if found != wanted:
-                found = _retry_while_busy(lambda: db.pragma("journal_mode", wanted), LockTimeout(path, notes))
+            if found != mode:
+                found = _retry_while_busy(lambda: db.pragma("journal_mode", mode), LockTimeout(path, notes))
                 version(db)  # a log that does not work fails only at the next access
     except apsw.IOError:
         found = _leave_log(path)

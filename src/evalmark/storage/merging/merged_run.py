@@ -89,18 +89,18 @@ class _Cases:
                 self._place(_key(trial), trial.position)
                 self.duplicates += self.holders.setdefault(self._name(trial), number) != number
 
-    def _place(self, key: Key, wanted: int) -> None:
+    def _place(self, key: Key, own: int) -> None:
         """Assign a position to a case: its own, unless another case of the dataset already has it."""
         if key not in self.positions:
             taken = self.used_positions.setdefault(key[0], set())
-            place = wanted if wanted not in taken else self.free_positions[key[0]]
+            place = own if own not in taken else self.free_positions[key[0]]
             taken.add(place)
             self.positions[key] = place
             self.free_positions[key[0]] = max(self.free_positions.get(key[0], 0), place + 1)
 
     def _name(self, trial: Trial) -> tuple[int, str, int]:
-        way = self.combinations.setdefault((trial.target, trial.mode, trial.repeat), len(self.combinations))
-        return self.positions[_key(trial)], trial.dataset, way
+        combination = self.combinations.setdefault((trial.target, trial.mode, trial.repeat), len(self.combinations))
+        return self.positions[_key(trial)], trial.dataset, combination
 
     def of(self, number: int, results: Iterable[Result]) -> Iterator[Result]:
         """Yield the results of one run that no earlier run contains, with their positions in the merged run."""
@@ -143,8 +143,8 @@ class _Results(Collection[Result]):
     def __len__(self) -> int:
         return self._found.size
 
-    def __contains__(self, wanted: object) -> bool:
-        return any(result == wanted for result in self)
+    def __contains__(self, item: object) -> bool:
+        return any(result == item for result in self)
 
     def __iter__(self) -> Iterator[Result]:
         parts = [self._found.of(number, run.results) for number, run in enumerate(self._runs)]
@@ -182,10 +182,6 @@ def _one_order(orders: Sequence[Sequence[str]]) -> list[str] | None:
 
 def _key(trial: Trial) -> Key:
     return trial.dataset, trial.case.id, trial.case.fingerprint
-
-
-def _rest(trial: Trial) -> tuple[str, str, int]:
-    return trial.target, trial.mode, trial.repeat
 
 
 def _join_texts(texts: Iterable[str]) -> str:

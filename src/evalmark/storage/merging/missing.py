@@ -18,9 +18,9 @@ def missing_shards(runs: Sequence[Run]) -> tuple[str, ...]:
         return ()
     of = max(shard.of for shard in shards)
     lost = sorted({*range(1, of + 1)} - {shard.number for shard in shards})
-    said = [f"{MISSING_PREFIX}{_listed(lost)} of {of} {'is' if len(lost) == 1 else 'are'} missing."] if lost else []
+    notes = [f"{MISSING_PREFIX}{_listed(lost)} of {of} {'is' if len(lost) == 1 else 'are'} missing."] if lost else []
     broken = (run for run in runs if run.status != "complete")
-    return (*said, *(f"{MISSING_PREFIX}shard {run.shard} ({run.id}) did not finish." for run in broken))
+    return (*notes, *(f"{MISSING_PREFIX}shard {run.shard} ({run.id}) did not finish." for run in broken))
 
 
 def lone_shard(run: Run) -> Run:
@@ -50,6 +50,6 @@ def _listed(numbers: Sequence[int]) -> str:
             spans[-1].append(number)
         else:
             spans.append([number])
-    told = [str(span[0]) if len(span) == 1 else f"{span[0]} to {span[-1]}" for span in spans]
-    more = " and others" if len(told) > _NAMED else ""
-    return f"shard{'' if len(numbers) == 1 else 's'} {', '.join(told[:_NAMED])}{more}"
+    ranges = [str(span[0]) if len(span) == 1 else f"{span[0]} to {span[-1]}" for span in spans]
+    more = " and others" if len(ranges) > _NAMED else ""
+    return f"shard{'' if len(numbers) == 1 else 's'} {', '.join(ranges[:_NAMED])}{more}"

@@ -57,13 +57,13 @@ def is_merged(run: Run) -> bool:
 
 def shard_faults(runs: Sequence[Run]) -> list[str]:
     """Return why runs are not shards of one evaluation, one sentence for each problem; empty if they are."""
-    others = [_no_shard(run) for run in runs if run.shard is None]
+    others = [_not_a_shard(run) for run in runs if run.shard is None]
     if others or not runs:
         return others
-    return [*_twice(runs)] or [*_apart(runs)]
+    return [*_duplicates(runs)] or [*_mismatches(runs)]
 
 
-def _no_shard(run: Run) -> str:
+def _not_a_shard(run: Run) -> str:
     if is_merged(run):
         return f"run {run.id} is a merged run; name the shards that it was merged from: {_parts(run)}."
     return f"run {run.id} is not a shard: it covers all cases. Run the suite with --shard."
@@ -75,22 +75,22 @@ def _parts(run: Run) -> str:
     )
 
 
-def _twice(runs: Sequence[Run]) -> Iterator[str]:
+def _duplicates(runs: Sequence[Run]) -> Iterator[str]:
     """Yield a fault for each shard that is named twice."""
-    met: dict[str, Run] = {}
+    seen: dict[str, Run] = {}
     for run in runs:
-        earlier = met.setdefault(str(run.shard), run)
+        earlier = seen.setdefault(str(run.shard), run)
         if earlier is not run and earlier.id == run.id:
             yield f"run {run.id} is named twice; name each shard once."
         elif earlier is not run:
             yield f"shard {run.shard} is named twice, as {earlier.id} and {run.id}; leave one of them out."
 
 
-def _apart(runs: Sequence[Run]) -> Iterator[str]:
+def _mismatches(runs: Sequence[Run]) -> Iterator[str]:
     """Yield a fault for each shard that belongs to another run than the first one."""
     first = runs[0]
     for run in runs[1:]:
-        found = [what for what, of in _ALIKE.items() if of(run) != of(first)]
+        found = [what for what, of in _SHARED_PROPERTIES.items() if of(run) != of(first)]
         if rows := _other_rows(run, first):
             found.append(f"the rows of {', '.join(rows)}")
         if found:
@@ -100,7 +100,7 @@ def _apart(runs: Sequence[Run]) -> Iterator[str]:
             )
 
 
-_ALIKE: Mapping[str, Callable[[Run], object]] = {
+_SHARED_PROPERTIES: Mapping[str, Callable[[Run], object]] = {
     "the number of shards": lambda run: _shard(run).of,
     "the name of the suite": lambda run: run.name,
     "the target, the scorers or a model": lambda run: run.plan,

@@ -15,9 +15,8 @@ from evalmark.storage.database.field_specs import read_mode
 from evalmark.storage.database.fields import from_sql, sql_text
 from evalmark.storage.results.stored_runs import stored_result
 
-from .budget import DEFAULT_BUDGET, ScanBudget
 from .filter import ResultFilter, filter_condition
-from .pagination import ScanPosition, can_resume, find_leader, scan_rows, sort_rows
+from .pagination import DEFAULT_BUDGET, ScanBudget, ScanPosition, can_resume, find_leader, scan_rows, sort_rows
 from .search import Candidates, SearchHits, count_rows, find_candidates, has_more_than
 from .sorting import ResultQuery, build_query
 from .trial_numbers import TrialNumbers, read_trial_numbers

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 from evalmark.storage.database.connection import Connection
 from evalmark.storage.database.fields import sql_text
 
-from .budget import DEFAULT_BUDGET, ScanBudget
 from .filter import ResultFilter, score_bounds
+from .pagination import DEFAULT_BUDGET, ScanBudget
 from .sorting import build_query
 
 

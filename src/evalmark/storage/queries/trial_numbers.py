@@ -22,16 +22,16 @@ class TrialNumbers:
 
     def numbered(self, ids: Collection[str]) -> Iterator[tuple[int, str]]:
         """Yield the row number and the trial id of each result with one of these ids."""
-        wanted = {int(one, 16): one for one in ids if _is_id(one)}
-        if wanted:
+        by_number = {int(one, 16): one for one in ids if _is_id(one)}
+        if by_number:
             for number, one in zip(self.numbers, self.ids, strict=True):
-                if one in wanted:
-                    yield number, wanted[one]
+                if one in by_number:
+                    yield number, by_number[one]
 
     def among(self, numbers: Collection[int]) -> Iterator[tuple[int, int]]:
         """Yield the row number and the trial id, as an integer, of each result with one of these row numbers."""
-        wanted = frozenset(numbers)
-        return (pair for pair in zip(self.numbers, self.ids, strict=True) if pair[0] in wanted)
+        chosen = frozenset(numbers)
+        return (pair for pair in zip(self.numbers, self.ids, strict=True) if pair[0] in chosen)
 
 
 def format_trial_id(one: int) -> str:

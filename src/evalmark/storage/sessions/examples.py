@@ -25,7 +25,7 @@ class LabelledAnswers:
 
     cases: tuple[Case, ...]
     """One case for each input, in the order of recording; its examples are the labelled answers."""
-    said: tuple[LabelledAnswer, ...]
+    labelled: tuple[LabelledAnswer, ...]
     """The answers with a clear majority of thumbs, in the order of recording."""
     contested: int
     """Answers with as many thumbs up as down; they are left out."""
@@ -45,7 +45,7 @@ def label_answers(answers: Iterable[Span], labels: Iterable[Label]) -> LabelledA
     for label in labels:
         if label.about.startswith(about_span()):
             by_span[label.about.removeprefix(about_span())].append(label)
-    said: list[LabelledAnswer] = []
+    labelled: list[LabelledAnswer] = []
     contested = unlabelled = failed = 0
     for span in answers:
         words = current_labels(by_span.get(span.id, ()))
@@ -57,15 +57,15 @@ def label_answers(answers: Iterable[Span], labels: Iterable[Label]) -> LabelledA
         elif span.error is not None:
             failed += 1
         else:
-            said.append(LabelledAnswer(span=span, liked=liked))
+            labelled.append(LabelledAnswer(span=span, liked=liked))
     return LabelledAnswers(
-        cases=_cases(said), said=tuple(said), contested=contested, unlabelled=unlabelled, failed=failed
+        cases=_cases(labelled), labelled=tuple(labelled), contested=contested, unlabelled=unlabelled, failed=failed
     )
 
 
-def _cases(said: Sequence[LabelledAnswer]) -> tuple[Case, ...]:
+def _cases(labelled: Sequence[LabelledAnswer]) -> tuple[Case, ...]:
     by_input: defaultdict[str, list[LabelledAnswer]] = defaultdict(list)
-    for one in said:
+    for one in labelled:
         by_input[canonical(one.span.input)].append(one)
     return tuple(_case(group) for group in by_input.values())
 

@@ -20,7 +20,7 @@ _MOST_TEXT = 4_000_000
 """Characters of JSON on one page, unless a single span is longer."""
 _MOST_COUNTED = 1_000
 """Spans of a session that the list of sessions reads."""
-_ASKED = 1_000
+_MOST_INPUT = 1_000
 """Characters of an input in the list of sessions."""
 _LARGE = 64_000
 _HIGHEST = 4
@@ -39,7 +39,7 @@ class SessionLine:
     """In the order of recording, from 1."""
     session: Session
     """Without its spans."""
-    asked: Any
+    first_input: Any
     """The first input, or its beginning if it is long; None before the first answer has ended."""
     answers: tuple[str, ...]
     """The ids of its answers, among the spans that were read."""
@@ -257,7 +257,7 @@ def _line(db: Connection, number: int, session: Session) -> SessionLine:
     return SessionLine(
         number=number,
         session=session,
-        asked=first_asked(db, answers[0].number) if answers else None,
+        first_input=first_input(db, answers[0].number) if answers else None,
         answers=tuple(span.id for span in answers),
         failed=sum(span.has_failed for span in answers),
         failed_steps=sum(span.has_failed for span in spans if span.parent),
@@ -283,15 +283,15 @@ def _span_counts(row: Any) -> _SpanCounts:
     )
 
 
-def _number(said: Any) -> float | None:
-    return read_optional_number(float(said)) if said is not None else None
+def _number(value: Any) -> float | None:
+    return read_optional_number(float(value)) if value is not None else None
 
 
-def first_asked(db: Connection, number: int) -> Any:
+def first_input(db: Connection, number: int) -> Any:
     """Return the input of a span; of a long one, its beginning as text."""
     sql = f"""
         select octet_length(content), case when octet_length(content) <= {_LARGE} then content
-            else substr(content, instr(content, '"input":') + 8, {_ASKED}) end from span where number = ?
+            else substr(content, instr(content, '"input":') + 8, {_MOST_INPUT}) end from span where number = ?
     """  # noqa: S608  numbers of ours
     length, text = db.execute(sql, (number,)).fetchone()
     if length <= _LARGE:

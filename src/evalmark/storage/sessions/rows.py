@@ -3,6 +3,7 @@
 import json
 import zlib
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from evalmark.core.errors import DataError
@@ -48,39 +49,9 @@ def encode_session(session: Session) -> str:
     return to_json(mask_secrets_in_data(mask_secret_fields(dump_fields(session, SESSION))))
 
 
-def decode_span(row: ChecksummedJson) -> Span:
-    """Decode a span.
-
-    Raises:
-        ValueError: the row does not hold what `encode_span` returns.
-    """
-    found: Span = _decode(Span, SPAN, row)
-    return found
-
-
-def decode_label(row: ChecksummedJson) -> Label:
-    """Decode a label.
-
-    Raises:
-        ValueError: the row does not hold what `encode_label` returns.
-    """
-    found: Label = _decode(Label, LABEL, row)
-    return found
-
-
 def encode_label_sample(sample: LabelSample) -> ChecksummedJson:
     """Encode a sample of outputs to label."""
     return _encode(dump_fields(sample, LABEL_SAMPLE))
-
-
-def decode_label_sample(row: ChecksummedJson) -> LabelSample:
-    """Decode a sample of outputs to label.
-
-    Raises:
-        ValueError: the row does not hold what `encode_label_sample` returns.
-    """
-    found: LabelSample = _decode(LabelSample, LABEL_SAMPLE, row)
-    return found
 
 
 def decode_session(header: str) -> Session:
@@ -99,7 +70,13 @@ def _encode(data: Any) -> ChecksummedJson:
 
 
 def _decode(kind: Callable[..., Any], spec: Spec, row: ChecksummedJson) -> Any:
+    """Decode a value; raise ValueError if the row is not what the encoder returned."""
     text = read_text(row.content)
     if zlib.crc32(text.encode(errors="surrogatepass")) != row.checksum:
         raise ValueError("its checksum is wrong")
     return load_fields(kind, spec, json.loads(text))
+
+
+decode_span: Callable[[ChecksummedJson], Span] = partial(_decode, Span, SPAN)
+decode_label: Callable[[ChecksummedJson], Label] = partial(_decode, Label, LABEL)
+decode_label_sample: Callable[[ChecksummedJson], LabelSample] = partial(_decode, LabelSample, LABEL_SAMPLE)

@@ -13,7 +13,7 @@ from evalmark.storage.database.schema import transaction
 
 from .examples import LabelledAnswers, label_answers
 from .filter import SessionFilter
-from .pages import SessionPage, SessionPart, first_asked, names, neighbours, session_page, session_part, span_position
+from .pages import SessionPage, SessionPart, first_input, names, neighbours, session_page, session_part, span_position
 from .rows import (
     ChecksummedJson,
     decode_label,
@@ -48,7 +48,7 @@ class RecordedSession:
     """Answers that ended in an error."""
     labels: int
     """All labels ever given to its answers and their steps."""
-    asked: Any = None
+    first_input: Any = None
     """The input of the first answer; of a long input its beginning."""
 
 
@@ -111,33 +111,33 @@ class SessionStore:
                    (select min(number) from span where session = s.id and parent = '')
             from session s {of} order by number desc limit ?
         """  # noqa: S608  words of ours
-        wanted = (*(() if project is None else (sql_text(project),)), NO_LIMIT if limit is None else limit)
+        parameters = (*(() if project is None else (sql_text(project),)), NO_LIMIT if limit is None else limit)
 
         def read(db: Connection) -> list[RecordedSession]:
-            rows: list[Any] = db.execute(query, wanted).fetchall()
+            rows: list[Any] = db.execute(query, parameters).fetchall()
             return [
                 RecordedSession(
                     session=self._session(header),
                     answers=a,
                     spans=n,
                     failed=f,
-                    labels=said,
-                    asked=None if first is None else first_asked(db, int(first)),
+                    labels=labels,
+                    first_input=None if first is None else first_input(db, int(first)),
                 )
-                for header, a, n, f, said, first in rows
+                for header, a, n, f, labels, first in rows
             ]
 
         return self._read(read)
 
     def browse(
-        self, wanted: SessionFilter, *, below: int | None = None, above: int | None = None, limit: int = 50
+        self, filters: SessionFilter, *, below: int | None = None, above: int | None = None, limit: int = 50
     ) -> SessionPage:
         """Return matching sessions: the newest, those older than number `below`, or those newer than `above`."""
-        return self._read(lambda db: session_page(db, self._session, wanted, below=below, above=above, limit=limit))
+        return self._read(lambda db: session_page(db, self._session, filters, below=below, above=above, limit=limit))
 
-    def neighbours(self, wanted: SessionFilter, number: int) -> tuple[str | None, str | None]:
+    def neighbours(self, filters: SessionFilter, number: int) -> tuple[str | None, str | None]:
         """Return the ids of the next newer and the next older matching session; None at the ends."""
-        return self._read(lambda db: neighbours(db, wanted, number))
+        return self._read(lambda db: neighbours(db, filters, number))
 
     def part(self, identity: str, after: int = 0) -> SessionPart | None:
         """Return a session with a page of its spans, after number `after`; None if nothing is recorded."""
@@ -329,8 +329,8 @@ class SessionStore:
     def _with_labels(self, spans: Sequence[Span]) -> LabelledAnswers:
         return label_answers(spans, self.labels(about_span(span.id) for span in spans))
 
-    def _found(self, column: str, wanted: Sequence[str | bytes]) -> list[Label]:
-        rows = self._read(lambda db: _numbered(db, "select number, content, checksum from label", column, wanted))
+    def _found(self, column: str, values: Sequence[str | bytes]) -> list[Label]:
+        rows = self._read(lambda db: _numbered(db, "select number, content, checksum from label", column, values))
         return [self._label(row) for row in rows]
 
     def _one(self, db: Connection, table: str, reference: str, columns: str) -> Any:
@@ -376,11 +376,11 @@ def _same(one: Label, other: Label) -> bool:
     return replace(one, created=other.created, content=other.content) == other
 
 
-def _numbered(db: Connection, query: str, column: str, wanted: Sequence[str | bytes]) -> list[Any]:
+def _numbered(db: Connection, query: str, column: str, values: Sequence[str | bytes]) -> list[Any]:
     """Return the rows in which a column has one of the values, sorted by number."""
     found: dict[int, Any] = {}
-    for start in range(0, len(wanted), MOST_TERMS):
-        part = wanted[start : start + MOST_TERMS]
+    for start in range(0, len(values), MOST_TERMS):
+        part = values[start : start + MOST_TERMS]
         places = ", ".join("?" * len(part))
         found |= {int(str(n)): row for n, *row in db.execute(f"{query} where {column} in ({places})", part)}
     return [found[number] for number in sorted(found)]

@@ -96,9 +96,9 @@ def share_of_time(step: Span, answer: Span) -> tuple[float, float] | None:
 def total_spending(spans: Sequence[CountedSpan]) -> SpanSpending:
     """Sum up the usage of spans. Where a span and its steps both report usage, the steps count.
 
-    >>> def said(id, parent, n):
+    >>> def span(id, parent, n):
     ...     return Span(id=id, parent=parent, session="1", project="p", started="", usage=Usage(input_tokens=n))
-    >>> total_spending([said("a", "", 9), said("b", "a", 4), said("c", "a", 3)]).input_tokens
+    >>> total_spending([span("a", "", 9), span("b", "a", 4), span("c", "a", 3)]).input_tokens
     7
     """
     parents = {span.id: span.parent for span in spans}
@@ -114,9 +114,9 @@ def total_spending(spans: Sequence[CountedSpan]) -> SpanSpending:
     )
 
 
-def _innermost(spans: Sequence[C], parents: Mapping[str, str], says: Callable[[C], bool]) -> list[C]:
-    """Return the spans for which `says` holds, without those above another one."""
-    found = [span for span in spans if says(span)]
+def _innermost(spans: Sequence[C], parents: Mapping[str, str], matches: Callable[[C], bool]) -> list[C]:
+    """Return the spans for which `matches` holds, without those above another one."""
+    found = [span for span in spans if matches(span)]
     above: set[str] = set()
     for span in found:
         at = span.parent
