@@ -30,7 +30,6 @@ def run_sync(work: Coroutine[Any, Any, T]) -> T:
 
 
 def _has_running_loop() -> bool:
-    """Tell whether this thread has a running loop."""
     # Asked first: an error of the work that is raised while this one is handled would be chained to it.
     try:
         asyncio.get_running_loop()

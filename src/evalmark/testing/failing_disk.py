@@ -103,7 +103,6 @@ class FailingDisk:
         return -1
 
     def _on_audit_event(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Count changes by Python, before they happen."""
         if not self._watching or not arguments or not str(arguments[0]).startswith(str(self.folder)):
             return
         if event in _EVENTS or (event == "open" and isinstance(arguments[2], int) and arguments[2] & os.O_CREAT):

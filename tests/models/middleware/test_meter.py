@@ -10,7 +10,7 @@ from evalmark.core.values.call import Reply
 from evalmark.core.values.case import Usage
 from evalmark.core.values.spending import Spending
 from evalmark.errors import ModelCallError, RunStoppedError
-from evalmark.models.middleware.meter import Budget, Meter, MeteredModel, dollars
+from evalmark.models.middleware.meter import Budget, Meter, MeteredModel
 from evalmark.models.middleware.prices import PricedModel, Prices, TokenPrices
 from evalmark.models.middleware.rate_limits import RateLimits
 from evalmark.models.middleware.throttle import LimitedModel, Throttle
@@ -352,11 +352,3 @@ def test_errors_reach_the_caller_as_they_are():
     assert found == [error]
     assert isinstance(found[0], ModelCallError)
     assert meter.spending()[0].failed == 1
-
-
-@pytest.mark.parametrize(
-    ("amount", "text"),
-    [(0, "0.00"), (0.1, "0.10"), (0.05, "0.05"), (0.000004567, "0.0000046"), (12_345.678, "12,345.68")],
-)
-def test_money_is_written_to_the_cent_or_to_two_digits(amount, text):
-    assert dollars(amount) == text

@@ -86,7 +86,6 @@ def real_path(path: Path) -> Path | None:
 
 
 def _python_folder() -> Path:
-    """Return the folder of Python's own modules."""
     return Path(os.path.realpath(os.path.dirname(os.__file__)))  # noqa: PTH120  as Python says it
 
 

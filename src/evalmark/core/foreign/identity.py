@@ -131,7 +131,6 @@ def _read_source(thing: Callable[..., Any], docstrings: bool) -> str | None:
 
 
 def _compiled(code: CodeType) -> Any:
-    """Describe compiled code without line numbers."""
     return [code.co_code.hex(), code.co_names, [_constant(value) for value in code.co_consts]]
 
 

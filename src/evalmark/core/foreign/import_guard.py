@@ -143,7 +143,6 @@ def _import_comes_from(places: Iterable[str]) -> bool:
 
 @lru_cache(maxsize=1)
 def _python_folders() -> tuple[str, ...]:
-    """Return the folders of Python's own modules."""
     home = Path(os.__file__).parent
     zipped = f"python{sys.version_info.major}{sys.version_info.minor}.zip"
     own = (str(home), str(home / "lib-dynload"), str(Path(sys.base_prefix) / "DLLs"))
@@ -152,7 +151,6 @@ def _python_folders() -> tuple[str, ...]:
 
 @lru_cache(maxsize=1)
 def _package_folder() -> str:
-    """Return the folder that contains this package."""
     return str(Path(__file__).parents[3])
 
 

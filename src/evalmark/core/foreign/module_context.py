@@ -44,7 +44,6 @@ def module_context(thing: Any, *, docstrings: bool = True) -> dict[str, Any]:
 
 
 def _referenced_names(thing: Any) -> Iterator[str]:
-    """Yield the names that code may use from its module."""
     if inspect.isclass(thing):
         yield from (parent.__name__ for parent in thing.__bases__)
         for member in vars(thing).values():

@@ -73,7 +73,6 @@ def add_import_folders(folders: Sequence[Path]) -> None:
 
 
 def _import_steps(name: str, module: str, attribute: str, what: str, folders: Sequence[Path]) -> list[Any]:
-    """Import the module, and follow its attributes one by one."""
     try:
         steps = [importlib.import_module(module)]
         for step in attribute.split("."):

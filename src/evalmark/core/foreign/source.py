@@ -60,7 +60,6 @@ def _lambda(thing: Any) -> str:
 
 @lru_cache(maxsize=8)
 def _lambdas(source: str) -> dict[int, list[str]]:
-    """Return the lambdas of a file by start line."""
     found: dict[int, list[str]] = {}
     try:
         tree = ast.parse(source)

@@ -158,7 +158,6 @@ class CachedEmbedder:
         return (*inner, f"{self._cut} of {len(self._seen)} texts {be} {longest} and {be} truncated.")
 
     async def _work(self, queue: _BatchQueue) -> None:
-        """Embed batches until there are none."""
         batch: _Batch | None = None
         try:
             while queue.batches:
@@ -192,7 +191,6 @@ class CachedEmbedder:
         return None
 
     async def _look_up(self, fingerprint: str, texts: Sequence[str]) -> "dict[str, Vectors]":
-        """Look texts up in memory, then in the cache."""
         known = dict(await self._memory.get(fingerprint, texts))
         unknown = [text for text in texts if text not in known]
         return known | dict(await self._cache.get(fingerprint, unknown)) if unknown else known

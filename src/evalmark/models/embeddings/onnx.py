@@ -77,7 +77,6 @@ class GraphWriter:
         return name
 
     def _data(self, tensor: Tensor) -> bytes:
-        """The data of a tensor, or its place in the file."""
         if self.inline:
             with open_model_file(self.weights.path) as file:
                 file.seek(tensor.offset)

@@ -67,7 +67,6 @@ class QuantizedLinear:
         return g.op("Add", scaled, g.op("Gemm", row.shift, shifts, g.weight(f"{name}.bias", outputs)))
 
     def _product(self, g: GraphWriter, rows: str, integers: "npt.NDArray[np.int16]") -> str:
-        """Add the exact integer product of rows and weights."""
         shape = integers.T.shape
         if not self.unsigned:
             return g.op("MatMulInteger", rows, g.array(INT8, shape, integers.T.astype(np.int8).tobytes()))

@@ -85,7 +85,6 @@ def call_log_failure(error: StoreError) -> RunStoppedError:
 
 
 def _describe_failure(error: ModelCallError) -> str:
-    """The text of an error and of all attempts, with the bodies of the last ones."""
     last = len(error.attempts) - _BODIES
     lines = (
         _describe_attempt(number, attempt, number > last) for number, attempt in enumerate(error.attempts, start=1)

@@ -230,7 +230,6 @@ class Meter:
         return True
 
     def _reached(self, calls: int, tokens: int, cost: float) -> str | None:
-        """The error message if the budget is reached; otherwise None."""
         budget = self.budget
         if budget.max_calls is not None and calls >= budget.max_calls:
             return f"The budget of {count(budget.max_calls, 'call')} is reached. Go on with a larger --max-calls."
@@ -271,7 +270,6 @@ def _likely_cost(spent: Spending) -> float:
 
 
 def _note_model(tally: ModelUsage, reply: Reply) -> None:
-    """Note the model and fingerprint of a reply."""
     if reply.model:
         tally.names.setdefault(reply.model)
     if reply.system_fingerprint:

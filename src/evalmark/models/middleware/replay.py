@@ -95,7 +95,6 @@ class ReplayingModel:
         return reply if reply.replayed else replace(reply, replayed=True)
 
     async def _missing(self, request: KeyedRequest) -> str:
-        """The error message for a request without a cached reply."""
         first = request.original.key(self.identity)
         has_first = first != request.cache_key and await self._find(first)
         asked = f"for repeat {request.repeat + 1} and use {request.use + 1} of it" if has_first else "to it"
@@ -136,7 +135,6 @@ class ReplayingModel:
 
 
 def _first_words(request: Request) -> str:
-    """The first words of the last message."""
     content = request.messages[-1].content if request.messages else ""
     words = " ".join(str(content)[: 4 * _FIRST_WORDS].split())
     return words if len(words) <= _FIRST_WORDS else f"{words[:_FIRST_WORDS]}…"

@@ -110,7 +110,6 @@ def _last(stopped: RunStoppedError, error: ModelCallError, attempts: tuple[Attem
 def _final(
     error: ModelCallError, attempts: tuple[Attempt, ...], failed: int, seconds: float, policy: RetryPolicy
 ) -> ModelCallError:
-    """The error of the whole call, with all attempts."""
     message = str(error)
     if error.fault == "transient" and (error.retry_after or 0.0) > policy.longest_pause:
         message = too_long(error, policy)

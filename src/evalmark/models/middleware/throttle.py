@@ -221,7 +221,6 @@ class Throttle:
         self.closed = self.closed or why  # waiting callers get the error when this call releases its permit
 
     def _serve(self, permit: Permit) -> bool:
-        """Grant a permit if a call may be sent now."""
         if self.closed is not None:
             raise RunStoppedError(self.closed)
         if self._in_flight >= int(self._allowed):
@@ -316,7 +315,6 @@ _NO_REPLY = Reply()
 
 
 async def _acquire(throttle: Throttle, tokens: int, before: Callable[[], Awaitable[None]] | None) -> Permit:
-    """Wait until a request may be sent; return its permit."""
     permit = throttle.try_acquire(tokens)
     if permit is None:
         with current_trial_context().waiting():

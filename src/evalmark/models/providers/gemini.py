@@ -79,7 +79,6 @@ def _body(request: Request, form: ReplyForm, endpoint: Endpoint) -> dict[str, An
 
 
 def _content_parts(content: Any) -> list[dict[str, Any]]:
-    """The content of a message as parts."""
     if isinstance(content, str):
         return [{"text": content}]
     return [{name: value for name, value in part.items() if name != "type"} for part in content]
@@ -155,7 +154,6 @@ def _is_text(part: Mapping[str, Any]) -> bool:
 
 
 def _explanation(data: Mapping[str, Any], candidate: Mapping[str, Any]) -> str:
-    """The explanation of a reply without text."""
     feedback = data.get("promptFeedback")
     blocked = feedback.get("blockReasonMessage") if isinstance(feedback, dict) else None
     text = candidate.get("finishMessage") or blocked

@@ -78,7 +78,6 @@ def _knows_new_limit(endpoint: Endpoint) -> bool:
 
 
 def _format_fields(reply_format: ReplyFormat, form: ReplyForm) -> dict[str, Any]:
-    """The fields of a request for a JSON object."""
     if form == "schema":
         schema = {"name": TOOL, "schema": reply_format.schema, "strict": reply_format.strict}
         return {"response_format": {"type": "json_schema", "json_schema": schema}}

@@ -135,7 +135,6 @@ def _refused(response: Response, endpoint: Endpoint, status: int, data: Any) -> 
 
 
 def _error_message(data: Any) -> str:
-    """The message in the body of an error."""
     for _ in range(3):
         if not isinstance(data, dict):
             break

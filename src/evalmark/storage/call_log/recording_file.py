@@ -188,7 +188,6 @@ def _check_first(path: Path, number: int, line: str) -> None:
 
 
 def _call(line: str, path: Path, number: int, with_address: _AddressMap) -> tuple[str, CallRow | ToolRow]:
-    """Parse one line; return the key in the file and the row to store."""
     place = f"{path}:{number}"
     if len(line) > MAX_ROW:
         raise PlacedError(place, f"the line is longer than {MAX_ROW >> 20} MiB.")
@@ -211,7 +210,6 @@ def _call(line: str, path: Path, number: int, with_address: _AddressMap) -> tupl
 
 
 def _tool_call(data: dict[str, Any], place: str) -> tuple[str, ToolRow]:
-    """Parse a tool call; return its key and row."""
     try:
         recording: ToolRecording = load_fields(ToolRecording, TOOL_RECORDING, data)
         row = encode_tool(recording)

@@ -111,7 +111,6 @@ def _unmarked(line: str) -> str:
 
 
 def _matching(db: Connection, match: str) -> Iterator[tuple[Recording, str]]:
-    """Yield recordings without an excerpt, each with its last message."""
     selected = sql_text(match)
     rows = db.execute(
         "select key, model, created, input_tokens, output_tokens, cost, request, ok, error from call "

@@ -69,7 +69,6 @@ def _answers(entries: Sequence[LogEntry]) -> Mapping[RequestsInFlight, Mapping[s
 def _spent(
     entries: Sequence[LogEntry], answers: Mapping[RequestsInFlight, Mapping[str, LogEntry]]
 ) -> Mapping[tuple[int, str | bytes], Sequence[Spending]]:
-    """Return what the calls add to the totals, by run and model."""
     spent: defaultdict[tuple[int, str | bytes], list[Spending]] = defaultdict(list)
     for entry in entries:
         if entry.sent is not None:

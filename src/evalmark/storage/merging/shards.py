@@ -76,7 +76,6 @@ def _parts(run: Run) -> str:
 
 
 def _duplicates(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield a fault for each shard that is named twice."""
     seen: dict[str, Run] = {}
     for run in runs:
         earlier = seen.setdefault(str(run.shard), run)
@@ -87,7 +86,6 @@ def _duplicates(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def _mismatches(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield a fault for each shard that belongs to another run than the first one."""
     first = runs[0]
     for run in runs[1:]:
         found = [what for what, of in _SHARED_PROPERTIES.items() if of(run) != of(first)]

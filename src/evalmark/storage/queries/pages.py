@@ -318,7 +318,6 @@ class ResultBrowser:
         return NumberedResult(number=number, verdict=verdict, result=whole)
 
     def _beginning(self, number: int) -> Result:
-        """Return the beginning of a large result, for a table."""
         sql = f"""
             select dataset, position, repeat, target, mode, case_id, seconds, json_extract(output, '$.error'),
             substr(content, 1, {_BEGINNING}), substr(output, 1, {_BEGINNING}) from result where number = ?

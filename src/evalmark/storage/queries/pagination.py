@@ -233,7 +233,6 @@ _COLUMNS = """
 
 
 def _value(query: ResultQuery) -> tuple[str, tuple[Any, ...]]:
-    """Return the SQL expression for the score that rows are sorted by."""
     return ("null", ()) if query.value is None else (query.value.conditions, query.value.parameters)
 
 

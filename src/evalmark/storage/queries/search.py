@@ -64,7 +64,6 @@ def _by_score(db: Connection, run: int, filters: ResultFilter, most: int) -> lis
 
 
 def _metrics(db: Connection, run: int) -> Iterator[Any]:
-    """Yield the names of all metrics of a run, each found by an index."""
     sql = "select metric from scored where run = ? order by metric limit 1"
     parameters: tuple[Any, ...] = (run,)
     while (row := db.execute(sql, parameters).fetchone()) is not None:

@@ -169,7 +169,6 @@ def span_position(db: Connection, span: str) -> tuple[str, int] | None:
 
 
 def _session_of_spans(identity: str, spans: Sequence[Span]) -> Session:
-    """Build a session of which only spans are stored."""
     return Session(
         id=identity,
         project=spans[0].project if spans else "",

@@ -372,7 +372,6 @@ class SessionStore:
 
 
 def _same(one: Label, other: Label) -> bool:
-    """Return whether two labels have the same subject and content."""
     return replace(one, created=other.created, content=other.content) == other
 
 

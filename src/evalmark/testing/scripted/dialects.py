@@ -108,7 +108,6 @@ def _status(dialect: Dialect, answer: Status) -> Outgoing:
 
 
 def _dialect(provider: Provider, api: Any, kind: Literal["chat", "embeddings"] = "chat") -> Dialect:
-    """Return the dialect that a module implements."""
     return Dialect(
         provider=provider,
         kind=kind,
