@@ -250,7 +250,7 @@ def test_a_name_for_nothing_is_said_at_once_with_all_that_it_could_be(name: str,
 
 
 def test_a_folder_without_a_model_is_said_at_once(world: Path):
-    with pytest.raises(ModelError, match=r"there is no config\.json"):
+    with pytest.raises(ModelError, match=r"missing files: config\.json"):
         load_embedder(".", Settings())
 
 

@@ -120,7 +120,7 @@ def test_a_call_that_is_given_up_on_is_forgotten_once_it_comes_back():
         threads = DaemonThreads(most_hanging=2)
         for _ in range(2):
             await cancelled(threads, gate.wait)
-        with pytest.raises(RuntimeError, match="not asked, because 2 earlier calls still hang"):
+        with pytest.raises(RuntimeError, match="not called, because 2 earlier calls still hang"):
             await threads.run(lambda _: 1)
         gate.set()
         async with asyncio.timeout(30):
@@ -252,7 +252,7 @@ def test_the_process_keeps_its_exit_code_although_many_targets_hang(tmp_path):
     )
     ended = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=60, check=False)
     assert ended.returncode == 3
-    assert ended.stdout == "RuntimeError: not asked, because 40 earlier calls still hang\n"
+    assert ended.stdout == "RuntimeError: not called, because 40 earlier calls still hang\n"
     assert ended.stderr == ""
 
 

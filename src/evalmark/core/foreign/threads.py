@@ -42,9 +42,9 @@ class DaemonThreads:
             RuntimeError: too many abandoned calls are still running.
         """
         if len(self._hanging) >= self._most_hanging:
-            raise RuntimeError(f"not asked, because {len(self._hanging)} earlier calls still hang")
+            raise RuntimeError(f"not called, because {len(self._hanging)} earlier calls still hang")
         context = copy_context()
-        job = _Job(lambda is_wanted: context.run(call, is_wanted), self._hanging)
+        job = _Job(lambda is_awaited: context.run(call, is_awaited), self._hanging)
         try:
             worker = self._idle.pop()
         except IndexError:
@@ -66,12 +66,12 @@ class _Job:
         self._call = call
         self._hanging = hanging
         self._is_finished = False
-        self._is_wanted = True
+        self._is_awaited = True
 
     def do(self) -> Callable[[], None]:
         """Make the call, in the thread, and return a function that passes the result to the waiting task."""
         try:
-            deliver = partial(self._deliver, self.result.set_result, self._call(lambda: self._is_wanted))
+            deliver = partial(self._deliver, self.result.set_result, self._call(lambda: self._is_awaited))
         except BaseException as error:  # noqa: BLE001  foreign code: what it raises belongs to the waiting task
             deliver = partial(self._deliver, self.result.set_exception, task_error(error))
         self._is_finished = True
@@ -80,7 +80,7 @@ class _Job:
 
     def abandon(self) -> None:
         """Stop waiting for the call; it counts as hanging until it returns."""
-        self._is_wanted = False
+        self._is_awaited = False
         self._hanging.add(self)
         if self._is_finished:
             self._hanging.discard(self)

@@ -76,13 +76,13 @@ def read_folder(path: Path) -> ModelFolder:
     encoder = _encoder(config, modules, weights, path)
     sentence = _json(path / "sentence_bert_config.json", optional=True)
     tokenizer = _json(path / "tokenizer_config.json", optional=True)
-    room = encoder.places - encoder.first_place
-    asked = sentence.get("max_seq_length") or tokenizer.get("model_max_length") or room
+    positions = encoder.places - encoder.first_place
+    limit = sentence.get("max_seq_length") or tokenizer.get("model_max_length") or positions
     return ModelFolder(
         path=path,
         encoder=encoder,
         weights=weights,
-        longest=max(3, min(room, int(asked))) if _is_number(asked) else room,
+        longest=max(3, min(positions, int(limit))) if _is_number(limit) else positions,
         lower_case=sentence.get("do_lower_case") is True,
     )
 
@@ -124,7 +124,9 @@ def _refuse_missing(path: Path) -> None:
             "(pickled weights can run code). Save the model with safe_serialization=True."
         )
     if missing:
-        raise ModelError(f"{path}: there is no {', '.join(missing)}. A model folder needs all three in one place.")
+        raise ModelError(
+            f"{path}: missing files: {', '.join(missing)}. A model folder needs config.json, tokenizer.json and {WEIGHTS}."
+        )
 
 
 def _other_weights(path: Path) -> str | None:

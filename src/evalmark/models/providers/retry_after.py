@@ -27,8 +27,8 @@ def retry_after(headers: Mapping[str, str], *, limited: bool = True) -> float | 
     """
     low = {name.lower(): value.strip() for name, value in headers.items() if len(value) <= _LONGEST}
     now = _moment(low.get("date", ""))
-    asked = [_milliseconds(low.get("retry-after-ms", "")), _wait(low.get("retry-after", ""), now)]
-    waits = [wait for wait in asked if wait is not None] or list(_resets(low, now) if limited else ())
+    stated = [_milliseconds(low.get("retry-after-ms", "")), _wait(low.get("retry-after", ""), now)]
+    waits = [wait for wait in stated if wait is not None] or list(_resets(low, now) if limited else ())
     return max(waits, default=None)
 
 

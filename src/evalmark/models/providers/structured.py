@@ -53,7 +53,7 @@ class StructuredOutputFallback:
     """Tries the forms of structured output in turn, and remembers for each schema which one the server accepts."""
 
     _known: dict[str, ReplyForm] = field(default_factory=dict, repr=False)
-    _wanted: dict[int, ReplyFormat] = field(default_factory=dict, repr=False)
+    _formats: dict[int, ReplyFormat] = field(default_factory=dict, repr=False)
 
     async def ask(self, request: Request, ask: Ask) -> Reply:
         """Return the reply in the first form that the server does not reject, with `form` and `data` filled in.
@@ -82,9 +82,9 @@ class StructuredOutputFallback:
 
     def reply_format(self, schema: Mapping[str, Any]) -> ReplyFormat:
         """Return the plain data and the JSON text of a schema, cached: thousands of requests share a few schemas."""
-        found = self._wanted.get(id(schema))
+        found = self._formats.get(id(schema))
         if found is None or found.schema != schema:  # the id may belong to a new object after the old one was freed
-            found = _keep(self._wanted, id(schema), ReplyFormat(plain(schema), canonical(schema), is_strict(schema)))
+            found = _keep(self._formats, id(schema), ReplyFormat(plain(schema), canonical(schema), is_strict(schema)))
         return found
 
 

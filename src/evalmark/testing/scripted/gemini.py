@@ -104,21 +104,21 @@ def read_embeddings(received: RawRequest) -> ScriptedRequest:
     _check_access(received)
     model = received.names["model"]
     single = ":embedContent" in received.path
-    asked = [received.body] if single else received.body.get("requests")
-    if not isinstance(asked, list) or not 0 < len(asked) <= MOST_TEXTS:
+    requests = [received.body] if single else received.body.get("requests")
+    if not isinstance(requests, list) or not 0 < len(requests) <= MOST_TEXTS:
         raise WrongRequestError(
             f"* BatchEmbedContentsRequest.requests: between 1 and {MOST_TEXTS} requests are required"
         )
-    for one in asked:
+    for one in requests:
         check_known(one, ("model", "content", "taskType", "title", "outputDimensionality"), UNKNOWN)
         if one.get("model", f"models/{model}" if single else None) != f"models/{model}":
             raise WrongRequestError("* BatchEmbedContentsRequest.requests.model: has to name the model of the address")
-    rest = {name: value for name, value in asked[0].items() if name not in ("model", "content")}
+    rest = {name: value for name, value in requests[0].items() if name not in ("model", "content")}
     return ScriptedRequest(
         provider="gemini",
         kind="embeddings",
         model=model,
-        messages=tuple(("input", _content(one.get("content"), "content")[1]) for one in asked),
+        messages=tuple(("input", _content(one.get("content"), "content")[1]) for one in requests),
         settings=rest,
         tool="one" if single else "",
         **request_details(received),
@@ -279,11 +279,11 @@ def _token(text: str, logprob: float) -> dict[str, Any]:
 
 
 def _usage(request: ScriptedRequest, script: ScriptedReply) -> Mapping[str, Any]:
-    asked = count_tokens([text for _, text in request.messages])
-    given = 0 if script.refusal else count_tokens([script.text, *(arguments for _, arguments in script.tool_calls)])
+    read = count_tokens([text for _, text in request.messages])
+    written = 0 if script.refusal else count_tokens([script.text, *(arguments for _, arguments in script.tool_calls)])
     thought = {"thoughtsTokenCount": count_tokens([script.reasoning])} if script.reasoning else {}
-    total = asked + given + sum(thought.values())
-    return {"promptTokenCount": asked, "candidatesTokenCount": given, **thought, "totalTokenCount": total}
+    total = read + written + sum(thought.values())
+    return {"promptTokenCount": read, "candidatesTokenCount": written, **thought, "totalTokenCount": total}
 
 
 def write_embeddings(request: ScriptedRequest, vectors: Sequence[Sequence[float]]) -> dict[str, Any]:

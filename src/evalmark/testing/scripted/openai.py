@@ -267,12 +267,12 @@ def write_chat(request: ScriptedRequest, script: ScriptedReply) -> dict[str, Any
 
 
 def _usage(request: ScriptedRequest, script: ScriptedReply) -> Mapping[str, Any]:
-    asked = count_tokens([text for _, text in request.messages])
-    given = count_tokens([script.text, script.refusal, *(arguments for _, arguments in script.tool_calls)])
+    read = count_tokens([text for _, text in request.messages])
+    written = count_tokens([script.text, script.refusal, *(arguments for _, arguments in script.tool_calls)])
     return {
-        "prompt_tokens": asked,
-        "completion_tokens": given,
-        "total_tokens": asked + given,
+        "prompt_tokens": read,
+        "completion_tokens": written,
+        "total_tokens": read + written,
         "prompt_tokens_details": {"cached_tokens": 0},
         "completion_tokens_details": {"reasoning_tokens": 0},
     }
