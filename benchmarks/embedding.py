@@ -22,7 +22,6 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -36,7 +35,7 @@ from evalmark.core.settings import Settings
 from evalmark.models.embeddings.bert import write_graph
 from evalmark.models.embeddings.cached_embedder import CachedEmbedder
 from evalmark.models.embeddings.load import load_embedder
-from evalmark.models.embeddings.local import LoadedModel
+from evalmark.models.embeddings.local import LocalEmbedder
 from evalmark.models.embeddings.runtime import onnx_runtime, open_int8
 from evalmark.store import open_store
 
@@ -321,8 +320,9 @@ def int8_part(folder: Path) -> dict:
 def unsigned_part(folder: Path) -> dict:
     """The way of the int8 mode where products with signed weights come out wrong; the results are the same."""
     model = local("int8")
-    loaded = LoadedModel(infer=open_int8(model.folder, unsigned=True), tokenizer=model.tokenizer, folder=model.folder)
-    return speed(lambda given: loaded.embed(given, threading.Event()), given_texts(folder))
+    unsigned = LocalEmbedder(model.path, "int8")
+    vars(unsigned)["infer"] = open_int8(model.folder, unsigned=True)  # in place of the model it would load
+    return speed(lambda given: asyncio.run(unsigned(given)), given_texts(folder))
 
 
 def speed(encode: Callable[[Sequence[str]], object], given: list[str]) -> dict:

@@ -33,32 +33,6 @@ BUDGET = 512
 """Most tokens of one batch, padding included, so that its numbers fit into the cache of a processor."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoadedModel:
-    """A model in memory."""
-
-    infer: "Infer"
-    tokenizer: "Tokenizer"
-    folder: ModelFolder
-
-    def embed(self, texts: Sequence[str], stop: threading.Event) -> "Vectors":
-        """Return one vector for each text, in order; `stop` ends the work early."""
-        rows = [encoding.ids for encoding in self.tokenizer(clean_texts(texts))]
-        vectors = np.zeros((len(rows), self.folder.encoder.hidden), np.float32)
-
-        def run(batch: list[int]) -> None:
-            if not stop.is_set():
-                vectors[batch] = self.infer(*_padded([rows[i] for i in batch], self.folder))
-
-        with ThreadPoolExecutor(processor_count(), thread_name_prefix="evalmark-embed") as workers:
-            try:
-                for _ in workers.map(run, pack_batches([len(row) for row in rows])):
-                    pass
-            finally:  # after a failure, skip the remaining batches
-                stop.set()
-        return vectors
-
-
 def _padded(rows: list[list[int]], folder: ModelFolder) -> "tuple[Tokens, Tokens]":
     width = max(len(row) for row in rows)
     tokens = np.zeros((len(rows), width), np.int32)
@@ -130,22 +104,39 @@ class LocalEmbedder:
         return _tokenizer(self.folder)
 
     @cached_property
-    def loaded(self) -> LoadedModel:
-        """The model in memory."""
+    def infer(self) -> "Infer":
+        """Runs the model, which is loaded and checked."""
         with ThreadPoolExecutor(1) as aside:  # hashing releases the interpreter lock, so it runs in parallel
             checked = aside.submit(lambda: self.hashes)
             infer = _OPEN[self.mode_in_force](self.folder)
             checked.result()
-        return LoadedModel(infer=infer, tokenizer=self.tokenizer, folder=self.folder)
+        return infer
 
     async def __call__(self, texts: Sequence[str]) -> "Vectors":
         """Return one vector for each text. The work runs in threads; if cancelled, they stop after the current batch."""
         stop = threading.Event()
         try:
-            return await asyncio.to_thread(lambda: self.loaded.embed(texts, stop))
+            return await asyncio.to_thread(self._embed, texts, stop)
         except asyncio.CancelledError:
             stop.set()
             raise
+
+    def _embed(self, texts: Sequence[str], stop: threading.Event) -> "Vectors":
+        infer = self.infer
+        rows = [encoding.ids for encoding in self.tokenizer(clean_texts(texts))]
+        vectors = np.zeros((len(rows), self.folder.encoder.hidden), np.float32)
+
+        def run(batch: list[int]) -> None:
+            if not stop.is_set():
+                vectors[batch] = infer(*_padded([rows[i] for i in batch], self.folder))
+
+        with ThreadPoolExecutor(processor_count(), thread_name_prefix="evalmark-embed") as workers:
+            try:
+                for _ in workers.map(run, pack_batches([len(row) for row in rows])):
+                    pass
+            finally:  # after a failure, skip the remaining batches
+                stop.set()
+        return vectors
 
     def too_long(self, texts: Sequence[str]) -> int:
         """Return how many of the texts are truncated."""

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from evalmark.core.errors import ModelCallError
 from evalmark.core.values.call import RESERVED_SETTINGS, Attempt, Request
@@ -97,17 +97,11 @@ _SYSTEM = ("system", "developer")
 _SPOKEN = {"user": "user", "tool": "user", "assistant": "assistant"}
 
 
-class SplitMessages(NamedTuple):
-    """A conversation with its system prompt separated."""
-
-    system: str
-    """All system messages in order, separated by empty lines; empty if there are none."""
-    others: list[tuple[str, Any]]
-    """Role (`user` or `assistant`) and content (text or list of parts) of the other messages; at least one."""
-
-
-def split_system(messages: Sequence[Turn], endpoint: Endpoint) -> SplitMessages:
+def split_system(messages: Sequence[Turn], endpoint: Endpoint) -> tuple[str, list[tuple[str, Any]]]:
     """Separate the system messages, for providers that take them apart and know only two other roles.
+
+    The system prompt joins all system messages with empty lines between; it is empty without any. Of each other message the
+    role (`user` or `assistant`) and the content (text or list of parts) are returned; there is at least one.
 
     Results of tools become messages of the user. If there are only system messages, they become a message of the user, since
     these providers require one.
@@ -121,4 +115,4 @@ def split_system(messages: Sequence[Turn], endpoint: Endpoint) -> SplitMessages:
             raise ModelCallError(fault, fault="rejected", attempts=(Attempt(seconds=0.0, error=fault),))
     system = "\n\n".join(text_of(content_of(turn.content)) for turn in messages if turn.role in _SYSTEM)
     others = [(_SPOKEN[turn.role], content_of(turn.content)) for turn in messages if turn.role in _SPOKEN]
-    return SplitMessages(system, others) if others else SplitMessages("", [("user", system)])
+    return (system, others) if others else ("", [("user", system)])

@@ -84,7 +84,7 @@ class RowLookup:
     """Finds rows on its own connection in the caller's thread, which is faster than another thread."""
 
     def __init__(self, path: StoreLocation, usable: Callable[[], None], connect: Callable[[], Connection]) -> None:
-        self._path, self._usable, self._connect = path, usable, connect
+        self.path, self._usable, self._connect = path, usable, connect
         self._lock = threading.Lock()
         self._db: Connection | None = None
 
@@ -95,7 +95,7 @@ class RowLookup:
             StoreError: the store cannot be read.
         """
         self._usable()
-        with store_errors(self._path), self._lock:
+        with store_errors(self.path), self._lock:
             if self._db is None:
                 self._db = self._connect()
             row: tuple[Any, ...] | None = self._db.execute(query, (sql_text(key),)).fetchone()
@@ -107,50 +107,37 @@ class RowLookup:
             self._db.close()
 
 
-class ReplyFinder:
-    """Finds replies by key."""
+class StoredCallLog:
+    """Stores the calls of one run, or calls outside of runs."""
 
-    def __init__(self, path: StoreLocation, lookups: RowLookup, notes: Callable[[str], None]) -> None:
-        self._path, self._lookups, self._notes = path, lookups, notes
+    def __init__(
+        self,
+        lookups: RowLookup,
+        notes: Callable[[str], None],
+        writable: Callable[[], object],
+        log: GroupCommit[LogEntry],
+        sent: RequestsInFlight | None,
+    ) -> None:
+        self._lookups, self._notes, self._writable, self._log, self._sent = lookups, notes, writable, log, sent
 
-    def __call__(self, key: str) -> Reply | None:
-        """Return the replayable reply with this key. For a damaged call, report a note and return None."""
+    async def find(self, key: str) -> Reply | None:
+        """Return the replayable reply with this key, marked as replayed; None if there is none.
+
+        A damaged call is reported as a note, and counts as missing.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
         row = self._lookups(_FIND, key)
         if row is None:
             return None
         try:
             return decode_replayed_reply(CallRow._make(row))
         except (ValueError, TypeError) as error:
-            self._notes(f"{self._path}: the recorded call {key} is damaged ({error}) and counts as not recorded.")
+            self._notes(
+                f"{self._lookups.path}: the recorded call {key} is damaged ({error}) and counts as not recorded."
+            )
             return None
-
-    def identities(self) -> list[str]:
-        """Return the models, each with its address, that have replayable replies."""
-        found: list[str] = []
-        while (row := self._lookups(_NEXT, found[-1] if found else "")) is not None and row[0] is not None:
-            found.append(from_sql(row[0]))
-        return found
-
-
-class StoredCallLog:
-    """Stores the calls of one run, or calls outside of runs."""
-
-    def __init__(
-        self,
-        find: ReplyFinder,
-        writable: Callable[[], object],
-        log: GroupCommit[LogEntry],
-        sent: RequestsInFlight | None,
-    ) -> None:
-        self._find, self._writable, self._log, self._sent = find, writable, log, sent
-
-    async def find(self, key: str) -> Reply | None:
-        """Return the replayable reply with this key, marked as replayed; None if there is none.
-
-        Raises:
-            StoreError: the store cannot be read.
-        """
-        return self._find(key)
 
     async def identities(self) -> list[str]:
         """Return the models, each with its address, that have replayable replies.
@@ -158,7 +145,10 @@ class StoredCallLog:
         Raises:
             StoreError: the store cannot be read.
         """
-        return self._find.identities()
+        found: list[str] = []
+        while (row := self._lookups(_NEXT, found[-1] if found else "")) is not None and row[0] is not None:
+            found.append(from_sql(row[0]))
+        return found
 
     async def sending(self, key: str) -> None:
         """Note that a request is about to be sent; does nothing outside of runs.

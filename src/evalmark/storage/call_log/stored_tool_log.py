@@ -5,7 +5,7 @@ from typing import TypeVar
 from evalmark.core.errors import DamagedRecordingError
 from evalmark.core.values.tool import ToolRecording
 from evalmark.inputs.secrets.masks import mask_secrets_in_data
-from evalmark.storage.database.connection import Connection, StoreLocation, WriteCallback
+from evalmark.storage.database.connection import Connection, WriteCallback
 from evalmark.storage.database.schema import transaction
 
 from .stored_log import RowLookup
@@ -24,8 +24,8 @@ _KEEP = f"""
 class StoredToolLog:
     """Stores tool calls of one run, or outside of runs."""
 
-    def __init__(self, path: StoreLocation, lookups: RowLookup, write: WriteCallback, run: int | None) -> None:
-        self._path, self._lookups, self._write, self._run = path, lookups, write, run
+    def __init__(self, lookups: RowLookup, write: WriteCallback, run: int | None) -> None:
+        self._lookups, self._write, self._run = lookups, write, run
 
     def find(self, key: str) -> ToolRecording | None:
         """Return the recording with this key; None if there is none.
@@ -38,7 +38,9 @@ class StoredToolLog:
         try:
             return None if row is None else decode_tool(ToolRow._make(row))
         except (ValueError, TypeError) as error:
-            raise DamagedRecordingError(f"{self._path}: the recorded tool call {key} is damaged ({error}).") from error
+            raise DamagedRecordingError(
+                f"{self._lookups.path}: the recorded tool call {key} is damaged ({error})."
+            ) from error
 
     def keep(self, recording: ToolRecording, *, overwrite: bool = False) -> ToolRecording:
         """Store a recording and return the one that is valid for its key from now on.

@@ -4,10 +4,10 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, takewhile
-from typing import Any, NamedTuple
+from typing import Any
 
 from evalmark.core.values.case import Usage
-from evalmark.core.values.session import Session, Span, SpanKind
+from evalmark.core.values.session import Session, Span
 from evalmark.storage.database.connection import Connection
 from evalmark.storage.database.fields import from_sql, read_optional_number, sql_text
 
@@ -223,43 +223,32 @@ def _select(
     return db.execute(sql, (*(value for _, parameters in held for value in parameters), limit)).fetchall()
 
 
-class _SpanCounts(NamedTuple):
-    """The counted fields of a span."""
-
-    number: int
-    id: str
-    parent: str
-    kind: SpanKind
-    usage: Usage | None
-    cost: float | None
-    seconds: float | None
-    has_failed: bool
-
-
 _COUNTED = """
     select number, id, parent, json_extract(content, '$.kind'),
         case when content like '%"usage":%' then json_extract(content, '$.usage.input_tokens') end,
         case when content like '%"usage":%' then json_extract(content, '$.usage.output_tokens') end,
         case when content like '%"cost":%' then json_extract(content, '$.cost') end,
         json_extract(content, '$.seconds'),
-        case when content like '%"error":%' then json_extract(content, '$.error') end is not null
+        case when content like '%"error":%' then json_extract(content, '$.error') end
     from span where session = ? order by number limit ?
 """
 
 
 def _line(db: Connection, number: int, session: Session) -> SessionLine:
-    spans = [_span_counts(row) for row in db.execute(_COUNTED, (session.id, _MOST_COUNTED)).fetchall()]
+    rows = db.execute(_COUNTED, (session.id, _MOST_COUNTED)).fetchall()
+    spans = [_counted_span(row, session) for row in rows]
     is_counted = len(spans) < _MOST_COUNTED
     answers = [span for span in spans if not span.parent]
+    first = next((int(row[0]) for row, span in zip(rows, spans, strict=True) if not span.parent), None)
     seconds = [span.seconds for span in answers if span.seconds is not None]
     total = "select count(*) from span where session = ?"
     return SessionLine(
         number=number,
         session=session,
-        first_input=first_input(db, answers[0].number) if answers else None,
+        first_input=None if first is None else first_input(db, first),
         answers=tuple(span.id for span in answers),
-        failed=sum(span.has_failed for span in answers),
-        failed_steps=sum(span.has_failed for span in spans if span.parent),
+        failed=sum(span.error is not None for span in answers),
+        failed_steps=sum(span.error is not None for span in spans if span.parent),
         spans=len(spans) if is_counted else int(db.execute(total, (session.id,)).get),
         is_counted=is_counted,
         seconds=sum(seconds) if seconds and is_counted else None,
@@ -267,18 +256,21 @@ def _line(db: Connection, number: int, session: Session) -> SessionLine:
     )
 
 
-def _span_counts(row: Any) -> _SpanCounts:
-    number, identity, parent, kind, tokens_in, tokens_out, cost, seconds, has_failed = row
+def _counted_span(row: Any, session: Session) -> Span:
+    """Build a span with only the fields that are counted."""
+    _, identity, parent, kind, tokens_in, tokens_out, cost, seconds, error = row
     counts = [None if count is None else int(count) for count in (tokens_in, tokens_out)]
-    return _SpanCounts(
-        number=int(number),
+    return Span(
         id=str(identity),
+        session=session.id,
+        project=session.project,
         parent=str(parent),
         kind=kind or "run",
+        started="",
         usage=None if counts == [None, None] else Usage(input_tokens=counts[0], output_tokens=counts[1]),
         cost=_number(cost),
         seconds=_number(seconds),
-        has_failed=bool(has_failed),
+        error=None if error is None else str(error),
     )
 
 

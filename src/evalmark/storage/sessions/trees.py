@@ -4,29 +4,11 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from evalmark.core.values.case import Usage
 from evalmark.core.values.plain_data import plain
-from evalmark.core.values.session import Session, Span, SpanKind, seconds_between
-
-
-class CountedSpan(Protocol):
-    """The fields of a span that are counted."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def parent(self) -> str: ...
-    @property
-    def kind(self) -> SpanKind: ...
-    @property
-    def usage(self) -> Usage | None: ...
-    @property
-    def cost(self) -> float | None: ...
-
-
-C = TypeVar("C", bound=CountedSpan)
+from evalmark.core.values.session import Session, Span, seconds_between
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +75,7 @@ def share_of_time(step: Span, answer: Span) -> tuple[float, float] | None:
     return min(1.0, begin / answer.seconds), min(1.0, (begin + step.seconds) / answer.seconds)
 
 
-def total_spending(spans: Sequence[CountedSpan]) -> SpanSpending:
+def total_spending(spans: Sequence[Span]) -> SpanSpending:
     """Sum up the usage of spans. Where a span and its steps both report usage, the steps count.
 
     >>> def span(id, parent, n):
@@ -114,7 +96,7 @@ def total_spending(spans: Sequence[CountedSpan]) -> SpanSpending:
     )
 
 
-def _innermost(spans: Sequence[C], parents: Mapping[str, str], matches: Callable[[C], bool]) -> list[C]:
+def _innermost(spans: Sequence[Span], parents: Mapping[str, str], matches: Callable[[Span], bool]) -> list[Span]:
     """Return the spans for which `matches` holds, without those above another one."""
     found = [span for span in spans if matches(span)]
     above: set[str] = set()

@@ -19,7 +19,7 @@ from evalmark.core.values.spending import Spending
 from evalmark.storage.call_log import requests_in_flight, spending
 from evalmark.storage.call_log.group_commit import GroupCommit
 from evalmark.storage.call_log.requests_in_flight import RunPass
-from evalmark.storage.call_log.stored_log import LogEntry, ReplyFinder, RowLookup, StoredCallLog, save_calls
+from evalmark.storage.call_log.stored_log import LogEntry, RowLookup, StoredCallLog, save_calls
 from evalmark.storage.database.connection import Connection
 from evalmark.storage.database.errors import store_errors
 from evalmark.storage.database.holder import this_process
@@ -108,7 +108,6 @@ class Store:
         self._held: dict[str, OpenRun] = {}
         self._log = GroupCommit(access.submit, self._save_calls)
         self._lookups = RowLookup(self.path, access.check_usable, access.connect)
-        self._finder = ReplyFinder(self.path, self._lookups, access.notes)
 
     @cached_property
     def recordings(self) -> "Recordings":
@@ -338,12 +337,12 @@ class Store:
         stores none.
         """
         of = None if run_id is None else self._holding(run_id).sent
-        return StoredCallLog(self._finder, self._access.check_writable, self._log, of)
+        return StoredCallLog(self._lookups, self._access.notes, self._access.check_writable, self._log, of)
 
     def tool_log(self, run_id: str | None = None) -> ToolLog:
         """Return the log of tool calls, for a run that is written here or outside of runs; for any thread."""
         number = None if run_id is None else self._holding(run_id).run_lock.number
-        return stored_tool_log.StoredToolLog(self.path, self._lookups, self._access.write, number)
+        return stored_tool_log.StoredToolLog(self._lookups, self._access.write, number)
 
     def interrupted_calls(self, run_id: str) -> int | None:
         """Return how many requests were in flight when a run was interrupted.
