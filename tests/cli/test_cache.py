@@ -150,10 +150,10 @@ def test_recordings_go_to_a_file_and_into_another_store(evalmark, recorded):
 @pytest.mark.parametrize(
     ("there", "said"),
     [
-        pytest.param(STORE, "something else than recorded calls", id="the store itself"),
-        pytest.param("suite.yaml", "something else than recorded calls", id="a file of the user's"),
-        pytest.param("link.jsonl", "something else than recorded calls", id="a link to one"),
-        pytest.param("pipe", "something else than recorded calls", id="a pipe, which is not opened"),
+        pytest.param(STORE, "something other than recorded calls", id="the store itself"),
+        pytest.param("suite.yaml", "something other than recorded calls", id="a file of the user's"),
+        pytest.param("link.jsonl", "something other than recorded calls", id="a link to one"),
+        pytest.param("pipe", "something other than recorded calls", id="a pipe, which is not opened"),
         pytest.param(".", "this is a folder", id="a folder"),
     ],
 )

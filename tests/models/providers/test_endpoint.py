@@ -193,7 +193,7 @@ def test_a_key_that_the_table_names_has_to_be_set():
         pytest.param({"provider": "openai", "model": "m", "key": CANARY}, "x.key must be the name of the variable that contains the key, such as MY_API_KEY, not the key itself", id="a key"),
         pytest.param({"provider": "openai", "model": "m", "key": [CANARY]}, "x.key is a list, not a text", id="a list of keys"),
         pytest.param({"provider": "openai_compatible", "model": "m"}, "x.base_url is missing", id="a server without an address"),
-        pytest.param({"provider": "pydantic-ai", "model": "m", "key": "A"}, "x: pydantic-ai finds address and key by itself", id="a key for the bridge"),
+        pytest.param({"provider": "pydantic-ai", "model": "m", "key": "A"}, "x: pydantic-ai finds address and key itself", id="a key for the bridge"),
         pytest.param({"provider": "openai", "model": "m", "api_version": "1"}, "x.api_version is for azure only", id="a version for OpenAI"),
     ],
 )  # fmt: skip

@@ -82,7 +82,7 @@ def test_the_whole_leaves_out_what_all_shards_left_out(limit, only, is_part):
     assert merged_header([dealt(run, limit=limit, only=only) for run in three()], "w").is_part is is_part
 
 
-DIFFER = "shard 3/3 (run-3) and shard 1/3 (run-1) are not of the same run; they differ in"
+DIFFER = "shard 3/3 (run-3) and shard 1/3 (run-1) do not belong to the same run; they differ in"
 
 
 @pytest.mark.parametrize(

@@ -147,7 +147,7 @@ def test_a_damaged_result_is_noticed_and_nothing_of_a_server_is_salvaged_or_copi
 
 def test_a_folder_in_which_nothing_can_be_noted_is_said(path, world):
     (world / ".evalmark").write_text("a file", encoding="utf-8")
-    with pytest.raises(StoreError, match=r"where nothing can be written; work in a folder that you may write to"):
+    with pytest.raises(StoreError, match=r"which is not writable; work in a folder that you may write to"):
         open_store(path)
 
 
