@@ -66,7 +66,7 @@ class Settings:
     trust_cluster: bool = False
     """Whether to use a cluster that accepts work from anybody who knows its address."""
     allow_code: tuple[str, ...] = ()
-    """Packages, beside the suite's own project, whose code a suite may name; in a variable, separated by commas."""
+    """Packages, in addition to the suite's own project, whose code a suite may name; in a variable, separated by commas."""
     isolate: bool = False
     """Whether to run Python targets in worker processes, where a crash fails only its own case."""
     models: Mapping[str, Any] = field(default_factory=dict, hash=False)

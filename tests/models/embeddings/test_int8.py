@@ -162,7 +162,9 @@ def test_weights_that_are_not_finite_are_refused_with_their_name(odd: float, tmp
     tiny = Tiny()
     tiny.weights["encoder.layer.1.intermediate.dense.weight"][3, 2] = odd
     embedder = LocalEmbedder(tiny.write(tmp_path), "int8")
-    with pytest.raises(ModelError, match=r"tensor 'encoder\.layer\.1\.intermediate\.dense\.weight' holds numbers that"):
+    with pytest.raises(
+        ModelError, match=r"tensor 'encoder\.layer\.1\.intermediate\.dense\.weight' contains numbers that"
+    ):
         embed(embedder, ["a"])
 
 

@@ -423,7 +423,7 @@ def test_many_calls_at_once_each_get_their_own_reply():
 def test_a_provider_without_embeddings_is_refused_by_name(name):
     from evalmark.models.providers.embeddings import open_embedder
 
-    with pytest.raises(ConfigError, match="has no embedding models here"):
+    with pytest.raises(ConfigError, match="has no embedding models that evalmark supports"):
         open_embedder(name, environ={}, table={}, http=HttpClient(), within=1)
 
 

@@ -91,7 +91,9 @@ def test_arguments_that_go_by_the_name_of_a_secret_never_reach_the_disk(store, p
 
 
 def test_a_result_that_no_file_could_hold_is_refused(store):
-    with pytest.raises(ToolError, match=r"square: a call takes 17,\d{3},\d{3} characters, and at most 16,777,216 can be"):
+    with pytest.raises(
+        ToolError, match=r"square: a call takes 17,\d{3},\d{3} characters, and at most 16,777,216 can be"
+    ):
         kept(store, tool_call(1, result="x" * 17_000_000))
     assert store.recordings.by_tool() == []
 

@@ -78,7 +78,7 @@ def test_tests_beside_the_headline_are_left_out_where_somebody_says_that_there_a
     results = [judged("a", metadata={"rule": "r"}), judged("b", metadata={"rule": "r", "valid": False})]
     earlier, run = kept(store, "before", results), kept(store, "now", results)
     assert store.shared_trials(run, earlier).n == 2
-    assert store.shared_trials(run, earlier, beside=True).n == 1
+    assert store.shared_trials(run, earlier, counted_only=True).n == 1
 
 
 def test_results_that_have_left_a_run_are_not_shared(store):

@@ -33,7 +33,7 @@ def test_a_run_has_another_mark_whenever_there_is_something_new_to_see(store):
         save(store, run.id, [trial])
         marks.append(store.run_progress(run.id).mark)
     assert store.run_progress("last").status == "running"
-    assert {verdict: n for verdict, (n, _) in store.run_progress("last").kept.items()} == {"pass": 3, "fail": 2}
+    assert {verdict: n for verdict, (n, _) in store.run_progress("last").results.items()} == {"pass": 3, "fail": 2}
     store.finish(replace(run, status="interrupted"))
     marks.append(store.run_progress(run.id).mark)
     store.resume(run.id)
@@ -56,7 +56,7 @@ def test_an_edited_case_that_ends_as_before_is_something_new(store):
     store.resume(run.id)
     mark = store.run_progress(run.id).mark
     save(store, run.id, sample.trials([sample.case(0, "How much is")]))
-    assert {verdict: n for verdict, (n, _) in store.run_progress(run.id).kept.items()} == {"pass": 2, "fail": 1}
+    assert {verdict: n for verdict, (n, _) in store.run_progress(run.id).results.items()} == {"pass": 2, "fail": 1}
     assert store.run_progress(run.id).mark != mark
 
 
@@ -100,7 +100,7 @@ os.kill(os.getpid(), signal.SIGKILL)
     with open_store(path, read_only=True) as store:
         until(lambda: store.progress().under_way == ())
         assert store.run_progress("last").status == "interrupted"
-        assert store.run_progress("last").kept == {"pass": (1, 1)}
+        assert store.run_progress("last").results == {"pass": (1, 1)}
 
 
 def test_runs_are_read_a_part_at_a_time(store):

@@ -1,4 +1,4 @@
-"""Keep files beside a suite from shadowing the libraries that evalmark needs.
+"""Keep files in the folder of a suite from shadowing the libraries that evalmark needs.
 
 Folders with users' modules are put at the front of the import path, where a `jinja2.py` would replace the library. An
 import finder before all others prevents that: modules of Python, and of evalmark's requirements, are always imported
@@ -199,7 +199,7 @@ def installed_distribution(name: str) -> "Distribution | None":
 
 
 def is_installed_entry_point(entry: "EntryPoint") -> bool:
-    """Tell whether an entry point belongs to an installed package, not to files beside a suite."""
+    """Tell whether an entry point belongs to an installed package, not to files in the folder of a suite."""
     if entry.dist is None:
         return False
     place = str(entry.dist.locate_file(""))

@@ -116,12 +116,12 @@ def current_labels(labels: Iterable[Label]) -> tuple[Label, ...]:
     [False]
     """
     ordered = sorted(labels, key=lambda label: label.created)
-    holding: dict[tuple[str, str], list[Label]] = {}
+    latest: dict[tuple[str, str], list[Label]] = {}
     for label in ordered:
         stays = label.liked is None and not label.withdrawn
-        earlier = holding.get((label.about, label.by), [])
-        holding[label.about, label.by] = [one for one in earlier if stays and one.liked is not None] + [label]
-    current = {id(label) for group in holding.values() for label in group if not label.withdrawn}
+        earlier = latest.get((label.about, label.by), [])
+        latest[label.about, label.by] = [one for one in earlier if stays and one.liked is not None] + [label]
+    current = {id(label) for group in latest.values() for label in group if not label.withdrawn}
     return tuple(label for label in ordered if id(label) in current)
 
 

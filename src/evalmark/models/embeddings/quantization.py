@@ -100,7 +100,7 @@ def read_matrix(weights: TensorFile, name: str, *shape: int) -> "Matrix":
     else:
         matrix = np.frombuffer(data, "<f4" if tensor.dtype == "F32" else "<f2").astype(np.float32)
     if not np.isfinite(matrix).all():
-        raise ModelError(f"{weights.path}: tensor {name!r} holds numbers that are not finite.")
+        raise ModelError(f"{weights.path}: tensor {name!r} contains numbers that are not finite.")
     return matrix.reshape(shape)
 
 

@@ -57,7 +57,9 @@ def open_embedder(
     """
     endpoint = find_endpoint(name, environ, table)
     if endpoint.provider in ("anthropic", PYDANTIC_AI):
-        raise ConfigError(f"{name}: {endpoint.provider} has no embedding models here. Name one of another provider.")
+        raise ConfigError(
+            f"{name}: {endpoint.provider} has no embedding models that evalmark supports. Name a model of another provider."
+        )
     return HttpEmbedder(endpoint, http, within, around)
 
 

@@ -17,7 +17,9 @@ from .response import Response, read_json, response_error
 from .structured import EMPTY_CALL, TOOL, ForcedCall, object_schema, read_forced_call
 
 _NAMES = {"top_p": "topP", "top_k": "topK", "max_tokens": "maxOutputTokens", "stop": "stopSequences"}
-_BESIDE_CONFIG = frozenset({"cachedContent", "labels", "safetySettings", "serviceTier", "store", "toolConfig", "tools"})
+_OUTSIDE_CONFIG = frozenset(
+    {"cachedContent", "labels", "safetySettings", "serviceTier", "store", "toolConfig", "tools"}
+)
 """Settings outside of `generationConfig`; all others are inside."""
 _MOST_LOGPROBS = 20
 _STATUSES: Mapping[str, ReplyStatus] = {
@@ -58,12 +60,12 @@ def key_header(endpoint: Endpoint) -> dict[str, str]:
 def _body(request: Request, form: ReplyForm, endpoint: Endpoint) -> dict[str, Any]:
     system, turns = split_system(request.messages, endpoint)
     given = {_NAMES.get(name, name): plain(value) for name, value in request.settings.items() if value is not None}
-    config = {name: value for name, value in given.items() if name not in _BESIDE_CONFIG}
+    config = {name: value for name, value in given.items() if name not in _OUTSIDE_CONFIG}
     if isinstance(stop := config.get("stopSequences"), str):
         config["stopSequences"] = [stop]
     if request.logprobs:
         config |= {"responseLogprobs": True, "logprobs": min(request.logprobs, _MOST_LOGPROBS)}
-    body: dict[str, Any] = {name: value for name, value in given.items() if name in _BESIDE_CONFIG}
+    body: dict[str, Any] = {name: value for name, value in given.items() if name in _OUTSIDE_CONFIG}
     if form == "schema":
         config |= {
             "responseMimeType": "application/json",
@@ -92,7 +94,7 @@ def _forced_call(request: Request) -> dict[str, Any]:
 
 
 def lone_references(schema: Any) -> Any:
-    """Remove everything beside a `$ref`, as Gemini requires.
+    """Remove everything next to a `$ref`, as Gemini requires.
 
     >>> lone_references({"properties": {"a": {"$ref": "#/$defs/A", "description": "..."}}})
     {'properties': {'a': {'$ref': '#/$defs/A'}}}

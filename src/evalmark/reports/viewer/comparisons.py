@@ -128,7 +128,7 @@ def baseline_of(view: StoreView, run: Run, reference: str) -> Baseline | None:
     about = Task(
         kind="last green",
         names=(run.id,),
-        state=(moment.runs, moment.newest, [one.run for one in moment.under_way]),
+        state=(moment.runs, moment.newest, [one.run for one in moment.running]),
         trials=max((line.trials for line in view.lines(view.store.runs(1))), default=0),
     )
     return view.figures.found(about, lambda patiently: baseline.baseline_of(view.store, reference, run))

@@ -91,7 +91,7 @@ def _trend(view: StoreView, run: Run, baseline: Run, patiently: YieldingReader) 
     if sum(side.trials for side in sides) > TESTED:
         if not have_same_rules(run, baseline):  # the store counted each run by its own rules
             return RunChange(baseline=baseline.id, outcome=None, points=None, n=0, is_one_rule=False)
-        counted = view.store.shared_trials(run, baseline, beside=any(side.beside != 0 for side in sides))
+        counted = view.store.shared_trials(run, baseline, counted_only=any(side.beside != 0 for side in sides))
         return RunChange(baseline=baseline.id, outcome=None, points=counted.points, n=counted.n)
     found = compare(patiently(run), patiently(baseline))
     # Of several targets each has a difference of its own.

@@ -29,8 +29,8 @@ def show(context: PageContext, request: Request) -> Response:
     if (same := not_modified(request, moment.mark)) is not None:
         return same
     live = None
-    if moment.under_way:
-        said = f"{count(len(moment.under_way), 'run')} under way"
+    if moment.running:
+        said = f"{count(len(moment.running), 'run')} under way"
         live = LiveUpdate(mark=moment.mark, said=said, ended="No run is under way any more.")
     found = page_values(context.view, parse_run_query(request.query_params), moment.runs)
     lines = found["lines"]

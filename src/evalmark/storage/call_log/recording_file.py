@@ -1,4 +1,4 @@
-"""Reads and writes files of recorded calls, which a team keeps beside its suites: one call a line, with its key."""
+"""Reads and writes files of recorded calls, which a team keeps with its suites: one call a line, with its key."""
 
 import contextlib
 import os

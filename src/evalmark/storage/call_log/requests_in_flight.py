@@ -1,6 +1,6 @@
 """Tracks requests in flight: each is noted before it is sent, and counts as in flight until its call is stored.
 
-A note is one append to a file beside the store. It survives the process, and needs neither a sync nor the writer
+A note is one append to a file next to the store. It survives the process, and needs neither a sync nor the writer
 thread. The transaction that stores calls writes to the table `sent` how much of the file it has processed, and which
 of the notes so far are still in flight. Notes after that position are in flight, too. So the count is exact at every
 moment.
@@ -259,7 +259,7 @@ def copy_notes(store: StoreLocation, to: Path) -> None:
 
 
 def _passes(store: StoreLocation) -> list[RunPass]:
-    """Return the passes that have a file of notes beside the store."""
+    """Return the passes that have a file of notes next to the store."""
     form = re.compile(re.escape(f"{store.name}-sent-") + r"([0-9]{1,18})-([0-9]{1,18})")
     found = (form.fullmatch(name) for name in os.listdir(store.parent))  # noqa: PTH208  names are enough
     return [RunPass(int(match[1]), int(match[2])) for match in found if match is not None]

@@ -171,7 +171,7 @@ class StoredCallLog:
         cancelled meanwhile, the call is stored nevertheless.
 
         Raises:
-            StoreFullError: the disk is full; the call is not kept, all that were acknowledged are.
+            StoreFullError: the disk is full; the call is not stored; earlier ones stay.
             StoreError: the store cannot be written.
         """
         self._writable()

@@ -50,8 +50,8 @@ class StoredToolLog:
         result is not stored.
 
         Raises:
-            ToolError: it is too long to be kept.
-            StoreFullError: the disk is full; what was acknowledged before is kept.
+            ToolError: it is too long to be stored.
+            StoreFullError: the disk is full; what was saved before stays.
             StoreError: the store cannot be written.
         """
         if mask_secrets_in_data(recording.result) is not recording.result:

@@ -30,7 +30,7 @@ class StoreLocation(Protocol):
         ...
 
     def with_name(self, name: str, /) -> Path:
-        """Return the path of a file beside the store."""
+        """Return the path of a file next to the store."""
         ...
 
 

@@ -55,7 +55,7 @@ def _store_error(error: Exception, path: StoreLocation, needed: int, what: str) 
             return StoreError(damage_message(path, error))
         case apsw.ReadOnlyError() | apsw.CantOpenError() | apsw.PermissionsError():
             return StoreError(
-                f"{path}: cannot be opened or written here ({error}); check the permissions of the file and its folder, "
+                f"{path}: cannot be opened or written ({error}); check the permissions of the file and its folder, "
                 f"or {ELSEWHERE}."
             )
         case OSError():

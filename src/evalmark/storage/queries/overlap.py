@@ -24,8 +24,8 @@ class SharedTrials:
         return 100 * (self.now - self.before) / self.n if self.n else None
 
 
-def count_shared_trials(db: Connection, run: Run, baseline: Run, *, beside: bool) -> SharedTrials:
-    """Count the trials that two runs share. With `beside`, tests that do not count for the headline figure are left out.
+def count_shared_trials(db: Connection, run: Run, baseline: Run, *, counted_only: bool) -> SharedTrials:
+    """Count the trials that two runs share. With `counted_only`, tests that do not count for the headline figure are left out.
 
     If both runs have a single target, its name does not matter; otherwise targets are matched by name.
     """
@@ -36,7 +36,7 @@ def count_shared_trials(db: Connection, run: Run, baseline: Run, *, beside: bool
         and b.mode = r.mode and b.fingerprint = r.fingerprint {"" if one_each else "and b.target = r.target"}
         where r.run = (select number from run where id = ?) and b.run = (select number from run where id = ?)
         and r.pass > 0 and b.pass > 0 and r.verdict in ('pass', 'fail') and b.verdict in ('pass', 'fail')
-        {"and " + COUNTED_SQL if beside else ""}
+        {"and " + COUNTED_SQL if counted_only else ""}
     """  # noqa: S608  texts of ours
     found: Any = db.execute(sql, (run.id, baseline.id)).fetchone()
     n, before, now = found

@@ -21,13 +21,13 @@ class RunProgress:
     """`interrupted` if its process has ended."""
     passes: int
     """1 for the start, one more for each resume."""
-    kept: Mapping[str, tuple[int, int]]
+    results: Mapping[str, tuple[int, int]]
     """For each verdict, the number of results and the row number of the newest."""
 
     @property
     def mark(self) -> str:
         """A short text that changes whenever there is something new to show."""
-        return _mark(self.run, self.status, self.passes, sorted(self.kept.items()))
+        return _mark(self.run, self.status, self.passes, sorted(self.results.items()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,13 +37,13 @@ class StoreProgress:
     runs: int
     newest: int
     """Grows with each new run."""
-    under_way: tuple[RunProgress, ...]
+    running: tuple[RunProgress, ...]
     """Runs that a living process writes."""
 
     @property
     def mark(self) -> str:
         """A short text that changes whenever there is something new to show."""
-        return _mark(self.runs, self.newest, [standing.mark for standing in self.under_way])
+        return _mark(self.runs, self.newest, [run.mark for run in self.running])
 
 
 def run_progress(db: Connection, path: StoreLocation, here: WriterProcess, number: int) -> RunProgress:
@@ -52,33 +52,33 @@ def run_progress(db: Connection, path: StoreLocation, here: WriterProcess, numbe
     Raises:
         StoreError: its header is damaged.
     """
-    return next(_standings(db, path, here, "number = ?", number))
+    return next(_progress_of_runs(db, path, here, "number = ?", number))
 
 
 def store_progress(db: Connection, path: StoreLocation, here: WriterProcess) -> StoreProgress:
     """Return the state of all runs.
 
     Raises:
-        StoreError: the header of one that is under way is damaged.
+        StoreError: the header of a running one is damaged.
     """
     row: Any = db.execute("select count(*), coalesce(max(number), 0) from run").fetchone()
-    found = _standings(db, path, here, "status = ?", "running")
-    return StoreProgress(runs=row[0], newest=row[1], under_way=tuple(one for one in found if one.status == "running"))
+    found = _progress_of_runs(db, path, here, "status = ?", "running")
+    return StoreProgress(runs=row[0], newest=row[1], running=tuple(one for one in found if one.status == "running"))
 
 
-def _standings(
+def _progress_of_runs(
     db: Connection, path: StoreLocation, here: WriterProcess, condition: str, value: int | str
 ) -> Iterator[RunProgress]:
     sql = f"select number, id, status, pass, holder from run where {condition} order by number"  # noqa: S608  texts of ours
     rows: list[Any] = db.execute(sql, (value,)).fetchall()
     for number, run, status, passes, holder in rows:
         try:
-            now = current_status(db, PassRow(number, passes, status, holder), here)
+            current = current_status(db, PassRow(number, passes, status, holder), here)
         except ValueError as error:
             raise StoreError(f"{path}: the header of run number {number} is damaged ({error}).") from error
         sql = "select verdict, count(*), max(number) from result where run = ? and pass > 0 group by verdict"
-        kept = {verdict: (n, newest) for verdict, n, newest in db.execute(sql, (number,))}
-        yield RunProgress(run=run, status=now, passes=passes, kept=kept)
+        results = {verdict: (n, newest) for verdict, n, newest in db.execute(sql, (number,))}
+        yield RunProgress(run=run, status=current, passes=passes, results=results)
 
 
 def _mark(*parts: object) -> str:

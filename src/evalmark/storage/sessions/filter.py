@@ -20,10 +20,10 @@ _THUMBS = """
         from (
             select about, number, json_extract(content, '$.by') as author, json_extract(content, '$.created') as created,
                 case when instr(content, '"liked":true') > 0 then 'up' when instr(content, '"liked":false') > 0 then 'down' end as liked,
-                instr(content, '"score":') + instr(content, '"comment":') as beside
+                instr(content, '"score":') + instr(content, '"comment":') as others
             from label where about >= 'span:' and about < 'span;'
-        ) said where liked is not null or beside = 0
-    ) words where place = 1 group by about
+        ) labels where liked is not null or others = 0
+    ) latest where place = 1 group by about
 """
 """`current_labels` and `majority_vote` for all recorded answers at once. A label without thumb, score and comment
 withdraws the earlier one; a label with only a score or a comment leaves the thumb in force. Quotes within JSON texts

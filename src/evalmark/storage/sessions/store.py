@@ -74,7 +74,7 @@ class SessionStore:
         the newest value of each metadata key counts.
 
         Raises:
-            DataError: a span is too long to be kept.
+            DataError: a span is too long to be stored.
             StoreFullError: the disk is full.
             StoreError: the store cannot be written.
         """

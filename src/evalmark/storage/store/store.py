@@ -297,13 +297,12 @@ class Store:
             lambda db: [verdict_counts.count_verdicts(db, run.id, len(run.datasets)) for run in runs]
         )
 
-    def shared_trials(self, run: Run, baseline: Run, *, beside: bool = False) -> "SharedTrials":
+    def shared_trials(self, run: Run, baseline: Run, *, counted_only: bool = False) -> "SharedTrials":
         """Count the trials that a run shares with an earlier one, and how many of them passed in each.
 
-        `beside` says that some are prompt tests that do not count for the headline figure; these are left
-        out.
+        `counted_only` leaves out prompt tests that do not count for the headline figure.
         """
-        return self._access.read(lambda db: overlap.count_shared_trials(db, run, baseline, beside=beside))
+        return self._access.read(lambda db: overlap.count_shared_trials(db, run, baseline, counted_only=counted_only))
 
     def check(self) -> "Health":
         """Check the store, and count what it holds."""
