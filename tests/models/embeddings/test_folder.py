@@ -93,7 +93,7 @@ def test_any_damage_is_refused_or_harmless(cut: int, junk: bytes, tmp_path_facto
             "config.json", {"num_hidden_layers": 3}, "no tensor 'encoder.layer.2", id="more layers than weights"
         ),
         pytest.param("config.json", {"num_hidden_layers": 10**9}, "no tensor", id="a billion layers"),
-        pytest.param("config.json", {"hidden_size": 13}, "no multiple", id="a width that the heads cannot share"),
+        pytest.param("config.json", {"hidden_size": 13}, "not a multiple", id="a width that the heads cannot share"),
         pytest.param("config.json", {"hidden_size": 14}, "config.json requires", id="another width"),
         pytest.param("config.json", {"hidden_size": "12"}, "hidden_size is '12'", id="a width that is a text"),
         pytest.param("config.json", {"num_attention_heads": 0}, "num_attention_heads is 0", id="no heads"),
@@ -159,7 +159,7 @@ def test_code_in_the_folder_is_not_run(tmp_path: Path):
 
 
 def test_all_missing_files_are_named_at_once(tmp_path: Path):
-    with pytest.raises(ModelError, match=r"no config\.json, tokenizer\.json, model\.safetensors"):
+    with pytest.raises(ModelError, match=r"missing files: config\.json, tokenizer\.json, model\.safetensors"):
         read_folder(tmp_path)
 
 

@@ -11,7 +11,7 @@ from evalmark.storage.sessions.store import RecordedSession
 
 def recorded(project, dropped=0, asked="Is Oslo in Norway, or where else?"):
     session = Session(id="d43cad3207d12e32", project=project, started="2026-11-22T04:34:13Z", dropped=dropped)
-    return RecordedSession(session=session, answers=3, spans=9, failed=0, labels=1, asked=asked)
+    return RecordedSession(session=session, answers=3, spans=9, failed=0, labels=1, first_input=asked)
 
 
 @pytest.mark.parametrize("width", [70, 80, 100, 140])

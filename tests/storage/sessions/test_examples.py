@@ -30,7 +30,7 @@ def test_answers_to_one_input_make_one_case_with_an_example_each():
 def test_the_same_output_liked_twice_is_one_example():
     found = label_answers([span(1), span(2)], [said(1, True), said(2, True)])
     assert found.cases[0].examples == (Example(value="yes"),)
-    assert len(found.said) == 2
+    assert len(found.labelled) == 2
 
 
 def test_a_case_has_the_same_id_whatever_is_recorded_beside_it():

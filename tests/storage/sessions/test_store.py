@@ -74,7 +74,7 @@ def test_sessions_are_listed_newest_first_with_what_is_in_them(traffic):
 
 @pytest.mark.parametrize("reference", ["", "x", "9" * 16])
 def test_an_unknown_session_is_refused_with_the_next_step(traffic, reference):
-    with pytest.raises(StoreError, match=r"no session .* is recorded; .* evalmark list sessions"):
+    with pytest.raises(StoreError, match=r"there is no recorded session .* evalmark list sessions"):
         traffic.session(reference)
 
 
@@ -175,7 +175,7 @@ def test_several_threads_may_record_and_label(traffic):
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(act, range(40)))
     assert len(traffic.answers("demo")) == 41
-    assert len(traffic.labelled_answers("demo").said) == 40
+    assert len(traffic.labelled_answers("demo").labelled) == 40
 
 
 @in_a_file

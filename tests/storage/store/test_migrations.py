@@ -395,5 +395,5 @@ def test_a_damaged_result_does_not_keep_a_store_from_being_brought_up_to_date(re
 def test_the_sessions_and_labels_of_an_earlier_release_are_found(released):
     with open_store(released) as store:
         found = store.sessions.labelled_answers("demo")
-        assert [(one.span.input, one.liked) for one in found.said] == [({"question": "Oslo?"}, True)]
-        assert store.sessions.session("last").answers == (found.said[0].span,)
+        assert [(one.span.input, one.liked) for one in found.labelled] == [({"question": "Oslo?"}, True)]
+        assert store.sessions.session("last").answers == (found.labelled[0].span,)
