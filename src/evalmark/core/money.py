@@ -1,7 +1,5 @@
 """Format the cost, calls and tokens of a run."""
 
-from decimal import Decimal
-
 from evalmark.core.text import count, one_line
 from evalmark.core.values.run import Run
 from evalmark.core.values.spending import Spending, total_spending
@@ -17,8 +15,9 @@ def money(dollars: float) -> str:
         return "$0"
     if abs(dollars) >= 0.995:
         return f"${dollars:z,.2f}"
-    digits = f"{Decimal(f'{dollars:z.2g}'):f}"
-    return f"${dollars:.{max(2, len(digits.partition('.')[2]))}f}"
+    mantissa, exponent = f"{dollars:.1e}".split("e")
+    decimals = -int(exponent) + (not mantissa.endswith(".0"))
+    return f"${dollars:z.{max(2, decimals)}f}"
 
 
 def cost(spent: Spending) -> str:
