@@ -52,10 +52,10 @@ def test_a_name_means_one_model_at_one_address(name, environ, identity):
 @pytest.mark.parametrize(
     ("name", "environ", "said"),
     [
-        pytest.param("m", {}, "'m' names no model. Write provider/model, such as openai/MODEL.", id="no provider"),
-        pytest.param("", {}, "'' names no model", id="nothing"),
-        pytest.param("openai/", {}, "'openai/' names no model of openai. Write openai/MODEL.", id="no model"),
-        pytest.param("openai", {}, "'openai' names no model. Write provider/model", id="a provider alone"),
+        pytest.param("m", {}, "'m' is not the name of a model. Write provider/model, such as openai/MODEL.", id="no provider"),
+        pytest.param("", {}, "'' is not the name of a model", id="nothing"),
+        pytest.param("openai/", {}, "'openai/' is not the name of a model of openai. Write openai/MODEL.", id="no model"),
+        pytest.param("openai", {}, "'openai' is not the name of a model. Write provider/model", id="a provider alone"),
         pytest.param("opnai/m", {}, "Did you mean 'openai'?", id="a slip"),
         pytest.param("opnai/m", {}, "compatible with OpenAI, write openai_compatible:http://HOST/v1/MODEL.", id="a server of one's own"),
         pytest.param("bedrock/m", {}, "For any other, write pydantic-ai/PROVIDER:MODEL.", id="a provider for the bridge"),

@@ -63,7 +63,7 @@ def as_embedder(thing: object, name: str = "") -> Embedder:
     `package.module:attribute`.
 
     Raises:
-        ConfigError: It is none of these.
+        ConfigError: It is something else.
     """
     if not isinstance(thing, type):
         if _is_sentence_transformer(thing):

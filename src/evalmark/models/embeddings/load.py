@@ -29,7 +29,7 @@ def load_embedder(
     `folders`. The model itself is loaded at the first use.
 
     Raises:
-        ConfigError: The name denotes no embedder.
+        ConfigError: The name is not that of an embedder.
         ModelError: The weights cannot be fetched or used.
     """
     if model := known_model(name):

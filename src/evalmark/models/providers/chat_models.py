@@ -21,7 +21,7 @@ def open_chat(
     `table` is `[tool.evalmark.models]`; `within` is the timeout of each attempt in seconds.
 
     Raises:
-        ConfigError: The name denotes no model.
+        ConfigError: The name is not that of a model.
         MissingExtraError: The name needs pydantic-ai, which is not installed.
     """
     endpoint = find_endpoint(name, environ, table)

@@ -53,7 +53,7 @@ def open_embedder(
     `around` sends each request; it adds limits and retries.
 
     Raises:
-        ConfigError: The name denotes no model, or its provider has no embedding models.
+        ConfigError: The name is not that of a model, or its provider has no embedding models.
     """
     endpoint = find_endpoint(name, environ, table)
     if endpoint.provider in ("anthropic", PYDANTIC_AI):

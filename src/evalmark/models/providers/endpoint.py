@@ -107,7 +107,7 @@ def find_endpoint(name: str, environ: Mapping[str, str], table: Mapping[str, Any
     'openai_compatible/some-model@http://127.0.0.1:8000/v1'
 
     Raises:
-        ConfigError: The name denotes no model, or the table or an address in a variable is invalid.
+        ConfigError: The name is not that of a model, or the table or an address in a variable is invalid.
     """
     named = read_table(table, _KNOWN)
     if name in named:
@@ -204,11 +204,11 @@ def _unknown(name: str, named: Mapping[str, ModelEntry]) -> str:
     hint = f" Did you mean {near[0]!r}?" if near and near[0] != provider else ""
     if not slash:
         listed = f"; [tool.evalmark.models] names {', '.join(named)}" if named else ""
-        return f"{name!r} names no model{listed}.{hint} Write provider/model, such as openai/MODEL."
+        return f"{name!r} is not the name of a model{listed}.{hint} Write provider/model, such as openai/MODEL."
     if provider in _KNOWN:
-        return f"{name!r} names no model of {provider}. Write {provider}/MODEL."
+        return f"{name!r} is not the name of a model of {provider}. Write {provider}/MODEL."
     known = ", ".join(PROVIDERS)
     return (
-        f"{name!r}: {provider!r} is none of {known}.{hint} For a server that is compatible with OpenAI, write "
+        f"{name!r}: {provider!r} is not a provider; known are {known}.{hint} For a server that is compatible with OpenAI, write "
         f"{COMPATIBLE}:http://HOST/v1/MODEL. For any other, write {PYDANTIC_AI}/PROVIDER:MODEL."
     )

@@ -27,7 +27,7 @@ async def chat_model(name: str, settings: Settings | None = None) -> AsyncIterat
     run. Elsewhere, and with `settings` of its own, it has retries, limits and budgets, and no call log.
 
     Raises:
-        ConfigError: the name means no model, or its key is missing.
+        ConfigError: the name is not that of a model, or its key is missing.
     """
     get_model = None if settings is not None else current_trial_context().get_model
     if get_model is not None:
@@ -51,7 +51,7 @@ class ModelProvider:
         """Return the model of a name, as the run asks it.
 
         Raises:
-            ConfigError: the name means no model, its key is missing, or its price is not known and a budget is set.
+            ConfigError: the name is not that of a model, its key is missing, or its price is not known and a budget is set.
         """
         return _BoundModel(model=await self.run_on_model_loop(self._opened(name)), provider=self)
 

@@ -89,7 +89,7 @@ class Models:
         """Return the chat model of a name.
 
         Raises:
-            ConfigError: the name means no model.
+            ConfigError: the name is not that of a model.
         """
         within = self.settings.call_timeout
         return chat_models.open_chat(
@@ -97,7 +97,7 @@ class Models:
         )
 
     def embedder(self, name: str) -> Embedder | None:
-        """Return the remote embedding model of a name; None where it names none.
+        """Return the remote embedding model of a name; None if it is not the name of one.
 
         Raises:
             ConfigError: there is no such embedding model.
@@ -180,7 +180,7 @@ class ModelGateway:
         return self._made[known]
 
     def chat(self, name: str) -> ChatModel:
-        """Return the chat model of a name without middleware. Raises ConfigError: the name means no model."""
+        """Return the chat model of a name without middleware. Raises ConfigError: the name is not that of a model."""
         return self._models.chat(name)
 
     def around(self, model: ChatModel) -> ChatModel:

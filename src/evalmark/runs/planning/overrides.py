@@ -53,7 +53,7 @@ def model_targets(
     `unnamed` is used where none is named.
 
     Raises:
-        ConfigError: the prompt cannot be read, no model is named, or a name means none.
+        ConfigError: the prompt cannot be read, no model is named, or a name is not that of a model.
     """
     prompt = None if wanted.prompt is None else prompt_files.read_prompt(wanted.prompt)
     own = () if prompt is None or prompt.model is None else (prompt.model,)

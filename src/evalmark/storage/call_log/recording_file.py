@@ -71,8 +71,8 @@ def write_calls(path: Path, calls: Iterable[Call | ToolRecording]) -> int:
     """Write calls to a temporary file, then rename it to `path`; return how many calls were written.
 
     Raises:
-        StoreError: there is no call, it cannot be written, or something else than recordings stands there; an older
-            file is as it was.
+        StoreError: there is no call, the file cannot be written, or it contains anything but recordings; an older file
+            stays unchanged.
     """
     _refuse_other(path)
     draft = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}")
@@ -104,7 +104,7 @@ def _refuse_other(path: Path) -> None:
     """Refuse to replace a file that holds anything but recordings.
 
     Raises:
-        StoreError: something else stands there.
+        StoreError: the file contains something else.
     """
     start = f'{{"format":"{FORMAT}"'.encode()
     try:
@@ -129,8 +129,8 @@ def read_calls(path: Path, addresses: Mapping[str, str] = NO_ADDRESSES) -> list[
     Each call of an endpoint in `addresses` is read as a call of the address that it maps to.
 
     Raises:
-        DataError: it is no such file, one of its lines may not be used, or no call is of one of the addresses; the
-            message names the line.
+        DataError: it is not such a file, one of its lines is invalid, or one of the addresses does not occur; the message
+            names the line.
     """
     found = numbered_lines(text_chunks(path))
     _check_first(path, *next(found, (1, "")))

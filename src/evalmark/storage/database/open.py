@@ -21,7 +21,7 @@ def parse_store_location(where: str | os.PathLike[str], folder: Path | None = No
     """Parse the location of a store: an address of a server, or a file within `folder` or the working directory.
 
     Raises:
-        ConfigError: the address makes no sense.
+        ConfigError: the address is invalid.
     """
     named, here = os.fspath(where), folder or Path()
     if is_address(named):
@@ -59,7 +59,7 @@ def open_writable(place: StoreLocation, notes: Notes, max_pages: int | None = No
     """Open a store for writing; create it if it is missing, and migrate an older one.
 
     Raises:
-        StoreError: the store cannot be made or written, is none, is damaged, or is a newer one.
+        StoreError: the store cannot be created or written, is not a store, is damaged, or is newer than this evalmark.
     """
     if isinstance(place, Path):
         return open_writable_file(place, notes, max_pages)

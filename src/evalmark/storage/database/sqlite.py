@@ -51,7 +51,7 @@ def open_writable_file(
     """Open a file for writing; create it if it is missing, and migrate an older one.
 
     Raises:
-        StoreError: the file cannot be made, is no store, is damaged, or is a newer one.
+        StoreError: the file cannot be created, is not a store, is damaged, or is newer than this evalmark.
     """
     with store_errors(path, what="the store"):
         _refuse_folder(path)

@@ -79,7 +79,7 @@ def parse_server_address(address: str, folder: Path) -> ServerLocation:
     """Parse the address of a server.
 
     Raises:
-        ConfigError: it is none of a PostgreSQL server, cannot be taken apart, or the schema in it is no name.
+        ConfigError: it is not an address of a PostgreSQL server, cannot be parsed, or contains an invalid schema.
     """
     scheme = address.partition("://")[0]
     if scheme not in SCHEMES:

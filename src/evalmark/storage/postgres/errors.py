@@ -15,7 +15,7 @@ def server_errors(place: ServerLocation) -> Iterator[None]:
     """Turn errors of the server within a `with` block into a StoreError that says what to do.
 
     Raises:
-        StoreError: in the place of any error of the server or of the way to it.
+        StoreError: in place of any error of the server or of the connection.
     """
     psycopg = need("psycopg", "postgres")
     try:

@@ -22,7 +22,7 @@ def open_writable(place: ServerLocation, notes: Callable[[str], None], steps: Se
     """Open a store for writing; create missing tables and migrate older ones.
 
     Raises:
-        StoreError: the server cannot be reached, the user may not do that, or a newer evalmark wrote the store.
+        StoreError: the server cannot be reached, the user lacks a permission, or a newer evalmark wrote the store.
     """
     with ExitStack() as unless_done:
         db = unless_done.enter_context(closing(ServerConnection(place, read_only=False, notes=notes)))
