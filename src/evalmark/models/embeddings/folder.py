@@ -183,31 +183,31 @@ def _pooling(path: Path, folder: str) -> str:
 
 
 def _encoder(config: Mapping[str, Any], modules: Mapping[str, Any], weights: TensorFile, path: Path) -> Encoder:
-    place = path / "config.json"
+    location = path / "config.json"
     family, act = str(config.get("model_type")), str(config.get("hidden_act", "gelu"))
     if family not in _FAMILIES:
-        raise ModelError(f"{place}: model_type is {family!r}; evalmark runs {', '.join(_FAMILIES)}.")
+        raise ModelError(f"{location}: model_type is {family!r}; evalmark runs {', '.join(_FAMILIES)}.")
     if config.get("position_embedding_type", "absolute") != "absolute" or config.get("is_decoder"):
-        raise ModelError(f"{place}: evalmark runs encoders with absolute positions only.")
+        raise ModelError(f"{location}: evalmark runs encoders with absolute positions only.")
     if act not in _ACTIVATIONS:
-        raise ModelError(f"{place}: hidden_act is {act!r}; evalmark supports {', '.join(_ACTIVATIONS)}.")
-    hidden, heads = _whole(config, "hidden_size", place), _whole(config, "num_attention_heads", place)
+        raise ModelError(f"{location}: hidden_act is {act!r}; evalmark supports {', '.join(_ACTIVATIONS)}.")
+    hidden, heads = _whole(config, "hidden_size", location), _whole(config, "num_attention_heads", location)
     if hidden % heads:
-        raise ModelError(f"{place}: hidden_size {hidden} is not a multiple of num_attention_heads {heads}.")
+        raise ModelError(f"{location}: hidden_size {hidden} is not a multiple of num_attention_heads {heads}.")
     epsilon = config.get("layer_norm_eps", 1e-12)
     if not _is_number(epsilon) or not 0 < epsilon < 1:
-        raise ModelError(f"{place}: layer_norm_eps is {epsilon!r}, expected a small positive number.")
+        raise ModelError(f"{location}: layer_norm_eps is {epsilon!r}, expected a small positive number.")
     offset = _FAMILIES[family]
     return Encoder(
         prefix=_prefix(weights),
-        layers=_whole(config, "num_hidden_layers", place),
+        layers=_whole(config, "num_hidden_layers", location),
         heads=heads,
         hidden=hidden,
-        intermediate=_whole(config, "intermediate_size", place),
-        vocabulary=_whole(config, "vocab_size", place),
-        places=_whole(config, "max_position_embeddings", place),
-        first_place=_whole(config, "pad_token_id", place, least=0) + offset if offset else 0,
-        types=_whole(config, "type_vocab_size", place),
+        intermediate=_whole(config, "intermediate_size", location),
+        vocabulary=_whole(config, "vocab_size", location),
+        places=_whole(config, "max_position_embeddings", location),
+        first_place=_whole(config, "pad_token_id", location, least=0) + offset if offset else 0,
+        types=_whole(config, "type_vocab_size", location),
         epsilon=float(epsilon),
         activation=_ACTIVATIONS[act],
         pooling=modules["pooling"],
@@ -224,10 +224,10 @@ def _prefix(weights: TensorFile) -> str:
     return found[0]
 
 
-def _whole(config: Mapping[str, Any], key: str, place: Path, *, least: int = 1) -> int:
+def _whole(config: Mapping[str, Any], key: str, location: Path, *, least: int = 1) -> int:
     value = config.get(key)
     if type(value) is not int or not least <= value < 2**31:
-        raise ModelError(f"{place}: {key} is {value!r}, expected a whole number of at least {least}.")
+        raise ModelError(f"{location}: {key} is {value!r}, expected a whole number of at least {least}.")
     return value
 
 

@@ -17,7 +17,7 @@ _AGE = 60.0
 """Seconds for which a published price is cached; some prices change with the time of day."""
 _MOVED = {"https://api.together.ai": "https://api.together.xyz"}
 """Addresses that the price list knows by another name."""
-_PLACE = "pyproject.toml: [tool.evalmark.models]"
+_TABLE = "pyproject.toml: [tool.evalmark.models]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,7 +178,7 @@ def read_prices(table: Mapping[str, Any]) -> dict[str, TokenPrices]:
     found = {
         name: rates
         for name, row in table.items()
-        if isinstance(row, Mapping) and (rates := _token_prices(f"{_PLACE} {name}", row, faults)) is not None
+        if isinstance(row, Mapping) and (rates := _token_prices(f"{_TABLE} {name}", row, faults)) is not None
     }
     if faults:
         raise ConfigError.of(faults)
@@ -188,17 +188,17 @@ def read_prices(table: Mapping[str, Any]) -> dict[str, TokenPrices]:
 PRICE_FIELDS = ("input", "output", "cached")
 
 
-def _token_prices(place: str, row: Mapping[str, Any], faults: list[str]) -> TokenPrices | None:
+def _token_prices(location: str, row: Mapping[str, Any], faults: list[str]) -> TokenPrices | None:
     given = {name: row[name] for name in PRICE_FIELDS if name in row}
     if not given:
         return None
     wrong = [name for name, value in given.items() if not _is_price(value)]
     faults += [
-        f"{place}.{name} is {given[name]!r}; write a number of dollars for a million tokens, 0 or more."
+        f"{location}.{name} is {given[name]!r}; write a number of dollars for a million tokens, 0 or more."
         for name in wrong
     ]
     missing = [name for name in ("input", "output") if name not in given]
-    faults += [f"{place}.{name} is missing: a price has both input and output." for name in missing]
+    faults += [f"{location}.{name} is missing: a price has both input and output." for name in missing]
     return None if wrong or missing else TokenPrices(**{name: float(value) for name, value in given.items()})
 
 

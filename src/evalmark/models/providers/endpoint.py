@@ -166,7 +166,7 @@ def _of_table(name: str, entry: ModelEntry, environ: Mapping[str, str]) -> Endpo
     provider = _ALIASES.get(entry.provider, entry.provider)
     if entry.base_url:
         found = Endpoint(name=name, provider=provider, model=entry.model, base_url=entry.base_url)
-        found = replace(found, base_url=_base_url(provider, entry.base_url, f"{entry.place}.base_url"))
+        found = replace(found, base_url=_base_url(provider, entry.base_url, f"{entry.location}.base_url"))
         if provider == "azure":
             found = replace(found, api_version=_api_version(environ.get("OPENAI_API_VERSION", "")))
     elif provider == PYDANTIC_AI:
@@ -180,11 +180,11 @@ def _of_table(name: str, entry: ModelEntry, environ: Mapping[str, str]) -> Endpo
     return found
 
 
-def _base_url(provider: str, written: str, place: str) -> str:
+def _base_url(provider: str, written: str, location: str) -> str:
     if provider == "ollama":
         return ollama_address(written)
     path = PROVIDERS[provider].path if provider in PROVIDERS else ()
-    return strip_suffix(validate_address(written, place), path)
+    return strip_suffix(validate_address(written, location), path)
 
 
 def _key(environ: Mapping[str, str], variable: str) -> str:

@@ -9,7 +9,7 @@ from evalmark.core.errors import ConfigError
 
 from .addresses import validate_address
 
-_PLACE = "pyproject.toml: [tool.evalmark.models]"
+_TABLE = "pyproject.toml: [tool.evalmark.models]"
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
 _FIELDS = ("provider", "model", "base_url", "key", "api_version")
 _PRICES = ("input", "output", "cached")
@@ -27,15 +27,15 @@ class ModelEntry:
     key: str = ""
     """The name of the variable that holds the key."""
     api_version: str = ""
-    place: str = ""
-    """Its place in the file, for messages."""
+    location: str = ""
+    """Its location in the file, for messages."""
 
 
 def read_table(table: Mapping[str, Any], providers: Collection[str]) -> dict[str, ModelEntry]:
     """Read and check the table.
 
     Raises:
-        ConfigError: Rows or fields are invalid; each is named with its place, without values that may be keys.
+        ConfigError: Rows or fields are invalid; each is named with its location, without values that may be keys.
     """
     faults: list[str] = []
     named = {name: row for name, given in table.items() if (row := _row(name, given, providers, faults)) is not None}
@@ -45,52 +45,54 @@ def read_table(table: Mapping[str, Any], providers: Collection[str]) -> dict[str
 
 
 def _row(name: str, given: Any, providers: Collection[str], faults: list[str]) -> ModelEntry | None:
-    place = f"{_PLACE} {name}"
+    location = f"{_TABLE} {name}"
     if not _NAME.fullmatch(name):
-        faults.append(f"{_PLACE} {name!r} cannot be a name. Use letters, digits, dots, dashes and underscores.")
+        faults.append(f"{_TABLE} {name!r} cannot be a name. Use letters, digits, dots, dashes and underscores.")
         return None
     if not isinstance(given, Mapping):
-        faults.append(f'{place} is not a table. Write {name} = {{provider = "openai", model = "MODEL"}}.')
+        faults.append(f'{location} is not a table. Write {name} = {{provider = "openai", model = "MODEL"}}.')
         return None
     before = len(faults)
     faults += [
-        f"{place}.{key} is unknown; an endpoint has {', '.join((*_FIELDS, *_PRICES))}."
+        f"{location}.{key} is unknown; an endpoint has {', '.join((*_FIELDS, *_PRICES))}."
         for key in given
         if key not in (*_FIELDS, *_PRICES)
     ]
-    texts = {key: _text(f"{place}.{key}", given[key], faults) for key in _FIELDS if key in given}
-    faults += [f"{place}.{key} is missing." for key in ("provider", "model") if key not in given]
+    texts = {key: _text(f"{location}.{key}", given[key], faults) for key in _FIELDS if key in given}
+    faults += [f"{location}.{key} is missing." for key in ("provider", "model") if key not in given]
     if len(faults) == before:
-        _check(place, texts, providers, faults)
-    return ModelEntry(place=place, **texts) if len(faults) == before else None
+        _check(location, texts, providers, faults)
+    return ModelEntry(location=location, **texts) if len(faults) == before else None
 
 
-def _text(place: str, given: Any, faults: list[str]) -> str:
+def _text(location: str, given: Any, faults: list[str]) -> str:
     if not isinstance(given, str) or not given.strip():
         # The value may be a misplaced key: only its type is named.
-        faults.append(f"{place} is {'empty' if isinstance(given, str) else f'a {type(given).__name__}'}, not a text.")
+        faults.append(
+            f"{location} is {'empty' if isinstance(given, str) else f'a {type(given).__name__}'}, not a text."
+        )
         return ""
     return given.strip()
 
 
-def _check(place: str, texts: Mapping[str, str], providers: Collection[str], faults: list[str]) -> None:
+def _check(location: str, texts: Mapping[str, str], providers: Collection[str], faults: list[str]) -> None:
     provider = texts["provider"]
     if provider not in providers and provider != "google":
-        faults.append(f"{place}.provider is {provider!r}; use one of {', '.join(providers)}.")
+        faults.append(f"{location}.provider is {provider!r}; use one of {', '.join(providers)}.")
     if "key" in texts and not _VARIABLE.fullmatch(texts["key"]):
         faults.append(
-            f"{place}.key must be the name of the variable that contains the key, such as MY_API_KEY, not the key itself."
+            f"{location}.key must be the name of the variable that contains the key, such as MY_API_KEY, not the key itself."
         )
     if provider == "openai_compatible" and "base_url" not in texts:
         faults.append(
-            f"{place}.base_url is missing. Write the address of the server, such as http://127.0.0.1:8000/v1."
+            f"{location}.base_url is missing. Write the address of the server, such as http://127.0.0.1:8000/v1."
         )
     if provider == "pydantic-ai" and not {"base_url", "key"}.isdisjoint(texts):
-        faults.append(f"{place}: pydantic-ai finds address and key itself. Remove base_url and key.")
+        faults.append(f"{location}: pydantic-ai finds address and key itself. Remove base_url and key.")
     if "api_version" in texts and provider != "azure":
-        faults.append(f"{place}.api_version is for azure only. Remove it.")
+        faults.append(f"{location}.api_version is for azure only. Remove it.")
     if "base_url" in texts:
         try:
-            validate_address(texts["base_url"], f"{place}.base_url")
+            validate_address(texts["base_url"], f"{location}.base_url")
         except ConfigError as error:
             faults.append(str(error))

@@ -29,15 +29,15 @@ def parse_store_location(where: str | os.PathLike[str], folder: Path | None = No
     return Path(os.path.abspath(here / named))  # noqa: PTH100  as above
 
 
-def open_read_only(place: StoreLocation, notes: Notes = lambda _: None) -> Connection:
+def open_read_only(location: StoreLocation, notes: Notes = lambda _: None) -> Connection:
     """Open a store for reading.
 
     Raises:
         StoreError: there is no store, it is damaged, or it has another version.
     """
-    if isinstance(place, Path):
-        return open_read_only_file(place, notes)
-    found: Connection = postgres_stores().open_read_only(place, notes, STEPS)
+    if isinstance(location, Path):
+        return open_read_only_file(location, notes)
+    found: Connection = postgres_stores().open_read_only(location, notes, STEPS)
     return found
 
 
@@ -55,24 +55,24 @@ def postgres_stores() -> Any:
     return need("evalmark.storage.postgres.open")
 
 
-def open_writable(place: StoreLocation, notes: Notes, max_pages: int | None = None) -> Connection:
+def open_writable(location: StoreLocation, notes: Notes, max_pages: int | None = None) -> Connection:
     """Open a store for writing; create it if it is missing, and migrate an older one.
 
     Raises:
         StoreError: the store cannot be created or written, is not a store, is damaged, or is newer than this evalmark.
     """
-    if isinstance(place, Path):
-        return open_writable_file(place, notes, max_pages)
-    _make_folder_beside(place)
-    found: Connection = postgres_stores().open_writable(place, notes, STEPS)
+    if isinstance(location, Path):
+        return open_writable_file(location, notes, max_pages)
+    _make_folder_beside(location)
+    found: Connection = postgres_stores().open_writable(location, notes, STEPS)
     return found
 
 
-def _make_folder_beside(place: StoreLocation) -> None:
+def _make_folder_beside(location: StoreLocation) -> None:
     with suppress(OSError):
-        make_folder(place.parent)
-    if not (place.parent.is_dir() and os.access(place.parent, os.W_OK)):
+        make_folder(location.parent)
+    if not (location.parent.is_dir() and os.access(location.parent, os.W_OK)):
         raise StoreError(
-            f"{place}: requests in flight are noted in {place.parent}, which is not writable; work in a folder "
+            f"{location}: requests in flight are noted in {location.parent}, which is not writable; work in a folder "
             "that you may write to."
         )

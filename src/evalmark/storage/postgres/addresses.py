@@ -56,13 +56,13 @@ class ServerLocation:
         return self.folder / name
 
 
-def is_address(place: str) -> bool:
+def is_address(location: str) -> bool:
     """Return whether a location is an address and not a file.
 
     >>> is_address("postgresql://db/evals"), is_address(".evalmark/evalmark.db")
     (True, False)
     """
-    return re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", place) is not None
+    return re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", location) is not None
 
 
 def without_password(text: str) -> str:

@@ -77,8 +77,8 @@ class ServerConnection:
     transaction on a connection that is cut fails.
     """
 
-    def __init__(self, place: ServerLocation, *, read_only: bool, notes: Callable[[str], None]) -> None:
-        self.place, self._read_only, self._notes = place, read_only, notes
+    def __init__(self, location: ServerLocation, *, read_only: bool, notes: Callable[[str], None]) -> None:
+        self.location, self._read_only, self._notes = location, read_only, notes
         self._process = os.getpid()
         self._lock = threading.RLock()
         self._held: dict[int, bool] = {}
@@ -86,12 +86,12 @@ class ServerConnection:
         self._changed = 0
         self.version: int | None = None
         """The schema version that the store must have for this connection to write; None: any."""
-        with server_errors(place):
-            self._db = _connect(place, read_only=read_only)
+        with server_errors(location):
+            self._db = _connect(location, read_only=read_only)
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> ServerCursor:
         """Run a statement that is written for SQLite."""
-        with self._lock, server_errors(self.place):
+        with self._lock, server_errors(self.location):
             rows = self._begin_write() if sql == "begin immediate" else self._run(for_server(sql), parameters)
             self._changed = max(0, rows.changed)
             return rows
@@ -100,7 +100,7 @@ class ServerConnection:
         """Run a statement once for each row of parameters, in one round trip."""
         rows = [tuple(each) for each in parameters]
         if rows:
-            with self._lock, server_errors(self.place):
+            with self._lock, server_errors(self.location):
                 _cursor(self._db).executemany(for_server(sql), rows)
 
     def changes(self) -> int:
@@ -119,13 +119,17 @@ class ServerConnection:
 
     def acquire_lock(self, *whose: int) -> None:
         """Take an advisory lock, which the server shows to all clients until it is released or the connection ends."""
-        with self._lock, server_errors(self.place):
+        with self._lock, server_errors(self.location):
             self._held[self._key(*whose)] = False
             self._take_locks()
 
     def release_lock(self, *whose: int) -> None:
         """Release an advisory lock."""
-        with suppress(StoreError), self._lock, server_errors(self.place):  # a connection that has ended holds no locks
+        with (
+            suppress(StoreError),
+            self._lock,
+            server_errors(self.location),
+        ):  # a connection that has ended holds no locks
             if self._held.pop(key := self._key(*whose), False):
                 self._run("select pg_advisory_unlock($1)", (key,))
 
@@ -169,7 +173,7 @@ class ServerConnection:
         except psycopg.OperationalError:
             if not (may_try_again and self._db.closed):
                 raise
-        self._db = _connect(self.place, read_only=self._read_only)
+        self._db = _connect(self.location, read_only=self._read_only)
         self._held = dict.fromkeys(self._held, False)
         return ServerCursor(_cursor(self._db).execute(sql, tuple(parameters) or None))
 
@@ -179,7 +183,7 @@ class ServerConnection:
         try:
             rows = self._begin_locked(_QUIET_WAIT)
         except busy:
-            self._notes(f"Waiting for another process that is writing {self.place}.")
+            self._notes(f"Waiting for another process that is writing {self.location}.")
             rows = self._begin_locked(_LONGEST_WAIT)
         self._take_locks()
         return rows
@@ -200,8 +204,8 @@ class ServerConnection:
     def _refuse_other(self, found: int) -> None:
         if found != self.version:
             raise StoreError(
-                f"{self.place}: another evalmark has brought this store to version {found} meanwhile, and this one writes "
-                f"version {self.version}; update evalmark here, then resume the run."
+                f"{self.location}: another evalmark has migrated this store to version {found}, and this one writes "
+                f"version {self.version}; update evalmark, then resume the run."
             )
 
     def _take_locks(self) -> None:
@@ -211,7 +215,7 @@ class ServerConnection:
 
     def _key(self, *whose: int) -> int:
         """Return the number of an advisory lock: of the store, or of something in it."""
-        name = "/".join(map(str, ("evalmark", self.place.schema, *whose)))
+        name = "/".join(map(str, ("evalmark", self.location.schema, *whose)))
         return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big", signed=True)
 
 
@@ -229,16 +233,16 @@ def _cursor(db: "psycopg.Connection[Any]") -> "psycopg.RawCursor[Any]":
     return found
 
 
-def _connect(place: ServerLocation, *, read_only: bool) -> "psycopg.Connection[Any]":
+def _connect(location: ServerLocation, *, read_only: bool) -> "psycopg.Connection[Any]":
     psycopg = need("psycopg", "postgres")
     requested: dict[str, Any] | None = None
     with suppress(psycopg.ProgrammingError):  # the error message may repeat a password
-        requested = psycopg.conninfo.conninfo_to_dict(place.url)
+        requested = psycopg.conninfo.conninfo_to_dict(location.url)
     if requested is None:
         raise StoreError(
-            f"{place}: the server's library cannot read the options of this address; correct the part after the ?."
+            f"{location}: the server's library cannot read the options of this address; correct the part after the ?."
         )
-    settings = {"search_path": place.schema, **_SETTINGS}
+    settings = {"search_path": location.schema, **_SETTINGS}
     if read_only:
         settings["default_transaction_read_only"] = "on"
     options = " ".join([*(f"-c {name}={value}" for name, value in settings.items()), str(requested.pop("options", ""))])

@@ -11,7 +11,7 @@ from .addresses import ServerLocation, without_password
 
 
 @contextmanager
-def server_errors(place: ServerLocation) -> Iterator[None]:
+def server_errors(location: ServerLocation) -> Iterator[None]:
     """Turn errors of the server within a `with` block into a StoreError that says what to do.
 
     Raises:
@@ -23,7 +23,7 @@ def server_errors(place: ServerLocation) -> Iterator[None]:
     except (psycopg.Error, UnicodeDecodeError) as error:
         for kinds, made, sentence in _sentences(psycopg):
             if isinstance(error, kinds):
-                raise made(f"{place}: {sentence.replace('{}', _first_line(error))}") from error
+                raise made(f"{location}: {sentence.replace('{}', _first_line(error))}") from error
         raise
 
 
