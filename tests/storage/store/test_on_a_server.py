@@ -108,7 +108,7 @@ def test_a_newer_store_is_refused_and_one_that_became_newer_is_not_written_by_ol
     with open_store(path) as store:
         record(store, sample.run(), [])
         asked(path, "update store_version set version = 99")
-        with pytest.raises(StoreError, match="another evalmark has brought this store to version 99"):
+        with pytest.raises(StoreError, match="another evalmark has migrated this store to version 99"):
             store.start(sample.run("two"))
         with pytest.raises(StoreError, match="a newer evalmark wrote this store"):
             store.runs()
