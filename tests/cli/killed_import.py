@@ -20,7 +20,7 @@ STORE = "kept.db"
 
 def act(point: int | None = None, how: str = "before") -> None:
     words = Path("words").read_text(encoding="utf-8").split()
-    with Path("said").open("w", encoding="utf-8") as said, FailingDisk(at=point, how=how) as disk:
+    with Path("said").open("w", encoding="utf-8") as said, FailingDisk(at=point, mode=how) as disk:
         sys.stderr = said
         try:
             main([*words, "--store", STORE])

@@ -21,7 +21,7 @@ MERGED = "merged.db"
 
 
 def merge(point: int | None = None, how: str = "before") -> None:
-    with Path("said").open("w", encoding="utf-8") as said, FailingDisk(at=point, how=how) as disk:
+    with Path("said").open("w", encoding="utf-8") as said, FailingDisk(at=point, mode=how) as disk:
         sys.stderr = said
         try:
             main(["merge", *sorted(map(str, Path().glob("shard-*.db"))), "-o", MERGED, "-q"])

@@ -24,7 +24,7 @@ def run(*more: str) -> None:
 
 
 def run_until(point: int | None, how: str) -> None:
-    with FailingDisk(Path.cwd(), at=point, how=how) as disk:
+    with FailingDisk(Path.cwd(), at=point, mode=how) as disk:
         try:
             run()
         finally:

@@ -37,7 +37,7 @@ class FailingDisk:
     Args:
         folder: A folder whose changes by Python are counted too; None for SQLite only.
         at: The number of the change that fails, from 1; None to count only.
-        how: How it fails: `before`, `torn`, `after` or `full`.
+        mode: How it fails: `before`, `torn`, `after` or `full`.
 
     Example:
         >>> with FailingDisk() as disk:
@@ -46,9 +46,9 @@ class FailingDisk:
         0
     """
 
-    def __init__(self, folder: Path | None = None, *, at: int | None = None, how: FailureMode = "before") -> None:
+    def __init__(self, folder: Path | None = None, *, at: int | None = None, mode: FailureMode = "before") -> None:
         self.folder = None if folder is None else str(folder)
-        self.at, self.how = at, how
+        self.at, self.mode = at, mode
         self.changes = 0
         """The number of changes so far."""
         self._layer = apsw.VFS("evalmark-disk", base="")
@@ -87,11 +87,11 @@ class FailingDisk:
         self.changes += 1
         if self.at is None or self.changes < self.at:
             return original(*arguments)
-        if self.how == "full":
+        if self.mode == "full":
             return self._refuse(original, arguments)
-        if self.how == "torn" and len(arguments) > 2:
+        if self.mode == "torn" and len(arguments) > 2:
             original(arguments[0], arguments[1], arguments[2] // 2, *arguments[3:])
-        elif self.how == "after":
+        elif self.mode == "after":
             original(*arguments)
         return self._die()
 
@@ -107,7 +107,7 @@ class FailingDisk:
             return
         if event in _EVENTS or (event == "open" and isinstance(arguments[2], int) and arguments[2] & os.O_CREAT):
             self.changes += 1
-            if self.changes == self.at and self.how != "full":
+            if self.changes == self.at and self.mode != "full":
                 self._die()
 
     def _die(self) -> int:

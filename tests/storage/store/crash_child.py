@@ -230,7 +230,7 @@ def child(job: dict, out: int) -> None:
         os.write(out, json.dumps({what: value}).encode() + b"\n")
 
     folder = Path(job["folder"])
-    with FailingDisk(folder, at=job["at"], how=job["how"]) as disk:
+    with FailingDisk(folder, at=job["at"], mode=job["how"]) as disk:
         try:
             JOBS[job["job"]](folder / ".evalmark" / "evalmark.db", say)
         except Exception as error:  # noqa: BLE001  told to the test
