@@ -93,10 +93,10 @@ class _Cases:
         """Assign a position to a case: its own, unless another case of the dataset already has it."""
         if key not in self.positions:
             taken = self.used_positions.setdefault(key[0], set())
-            place = own if own not in taken else self.free_positions[key[0]]
-            taken.add(place)
-            self.positions[key] = place
-            self.free_positions[key[0]] = max(self.free_positions.get(key[0], 0), place + 1)
+            position = own if own not in taken else self.free_positions[key[0]]
+            taken.add(position)
+            self.positions[key] = position
+            self.free_positions[key[0]] = max(self.free_positions.get(key[0], 0), position + 1)
 
     def _name(self, trial: Trial) -> tuple[int, str, int]:
         combination = self.combinations.setdefault((trial.target, trial.mode, trial.repeat), len(self.combinations))
@@ -109,8 +109,8 @@ class _Cases:
             if trial.dataset not in self.shared:
                 yield result
             elif _key(trial) in self.positions and self.holders.get(self._name(trial)) == number:
-                place = self.positions[_key(trial)]
-                yield result if place == trial.position else replace(result, trial=replace(trial, position=place))
+                position = self.positions[_key(trial)]
+                yield result if position == trial.position else replace(result, trial=replace(trial, position=position))
 
 
 def _collect_cases(runs: Sequence[Run]) -> _Cases:
@@ -168,10 +168,10 @@ def _one_order(orders: Sequence[Sequence[str]]) -> list[str] | None:
     >>> _one_order([["a", "c"], ["a", "b", "c"]]), _one_order([["a", "b"], ["b", "a"]]), _one_order([["a", "b", "a"]])
     (['a', 'b', 'c'], None, None)
     """
-    as_met = {name: place for place, name in enumerate(dict.fromkeys(chain(*orders)))}
-    if all(as_met[before] < as_met[after] for order in orders for before, after in pairwise(order)):
-        return list(as_met)
-    graph: dict[str, set[str]] = {name: set() for name in as_met}
+    ranks = {name: rank for rank, name in enumerate(dict.fromkeys(chain(*orders)))}
+    if all(ranks[before] < ranks[after] for order in orders for before, after in pairwise(order)):
+        return list(ranks)
+    graph: dict[str, set[str]] = {name: set() for name in ranks}
     for before, after in (pair for order in orders for pair in pairwise(order)):
         graph[after].add(before)
     try:
