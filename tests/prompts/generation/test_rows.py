@@ -15,8 +15,8 @@ from evalmark.prompts.generation.coverage import read_coverage
 from evalmark.prompts.generation.drafts import parse_inputs, rule_groups
 from evalmark.prompts.generation.effort import EFFORTS, effort_named
 from evalmark.prompts.generation.folder_files import has_content, read_rows, read_statements, write_json
+from evalmark.prompts.generation.generation_record import GenerationRecord, RuleGroundedness, read_record, write_record
 from evalmark.prompts.generation.rows import GeneratedTest, draft_rows, inputs_in, unique_drafts, whole_text
-from evalmark.prompts.generation.side_data import GenerationRecord, RuleGroundedness, read_record, write_record
 from evalmark.prompts.generation.stage_calls import ReplyFault
 from evalmark.prompts.generation.stages import STAGES, from_here, stage_named
 from evalmark.prompts.generation.statements import parse_inverses, statement
@@ -231,7 +231,7 @@ def test_verdicts_that_leave_a_doubt_are_none(said):
 def test_the_side_data_are_read_as_they_were_written(tmp_path):
     side = (
         GenerationRecord(marks={"One.": RuleGroundedness(False, "No.")})
-        .asked_anew(["rules", "tests"])
+        .marked_for_redo(["rules", "tests"])
         .made("rules", "f", "openai/a")
     )
     write_record(tmp_path, side)

@@ -43,7 +43,7 @@ def head(text, body="system:\nIs it kind?\nuser:\n{{output}}\n"):
 )
 def test_the_form_of_the_reply_follows_tag_words_and_head(tmp_path, text, unit, says_ok):
     found = metric(tmp_path, text)
-    assert (found.name, found.unit, found.says_ok) == ("fine", unit, says_ok)
+    assert (found.name, found.unit, found.ok_or_err) == ("fine", unit, says_ok)
 
 
 def test_ok_and_err_pass_and_fail(tmp_path):
@@ -317,7 +317,7 @@ def test_all_published_metrics_load(shared):
     assert files
     for file in files:
         found = read_prompt_metric(file, named=False)
-        assert (found.name, found.says_ok, found.skipped) == ("nice", False, "")
+        assert (found.name, found.ok_or_err, found.skipped) == ("nice", False, "")
     score, model = ask(found, [{"explanation": "All of it is.", "score": 95}])
     assert (score.value, score.reason) == (0.95, "All of it is.")
     assert [turn.role for turn in model.requests[0].messages] == ["system", "user"]

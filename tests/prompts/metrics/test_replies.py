@@ -149,7 +149,7 @@ RULES = [
 @pytest.mark.parametrize(("said", "wanted"), RULES, ids=[said or "nothing" for said, _ in RULES])
 def test_a_verdict_for_each_rule(said, wanted):
     found = read_rule_verdicts(Reply(text=said), 2)
-    assert (found.kind if isinstance(found, ReplyFault) else found.said) == wanted
+    assert (found.kind if isinstance(found, ReplyFault) else found.outcomes) == wanted
 
 
 @given(st.text(), st.lists(st.text(max_size=20), max_size=2))
@@ -172,6 +172,6 @@ JSON = st.recursive(
 @given(JSON, st.integers(1, 3))
 def test_any_data_gives_a_verdict_on_every_rule_or_a_fault(data, rules):
     found = read_rule_verdicts(Reply(data=data) if isinstance(data, dict) else Reply(text="x"), rules)
-    assert isinstance(found, ReplyFault) or len(found.said) == rules
+    assert isinstance(found, ReplyFault) or len(found.outcomes) == rules
     again = read_ok(Reply(data=data) if isinstance(data, dict) else Reply(text="x"))
     assert isinstance(again, ReplyFault) or data["verdict"] == ("OK" if again.raw else "ERR")

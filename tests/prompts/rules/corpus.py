@@ -92,4 +92,4 @@ if __name__ == "__main__":
     if "--failures" in sys.argv:
         for row in rows:
             if row.half == "development" and row.fate in ("missed", "wrong", "part"):
-                sys.stdout.write(f"{row.fate} | {row.rule} | {[one.says for one in row.found]}\n")
+                sys.stdout.write(f"{row.fate} | {row.rule} | {[one.description for one in row.found]}\n")

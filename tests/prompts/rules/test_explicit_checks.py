@@ -45,14 +45,14 @@ SCHEMA = {"type": "object", "required": ["city"]}
 )
 def test_a_stated_check_looks_at_what_it_names(said, says, kept, broken):
     check = explicit_check(said, SCHEMA)
-    assert (check.says, check.is_whole) == (says, True)
+    assert (check.description, check.is_whole) == (says, True)
     assert (check(kept).holds, check(broken).holds) == (True, False)
     part = explicit_check({**said, "partial": True}, SCHEMA)
-    assert (part.says, part.is_whole) == (says, False)
+    assert (part.description, part.is_whole) == (says, False)
 
 
 def test_a_language_is_stated_by_its_name():
-    assert explicit_check({"language": "French"}).says == "in French"
+    assert explicit_check({"language": "French"}).description == "in French"
 
 
 def test_none_leaves_the_rule_to_the_judge():

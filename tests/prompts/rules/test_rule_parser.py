@@ -169,7 +169,7 @@ NONE = [
 def test_a_plain_rule_becomes_a_check(rule, says):
     check = check_of(rule)
     assert check is not None
-    assert (check.says, check.is_whole) == (says.removesuffix(PART), not says.endswith(PART))
+    assert (check.description, check.is_whole) == (says.removesuffix(PART), not says.endswith(PART))
 
 
 @pytest.mark.parametrize("rule", NONE, ids=[rule[:60] or "nothing" for rule in NONE])
@@ -205,7 +205,7 @@ def test_what_becomes_of_the_published_rules(shared, name):
     pex = shared / "data" / "promptpex"
     spec = read_spec(pex / "samples" / f"{sample}.prompty", pex / "v7" / folder)
     found = checks_of([rule.text for rule in spec.numbered], spec.body)
-    told = {n: check.says + ("" if check.is_whole else PART) for n, check in found.items()}
+    told = {n: check.description + ("" if check.is_whole else PART) for n, check in found.items()}
     assert told == PUBLISHED[name]
 
 
@@ -345,7 +345,7 @@ def test_any_jumble_of_the_words_of_rules_is_read_at_once(words, output):
 )
 def test_rules_that_speak_of_each_other_are_read_together(rules, says):
     found = checks_of(rules)
-    assert {n: check.says + ("" if check.is_whole else PART) for n, check in found.items()} == says
+    assert {n: check.description + ("" if check.is_whole else PART) for n, check in found.items()} == says
 
 
 @pytest.mark.parametrize(
@@ -360,7 +360,7 @@ def test_rules_that_speak_of_each_other_are_read_together(rules, says):
 )
 def test_quoted_texts_are_taken_as_they_are_meant(rule, says):
     check = check_of(rule)
-    assert (check.says if check else None) == says
+    assert (check.description if check else None) == says
 
 
 JSON_RULE = "The output must be a JSON object with the keys 'reply' and 'labels'."
@@ -378,4 +378,4 @@ JSON_RULE = "The output must be a JSON object with the keys 'reply' and 'labels'
 )
 def test_a_rule_about_a_field_of_the_output_is_not_checked_on_the_whole(rule, parts, says):
     found = check_of(rule, parts=parts)
-    assert (found.says if found else None) == says
+    assert (found.description if found else None) == says

@@ -499,7 +499,7 @@ def test_what_a_row_brings_never_takes_the_place_of_a_parameter():
     ],
 )
 def test_the_other_threshold_holds_only_what_is_undecided(found, value, passed):
-    bound = replace(as_scorer(lambda output: found), otherwise=1.0)
+    bound = replace(as_scorer(lambda output: found), fallback_threshold=1.0)
     (score,) = asyncio.run(bound(CASE, OUTPUT))
     assert (score.value, score.passed) == (value, passed)
 

@@ -183,13 +183,13 @@ def test_the_bars_of_the_cosine_rule_are_those_of_the_newer_run(now, then):
     def of(name, positive):
         bars = {"positive": positive, "negative": 0.1}
         results = [result(n, [cosine("liked" if n % 2 else "disliked", 0.5, bars)]) for n in range(20)]
-        return replace(run(name, [0.5], sim(bars=bars)), results=results)
+        return replace(run(name, [0.5], sim(own_thresholds=bars)), results=results)
 
     found = compare(of("now", now), of("then", then))
     assert found.outcome == "same"
     assert found.targets[0].overall.before == found.targets[0].overall.now == (1.0 if now == 0.3 else 0.5)
     assert f"`positive` was {then:g} and is now {now:g}" in found.warnings[0]
-    with_threshold = replace(of("now", now), metrics=(sim(0.4, bars={"positive": now, "negative": 0.1}),))
+    with_threshold = replace(of("now", now), metrics=(sim(0.4, own_thresholds={"positive": now, "negative": 0.1}),))
     anew = replace(
         with_threshold,
         results=[replace(r, scores=(replace(r.scores[0], passed=True),)) for r in with_threshold.results],

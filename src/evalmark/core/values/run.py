@@ -47,8 +47,8 @@ class Metric:
     """The only dataset it applies to, if another dataset has a metric of the same name; else empty."""
     version: str = ""
     """Fingerprint of the scorer: its code or prompt, and its settings; empty if unknown."""
-    bars: Mapping[str, float] = field(default_factory=dict, hash=False)
-    """The scorer's own limits, such as `positive` and `negative`, which apply if there is no threshold."""
+    own_thresholds: Mapping[str, float] = field(default_factory=dict, hash=False)
+    """The scorer's own thresholds by setting, such as `positive` and `negative`; they apply if `threshold` is None."""
     embeds: bool = False
     """Whether it uses the run's embedding model."""
 

@@ -56,7 +56,7 @@ def _with_threshold(spec: "ScorerSpec", limit: Any, place: str) -> "ScorerSpec":
     if limit is None:
         return replace(spec, threshold=None, decides=False)
     if limit is UNSET:
-        return replace(spec, otherwise=PERFECT)
+        return replace(spec, fallback_threshold=PERFECT)
     if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not 0 <= limit <= 1:
         raise ConfigError(
             f"{place}: the threshold {limit!r} is not a number from 0 to 1; None means that nothing can fail."

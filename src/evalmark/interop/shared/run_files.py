@@ -107,7 +107,7 @@ def _of_file(name: str, path: Path, spec: PromptSpec | None) -> ExportCheck:
     if not path.name.lower().endswith(".prompty"):
         return ExportCheck(name=name, metric=read_metric(path))
     found = read_prompt_metric(path)
-    measure = replace(found.metric.measure, words=("OK", "ERR")) if found.says_ok else found.metric.measure
+    measure = replace(found.metric.measure, words=("OK", "ERR")) if found.ok_or_err else found.metric.measure
     metric = replace(found.metric, measure=measure, needs_example_output=found.needs_expected)
     return ExportCheck(name=name, metric=metric, messages=_messages(found, spec))
 

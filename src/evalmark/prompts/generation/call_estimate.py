@@ -35,18 +35,18 @@ def estimate_calls(job: GenerationJob) -> tuple[CallCount, ...]:
     Raises:
         ConfigError: The prompt or a file cannot be used.
     """
-    chain = start_pipeline(job)
+    pipeline = start_pipeline(job)
     if job.redo is not None:
-        chain.side = chain.side.asked_anew(from_here(job.redo))
-    counting = _CallEstimator(chain)
+        pipeline.record = pipeline.record.marked_for_redo(from_here(job.redo))
+    counting = _CallEstimator(pipeline)
     return tuple(counting.of(stage) for stage in STAGES)
 
 
 class _CallEstimator:
     """Estimates a job stage by stage."""
 
-    def __init__(self, chain: GenerationPipeline) -> None:
-        self.chain, self.job, self.spec = chain, chain.job, chain.spec
+    def __init__(self, pipeline: GenerationPipeline) -> None:
+        self.pipeline, self.job, self.spec = pipeline, pipeline.job, pipeline.spec
         self.known = True
         """Whether the numbers of rules and tests so far are those of files."""
         self.rows: list[RowData] = []
@@ -72,7 +72,7 @@ class _CallEstimator:
         )
 
     def _anew(self, stage: Stage) -> bool:
-        return stage.name in self.chain.side.redo
+        return stage.name in self.pipeline.record.redo
 
     def _statements(self, stage: Stage) -> int:
         name, _ = STATEMENTS[stage]
@@ -89,14 +89,14 @@ class _CallEstimator:
         return 0 if lines else 1
 
     def _groundedness(self) -> int:
-        marks = {} if self._anew(GROUNDEDNESS) else self.chain.side.marks
+        marks = {} if self._anew(GROUNDEDNESS) else self.pipeline.record.marks
         return len(batches(sum(rule not in marks for rule in self.spec.rules), MAX_RULES_PER_CALL))
 
     def _tests(self) -> int:
         effort = self.job.effort
-        there = None if self._anew(TESTS) else file_of_tests(self.spec)
-        if there is not None and has_content(there):
-            self.rows = (read_rows(there) or []) if there.name == TESTS.file else []
+        path = None if self._anew(TESTS) else file_of_tests(self.spec)
+        if path is not None and has_content(path):
+            self.rows = (read_rows(path) or []) if path.name == TESTS.file else []
             self.has_own_tests = bool(self.rows)
             return 0
         groups: list[RuleGroup] = rule_groups(self.spec, effort)

@@ -14,7 +14,7 @@ from evalmark.prompts.specs.prompt_tests import file_of_tests, read_baseline, re
 from evalmark.prompts.specs.spec import PromptRule, PromptSpec, read_spec
 from evalmark.stats.summary.collection import left_out
 
-from .side_data import GenerationRecord, read_record
+from .generation_record import GenerationRecord, read_record
 from .stages import BASELINE_TESTS
 
 
@@ -102,11 +102,11 @@ def read_coverage(prompt: Path) -> Coverage:
     rows = [] if path is None else list(read_tests(path, spec, notes.append))
     cases = [row for row in rows if isinstance(row, Case)]
     plain = [case for case in cases if left_out(case) != "baseline"]
-    side = read_record(spec.folder)
+    record = read_record(spec.folder)
     by_rule = _by_rule(spec, plain)
     return Coverage(
         path=path,
-        rules=tuple(_of_rule(spec, rule, by_rule, side) for rule in spec.numbered),
+        rules=tuple(_of_rule(spec, rule, by_rule, record) for rule in spec.numbered),
         valid=sum(case.metadata["valid"] is True for case in plain),
         invalid=sum(case.metadata["valid"] is False for case in plain),
         unjudged=sum(case.metadata["valid"] is None for case in plain),
@@ -129,14 +129,14 @@ def _by_rule(spec: PromptSpec, cases: Sequence[Case]) -> dict[int | None, list[C
 
 
 def _of_rule(
-    spec: PromptSpec, rule: PromptRule, by_rule: Mapping[int | None, list[Case]], side: GenerationRecord
+    spec: PromptSpec, rule: PromptRule, by_rule: Mapping[int | None, list[Case]], record: GenerationRecord
 ) -> RuleCoverage:
     paired = len(spec.rules) == len(spec.inverse_rules)
     step = -len(spec.rules) if rule.inverse else len(spec.rules)
     opposite = rule.number + step if paired else None
     mine = by_rule.get(rule.number, [])
     tempting = by_rule.get(opposite, []) if paired and not rule.inverse else []
-    mark = side.marks.get(rule.text)
+    mark = record.marks.get(rule.text)
     return RuleCoverage(
         rule=rule,
         grounded=None if mark is None else mark.grounded,

@@ -50,26 +50,26 @@ def rule_groups(spec: PromptSpec, effort: Effort) -> list[RuleGroup]:
     return [RuleGroup(scenario, chunk) for scenario in scenarios_of(spec.prompt) for chunk in chunks]
 
 
-async def draft_tests(asking: StageModels, spec: PromptSpec, effort: Effort) -> DraftedTests:
+async def draft_tests(models: StageModels, spec: PromptSpec, effort: Effort) -> DraftedTests:
     """Generate tests for each rule; groups run concurrently, generations one after the other."""
-    parts = await gather_all([_of_group(asking, spec, effort, group) for group in rule_groups(spec, effort)])
+    parts = await gather_all([_of_group(models, spec, effort, group) for group in rule_groups(spec, effort)])
     drafts = [draft for part in parts for draft in part.drafts]
     return _without_duplicates(drafts, sum((part.dropped for part in parts), Counter()))
 
 
 def _without_duplicates(drafts: Sequence[GeneratedTest], dropped: Counter[str]) -> DraftedTests:
-    kept = unique_drafts(drafts)
-    twins = len(drafts) - len(kept)
-    return DraftedTests(kept, dropped + Counter({"duplicates of another": twins} if twins else {}))
+    unique = unique_drafts(drafts)
+    duplicates = len(drafts) - len(unique)
+    return DraftedTests(unique, dropped + Counter({"duplicates of another": duplicates} if duplicates else {}))
 
 
-async def _of_group(asking: StageModels, spec: PromptSpec, effort: Effort, group: RuleGroup) -> DraftedTests:
+async def _of_group(models: StageModels, spec: PromptSpec, effort: Effort, group: RuleGroup) -> DraftedTests:
     drafts: list[GeneratedTest] = []
     dropped: Counter[str] = Counter()
     for generation in range(1, effort.generations + 1):
         sheet = _sheet(spec, effort, group, drafts)
         read = partial(parse_tests, spec, group, effort.tests_per_rule, generation)
-        part = await asking.ask(TESTS, sheet, read)
+        part = await models.ask(TESTS, sheet, read)
         drafts += part.drafts
         dropped += part.dropped
     return DraftedTests(drafts, dropped)
@@ -169,15 +169,15 @@ def parse_inputs(value: Any, spec: PromptSpec, scenario: Scenario) -> dict[str, 
     """Return the input values of a test, if the prompt accepts them."""
     if not isinstance(value, Mapping):
         return ReplyFault(f"`inputs` is {describe_reply_value(value)}, not an object")
-    wanted: Sequence[Input] = open_inputs(spec.prompt, scenario)
-    missing = [known.name for known in wanted if value.get(known.name) is None]
-    strange = [name for name in value if name not in {known.name for known in wanted}]
+    inputs_to_set: Sequence[Input] = open_inputs(spec.prompt, scenario)
+    missing = [known.name for known in inputs_to_set if value.get(known.name) is None]
+    strange = [name for name in value if name not in {known.name for known in inputs_to_set}]
     if missing:
         return ReplyFault(f"`inputs` lacks `{missing[0]}`")
     if strange:
-        names = ", ".join(f"`{known.name}`" for known in wanted)
+        names = ", ".join(f"`{known.name}`" for known in inputs_to_set)
         return ReplyFault(f"`inputs` has an unknown name; the variables are {names}")
-    inputs = {known.name: value[known.name] for known in wanted}
+    inputs = {known.name: value[known.name] for known in inputs_to_set}
     wrong = input_problem(spec, inputs, scenario)
     return inputs if wrong is None else ReplyFault(wrong)
 
@@ -191,7 +191,7 @@ def batches(total: int, size: int) -> list[int]:
     return [min(size, total - at) for at in range(0, total, size)]
 
 
-async def draft_baseline(asking: StageModels, spec: PromptSpec, total: int) -> DraftedTests:
+async def draft_baseline(models: StageModels, spec: PromptSpec, total: int) -> DraftedTests:
     """Generate `total` tests from the prompt alone, without its rules."""
     scenario = scenarios_of(spec.prompt)[0]
     inputs = open_inputs(spec.prompt, scenario)
@@ -208,7 +208,7 @@ async def draft_baseline(asking: StageModels, spec: PromptSpec, total: int) -> D
                 **untrusted_slots(variables=describe_inputs(inputs), earlier=_listed(drafts)),
             },
         )
-        found = await asking.ask(BASELINE_TESTS, sheet, partial(parse_baseline, spec, scenario, part))
+        found = await models.ask(BASELINE_TESTS, sheet, partial(parse_baseline, spec, scenario, part))
         drafts += found.drafts
         dropped += found.dropped
     return _without_duplicates(drafts, dropped)

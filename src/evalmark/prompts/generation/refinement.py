@@ -30,21 +30,21 @@ def rows_to_expand(spec: PromptSpec, rows: Sequence[RowData], times: int) -> lis
     return [row for row in rows if names.get(row, "generation") and (names.get(row, "expanded") or 0) < times]
 
 
-async def expand_rows(asking: StageModels, spec: PromptSpec, rows: Sequence[RowData], times: int) -> list[RowData]:
+async def expand_rows(models: StageModels, spec: PromptSpec, rows: Sequence[RowData], times: int) -> list[RowData]:
     """Return the rows with longer inputs; marks of the shorter inputs are removed."""
-    wanted = rows_to_expand(spec, rows, times)
-    longer = await gather_all([_longer(asking, spec, row, times) for row in wanted])
-    return with_replaced(rows, wanted, longer)
+    incomplete = rows_to_expand(spec, rows, times)
+    longer = await gather_all([_longer(models, spec, row, times) for row in incomplete])
+    return with_replaced(rows, incomplete, longer)
 
 
-async def _longer(asking: StageModels, spec: PromptSpec, row: RowData, times: int) -> RowData:
+async def _longer(models: StageModels, spec: PromptSpec, row: RowData, times: int) -> RowData:
     names = field_names(spec)
     while (names.get(row, "expanded") or 0) < times:
-        row = await _once_longer(asking, spec, row, names)
+        row = await _once_longer(models, spec, row, names)
     return row
 
 
-async def _once_longer(asking: StageModels, spec: PromptSpec, row: RowData, names: FieldNames) -> RowData:
+async def _once_longer(models: StageModels, spec: PromptSpec, row: RowData, names: FieldNames) -> RowData:
     scenario = scenario_of(spec, row)
     inputs = names.get(row, INPUTS)
     sheet = StageQuestion(
@@ -72,7 +72,7 @@ async def _once_longer(asking: StageModels, spec: PromptSpec, row: RowData, name
         marks = {names("testinputOriginal"): first, names("expanded"): number, names("valid"): None}
         return {**plain, names(INPUTS): longer, **(guess if "expectedoutput" not in names.taken else {}), **marks}
 
-    return await asking.ask(EXPANSION, sheet, read)
+    return await models.ask(EXPANSION, sheet, read)
 
 
 def rows_without_ground_truth(spec: PromptSpec, rows: Sequence[RowData]) -> list[RowData]:
@@ -80,24 +80,24 @@ def rows_without_ground_truth(spec: PromptSpec, rows: Sequence[RowData]) -> list
     return [row for row in rows if not is_answered(spec, row) and inputs_in(spec, row) is not None]
 
 
-async def add_ground_truths(asking: StageModels, spec: PromptSpec, rows: Sequence[RowData]) -> list[RowData]:
+async def add_ground_truths(models: StageModels, spec: PromptSpec, rows: Sequence[RowData]) -> list[RowData]:
     """Return the rows with a model's output as ground truth, if another model accepts it."""
-    wanted = rows_without_ground_truth(spec, rows)
-    answered = await gather_all([_with_truth(asking, spec, row) for row in wanted])
-    return with_replaced(rows, wanted, answered)
+    incomplete = rows_without_ground_truth(spec, rows)
+    answered = await gather_all([_with_truth(models, spec, row) for row in incomplete])
+    return with_replaced(rows, incomplete, answered)
 
 
-async def _with_truth(asking: StageModels, spec: PromptSpec, row: RowData) -> RowData:
+async def _with_truth(models: StageModels, spec: PromptSpec, row: RowData) -> RowData:
     names = field_names(spec)
-    model = {names("groundtruthmodel"): asking.models[GROUNDTRUTH.name].name}
+    model = {names("groundtruthmodel"): models.models[GROUNDTRUTH.name].name}
     try:
         request = _request(spec, row)
     except InvalidRowError:  # a person may have written it; its fault is reported when the file is read
         return row
     for more in range(MAX_ANSWERS):
-        reply = await asking.send(GROUNDTRUTH, request, more)
+        reply = await models.send(GROUNDTRUTH, request, more)
         answer = reply.text if reply.status == "ok" else ""
-        if answer.strip() and await _is_good(asking, spec, request, answer):
+        if answer.strip() and await _is_good(models, spec, request, answer):
             return {**row, names("groundtruth"): answer, **model}
     return {**row, **model}
 
@@ -114,13 +114,13 @@ def _request(spec: PromptSpec, row: RowData) -> Request:
     )
 
 
-async def _is_good(asking: StageModels, spec: PromptSpec, request: Request, answer: str) -> bool:
-    asked = "\n\n".join(f"{turn.role}:\n{text_of(turn.content)}" for turn in request.messages)
+async def _is_good(models: StageModels, spec: PromptSpec, request: Request, answer: str) -> bool:
+    request_text = "\n\n".join(f"{turn.role}:\n{text_of(turn.content)}" for turn in request.messages)
     sheet = StageQuestion(
         words="groundtruth",
         key="good",
         schema=object_schema({"reason": TEXT, "good": {"type": "boolean"}}),
-        material=untrusted_slots(prompt=asked, rules="\n".join(spec.rules), output=answer),
+        material=untrusted_slots(prompt=request_text, rules="\n".join(spec.rules), output=answer),
     )
 
     def read(found: Mapping[str, Any]) -> bool | ReplyFault:
@@ -129,7 +129,7 @@ async def _is_good(asking: StageModels, spec: PromptSpec, request: Request, answ
             good if isinstance(good, bool) else ReplyFault(f"`good` is {describe_reply_value(good)}, not true or false")
         )
 
-    return await asking.ask(VALIDITY, sheet, read)
+    return await models.ask(VALIDITY, sheet, read)
 
 
 def undo_stage(spec: PromptSpec, stage: Stage, rows: Sequence[RowData]) -> list[RowData]:
@@ -140,8 +140,8 @@ def undo_stage(spec: PromptSpec, stage: Stage, rows: Sequence[RowData]) -> list[
 def _undone(names: FieldNames, stage: Stage, row: RowData) -> RowData:
     first = names("testinputOriginal")
     if stage is EXPANSION and first in row:
-        kept = {key: value for key, value in row.items() if key not in (first, names("expanded"))}
-        return {**kept, names(INPUTS): row[first], names("valid"): None}
+        rest = {key: value for key, value in row.items() if key not in (first, names("expanded"))}
+        return {**rest, names(INPUTS): row[first], names("valid"): None}
     gone = {VALIDITY: ("valid", "invalid_because"), GROUNDTRUTH: ("groundtruth", "groundtruthmodel")}.get(stage, ())
     if stage is GROUNDTRUTH and names.get(row, "groundtruthmodel") is None:  # a person has written it
         return row

@@ -130,12 +130,12 @@ def whole_text(spec: PromptSpec, row: Mapping[str, Any]) -> str:
 
     An input specification may mention all variables, wherever their values come from.
     """
-    given, parameters = inputs_in(spec, row), scenario_of(spec, row).parameters
+    whole, parameters = inputs_in(spec, row), scenario_of(spec, row).parameters
     defaults = {known.name: known.default for known in spec.prompt.inputs if known.default is not None}
     if not (defaults or parameters):
-        return inputs_text(given)
+        return inputs_text(whole)
     try:
-        values = input_values(spec.prompt, given, {}, parameters)
+        values = input_values(spec.prompt, whole, {}, parameters)
     except InvalidRowError:  # a person may have written it; its fault is reported when the file is read
-        return inputs_text(given)
+        return inputs_text(whole)
     return inputs_text({**defaults, **values})

@@ -21,29 +21,29 @@ MOST = 200
 TEXT = {"type": "string"}
 
 
-async def intent_of(asking: StageModels, spec: PromptSpec) -> tuple[str, ...]:
+async def intent_of(models: StageModels, spec: PromptSpec) -> tuple[str, ...]:
     """Ask for the purpose of a prompt, in a sentence."""
     sheet = StageQuestion(
         words="intent", key="intent", schema=object_schema({"intent": TEXT}), material=prompt_slots(spec, "intent")
     )
-    return await asking.ask(INTENT, sheet, lambda found: _statements([found["intent"]], "intent"))
+    return await models.ask(INTENT, sheet, lambda found: _statements([found["intent"]], "intent"))
 
 
-async def input_spec_of(asking: StageModels, spec: PromptSpec) -> tuple[str, ...]:
+async def input_spec_of(models: StageModels, spec: PromptSpec) -> tuple[str, ...]:
     """Ask for the allowed inputs of a prompt."""
     material = {**prompt_slots(spec, "inputSpec"), **untrusted_slots(variables=describe_inputs(spec.prompt.inputs))}
-    return await asking.ask(
+    return await models.ask(
         INPUT_SPEC, _list_sheet("input_spec", "statements", material), partial(_listed, "statements")
     )
 
 
-async def rules_of(asking: StageModels, spec: PromptSpec) -> tuple[str, ...]:
+async def rules_of(models: StageModels, spec: PromptSpec) -> tuple[str, ...]:
     """Ask for the rules of a prompt's outputs."""
     material = {**prompt_slots(spec, "outputRules"), **untrusted_slots(input_spec="\n".join(spec.input_spec))}
-    return await asking.ask(RULES, _list_sheet("rules", "rules", material), partial(_listed, "rules"))
+    return await models.ask(RULES, _list_sheet("rules", "rules", material), partial(_listed, "rules"))
 
 
-async def inverse_rules_of(asking: StageModels, spec: PromptSpec) -> tuple[str, ...]:
+async def inverse_rules_of(models: StageModels, spec: PromptSpec) -> tuple[str, ...]:
     """Ask for the opposite of each rule, in order, without rules that have none."""
     rules = "\n".join(f"{number}. {rule}" for number, rule in enumerate(spec.rules, 1))
     row = object_schema({"rule": {"type": "integer"}, "inverse": TEXT})
@@ -53,7 +53,7 @@ async def inverse_rules_of(asking: StageModels, spec: PromptSpec) -> tuple[str, 
         schema=object_schema({"inverses": {"type": "array", "items": row}}),
         material=untrusted_slots(rules=rules, wishes=spec.prompt.instructions.get("inverseOutputRules", "")),
     )
-    return await asking.ask(INVERSE_RULES, sheet, lambda found: parse_inverses(found["inverses"], len(spec.rules)))
+    return await models.ask(INVERSE_RULES, sheet, lambda found: parse_inverses(found["inverses"], len(spec.rules)))
 
 
 def with_statements(spec: PromptSpec, name: str, lines: tuple[str, ...]) -> PromptSpec:

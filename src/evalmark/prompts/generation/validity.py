@@ -11,8 +11,8 @@ from evalmark.scoring.judges.verdict import shorten_reason
 
 from .drafts import gather_all
 from .folder_files import RowData, with_replaced
+from .generation_record import RuleGroundedness
 from .rows import FieldNames, field_names, inputs_in, whole_text
-from .side_data import RuleGroundedness
 from .stage_calls import StageModels, StageQuestion, prompt_slots, untrusted_slots
 from .stages import GROUNDEDNESS, VALIDITY, Stage
 from .statements import TEXT
@@ -59,30 +59,30 @@ def parse_verdicts(raw: Any, amount: int) -> list[ValidityVerdict] | ReplyFault:
 
 
 async def _ask_verdicts(
-    asking: StageModels, stage: Stage, material: Mapping[str, Any], amount: int
+    models: StageModels, stage: Stage, material: Mapping[str, Any], amount: int
 ) -> list[ValidityVerdict]:
     sheet = StageQuestion(words=stage.name, key="verdicts", schema=SCHEMA, material=material)
 
     def read(found: Mapping[str, Any]) -> list[ValidityVerdict] | ReplyFault:
         return parse_verdicts(found["verdicts"], amount)
 
-    return await asking.ask(stage, sheet, read)
+    return await models.ask(stage, sheet, read)
 
 
 async def check_groundedness(
-    asking: StageModels, spec: PromptSpec, rules: Sequence[str]
+    models: StageModels, spec: PromptSpec, rules: Sequence[str]
 ) -> dict[str, RuleGroundedness]:
     """Return whether the prompt supports each of these rules."""
     parts = [rules[at : at + MAX_RULES_PER_CALL] for at in range(0, len(rules), MAX_RULES_PER_CALL)]
-    verdicts = await gather_all([_grounded(asking, spec, part) for part in parts])
+    verdicts = await gather_all([_grounded(models, spec, part) for part in parts])
     raw = [verdict for part in verdicts for verdict in part]
     return {rule: RuleGroundedness(one.holds, one.reason) for rule, one in zip(rules, raw, strict=True)}
 
 
-async def _grounded(asking: StageModels, spec: PromptSpec, rules: Sequence[str]) -> list[ValidityVerdict]:
+async def _grounded(models: StageModels, spec: PromptSpec, rules: Sequence[str]) -> list[ValidityVerdict]:
     listed = "\n".join(f"{number}. {rule}" for number, rule in enumerate(rules, 1))
     return await _ask_verdicts(
-        asking, GROUNDEDNESS, {**prompt_slots(spec), **untrusted_slots(rules=listed)}, len(rules)
+        models, GROUNDEDNESS, {**prompt_slots(spec), **untrusted_slots(rules=listed)}, len(rules)
     )
 
 
@@ -92,21 +92,21 @@ def rows_without_validity(spec: PromptSpec, rows: Sequence[RowData]) -> list[Row
     return [r for r in rows if spec.input_spec and names.get(r, "valid") is None and inputs_in(spec, r) is not None]
 
 
-async def check_validity(asking: StageModels, spec: PromptSpec, rows: Sequence[RowData]) -> list[RowData]:
+async def check_validity(models: StageModels, spec: PromptSpec, rows: Sequence[RowData]) -> list[RowData]:
     """Return the rows with `valid` filled in; unchanged without an input specification."""
     names = field_names(spec)
-    wanted = rows_without_validity(spec, rows)
-    parts = [wanted[at : at + MAX_TESTS_PER_CALL] for at in range(0, len(wanted), MAX_TESTS_PER_CALL)]
-    verdicts = await gather_all([_valid(asking, spec, part) for part in parts])
+    unchecked = rows_without_validity(spec, rows)
+    parts = [unchecked[at : at + MAX_TESTS_PER_CALL] for at in range(0, len(unchecked), MAX_TESTS_PER_CALL)]
+    verdicts = await gather_all([_valid(models, spec, part) for part in parts])
     raw = [verdict for part in verdicts for verdict in part]
-    marked = [_marked(row, verdict, names) for row, verdict in zip(wanted, raw, strict=True)]
-    return with_replaced(rows, wanted, marked)
+    marked = [_marked(row, verdict, names) for row, verdict in zip(unchecked, raw, strict=True)]
+    return with_replaced(rows, unchecked, marked)
 
 
-async def _valid(asking: StageModels, spec: PromptSpec, rows: Sequence[RowData]) -> list[ValidityVerdict]:
+async def _valid(models: StageModels, spec: PromptSpec, rows: Sequence[RowData]) -> list[ValidityVerdict]:
     pieces = [untrusted_text(f"input {n}", whole_text(spec, row)) for n, row in enumerate(rows, 1)]
     material = {**untrusted_slots(input_spec="\n".join(spec.input_spec)), "tests": pieces}
-    return await _ask_verdicts(asking, VALIDITY, material, len(rows))
+    return await _ask_verdicts(models, VALIDITY, material, len(rows))
 
 
 def _marked(row: RowData, verdict: ValidityVerdict, names: FieldNames) -> RowData:

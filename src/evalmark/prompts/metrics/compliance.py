@@ -39,14 +39,14 @@ SCHEMA = object_schema({REASON: {"type": "string"}, VERDICTS_KEY: {"type": "arra
 class RuleVerdict(NamedTuple):
     """The verdicts of a judge on all rules."""
 
-    said: tuple[RuleOutcome, ...]
+    outcomes: tuple[RuleOutcome, ...]
     """One verdict per rule, in the order of the rules."""
     reason: str = ""
 
     @property
     def whole(self) -> RuleOutcome:
         """`err` if a rule is broken, `ok` if all are followed, else `unscored`."""
-        return next((word for word in ("err", "unscored") if word in self.said), "ok")
+        return next((word for word in ("err", "unscored") if word in self.outcomes), "ok")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +127,7 @@ def read_rule_verdicts(reply: Reply, rules: int, material: Sequence[str] = ()) -
     """Return the verdicts in a reply, or what is wrong with them; each rule must occur exactly once.
 
     >>> read_rule_verdicts(Reply(text='{"reason": "long", "verdicts": [{"rule": 1, "verdict": "ERR"}]}'), 1)
-    RuleVerdict(said=('err',), reason='long')
+    RuleVerdict(outcomes=('err',), reason='long')
     """
     found = reply_object(reply, VERDICTS_KEY, material)
     if isinstance(found, ReplyFault):
@@ -174,8 +174,8 @@ def _combined_score(rules: Sequence[str], verdicts: Sequence[RuleVerdict], detai
     usual: RuleOutcome = "unscored" if "unscored" in whole else "ok" if value > 0.5 else "err"
     chosen = verdicts[whole.index(usual)]
     listed = [
-        {"rule": number, "text": rule, "verdict": said}
-        for number, (rule, said) in enumerate(zip(rules, chosen.said, strict=True), 1)
+        {"rule": number, "text": rule, "verdict": outcome}
+        for number, (rule, outcome) in enumerate(zip(rules, chosen.outcomes, strict=True), 1)
     ]
     found: dict[str, Any] = {"verdict": usual, **detail, "rules": listed}
     if len(whole) > 1:
@@ -191,11 +191,11 @@ def _combined_score(rules: Sequence[str], verdicts: Sequence[RuleVerdict], detai
 
 def _reason(rules: Sequence[str], verdict: RuleVerdict) -> str:
     """Return which rules are broken, and the judge's reason."""
-    told = verdict.reason.strip() or NO_REASON
+    judge_reason = verdict.reason.strip() or NO_REASON
     for word, opening in (("err", "breaks"), ("unscored", "cannot be judged by")):
-        numbers = [number for number, said in enumerate(verdict.said, 1) if said == word]
+        numbers = [number for number, outcome in enumerate(verdict.outcomes, 1) if outcome == word]
         if numbers:
             named = ", ".join(f"rule {number} ({preview(rules[number - 1])})" for number in numbers)
-            return f"{opening} {named}: {told}"
+            return f"{opening} {named}: {judge_reason}"
     all_of_them = "its rule" if len(rules) == 1 else f"all {len(rules)} rules"
-    return f"follows {all_of_them}: {told}"
+    return f"follows {all_of_them}: {judge_reason}"

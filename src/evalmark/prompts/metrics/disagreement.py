@@ -74,8 +74,8 @@ def disagreements(run: Run, judge: str = "compliance", checks: str = "rules") ->
 
 def follows_rules(checks: Iterable[Score]) -> bool | None:
     """Return whether an output passes all checked rules; None if a check is undecided and none fails."""
-    said = [check.passed for check in checks]
-    return False if False in said else None if None in said or not said else True
+    verdicts = [check.passed for check in checks]
+    return False if False in verdicts else None if None in verdicts or not verdicts else True
 
 
 def _checks(result: Result, name: str) -> dict[int, Score]:
@@ -90,11 +90,11 @@ def _checks(result: Result, name: str) -> dict[int, Score]:
 def _compare(tallies: dict[tuple[str, int | None], _Counts], score: Score, checks: Mapping[int, Score]) -> None:
     judged = score.passed if score.status == "scored" else None
     tallies.setdefault((score.name, None), _Counts()).add(judged, follows_rules(checks.values()))
-    for number, kept in _by_rule(score):
+    for number, verdict in _by_rule(score):
         if (check := checks.get(number)) is not None:
             tally = tallies.setdefault((score.name, number), _Counts(str(check.detail.get("check", ""))))
             more = check.passed and not check.detail.get("is_whole", True)  # the rule may still be broken
-            tally.add(kept, None if more else check.passed)
+            tally.add(verdict, None if more else check.passed)
 
 
 def _by_rule(score: Score) -> Iterator[tuple[int, bool | None]]:

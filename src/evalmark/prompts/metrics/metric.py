@@ -40,7 +40,7 @@ class PromptMetric(MetricScorer):
     """The texts of the file."""
     variables: frozenset[str]
     """The variables that the texts use."""
-    says_ok: bool = False
+    ok_or_err: bool = False
     """Whether the judge answers OK or ERR instead of a score."""
     needs_expected: bool = False
     """Whether a test without a ground truth is skipped."""
@@ -57,15 +57,15 @@ class PromptMetric(MetricScorer):
     @property
     def fingerprint(self) -> str:
         """A hash of the metric, the prompt texts and the prompt under test."""
-        told = [
+        texts = [
             self.prompt.fingerprint,
             common_prompt().fingerprint,
             load_texts("metrics", "verdicts"),
-            self.says_ok,
+            self.ok_or_err,
             self.needs_expected,
         ]
         spec = self.spec.fingerprint if self.spec is not None and self.needs_spec else ""
-        return fingerprint("prompt-metric-1", self.metric.fingerprint, told, spec, self.questions, bool(self.skipped))
+        return fingerprint("prompt-metric-1", self.metric.fingerprint, texts, spec, self.questions, bool(self.skipped))
 
     @property
     def skipped(self) -> str:
@@ -91,7 +91,7 @@ class PromptMetric(MetricScorer):
             return unscored(metric.name, "the test has no input", metric.direction)
         question = self.question(case, output)
         material = [part.text for part in question.material]
-        read = partial(read_ok, material=material) if self.says_ok else partial(self._read, material=material)
+        read = partial(read_ok, material=material) if self.ok_or_err else partial(self._read, material=material)
         return await score_output(judge, question, read, metric, self.questions)
 
     def question(self, case: Case, output: Output) -> Question:
@@ -104,7 +104,7 @@ class PromptMetric(MetricScorer):
             raise ConfigError(missing_spec_message(self))
         metric = self.metric
         form = load_texts("metrics", "verdicts")["form"]
-        if not self.says_ok:
+        if not self.ok_or_err:
             ours = metric_slots(metric.name, metric.description, metric.measure)
             form = fill(common_prompt().forms[form_name(metric.measure)], ours)
         values = {
@@ -114,7 +114,7 @@ class PromptMetric(MetricScorer):
             self.prompt,
             values,
             form,
-            OK_SCHEMA if self.says_ok else metric.measure.schema(),
+            OK_SCHEMA if self.ok_or_err else metric.measure.schema(),
             metric.settings,
             TOP_LOGPROBS if metric.weighted else 0,
         )
@@ -133,9 +133,9 @@ class PromptMetric(MetricScorer):
         found = read_verdict(reply, measure, material, lower=self.metric.direction == "lower")
         if isinstance(found, ReplyFault) or found.reason:
             return found
-        said = reply_object(reply, measure.key, material)
-        told = said.get("explanation") if not isinstance(said, ReplyFault) else None
-        return Verdict(found.raw, shorten_reason(told)) if isinstance(told, str) else found
+        data = reply_object(reply, measure.key, material)
+        explanation = None if isinstance(data, ReplyFault) else data.get("explanation")
+        return Verdict(found.raw, shorten_reason(explanation)) if isinstance(explanation, str) else found
 
 
 def read_ok(reply: Reply, material: Sequence[str] = ()) -> Verdict | ReplyFault:
@@ -151,14 +151,14 @@ def read_ok(reply: Reply, material: Sequence[str] = ()) -> Verdict | ReplyFault:
         return found
     if VERDICT not in found:
         return ReplyFault(f"the JSON object has no `{VERDICT}`")
-    said, reason = found[VERDICT], found.get(REASON)
+    word, reason = found[VERDICT], found.get(REASON)
     if not (reason is None or isinstance(reason, str)):
         return ReplyFault(f"`{REASON}` is {describe_reply_value(reason)}, not a text")
-    if not (isinstance(said, str) and said in (OK, ERR)):
-        return ReplyFault(f"`{VERDICT}` is {describe_reply_value(said)}, not {OK} or {ERR}")
-    if found.get("pass") is (said != OK):
+    if not (isinstance(word, str) and word in (OK, ERR)):
+        return ReplyFault(f"`{VERDICT}` is {describe_reply_value(word)}, not {OK} or {ERR}")
+    if found.get("pass") is (word != OK):
         return ReplyFault(f"`{VERDICT}` and `pass` contradict each other", "judge_inconsistent")
-    return Verdict(said == OK, shorten_reason(reason or ""))
+    return Verdict(word == OK, shorten_reason(reason or ""))
 
 
 def missing_spec_message(metric: PromptMetric) -> str:
@@ -190,10 +190,10 @@ def with_spec(scorer: Callable[..., Any], spec: PromptSpec | None, place: str = 
         return scorer
     if spec is None:
         name = getattr(scorer, "name", "the metric")
-        said = (
+        fault = (
             missing_spec_message(scorer)
             if isinstance(scorer, PromptMetric)
             else f"{name} needs a prompt under test; name one as the target."
         )
-        raise ConfigError(f"{place}: {said}" if place else said)
+        raise ConfigError(f"{place}: {fault}" if place else fault)
     return replace(scorer, spec=spec)  # type: ignore[type-var]

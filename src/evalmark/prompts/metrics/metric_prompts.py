@@ -78,7 +78,7 @@ def read_prompt_metric(path: str | os.PathLike[str], *, named: bool = True) -> P
         metric=replace(metric, notes=(*metric.notes, *prompt.notes, *_notes(prompt))),
         prompt=prompt,
         variables=frozenset(used & LABELS.keys()),
-        says_ok=not scores,
+        ok_or_err=not scores,
         needs_expected="groundtruth" in prompt.tags or (expected is not None and not may_lack),
         named=named,
     )
@@ -159,8 +159,8 @@ def name_of(path: Path) -> str:
 
 def _without_notes(prompt: Prompt) -> Prompt:
     """Return the prompt without notes that the metric's own keys are not read."""
-    ours = tuple(f"`{key}` is not read; it is kept unchanged" for key in METRIC_KEYS)
-    return replace(prompt, notes=tuple(note for note in prompt.notes if not any(raw in note for raw in ours)))
+    unread_notes = tuple(f"`{key}` is not read; it is kept unchanged" for key in METRIC_KEYS)
+    return replace(prompt, notes=tuple(note for note in prompt.notes if not any(raw in note for raw in unread_notes)))
 
 
 def _notes(prompt: Prompt) -> Iterator[str]:

@@ -33,10 +33,10 @@ def question_of(
     messages = [(role, _question_parts(pieces, values, prompt)) for role, pieces in message_parts(prompt, values)]
     material = tuple(part for _, parts in messages for part in parts if isinstance(part, UntrustedText))
     mark = delimiter_for(material)
-    told = [(role, _text(parts, mark)) for role, parts in messages]
+    messages_text = [(role, _text(parts, mark)) for role, parts in messages]
     system = [fill(common_prompt().system, {"mark": mark}), load_texts("metrics", "verdicts")["standards"]]
-    system += [text for role, text in told if role == "system"]
-    turns = [Turn(role=role, content=text) for role, text in told if role != "system"]
+    system += [text for role, text in messages_text if role == "system"]
+    turns = [Turn(role=role, content=text) for role, text in messages_text if role != "system"]
     closing = load_texts("metrics", "verdicts")["closing"] + f"\n{form}"
     if turns and turns[-1].role == "user":
         turns[-1] = Turn(role="user", content=f"{turns[-1].content}\n\n{closing}")

@@ -80,11 +80,11 @@ class RuleChecks:
             raw=holds,
             value=None if holds is None else float(holds),
             passed=holds,
-            reason=f"{check.says}: {reason}",
+            reason=f"{check.description}: {reason}",
             detail={
                 "rule": number,
                 "text": self.spec.rules[number - 1] if self.spec else "",
-                "check": check.says,
+                "check": check.description,
                 "is_whole": check.is_whole,
             },
         )

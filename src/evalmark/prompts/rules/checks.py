@@ -16,7 +16,7 @@ class RuleCheck(Protocol):
     """A rule, or a part of one, that can be checked by machine; equal rules give equal checks."""
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         """What is checked, in a few words."""
         ...
 
@@ -46,9 +46,9 @@ class AllOf:
     is_whole: bool = True
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         """All descriptions."""
-        return ", ".join(check.says for check in self.checks)
+        return ", ".join(check.description for check in self.checks)
 
     def __call__(self, text: str) -> CheckResult:
         """Apply all checks; a failed one decides, then an undecided one."""

@@ -48,7 +48,7 @@ class Matches:
         object.__setattr__(self, "scorer", Regex(self.pattern, full=True))
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         """The pattern."""
         return f"matches {preview(self.pattern)}"
 
@@ -61,7 +61,7 @@ class Matches:
 def explicit_check(raw: Any, schema: Mapping[str, Any] | None = None) -> RuleCheck | None:
     """Return the check that a person wrote; None for `none`. `schema` is the prompt's, for `json: schema`.
 
-    >>> explicit_check({"paragraphs": 1, "words": {"max": 80}}).says
+    >>> explicit_check({"paragraphs": 1, "words": {"max": 80}}).description
     'exactly 1 paragraph, at most 80 words'
 
     Raises:

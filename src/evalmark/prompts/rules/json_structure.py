@@ -69,7 +69,7 @@ class JsonText:
     is_whole: bool = True
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         """The shape."""
         if self.of_texts:
             return f"a JSON array of {'unique ' if self.unique else ''}texts"
@@ -81,11 +81,11 @@ class JsonText:
             data = as_json(text.strip())
         except NotJsonError as error:
             return self._not_json(text, error)
-        wanted = {"object": dict, "array": list}.get(self.shape, object)
-        if not isinstance(data, wanted):
+        python_type = {"object": dict, "array": list}.get(self.shape, object)
+        if not isinstance(data, python_type):
             return CheckResult(False, f"JSON, and no {self.shape}")
         wrong = _no_texts(data, self.unique) if self.of_texts and isinstance(data, list) else ""
-        return CheckResult(not wrong, wrong or self.says)
+        return CheckResult(not wrong, wrong or self.description)
 
     def _not_json(self, text: str, error: NotJsonError) -> CheckResult:
         """Return the result for an output that is not JSON; JSON in a code block is undecided."""
@@ -110,7 +110,7 @@ class SchemaText:
 
     schema: Mapping[str, Any]
     is_whole: bool = True
-    says: str = "JSON that fits the prompt's schema"
+    description: str = "JSON that fits the prompt's schema"
     checker: JsonSchema = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -89,7 +89,7 @@ class OneOf:
     is_whole: bool = True
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         """The labels."""
         first = ", ".join(self.labels[:4])
         return f"exactly one of {first}" + (f" and {len(self.labels) - 4} more" if len(self.labels) > 4 else "")

@@ -56,7 +56,7 @@ class Language:
     is_whole: bool = True
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         """The language."""
         return f"in {self.name}"
 

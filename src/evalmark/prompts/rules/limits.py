@@ -104,7 +104,7 @@ class Limit:
     is_whole: bool = True
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         """The limit in words."""
         return f"{describe_bounds(self.low, self.high)} {self.unit}{'' if (self.high or self.low) == 1 else 's'}"
 
@@ -257,8 +257,8 @@ def limits_in(clause: Clause) -> Requirement | None:
         fit = found is not None and (not found.is_bare or one) and re.fullmatch(_TAIL, text[found.end :], re.IGNORECASE)
         return Requirement((found.limit,)) if found is not None and fit and not _may_be_people(found.limit) else None
     if match := _BE.match(text):
-        kept = re.match(r"be\s+kept\s", text, re.IGNORECASE) is not None or text.lower().startswith("fit")
-        return _limit_chain(text, match.end(), kept)
+        is_kept = re.match(r"be\s+kept\s", text, re.IGNORECASE) is not None or text.lower().startswith("fit")
+        return _limit_chain(text, match.end(), is_kept)
     return None
 
 
@@ -297,24 +297,24 @@ def _ends(text: str, place: int) -> bool:
     return re.fullmatch(_TAIL, text[place:], re.IGNORECASE) is not None
 
 
-def _limit_chain(text: str, start: int, kept: bool) -> Requirement | None:
+def _limit_chain(text: str, start: int, is_kept: bool) -> Requirement | None:
     """Return a chain of limits on the whole output: `a single paragraph of at most 80 words, in English`."""
     if match := _COMPOUND.fullmatch(text, start):
         number = number_of(match["low"]) if match["low"] else 1
         return Requirement((Limit(unit=match["unit"].lower(), low=number, high=number),), is_whole=False)
     if match := _ONE_KIND.match(text, start):
         plain = re.fullmatch(rf"(?:exactly\s+)?{_ONE}\s+", match[0], re.IGNORECASE) is not None
-        found = _linked(f"{text[:start]}a single {text[match.end() :]}", start, kept)
+        found = _linked(f"{text[:start]}a single {text[match.end() :]}", start, is_kept)
         return found if plain or found is None else Requirement(found.checks, is_whole=False)
     opening = next((m for kind in (_OF_NOUN, _OF_LIST, _QUALITIES) if (m := kind.match(text, start))), None)
-    found = _linked(text, start if opening is None else opening.end(), kept)
+    found = _linked(text, start if opening is None else opening.end(), is_kept)
     return found if opening is None or found is None else Requirement(found.checks, is_whole=False)
 
 
-def _linked(text: str, place: int, kept: bool) -> Requirement | None:
+def _linked(text: str, place: int, is_kept: bool) -> Requirement | None:
     checks: list[RuleCheck] = []
     while True:
-        found = _element(text, place, kept)
+        found = _element(text, place, is_kept)
         if found is None or (checks and isinstance(checks[-1], Limit) and not _may_follow(text, place, checks)):
             return None
         if _may_share_a_bound(text[place:], found[0], checks):
@@ -357,11 +357,11 @@ def is_single(check: RuleCheck) -> bool:
     return isinstance(check, Limit) and (check.low, check.high) == (1, 1)
 
 
-def _element(text: str, place: int, kept: bool) -> tuple[RuleCheck, int] | None:
+def _element(text: str, place: int, is_kept: bool) -> tuple[RuleCheck, int] | None:
     found = _amount(text, place)
     if found is not None:
         limit = found.limit
-        if kept and found.is_bare and limit.low != 1:
+        if is_kept and found.is_bare and limit.low != 1:
             limit = Limit(unit=limit.unit, high=limit.high)
         return limit, found.end
     return language_named(text, place)

@@ -123,7 +123,7 @@ class TagCount:
     is_whole: bool = True
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         """The number and the tag."""
         return f"{describe_bounds(self.low, self.high)} <{self.tag}>"
 
@@ -146,7 +146,7 @@ class TagsInside:
     is_whole: bool = True
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         """The number and both tags."""
         return f"{describe_bounds(self.low, self.high)} <{self.tag}> in each <{self.outer}>"
 
@@ -174,7 +174,7 @@ class ClosedTags:
     """Every tag is closed, in the right order."""
 
     is_whole: bool = True
-    says: str = "all tags are closed"
+    description: str = "all tags are closed"
 
     def __call__(self, text: str) -> CheckResult:
         """Check all tags."""
@@ -189,7 +189,7 @@ class HasMarkup:
     """The output has at least one HTML tag."""
 
     is_whole: bool = False
-    says: str = "some HTML tag"
+    description: str = "some HTML tag"
 
     def __call__(self, text: str) -> CheckResult:
         """Look for a tag."""

@@ -74,7 +74,7 @@ def checks_of(rules: Sequence[str], prompt: str = "", schema: Mapping[str, Any] 
     If a rule says that the output must be a single paragraph, another rule about "the paragraph" applies to the output. If a
     rule says that it must only be the name of the category, another rule that lists the categories gives the names.
 
-    >>> {n: check.says for n, check in checks_of(["The output must be one paragraph.", "The paragraph must be in English."]).items()}
+    >>> {n: check.description for n, check in checks_of(["The output must be one paragraph.", "The paragraph must be in English."]).items()}
     {1: 'exactly 1 paragraph', 2: 'in English'}
     """
     things = [match["thing"].lower() for rule in rules if (match := _ONE_THING.match(rule)) and _is_one(rule)]
@@ -102,7 +102,7 @@ def check_of(
     schema. `parts` holds the lower-case names of the parts of an output: a rule about "the reply" is not about the output if
     the output has a field of that name.
 
-    >>> check_of("The output must be a single paragraph that does not exceed 80 words.").says
+    >>> check_of("The output must be a single paragraph that does not exceed 80 words.").description
     'exactly 1 paragraph, at most 80 words'
     >>> check_of("The output should ideally be one sentence.") is None
     True

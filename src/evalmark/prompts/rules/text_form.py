@@ -35,7 +35,7 @@ class NumberText:
     is_whole: bool = True
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         """What kind of number."""
         kind = "a whole number" if self.integer else "a number"
         low, high = ("…" if bound is None else f"{bound:g}" for bound in (self.low, self.high))
@@ -54,7 +54,8 @@ class NumberText:
             )
         inside = (self.low is None or number >= self.low) and (self.high is None or number <= self.high)
         return CheckResult(
-            inside, f"{preview(value)} is {'' if inside else 'not '}{self.says.partition(' number ')[2] or 'a number'}"
+            inside,
+            f"{preview(value)} is {'' if inside else 'not '}{self.description.partition(' number ')[2] or 'a number'}",
         )
 
 
@@ -66,14 +67,16 @@ class LetterCase:
     is_whole: bool = True
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         """Which letters."""
         return "in small letters" if self.case == "lower" else "in capital letters"
 
     def __call__(self, text: str) -> CheckResult:
         """Check each letter."""
         wrong = next((s for s in text if (s.isupper() if self.case == "lower" else s.islower())), None)
-        return CheckResult(wrong is None, self.says if wrong is None else f"{preview(wrong)} is not {self.says}")
+        return CheckResult(
+            wrong is None, self.description if wrong is None else f"{preview(wrong)} is not {self.description}"
+        )
 
 
 def text_form_in(clause: Clause) -> Requirement | None:

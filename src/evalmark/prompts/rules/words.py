@@ -50,7 +50,7 @@ class ForbiddenWords:
     is_whole: bool = True
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         """The words."""
         return "not " + " or ".join(map(preview, self.words))
 
@@ -74,16 +74,16 @@ class RequiredTexts:
     is_whole: bool = True
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         """The texts."""
         return " and ".join(map(preview, self.texts))
 
     def __call__(self, text: str) -> CheckResult:
         """Search for each text."""
-        missing = [wanted for wanted in self.texts if not _stands_alone(wanted, text)]
-        gone = [wanted for wanted in missing if wanted.rstrip(".,;!?").casefold() not in text.casefold()]
+        missing = [expected for expected in self.texts if not _stands_alone(expected, text)]
+        gone = [expected for expected in missing if expected.rstrip(".,;!?").casefold() not in text.casefold()]
         if gone or not missing:
-            return CheckResult(not gone, f"{preview(gone[0])} is missing" if gone else f"{self.says} there")
+            return CheckResult(not gone, f"{preview(gone[0])} is missing" if gone else f"{self.description} there")
         return CheckResult(None, f"{preview(missing[0])} occurs only with other case, or within a word")
 
 
@@ -96,7 +96,7 @@ class StartsOrEndsWith:
     is_whole: bool = True
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         """Where, and what."""
         return f"{self.where}s with {preview(self.text)}"
 
@@ -105,12 +105,12 @@ class StartsOrEndsWith:
         value = text.strip()
         at_start = self.where == "start"
         holds: bool | None = value.startswith(self.text) if at_start else value.endswith(self.text)
-        plain, wanted = (words.strip(" \t\r\n\"'`*_.\u201c\u201d").casefold() for words in (value, self.text))
+        plain, expected = (words.strip(" \t\r\n\"'`*_.\u201c\u201d").casefold() for words in (value, self.text))
         if holds and not _stands_alone(
             self.text, value[: len(self.text) + 1] if at_start else value[-len(self.text) - 1 :]
         ):
             holds = None  # a part of a longer word
-        elif not holds and wanted and (plain.startswith(wanted) if at_start else plain.endswith(wanted)):
+        elif not holds and expected and (plain.startswith(expected) if at_start else plain.endswith(expected)):
             holds = None  # differs only in case, quotes or a full stop
         return CheckResult(holds, f"it {self.where}s with {preview(value[:40] if at_start else value[-40:])}")
 
@@ -126,16 +126,16 @@ class OrderedTexts:
     is_whole: bool = True
 
     @property
-    def says(self) -> str:
+    def description(self) -> str:
         """The order."""
         return "in order: " + ", ".join(self.texts)
 
     def __call__(self, text: str) -> CheckResult:
         """Compare the first positions."""
-        found = [_places(wanted, text) for wanted in self.texts]
-        for wanted, there in zip(self.texts, found, strict=True):
+        found = [_places(expected, text) for expected in self.texts]
+        for expected, there in zip(self.texts, found, strict=True):
             if len(there) != 1:
-                return CheckResult(None, f"{preview(wanted)} is {'there more than once' if there else 'missing'}")
+                return CheckResult(None, f"{preview(expected)} is {'there more than once' if there else 'missing'}")
         places = [there[0] for there in found]
         late = next((n for n in range(1, len(places)) if places[n] < places[n - 1]), None)
         if late is None:
@@ -199,22 +199,22 @@ def _order(value: str, rule: MaskedRule) -> Requirement | None:
     return Requirement((OrderedTexts(texts=items),)) if fit else None
 
 
-def _places(wanted: str, text: str) -> list[int]:
+def _places(expected: str, text: str) -> list[int]:
     """Return the positions of a text: at line starts, if there are any."""
     opening = r"^[ \t>#*_\-]*(?:\d+[.)])?[ \t*_]*"
-    at_start = [match.end() for match in re.finditer(opening + re.escape(wanted) + r"(?!\w)", text, re.MULTILINE)]
-    return at_start or [match.end() for match in re.finditer(rf"(?<!\w){re.escape(wanted)}(?!\w)", text)]
+    at_start = [match.end() for match in re.finditer(opening + re.escape(expected) + r"(?!\w)", text, re.MULTILINE)]
+    return at_start or [match.end() for match in re.finditer(rf"(?<!\w){re.escape(expected)}(?!\w)", text)]
 
 
 def _texts(value: str, rule: MaskedRule) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(rule.unmasked, re.findall(_Q, value))))
 
 
-def _stands_alone(wanted: str, text: str) -> bool:
+def _stands_alone(expected: str, text: str) -> bool:
     """Return whether a text occurs in another one without adjacent letters."""
-    before = r"(?<![^\W\d_])" if wanted[:1].isalpha() else ""
-    after = r"(?![^\W\d_])" if wanted[-1:].isalpha() else ""
-    return re.search(before + re.escape(wanted) + after, text) is not None
+    before = r"(?<![^\W\d_])" if expected[:1].isalpha() else ""
+    after = r"(?![^\W\d_])" if expected[-1:].isalpha() else ""
+    return re.search(before + re.escape(expected) + after, text) is not None
 
 
 def _contains_word(word: str, text: str) -> bool:

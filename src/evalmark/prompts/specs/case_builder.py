@@ -37,7 +37,7 @@ class PromptCaseBuilder:
     notes: Callable[[str], None]
     seen: dict[str, str] = field(default_factory=dict)
     """The place where each id was used first."""
-    told: set[str] = field(default_factory=set)
+    advised: set[str] = field(default_factory=set)
 
     def build(self, row: Any, place: str) -> Case:
         """Return the case of a row: a mapping, or a text that is the input.
@@ -50,7 +50,7 @@ class PromptCaseBuilder:
         whole, key = fields.first(INPUT_FIELDS)
         values = input_values(self.spec.prompt, whole, fields.inputs, self._parameters(scenario, place))
         if whole is not None and fields.inputs and any(values.get(k) != v for k, v in fields.inputs.items()):
-            self._tell(f"{place}: `{key}` and the columns of the inputs differ; `{key}` is used.")
+            self._advise(f"{place}: `{key}` and the columns of the inputs differ; `{key}` is used.")
         raw = fields.take("ruleid")
         about = self._about(raw, fields, place)
         baseline = _truth("baseline", fields.take("baseline")) or False
@@ -81,7 +81,7 @@ class PromptCaseBuilder:
             return {}
         found = next((known for known in self.spec.prompt.scenarios if known.name == scenario), None)
         if found is None:
-            self._tell(f"{place}: the prompt has no scenario {scenario!r}, so it sets no values.")
+            self._advise(f"{place}: the prompt has no scenario {scenario!r}, so it sets no values.")
             return {}
         return found.parameters
 
@@ -92,14 +92,14 @@ class PromptCaseBuilder:
         known = None if number is None else self.spec.rule(number)
         if text:
             if known is not None and known.text != text:
-                self._tell(f"{place}: the rule with this number has changed; the test keeps the rule that it names.")
+                self._advise(f"{place}: the rule with this number has changed; the test keeps the rule that it names.")
             turned = _truth("inverse", inverse)
             same = next((rule for rule in self.spec.numbered if rule.text == text), None)
             fallback = (same or known or PromptRule(0, "")).inverse
             return PromptRule(number or (same.number if same else 0), text, fallback if turned is None else turned)
         if known is None and (number or (number is None and _text(raw))):
             there = count(len(self.spec.numbered), "rule")
-            self._tell(f"{place}: {preview(raw)} is none of the {there} of the prompt; the test runs without a rule.")
+            self._advise(f"{place}: {preview(raw)} is none of the {there} of the prompt; the test runs without a rule.")
         return known
 
     def _expected(self, fields: "_Fields") -> Any:
@@ -111,11 +111,11 @@ class PromptCaseBuilder:
         is_refused = (isinstance(score, (int, float)) and score < 0) or str(score).startswith("-")
         return found[0][1] if found and not is_refused else None
 
-    def _id(self, given: str, content: list[Any], place: str) -> str:
-        if given:
-            if (earlier := self.seen.setdefault(given, place)) != place:
-                raise InvalidRowError(f"the id {preview(given)} occurs a second time; the first one is at {earlier}")
-            return given
+    def _id(self, own_id: str, content: list[Any], place: str) -> str:
+        if own_id:
+            if (earlier := self.seen.setdefault(own_id, place)) != place:
+                raise InvalidRowError(f"the id {preview(own_id)} occurs a second time; the first one is at {earlier}")
+            return own_id
         made = name = fingerprint("test-1", *content)[:12]
         number = 1
         while name in self.seen:
@@ -124,10 +124,10 @@ class PromptCaseBuilder:
         self.seen[name] = place
         return name
 
-    def _tell(self, note: str) -> None:
+    def _advise(self, note: str) -> None:
         kind = note.rpartition(";")[2]  # each advice is given once, at its first place
-        if kind not in self.told:
-            self.told.add(kind)
+        if kind not in self.advised:
+            self.advised.add(kind)
             self.notes(note)
 
 

@@ -86,7 +86,7 @@ def read_baseline(path: Path, spec: PromptSpec, notes: Note = _ignore_note) -> I
             held.append(line)
             continue
         text = "\n".join(held).strip()
-        first = start + next((n for n, kept in enumerate(held) if kept.strip()), 0)
+        first = start + next((n for n, text_line in enumerate(held) if text_line.strip()), 0)
         held, start = [], number + 1
         if text:
             yield _build_case(maker, {"testinput": text, "baseline": True}, f"{path}:{first}")

@@ -34,13 +34,13 @@ class ExplicitCheck(NamedTuple):
 
     rule: int
     """The number of the rule."""
-    said: str
+    source: str
     """The check, or `none`, as JSON."""
 
     @property
     def data(self) -> Any:
         """The argument of `evalmark.prompts.rules.explicit_checks.explicit_check`."""
-        return json.loads(self.said)
+        return json.loads(self.source)
 
 
 class PromptRule(NamedTuple):

@@ -77,27 +77,29 @@ def _same_value(left: Any, right: Any) -> bool:
     return bool(left == right) and isinstance(left, bool) == isinstance(right, bool)
 
 
-def _as_type(value: Any, wanted: InputType) -> Any:
-    if wanted in ("audio", "file"):
-        raise InputValueError(f"is of the type {wanted}, which is not supported; pass its text as a string")
-    if wanted == "thread":
+def _as_type(value: Any, input_type: InputType) -> Any:
+    if input_type in ("audio", "file"):
+        raise InputValueError(f"is of the type {input_type}, which is not supported; pass its text as a string")
+    if input_type == "thread":
         return _thread(value)
-    if wanted == "image":
+    if input_type == "image":
         return _image(value)
-    if wanted == "string" and type(value) in (int, float):
+    if input_type == "string" and type(value) in (int, float):
         return json.dumps(value)
-    found = _read(value, wanted) if isinstance(value, str) and wanted in ("integer", "number", "boolean") else value
-    if isinstance(found, _CLASSES[wanted]) and isinstance(found, bool) == (wanted == "boolean"):
+    found = (
+        _read(value, input_type) if isinstance(value, str) and input_type in ("integer", "number", "boolean") else value
+    )
+    if isinstance(found, _CLASSES[input_type]) and isinstance(found, bool) == (input_type == "boolean"):
         return found
-    if wanted == "integer" and isinstance(found, float) and found.is_integer():
+    if input_type == "integer" and isinstance(found, float) and found.is_integer():
         return int(found)
-    raise InputValueError(f"is {json_excerpt(value)}; it takes {NOUNS[wanted]}")
+    raise InputValueError(f"is {json_excerpt(value)}; it takes {NOUNS[input_type]}")
 
 
-def _read(text: str, wanted: InputType) -> Any:
+def _read(text: str, input_type: InputType) -> Any:
     """Return the number or truth value that a text holds, else the text."""
     words = {"true": True, "false": False}
-    if wanted == "boolean":
+    if input_type == "boolean":
         return words.get(text.strip().lower(), text)
     if len(text) > 100 or not re.fullmatch(r"\s*[-+]?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]{1,2})?\s*", text, re.ASCII):
         return text

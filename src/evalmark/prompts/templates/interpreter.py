@@ -70,7 +70,7 @@ class RenderBudget:
 class MessageBuilder:
     """One message while it is rendered."""
 
-    allowance: RenderBudget
+    budget: RenderBudget
     pieces: list[MessagePart] = field(default_factory=list)
     missing: dict[str, int] = field(default_factory=dict)
     """Required values that were missing, each with the line of its first use."""
@@ -82,8 +82,8 @@ class MessageBuilder:
             BrokenTemplateError: The prompt becomes too long.
         """
         if isinstance(piece, str):
-            self.allowance.letters -= len(piece)
-            if self.allowance.letters < 0:
+            self.budget.letters -= len(piece)
+            if self.budget.letters < 0:
                 raise BrokenTemplateError(node.lineno, f"the prompt grows longer than {MAX_PROMPT_CHARS:,} characters.")
         self.pieces.append(piece)
 
@@ -105,31 +105,31 @@ def render_template(text: str, values: Scope, allowance: RenderBudget) -> Messag
     Raises:
         BrokenTemplateError: A value has a type that the template cannot use there, or a limit is reached.
     """
-    writing = MessageBuilder(allowance)
-    _render_nodes(writing, template_of(text).body, values)
-    return writing
+    message = MessageBuilder(allowance)
+    _render_nodes(message, template_of(text).body, values)
+    return message
 
 
-def _render_nodes(writing: MessageBuilder, body: Iterable[nodes.Node], scope: Scope) -> None:
+def _render_nodes(message: MessageBuilder, body: Iterable[nodes.Node], scope: Scope) -> None:
     for node in body:
-        writing.allowance.spend(node, 1)
-        _STATEMENTS[type(node)](writing, node, scope)
+        message.budget.spend(node, 1)
+        _STATEMENTS[type(node)](message, node, scope)
 
 
-def _output(writing: MessageBuilder, node: Any, scope: Scope) -> None:
+def _output(message: MessageBuilder, node: Any, scope: Scope) -> None:
     for part in node.nodes:
         if isinstance(part, nodes.TemplateData):
-            writing.say(part, TemplateText(part.data))
+            message.say(part, TemplateText(part.data))
             continue
-        value = _value(writing, part, scope)
-        if not writing.needed(part, value):
+        value = _value(message, part, scope)
+        if not message.needed(part, value):
             continue
         if isinstance(value, (Image, Thread)):
-            writing.say(part, value)
+            message.say(part, value)
         elif value is None:
             raise BrokenTemplateError(part.lineno, "a value is null; pass a value, or use `default`.")
         else:
-            writing.say(part, _as_text(part, value))
+            message.say(part, _as_text(part, value))
 
 
 def _as_text(node: Any, value: Any) -> str:
@@ -139,37 +139,37 @@ def _as_text(node: Any, value: Any) -> str:
         raise BrokenTemplateError(node.lineno, "an image or a conversation cannot be part of a list.") from None
 
 
-def _if(writing: MessageBuilder, node: Any, scope: Scope) -> None:
+def _if(message: MessageBuilder, node: Any, scope: Scope) -> None:
     for branch in (node, *node.elif_):
-        if _is_true(writing, branch.test, scope):
-            _render_nodes(writing, branch.body, scope)
+        if _is_true(message, branch.test, scope):
+            _render_nodes(message, branch.body, scope)
             return
-    _render_nodes(writing, node.else_, scope)
+    _render_nodes(message, node.else_, scope)
 
 
-def _for(writing: MessageBuilder, node: Any, scope: Scope) -> None:
+def _for(message: MessageBuilder, node: Any, scope: Scope) -> None:
     targets = targets_of(node)
-    writing.allowance.spend(node, len(scope) // CHARS_PER_STEP)
+    message.budget.spend(node, len(scope) // CHARS_PER_STEP)
     inner = dict(scope)
     rounds = []
-    for item in _loop_items(writing, node, scope):
-        writing.allowance.spend(node, 1)
+    for item in _loop_items(message, node, scope):
+        message.budget.spend(node, 1)
         named = _loop_variables(node, targets, item)
         inner |= named
-        if node.test is None or _is_true(writing, node.test, inner):
+        if node.test is None or _is_true(message, node.test, inner):
             rounds.append(named)
     for index, named in enumerate(rounds):
         last = index == len(rounds) - 1
         loop = {"index": index + 1, "index0": index, "first": index == 0, "last": last, "length": len(rounds)}
         inner |= {**named, "loop": loop}
-        _render_nodes(writing, node.body, inner)
+        _render_nodes(message, node.body, inner)
     if not rounds:
-        _render_nodes(writing, node.else_, scope)
+        _render_nodes(message, node.else_, scope)
 
 
-def _loop_items(writing: MessageBuilder, node: Any, scope: Scope) -> list[Any]:
-    found = _value(writing, node.iter, scope)
-    if not writing.needed(node.iter, found):
+def _loop_items(message: MessageBuilder, node: Any, scope: Scope) -> list[Any]:
+    found = _value(message, node.iter, scope)
+    if not message.needed(node.iter, found):
         return []
     if isinstance(found, (list, dict)):
         return list(found)
@@ -188,40 +188,40 @@ def _loop_variables(node: Any, targets: tuple[str, ...], item: Any) -> dict[str,
     return dict(zip(targets, item, strict=True))
 
 
-def _value(writing: MessageBuilder, node: Any, scope: Scope) -> Any:
-    writing.allowance.spend(node, 1)
-    return _EXPRESSIONS[type(node)](writing, node, scope)
+def _value(message: MessageBuilder, node: Any, scope: Scope) -> Any:
+    message.budget.spend(node, 1)
+    return _EXPRESSIONS[type(node)](message, node, scope)
 
 
-def _is_true(writing: MessageBuilder, node: Any, scope: Scope) -> bool:
-    value = _value(writing, node, scope)
-    return writing.needed(node, value) and bool(value)
+def _is_true(message: MessageBuilder, node: Any, scope: Scope) -> bool:
+    value = _value(message, node, scope)
+    return message.needed(node, value) and bool(value)
 
 
-def _name(writing: MessageBuilder, node: Any, scope: Scope) -> Any:
+def _name(message: MessageBuilder, node: Any, scope: Scope) -> Any:
     return scope[node.name] if node.name in scope else MissingValue(node.name)
 
 
-def _list(writing: MessageBuilder, node: Any, scope: Scope) -> Any:
-    return [item for part in node.items if writing.needed(part, item := _value(writing, part, scope))]
+def _list(message: MessageBuilder, node: Any, scope: Scope) -> Any:
+    return [item for part in node.items if message.needed(part, item := _value(message, part, scope))]
 
 
-def _attribute(writing: MessageBuilder, node: Any, scope: Scope) -> Any:
-    return _part(writing, node, _value(writing, node.node, scope), node.attr)
+def _attribute(message: MessageBuilder, node: Any, scope: Scope) -> Any:
+    return _part(message, node, _value(message, node.node, scope), node.attr)
 
 
-def _item(writing: MessageBuilder, node: Any, scope: Scope) -> Any:
-    whole, key = _value(writing, node.node, scope), _value(writing, node.arg, scope)
+def _item(message: MessageBuilder, node: Any, scope: Scope) -> Any:
+    whole, key = _value(message, node.node, scope), _value(message, node.arg, scope)
     return (
-        _part(writing, node, whole, key)
-        if writing.needed(node.arg, key)
+        _part(message, node, whole, key)
+        if message.needed(node.arg, key)
         else MissingValue(_describe_expression(node), optional=True)
     )
 
 
-def _part(writing: MessageBuilder, node: Any, whole: Any, key: Any) -> Any:
+def _part(message: MessageBuilder, node: Any, whole: Any, key: Any) -> Any:
     """Return the value under a key of a mapping, or at an index of a list; data has no other parts."""
-    if not writing.needed(node.node, whole):
+    if not message.needed(node.node, whole):
         return MissingValue(_describe_expression(node), optional=True)  # the missing whole is already recorded
     if isinstance(whole, dict) and isinstance(key, str):
         return whole[key] if key in whole else MissingValue(_describe_expression(node))
@@ -232,23 +232,25 @@ def _part(writing: MessageBuilder, node: Any, whole: Any, key: Any) -> Any:
     )
 
 
-def _default(writing: MessageBuilder, node: Any, scope: Scope) -> Any:
-    value = _value(writing, node.node, scope)
-    also_falsy = len(node.args) > 1 and _is_true(writing, node.args[1], scope)
+def _default(message: MessageBuilder, node: Any, scope: Scope) -> Any:
+    value = _value(message, node.node, scope)
+    also_falsy = len(node.args) > 1 and _is_true(message, node.args[1], scope)
     if isinstance(value, MissingValue) or (also_falsy and not value):
-        return _value(writing, node.args[0], scope) if node.args else ""
+        return _value(message, node.args[0], scope) if node.args else ""
     return value
 
 
-def _filter(writing: MessageBuilder, node: Any, scope: Scope) -> Any:
+def _filter(message: MessageBuilder, node: Any, scope: Scope) -> Any:
     if node.name == "default":
-        return _default(writing, node, scope)
-    value = _value(writing, node.node, scope)
-    arguments = [_value(writing, part, scope) for part in node.args]
-    given = [writing.needed(part, item) for part, item in ((node.node, value), *zip(node.args, arguments, strict=True))]
-    if not all(given):
+        return _default(message, node, scope)
+    value = _value(message, node.node, scope)
+    arguments = [_value(message, part, scope) for part in node.args]
+    present = [
+        message.needed(part, item) for part, item in ((node.node, value), *zip(node.args, arguments, strict=True))
+    ]
+    if not all(present):
         return MissingValue(_describe_expression(node), optional=True)
-    writing.allowance.spend(node, _steps_for(value))
+    message.budget.spend(node, _steps_for(value))
     try:
         found = FILTERS[node.name].apply(value, *arguments)
     except FilterError as fault:
@@ -257,7 +259,7 @@ def _filter(writing: MessageBuilder, node: Any, scope: Scope) -> Any:
         raise BrokenTemplateError(
             node.lineno, f"the filter {node.name!r} cannot use {_describe_expression(node.node)}."
         ) from None
-    writing.allowance.spend(node, _steps_for(found))
+    message.budget.spend(node, _steps_for(found))
     return found
 
 
@@ -265,37 +267,37 @@ def _steps_for(value: Any) -> int:
     return len(value) // CHARS_PER_STEP if isinstance(value, (str, list, dict)) else 0
 
 
-def _test(writing: MessageBuilder, node: Any, scope: Scope) -> bool:
-    value = _value(writing, node.node, scope)
+def _test(message: MessageBuilder, node: Any, scope: Scope) -> bool:
+    value = _value(message, node.node, scope)
     if node.name == "none":
-        return bool(writing.needed(node.node, value) and value is None)
+        return bool(message.needed(node.node, value) and value is None)
     is_missing = isinstance(value, MissingValue)
     return is_missing if node.name == "undefined" else not is_missing
 
 
-def _and(writing: MessageBuilder, node: Any, scope: Scope) -> Any:
-    left = _value(writing, node.left, scope)
-    return _value(writing, node.right, scope) if writing.needed(node.left, left) and left else left
+def _and(message: MessageBuilder, node: Any, scope: Scope) -> Any:
+    left = _value(message, node.left, scope)
+    return _value(message, node.right, scope) if message.needed(node.left, left) and left else left
 
 
-def _or(writing: MessageBuilder, node: Any, scope: Scope) -> Any:
-    left = _value(writing, node.left, scope)
-    return left if writing.needed(node.left, left) and left else _value(writing, node.right, scope)
+def _or(message: MessageBuilder, node: Any, scope: Scope) -> Any:
+    left = _value(message, node.left, scope)
+    return left if message.needed(node.left, left) and left else _value(message, node.right, scope)
 
 
-def _choice(writing: MessageBuilder, node: Any, scope: Scope) -> Any:
-    if _is_true(writing, node.test, scope):
-        return _value(writing, node.expr1, scope)
-    return "" if node.expr2 is None else _value(writing, node.expr2, scope)
+def _choice(message: MessageBuilder, node: Any, scope: Scope) -> Any:
+    if _is_true(message, node.test, scope):
+        return _value(message, node.expr1, scope)
+    return "" if node.expr2 is None else _value(message, node.expr2, scope)
 
 
-def _compare(writing: MessageBuilder, node: Any, scope: Scope) -> bool:
-    left = _value(writing, node.expr, scope)
+def _compare(message: MessageBuilder, node: Any, scope: Scope) -> bool:
+    left = _value(message, node.expr, scope)
     for operand in node.ops:
-        right = _value(writing, operand.expr, scope)
-        if not (writing.needed(node.expr, left) and writing.needed(operand.expr, right)):
+        right = _value(message, operand.expr, scope)
+        if not (message.needed(node.expr, left) and message.needed(operand.expr, right)):
             return False
-        writing.allowance.spend(node, _steps_for(left) + _steps_for(right))
+        message.budget.spend(node, _steps_for(left) + _steps_for(right))
         if not _compare_values(node, operand.op, left, right):
             return False
         left = right
@@ -346,7 +348,7 @@ _STATEMENTS: dict[type, Callable[[MessageBuilder, Any, Scope], None]] = {
 }
 _EXPRESSIONS: dict[type, Callable[[MessageBuilder, Any, Scope], Any]] = {
     nodes.Name: _name,
-    nodes.Const: lambda writing, node, scope: node.value,
+    nodes.Const: lambda message, node, scope: node.value,
     nodes.List: _list,
     nodes.Tuple: _list,
     nodes.Getattr: _attribute,
@@ -355,7 +357,7 @@ _EXPRESSIONS: dict[type, Callable[[MessageBuilder, Any, Scope], Any]] = {
     nodes.Test: _test,
     nodes.And: _and,
     nodes.Or: _or,
-    nodes.Not: lambda writing, node, scope: not _is_true(writing, node.node, scope),
+    nodes.Not: lambda message, node, scope: not _is_true(message, node.node, scope),
     nodes.CondExpr: _choice,
     nodes.Compare: _compare,
 }

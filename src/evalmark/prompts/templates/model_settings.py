@@ -65,10 +65,10 @@ def schema_of(data: Mapping[str, Any], settings: dict[str, Any], findings: Findi
     """Return the response schema, and remove it from the settings if it stands there."""
     if (raw := data.get("responseFormat")) is not None:
         return _github_schema(raw, data.get("jsonSchema"), settings, findings)
-    wanted = settings.get("response_format")
-    if not isinstance(wanted, Mapping) or wanted.get("type") != "json_schema":
+    response_format = settings.get("response_format")
+    if not isinstance(response_format, Mapping) or response_format.get("type") != "json_schema":
         return None
-    inner = wanted.get("json_schema")
+    inner = response_format.get("json_schema")
     schema = inner.get("schema") if isinstance(inner, Mapping) else None
     if isinstance(schema, Mapping):
         del settings["response_format"]

@@ -37,19 +37,19 @@ def message_parts(prompt: Prompt, values: Mapping[str, Any]) -> list[tuple[str, 
     """
     faults: list[str] = []
     scope = _scope(prompt, values, faults)
-    allowance = RenderBudget()
+    budget = RenderBudget()
     found: list[tuple[str, list[MessagePart]]] = []
     missing: dict[str, str] = {}
     for message in prompt.messages:
         try:
-            writing = render_template(message.text, scope, allowance)
+            rendered = render_template(message.text, scope, budget)
         except BrokenTemplateError as fault:
             raise _first_error(
                 faults, PlacedError(place_in(prompt.file, message, fault.line), fault.sentence)
             ) from None
-        for name, line in writing.missing.items():
+        for name, line in rendered.missing.items():
             missing.setdefault(name, place_in(prompt.file, message, line))
-        found.append((message.role, writing.pieces))
+        found.append((message.role, rendered.pieces))
     faults += [_without_value(prompt, name, place) for name, place in missing.items()]
     if faults:
         raise ConfigError.of(faults)
@@ -68,33 +68,33 @@ def _first_error(faults: list[str], error: ConfigError) -> ConfigError:
 
 def _scope(prompt: Prompt, values: Mapping[str, Any], faults: list[str]) -> dict[str, Any]:
     plain = PlainCopier()
-    known = {one.name: one for one in prompt.inputs}
+    inputs = {one.name: one for one in prompt.inputs}
     scope = {
         one.name: _default_value(one, plain) for one in prompt.inputs if one.default is not None or not one.required
     }
     for name, value in values.items():
-        if name not in known:
-            faults.append(_unknown(prompt, name, known))
+        if name not in inputs:
+            faults.append(_unknown(prompt, name, inputs))
         elif value is not None:
             try:
-                scope[name] = convert_value(plain.copy(value), known[name])
+                scope[name] = convert_value(plain.copy(value), inputs[name])
             except InputValueError as unfit:
-                faults.append(f"{prompt.file}:{known[name].line}: the value of {name!r} {unfit}.")
+                faults.append(f"{prompt.file}:{inputs[name].line}: the value of {name!r} {unfit}.")
                 scope[name] = MissingValue(name, optional=True)  # its fault is already recorded
     return scope
 
 
-def _default_value(known: Input, plain: PlainCopier) -> Any:
+def _default_value(inputs: Input, plain: PlainCopier) -> Any:
     """Return the value of an input without a given value; defaults were checked when the file was read."""
     return (
-        MissingValue(known.name, optional=True)
-        if known.default is None
-        else convert_value(plain.copy(known.default), known)
+        MissingValue(inputs.name, optional=True)
+        if inputs.default is None
+        else convert_value(plain.copy(inputs.default), inputs)
     )
 
 
-def _unknown(prompt: Prompt, name: str, known: Mapping[str, Input]) -> str:
-    advice = did_you_mean(str(name), known) or f"it has {', '.join(known) or 'no inputs'}."
+def _unknown(prompt: Prompt, name: str, inputs: Mapping[str, Input]) -> str:
+    advice = did_you_mean(str(name), inputs) or f"it has {', '.join(inputs) or 'no inputs'}."
     return f"{prompt.place}: {name!r:.60} is not an input of the prompt {prompt.name!r}; {advice}"
 
 

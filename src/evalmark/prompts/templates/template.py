@@ -157,8 +157,8 @@ def _is_too_large(value: Any) -> bool:
 def _check_arguments(node: nodes.Filter | nodes.Test) -> None:
     least, most = FILTERS[node.name].arguments if isinstance(node, nodes.Filter) else (0, 0)
     if node.node is None or node.kwargs or node.dyn_args or node.dyn_kwargs or not least <= len(node.args) <= most:
-        wanted = f"{least}" if least == most else f"{least} to {most}"
-        raise BrokenTemplateError(node.lineno, f"{node.name!r} takes {wanted} arguments without names.")
+        amount = f"{least}" if least == most else f"{least} to {most}"
+        raise BrokenTemplateError(node.lineno, f"{node.name!r} takes {amount} arguments without names.")
 
 
 def _check_loop(node: nodes.For, depth: int, bound: frozenset[str], free: dict[str, int]) -> None:

@@ -18,7 +18,7 @@ MOST_BAD = 5
 
 def step_text(step: StageResult) -> str:
     """Describe one stage in a line."""
-    return f"  {step.stage:<15} {step.fate:<9} {one_line(str(step.path))}: {step.amount}"
+    return f"  {step.stage:<15} {step.outcome:<9} {one_line(str(step.path))}: {step.amount}"
 
 
 def notes_text(account: GenerationResult) -> str:

@@ -113,7 +113,7 @@ async def run_scorers(
 
 def may_wait(scorer: Scorer) -> bool:
     """Return whether a scorer may wait for something; all do that do not declare otherwise."""
-    return bool(getattr(scorer, "waits", True))
+    return bool(getattr(scorer, "may_block", True))
 
 
 async def _ask(scorer: Scorer, case: Case, output: Output, within: float | None) -> Sequence[Score]:

@@ -131,7 +131,7 @@ class ScorerSpec:
     """What the metric is called without its judge, where several judges share it."""
     file: Path | None = None
     """The metric file that it was read from."""
-    otherwise: float | None = None
+    fallback_threshold: float | None = None
     """The threshold for scores that would neither pass nor fail; None: they may."""
     decides: bool = True
     """Whether its scores may pass or fail at all."""
@@ -146,7 +146,7 @@ class ScorerSpec:
         return replace(
             scorer,
             metric=replace(scorer.metric, base=self.base, mode=self.mode),
-            otherwise=self.otherwise,
+            fallback_threshold=self.fallback_threshold,
             decides=self.decides,
         )
 

@@ -72,15 +72,15 @@ class BoundScorer:
     """Whether the run must provide a judge."""
     renames: bool = False
     """Whether a single score takes the metric's name, whatever name the scorer gave it."""
-    otherwise: float | None = None
+    fallback_threshold: float | None = None
     """The threshold for scores that would otherwise neither pass nor fail; None: there is none."""
-    takes_more: bool = False
+    takes_kwargs: bool = False
     """Whether the scorer has `**kwargs`, and so also gets the input and the row's other fields."""
     decides: bool = True
     """Whether scores may pass or fail; False only records them."""
     may_compare: bool = False
     """Whether it is a user's scorer that may read the reference."""
-    waits: bool = True
+    may_block: bool = True
     """Whether the call may block: on a model, a thread, or user code."""
     threads: DaemonThreads | None = None
     """Where a user's plain function runs, since it may block; None runs it directly."""
@@ -100,23 +100,23 @@ class BoundScorer:
         model = None if self.needs_embedder or self.embedder is None else self.embedder.fingerprint
         judge = () if self.judge is None else (getattr(self.judge, "fingerprint", self.judge.identity),)
         metric = self.metric
-        held = () if self.otherwise is None and self.decides else (self.otherwise, self.decides)
-        return fingerprint(self.name, metric.direction, metric.threshold, self._described, model, *judge, *held)
+        limits = () if self.fallback_threshold is None and self.decides else (self.fallback_threshold, self.decides)
+        return fingerprint(self.name, metric.direction, metric.threshold, self._described, model, *judge, *limits)
 
     @property
     def versioned(self) -> Metric:
         """The metric with its version: a hash of the scorer's code, prompt and settings.
 
-        Judge, threshold and the scorer's own limits do not change the version: runs store them separately, and a comparison
+        Judge, threshold and the scorer's own thresholds do not change the version: runs store them separately, and a comparison
         applies the newer ones to both sides.
         """
-        version = fingerprint(_without(self._besides, self._described))
-        return replace(self.metric, version=version, bars=self._bars, embeds=self.needs_embedder)
+        version = fingerprint(_without(self._stored_settings, self._described))
+        return replace(self.metric, version=version, own_thresholds=self._own_thresholds, embeds=self.needs_embedder)
 
     @property
-    def _bars(self) -> Mapping[str, float]:
-        """The limits of a built-in that decides by itself; empty for other scorers."""
-        names = getattr(self.scorer, "bars", ()) if _is_builtin(self.scorer) else ()
+    def _own_thresholds(self) -> Mapping[str, float]:
+        """The thresholds of a built-in that decides by itself; empty for other scorers."""
+        names = getattr(self.scorer, "own_thresholds", ()) if _is_builtin(self.scorer) else ()
         return {name: float(getattr(self.scorer, name)) for name in names}
 
     @property
@@ -125,13 +125,13 @@ class BoundScorer:
         return describe_object(self.scorer, docstrings=False)
 
     @property
-    def _besides(self) -> tuple[str, ...]:
-        """Settings that a run stores elsewhere: judge, threshold, and the limits of a built-in."""
+    def _stored_settings(self) -> tuple[str, ...]:
+        """Settings that a run stores separately: judge, threshold, and the thresholds of a built-in."""
         judge = getattr(self.scorer, "judge", None)
         known = (
             ("default_threshold", "judge") if judge is None or isinstance(judge, ChatModel) else ("default_threshold",)
         )
-        return (*known, *self._bars)
+        return (*known, *self._own_thresholds)
 
     @property
     def is_foreign_async(self) -> bool:
@@ -151,7 +151,7 @@ class BoundScorer:
                 f"{self.name} needs a judge; name one with --judge, EVALMARK_JUDGE or `judge:` in the suite."
             )
         arguments = self._arguments(case, output)
-        found = await self._called(arguments) if self.waits else self.scorer(**arguments)
+        found = await self._called(arguments) if self.may_block else self.scorer(**arguments)
         if inspect.isawaitable(found):
             found = await found
         scores = tuple(self._judged(score) for score in as_scores(found, self.name, self.metric.direction))
@@ -161,14 +161,14 @@ class BoundScorer:
 
     def with_models(self, embedder: Embedder | None, judge: ChatModel | None) -> "BoundScorer":
         """Return the scorer with the models of a run; it keeps an embedder or a judge of its own."""
-        own_embedder, judging = getattr(self.scorer, "embedder", None), self.judge
-        if judging is None and "judge" in self.binding.names:
-            judging = judge
+        own_embedder, judge_model = getattr(self.scorer, "embedder", None), self.judge
+        if judge_model is None and "judge" in self.binding.names:
+            judge_model = judge
         return replace(
             self,
-            metric=replace(self.metric, judge="" if judging is None else judging.name),
+            metric=replace(self.metric, judge="" if judge_model is None else judge_model.name),
             embedder=embedder if own_embedder is None else _own_embedder(own_embedder),
-            judge=judging,
+            judge=judge_model,
             threads=None if self.threads is None else DaemonThreads(),
         )
 
@@ -196,24 +196,24 @@ class BoundScorer:
 
     def _arguments(self, case: Case, output: Output) -> dict[str, Any]:
         names = self.binding.names
-        given = {
+        arguments = {
             name: getattr(self, name) if name in MODEL_PARAMETERS else ARGUMENTS[name](case, output) for name in names
         }
-        if {"case", "output"} <= given.keys():
-            given["output"] = output
-        if self.takes_more:
+        if {"case", "output"} <= arguments.keys():
+            arguments["output"] = output
+        if self.takes_kwargs:
             row = {key: item for key, item in case.metadata.items() if isinstance(key, str) and key not in ARGUMENTS}
-            given = {"input": case.input, **row, **given}
-        return given
+            arguments = {"input": case.input, **row, **arguments}
+        return arguments
 
     def _judged(self, score: Score) -> Score:
         """Apply the metric's threshold to a score, if it has one."""
         if not self.decides:
             return replace(score, passed=None)
         threshold = self.metric.threshold
-        if threshold is None and score.passed is None and self.otherwise is not None:
+        if threshold is None and score.passed is None and self.fallback_threshold is not None:
             # Unlike the metric's threshold, it applies only to scores that the scorer did not decide.
-            threshold = self.otherwise if score.direction == "higher" else 1 - self.otherwise
+            threshold = self.fallback_threshold if score.direction == "higher" else 1 - self.fallback_threshold
             score = replace(score, detail={**score.detail, "threshold": threshold})
         if threshold is None or score.status != "scored":
             return score
@@ -224,7 +224,7 @@ class BoundScorer:
             return replace(score, status="unscored", passed=None, reason=reason)
         barred = bool(getattr(self.scorer, "cannot_pass", _returns_false)(score))
         passed = not barred and meets_threshold(score.value, threshold, score.direction)
-        score = getattr(self.scorer, "without_own_bar", _unchanged)(score)
+        score = getattr(self.scorer, "without_own_thresholds", _unchanged)(score)
         return score if score.passed is passed else replace(score, passed=passed)
 
 
@@ -257,19 +257,19 @@ def as_scorer(
     >>> asyncio.run(as_scorer(short)(Case(id="1"), Output(value="Oslo")))[0].passed
     True
     """
-    called = name or scorer_name(scorer)
+    label = name or scorer_name(scorer)
     threshold = _own_threshold(scorer) if threshold is None else threshold
-    _check(scorer, called, threshold)
-    _check_models(scorer, called)
-    binding = bind(scorer, _allowed_parameters(scorer), what=f"scorer {called!r}")
+    _check(scorer, label, threshold)
+    _check_models(scorer, label)
+    binding = bind(scorer, _allowed_parameters(scorer), what=f"scorer {label!r}")
     bound_to, own_judge = getattr(scorer, "embedder", None), _own_judge(scorer)
-    judging = judge if own_judge is None and "judge" in binding.names else own_judge
+    judge_model = judge if own_judge is None and "judge" in binding.names else own_judge
     metric = Metric(
-        name=called,
-        direction=_direction(scorer, called),
+        name=label,
+        direction=_direction(scorer, label),
         threshold=threshold,
         unit=str(getattr(scorer, "unit", "")),
-        judge="" if judging is None else judging.name,
+        judge="" if judge_model is None else judge_model.name,
     )
     return BoundScorer(
         metric=metric,
@@ -277,19 +277,19 @@ def as_scorer(
         binding=binding,
         embedder=embedder if bound_to is None else _own_embedder(bound_to),
         needs_embedder="embedder" in binding.names and bound_to is None,
-        judge=judging,
+        judge=judge_model,
         needs_judge="judge" in binding.names and own_judge is None and not _is_skipped(scorer),
         renames=name is not None,
-        takes_more=not _is_builtin(scorer) and _has_kwargs(scorer),
+        takes_kwargs=not _is_builtin(scorer) and _has_kwargs(scorer),
         may_compare=not _is_builtin(scorer)
         and (_has_kwargs(scorer) or not REFERENCE_PARAMETERS.isdisjoint(binding.names)),
-        waits=_is_async(scorer) or not _is_builtin(scorer),
+        may_block=_is_async(scorer) or not _is_builtin(scorer),
         threads=None if _is_builtin(scorer) or _is_async(scorer) else DaemonThreads(),
     )
 
 
-def _own_embedder(given: Any) -> Embedder:
-    return cached_embedder.CachedEmbedder(adapters.as_embedder(given), None)
+def _own_embedder(embedder: Any) -> Embedder:
+    return cached_embedder.CachedEmbedder(adapters.as_embedder(embedder), None)
 
 
 def _allowed_parameters(scorer: Callable[..., Any]) -> tuple[str, ...]:
@@ -327,27 +327,27 @@ def _is_skipped(scorer: Any) -> bool:
     return _is_builtin(scorer) and bool(getattr(scorer, "skipped", ""))
 
 
-def _check(scorer: Any, called: str, threshold: Any) -> None:
+def _check(scorer: Any, label: str, threshold: Any) -> None:
     if inspect.isclass(scorer):
-        raise ConfigError(f"scorer {called!r} is a class; pass an instance: {scorer.__name__}().")
+        raise ConfigError(f"scorer {label!r} is a class; pass an instance: {scorer.__name__}().")
     if not callable(scorer):
         raise ConfigError(
             f"{preview(scorer)} is not a scorer; pass a function of `case`, `output`, `expected` and so on."
         )
     number = isinstance(threshold, (int, float)) and not isinstance(threshold, bool)
     if threshold is not None and not (number and 0 <= threshold <= 1):
-        raise ConfigError(f"scorer {called!r}: the threshold {threshold!r} is not a number from 0 to 1.")
+        raise ConfigError(f"scorer {label!r}: the threshold {threshold!r} is not a number from 0 to 1.")
     try:
         parameters = inspect.signature(scorer).parameters.values()
     except (TypeError, ValueError):
         raise ConfigError(
-            f"scorer {called!r} does not show its parameters; wrap it: lambda output: {called}(output)."
+            f"scorer {label!r} does not show its parameters; wrap it: lambda output: {label}(output)."
         ) from None
     if nameless := [p.name for p in parameters if p.kind is p.POSITIONAL_ONLY and p.default is p.empty]:
-        raise ConfigError(f"scorer {called!r}: parameter {nameless[0]!r} cannot be filled by name; remove the `/`.")
+        raise ConfigError(f"scorer {label!r}: parameter {nameless[0]!r} cannot be filled by name; remove the `/`.")
 
 
-def _check_models(scorer: Any, called: str) -> None:
+def _check_models(scorer: Any, label: str) -> None:
     """Raise an error for a plain function with a model parameter: it could not await the model."""
     if _is_async(scorer):
         return
@@ -355,15 +355,15 @@ def _check_models(scorer: Any, called: str) -> None:
     for name in MODEL_PARAMETERS:
         if name in parameters and parameters[name].default is inspect.Parameter.empty:
             raise ConfigError(
-                f"scorer {called!r}: a plain function cannot fill parameter {name!r}; make it an `async def`, which may "
+                f"scorer {label!r}: a plain function cannot fill parameter {name!r}; make it an `async def`, which may "
                 f"await the {name}."
             )
 
 
-def _direction(scorer: Any, called: str) -> Direction:
+def _direction(scorer: Any, label: str) -> Direction:
     direction: Direction = getattr(scorer, "direction", "higher")
     if direction not in ("higher", "lower"):
-        raise ConfigError(f"scorer {called!r}: its direction is {direction!r}, not 'higher' or 'lower'.")
+        raise ConfigError(f"scorer {label!r}: its direction is {direction!r}, not 'higher' or 'lower'.")
     return direction
 
 
@@ -376,21 +376,21 @@ def scorer_name(scorer: Any) -> str:
     name = getattr(function, "__name__", None)
     if isinstance(name, str) and not inspect.isclass(function):
         return "lambda" if name == "<lambda>" else name
-    called = name if isinstance(name, str) else type(function).__name__
-    return "".join(f"_{c.lower()}" if c.isupper() and i else c.lower() for i, c in enumerate(called))
+    label = name if isinstance(name, str) else type(function).__name__
+    return "".join(f"_{c.lower()}" if c.isupper() and i else c.lower() for i, c in enumerate(label))
 
 
 def _without(names: Collection[str], description: Any) -> Any:
     """Return the description of an object without some of its settings."""
     kind, *rest = description if isinstance(description, list) else ("",)
-    if kind != "object" or not isinstance(held := rest[2], Mapping):
+    if kind != "object" or not isinstance(limits := rest[2], Mapping):
         return description
-    return [kind, *rest[:2], {name: item for name, item in held.items() if name not in names}, *rest[3:]]
+    return [kind, *rest[:2], {name: item for name, item in limits.items() if name not in names}, *rest[3:]]
 
 
 def _unchanged(score: Score) -> Score:
     return score
 
 
-def _returns_false(asked: Score | Case) -> bool:
+def _returns_false(value: Score | Case) -> bool:
     return False

@@ -59,10 +59,12 @@ def scorer_names() -> tuple[str, ...]:
 
 
 def _installed_scorer(spec: str, before: str, folders: Sequence[Path]) -> Any:
-    wanted = spec.replace("-", "_")
-    found = {entry.value: entry for entry in entry_points(group=GROUP) if entry.name.replace("-", "_") == wanted}
+    normalized = spec.replace("-", "_")
+    found = {entry.value: entry for entry in entry_points(group=GROUP) if entry.name.replace("-", "_") == normalized}
     if not found:
-        near = difflib.get_close_matches(wanted, scorer_names(), n=1, cutoff=0.5) if wanted.isidentifier() else []
+        near = (
+            difflib.get_close_matches(normalized, scorer_names(), n=1, cutoff=0.5) if normalized.isidentifier() else []
+        )
         hint = f" Did you mean {near[0]!r}?" if near else ""
         raise ConfigError(
             f"{before}there is no scorer {spec!r}.{hint} There are {', '.join(scorer_names())}, "

@@ -99,8 +99,8 @@ def _score_with_reason(found: Mapping[Any, Any], name: str, direction: Direction
     score = _single_score(found["score"], name, direction)
     metadata = found.get("metadata")
     detail = dict(metadata) if isinstance(metadata, Mapping) else {}
-    given = [detail.pop("rationale", None), found.get("reason"), found.get("rationale")]
-    reason = next((str(text) for text in given if text), score.reason)
+    reasons = [detail.pop("rationale", None), found.get("reason"), found.get("rationale")]
+    reason = next((str(text) for text in reasons if text), score.reason)
     passed = found.get("passed", found.get("pass"))
     decided = passed if isinstance(passed, bool) and score.status == "scored" else score.passed
     return replace(score, reason=reason, passed=decided, detail={**score.detail, **detail})

@@ -125,7 +125,9 @@ class QualityInput:
         return total / len(self.scores) if self.scores else None
 
 
-def find_issues(asked: QualityInput, rules: QualityRules = DEFAULT_RULES, *, strict_compat: bool = False) -> list[str]:
+def find_issues(
+    answered: QualityInput, rules: QualityRules = DEFAULT_RULES, *, strict_compat: bool = False
+) -> list[str]:
     """Return the issues of an answer, in the order of the checks; empty if there are none.
 
     `strict_compat` gives the results of Auto-Analyst.
@@ -133,35 +135,35 @@ def find_issues(asked: QualityInput, rules: QualityRules = DEFAULT_RULES, *, str
     >>> find_issues(QualityInput(question="Who?", answer="Ida Holm [2].", contexts=("Ida Holm built it.",)))
     ['Citation out of range: [2] (contexts: 1)']
     """
-    low, phrase = asked.relevance, _fallback_phrase(asked.answer, rules.fallback_phrases)
-    supported = asked.contexts if strict_compat else any(text.strip() for text in asked.contexts)
+    low, phrase = answered.relevance, _fallback_phrase(answered.answer, rules.fallback_phrases)
+    supported = answered.contexts if strict_compat else any(text.strip() for text in answered.contexts)
     wants_list, has_list = (_asks_for_list_compat, _has_list_compat) if strict_compat else (_asks_for_list, _has_list)
     limit = rules.min_relevance
     found = (
-        (not asked.answer.strip(), "Answer is empty."),
+        (not answered.answer.strip(), "Answer is empty."),
         (not supported, "No supporting context retrieved."),
-        *(_citation_issues_compat if strict_compat else _citation_issues)(asked),
+        *(_citation_issues_compat if strict_compat else _citation_issues)(answered),
         (phrase, f"Answer contains fallback phrase: '{phrase}'"),
         (low is not None and low < limit, f"Low retrieval relevance (avg: {low or 0:z.3f} < {limit})"),
         (
-            wants_list(asked.question, rules.list_triggers) and not has_list(asked.answer),
+            wants_list(answered.question, rules.list_triggers) and not has_list(answered.answer),
             "Missing structured list format for a list-style question.",
         ),
     )
     return [issue for applies, issue in found if applies]
 
 
-def _citation_issues(asked: QualityInput) -> list[tuple[bool, str]]:
+def _citation_issues(answered: QualityInput) -> list[tuple[bool, str]]:
     """Check for missing citations and citations without a context; text in code blocks is ignored."""
-    groups = CITATION.findall(CODE.sub(" ", asked.answer))
+    groups = CITATION.findall(CODE.sub(" ", answered.answer))
     numbers = dict.fromkeys(number for group in groups for number in re.findall(r"\d+", group))
-    beyond = [number for number in numbers if not _is_valid_citation(number, len(asked.contexts))]
+    beyond = [number for number in numbers if not _is_valid_citation(number, len(answered.contexts))]
     named = ", ".join(f"[{_short_number(number)}]" for number in beyond[:MAX_LISTED_CITATIONS])
     more = f" and {len(beyond) - MAX_LISTED_CITATIONS} more" if len(beyond) > MAX_LISTED_CITATIONS else ""
     plural = "s" if len(beyond) > 1 else ""
     return [
         (not groups, "Missing citations."),
-        (bool(beyond), f"Citation{plural} out of range: {named}{more} (contexts: {len(asked.contexts)})"),
+        (bool(beyond), f"Citation{plural} out of range: {named}{more} (contexts: {len(answered.contexts)})"),
     ]
 
 
@@ -174,8 +176,8 @@ def _short_number(number: str) -> str:
     return number if len(number) <= MAX_CITATION_DIGITS else f"{number[:MAX_CITATION_DIGITS]}…"
 
 
-def _citation_issues_compat(asked: QualityInput) -> list[tuple[bool, str]]:
-    return [("[" not in asked.answer, "Missing citations.")]
+def _citation_issues_compat(answered: QualityInput) -> list[tuple[bool, str]]:
+    return [("[" not in answered.answer, "Missing citations.")]
 
 
 def _fallback_phrase(answer: str, phrases: Iterable[str]) -> str | None:
@@ -191,8 +193,8 @@ def _asks_for_list(question: str, triggers: Sequence[str]) -> bool:
 
 
 def _asks_for_list_compat(question: str, triggers: Sequence[str]) -> bool:
-    asked = question.lower()
-    return any(trigger.lower() in asked for trigger in triggers)
+    text = question.lower()
+    return any(trigger.lower() in text for trigger in triggers)
 
 
 def _has_list(answer: str) -> bool:
@@ -204,17 +206,17 @@ def _has_list_compat(answer: str) -> bool:
     return "-" in answer or "1." in answer
 
 
-def parse_scores(given: Any) -> tuple[tuple[float, ...], list[str]]:
+def parse_scores(scores: Any) -> tuple[tuple[float, ...], list[str]]:
     """Return retrieval scores as numbers, and what is wrong with them.
 
     >>> parse_scores([0.5, None])[1]
     ['retrieval_scores[1] is None; it has to be a finite number.']
     """
-    if given is None:
+    if scores is None:
         return (), []
-    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
-        return (), [f"{SCORES_KEY} is {describe_type(given)}; pass a list of numbers."]
-    values = list(given)
+    if isinstance(scores, str | bytes | Mapping) or not isinstance(scores, Iterable):
+        return (), [f"{SCORES_KEY} is {describe_type(scores)}; pass a list of numbers."]
+    values = list(scores)
     read = [_number(value) for value in values]
     faults = [
         f"{SCORES_KEY}[{place}] is {describe_type(value)}; it has to be a finite number."
@@ -260,7 +262,11 @@ class AnswerQuality(QualityRules):
         scores, faults = parse_scores(output.metadata.get(SCORES_KEY, case.metadata.get(SCORES_KEY)))
         if faults:
             return unscored(self.name, f"metadata: {faults[0].removesuffix('.')}")
-        asked = QualityInput(question=text_of(case.input), answer=output.value or "", contexts=contexts, scores=scores)
-        issues = find_issues(asked, self, strict_compat=self.strict_compat)
-        fact = f"no issue with the answer {preview(asked.answer)}, {count(len(contexts), 'context')}"
-        return check_score(self.name, not issues, "; ".join(issues) or fact, issues=issues, relevance=asked.relevance)
+        answered = QualityInput(
+            question=text_of(case.input), answer=output.value or "", contexts=contexts, scores=scores
+        )
+        issues = find_issues(answered, self, strict_compat=self.strict_compat)
+        fact = f"no issue with the answer {preview(answered.answer)}, {count(len(contexts), 'context')}"
+        return check_score(
+            self.name, not issues, "; ".join(issues) or fact, issues=issues, relevance=answered.relevance
+        )

@@ -117,19 +117,19 @@ class Contains:
         return "" if self.any or self.all else missing_reference(case)
 
     def __call__(self, case: Case, output: Output) -> Score:
-        wanted, every = _as_tuple(self.any), _as_tuple(self.all)
-        if not wanted and not every:
-            wanted = tuple(map(text_of, case.references))
-            if not wanted:
+        any_of, all_of = _as_tuple(self.any), _as_tuple(self.all)
+        if not any_of and not all_of:
+            any_of = tuple(map(text_of, case.references))
+            if not any_of:
                 return unscored(self.name, NO_EXPECTED)
         answer = self._folded(text_of(output.value))
-        missing = [text for text in every if self._folded(text) not in answer]
-        found = [text for text in wanted if self._folded(text) in answer]
-        if missing or (wanted and not found):
-            lacking = missing or list(wanted)
+        missing = [text for text in all_of if self._folded(text) not in answer]
+        found = [text for text in any_of if self._folded(text) in answer]
+        if missing or (any_of and not found):
+            lacking = missing or list(any_of)
             reason = f"the output {preview(output.value)} does not contain {_join_texts(lacking, 'and' if missing else 'or')}"
             return check_score(self.name, False, reason, missing=lacking)
-        present = [*every, *found]
+        present = [*all_of, *found]
         return check_score(
             self.name, True, f"the output {preview(output.value)} contains {_join_texts(present, 'and')}"
         )

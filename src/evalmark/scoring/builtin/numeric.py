@@ -49,15 +49,15 @@ class Numeric:
         return missing_reference(case)
 
     def __call__(self, case: Case, output: Output) -> Score:
-        wanted = [number for value in case.references if (number := self._one(value)) is not None]
-        if not wanted:
+        expected_numbers = [number for value in case.references if (number := self._one(value)) is not None]
+        if not expected_numbers:
             lacks = f"the expected answer {preview(case.references[0])} is not one number" if case.references else None
             return unscored(self.name, lacks or NO_EXPECTED)
         found = self._all(output.value)
         if not found:
             hint = "" if self.anywhere else "; set `anywhere` to look for one inside the text"
             return check_score(self.name, False, f"the output {preview(output.value)} is not a number{hint}")
-        off, answer, expected = min((math.fabs(a - e) - self._room(e), a, e) for a in found for e in wanted)
+        off, answer, expected = min((math.fabs(a - e) - self._room(e), a, e) for a in found for e in expected_numbers)
         room = self._room(expected)
         reason = f"the output {answer:z.12g} is {math.fabs(answer - expected):z.6g} off {expected:z.12g}"
         allowed = f", and {room:z.6g} is allowed" if room > math.fabs(expected) * 1e-9 else ""

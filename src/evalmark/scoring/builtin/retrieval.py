@@ -70,8 +70,8 @@ class _ReferenceMetric:
             return unscored(self.name, NO_CONTEXTS)
         sentences = split_sentences(texts.reference, self.splitter) or (texts.reference,)
         vectors = rows(await embedder([*sentences, *contexts]))
-        wanted, offered = vectors[: len(sentences)], vectors[len(sentences) :]
-        return _ReferenceCosines(sentences, cosine_table(wanted, offered))
+        sentence_vectors, context_vectors = vectors[: len(sentences)], vectors[len(sentences) :]
+        return _ReferenceCosines(sentences, cosine_table(sentence_vectors, context_vectors))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

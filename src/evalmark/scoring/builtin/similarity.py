@@ -152,7 +152,7 @@ class Similarity(CosineRule):
 
     name: ClassVar[str] = "similarity"
     unit: ClassVar[str] = "cosine"
-    bars: ClassVar[tuple[str, ...]] = ("positive", "negative")
+    own_thresholds: ClassVar[tuple[str, ...]] = ("positive", "negative")
     """Settings that decide what passes but do not change the value; each score holds them in its detail."""
 
     auto_unwrap: bool = True
@@ -190,13 +190,13 @@ class Similarity(CosineRule):
         """Return whether the liked guard keeps the score from passing, whatever the metric's threshold."""
         return bool(score.detail.get("barred"))
 
-    def without_own_bar(self, score: Score) -> Score:
+    def without_own_thresholds(self, score: Score) -> Score:
         """Return the score without its own limits in the reason, for metrics whose threshold decides."""
-        bars = (f", and {self.positive:g} is required,", f", and {1 - self.negative:g} is allowed,")
+        thresholds = (f", and {self.positive:g} is required,", f", and {1 - self.negative:g} is allowed,")
         end = score.reason.find(" to the ")  # the text after it is untrusted
         head = score.reason[:end]
-        for bar in bars:
-            head = head.removesuffix(bar)
+        for threshold in thresholds:
+            head = head.removesuffix(threshold)
         return replace(score, reason=head + score.reason[end:]) if end > 0 else score
 
     def _score(self, output: Output, compared: Sequence[ComparedExample], closest: ClosestExample) -> Score:

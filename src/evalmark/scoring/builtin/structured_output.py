@@ -66,10 +66,10 @@ class StructuredOutput:
             raise ConfigError(f"{self.name}: `fuzzy` only applies to fuzzy matching; set `match: fuzzy` too.")
         fuzzy_options(self.fuzzy, False, self.name)
         if self.expected is not None:
-            wanted, fault = _expected_data(self.expected)
+            expected_data, fault = _expected_data(self.expected)
             if fault:
                 raise ConfigError(f"{self.name}: `expected` is {preview(describe_data(self.expected))}, and {fault}.")
-            check_data(wanted, rules=self.match == "fuzzy", setting="match", place=self.name)
+            check_data(expected_data, rules=self.match == "fuzzy", setting="match", place=self.name)
 
     def lacks(self, case: Case) -> str:
         """Return why no output of the case can be scored; empty if it can."""
@@ -82,31 +82,37 @@ class StructuredOutput:
             found = json_data(parse_json_text(output.value) if isinstance(output.value, str) else output.value)
         except NotJsonError as error:
             return self._failed(f"the output {preview(output.value)} is not JSON: {error}")
-        given = case.references if self.expected is None else (self.expected,)
-        read = [_expected_data(value) for value in given]
-        wanted = [expected for expected, fault in read if not fault]
-        told = self._error(found, wanted)
-        if told is not None:
-            return self._failed(f"the output reports an error: {self.error_field}: {preview(told)}")
-        if not wanted:
+        values = case.references if self.expected is None else (self.expected,)
+        read = [_expected_data(value) for value in values]
+        expected_data = [expected for expected, fault in read if not fault]
+        reported = self._error(found, expected_data)
+        if reported is not None:
+            return self._failed(f"the output reports an error: {self.error_field}: {preview(reported)}")
+        if not expected_data:
             why = (
-                f"the expected answer is {preview(describe_data(given[0]))}, and {read[0][1]}" if given else NO_EXPECTED
+                f"the expected answer is {preview(describe_data(values[0]))}, and {read[0][1]}"
+                if values
+                else NO_EXPECTED
             )
             return unscored(
-                self.name, f"{why}; to check only that the output is JSON, use `is_json`" if not given else why
+                self.name, f"{why}; to check only that the output is JSON, use `is_json`" if not values else why
             )
         try:
-            return max((self._compared(one, found) for one in wanted), key=lambda score: score.value or 0.0)
+            return max((self._compared(one, found) for one in expected_data), key=lambda score: score.value or 0.0)
         except TimeoutError as error:
             return Score(name=self.name, status="error", reason=f"the expected answer cannot be applied: {error}")
 
     def _failed(self, reason: str) -> Score:
         return Score(name=self.name, raw=0.0, value=0.0, passed=False, reason=reason)
 
-    def _error(self, found: Any, wanted: list[Any]) -> Any:
+    def _error(self, found: Any, expected_data: list[Any]) -> Any:
         """Return the value of the error field, unless that field is itself expected."""
         field = self.error_field
-        if field is None or not isinstance(found, dict) or any(isinstance(w, dict) and field in w for w in wanted):
+        if (
+            field is None
+            or not isinstance(found, dict)
+            or any(isinstance(w, dict) and field in w for w in expected_data)
+        ):
             return None
         return found.get(field) or None
 
@@ -118,9 +124,9 @@ class StructuredOutput:
             reason = f"the output {preview(describe_data(found))} is not an object; expected fields are {fields}"
             return self._failed(reason)
         faults = [
-            (key, describe_difference(self._same(key), wanted, found.get(key, ABSENT), key))
-            for key, wanted in expected.items()
-            if not field_matches(self._same(key), wanted, found, key)
+            (key, describe_difference(self._same(key), expected_data, found.get(key, ABSENT), key))
+            for key, expected_data in expected.items()
+            if not field_matches(self._same(key), expected_data, found, key)
         ]
         return self._score(expected, found, faults)
 
@@ -164,22 +170,22 @@ def _expected_data(value: Any) -> tuple[Any, str]:
     return data, "it holds NaN, which nothing equals" if holds_nan(data) else ""
 
 
-def _mismatch(key: str, wanted: Any, found: Mapping[str, Any]) -> dict[str, Any]:
+def _mismatch(key: str, expected_data: Any, found: Mapping[str, Any]) -> dict[str, Any]:
     """Describe one field that does not match; it has no `found` if the field is missing."""
     there = {"found": describe_data(found[key])} if key in found else {}
-    return {"field": key, "expected": describe_data(wanted), **there}
+    return {"field": key, "expected": describe_data(expected_data), **there}
 
 
 def _reason(total: int, faults: list[tuple[str, str]], extras: list[str], refused: bool) -> str:
-    said = []
+    parts = []
     if faults:
         matching = total - len(faults)
         verb = "matches" if matching == 1 else "match"
-        said.append(f"{matching} of {count(total, 'field')} {verb}: {'; '.join(told for _, told in faults)}")
+        parts.append(f"{matching} of {count(total, 'field')} {verb}: {'; '.join(reported for _, reported in faults)}")
     if refused:
-        said.append(f"{count(len(extras), 'unexpected field')}: {', '.join(extras)}")
-    if said:
-        return "; ".join(said)
+        parts.append(f"{count(len(extras), 'unexpected field')}: {', '.join(extras)}")
+    if parts:
+        return "; ".join(parts)
     besides = f", and there are others: {', '.join(extras)}" if extras and total else ""
     if not total:
         return "the output is JSON, and no field of it is expected"

@@ -85,11 +85,11 @@ class ToolCalls:
         return NO_TOOLS if self.expected is None and expected_tools_in(case.metadata) is None else ""
 
     def __call__(self, case: Case, output: Output) -> Score:
-        given = expected_tools_in(case.metadata) if self.expected is None else self.expected
-        if given is None:
+        tools = expected_tools_in(case.metadata) if self.expected is None else self.expected
+        if tools is None:
             return unscored(self.name, NO_TOOLS)
         try:
-            wanted, made = expected_calls(given), [_actual_call(call) for call in output.tool_calls]
+            wanted, made = expected_calls(tools), [_actual_call(call) for call in output.tool_calls]
             counted = [call for call in made if self.count_failed or not call.failed]
             found = _match_calls(wanted, counted, self._same(), self.ordered)
         except (ValueError, TimeoutError) as fault:
@@ -228,17 +228,17 @@ def _wrong_argument_faults(found: _CallMatch) -> list[str]:
 
 def _missing_call_faults(found: _CallMatch, failed: Sequence[str]) -> list[str]:
     """Describe each tool that was not called, called too seldom, or called out of order."""
-    asked = Counter(call.name for call in found.wanted)
+    expected_counts = Counter(call.name for call in found.wanted)
     made = Counter(call.name for call in found.calls)
-    said = []
+    faults = []
     for name in dict.fromkeys(found.missing):
-        if made[name] >= asked[name]:
-            said.append(f"{name} was called, but out of order")
+        if made[name] >= expected_counts[name]:
+            faults.append(f"{name} was called, but out of order")
         elif made[name]:
-            said.append(f"{name} was called {made[name]:,} of {asked[name]:,} times")
+            faults.append(f"{name} was called {made[name]:,} of {expected_counts[name]:,} times")
         else:
-            said.append(f"{name} was called and failed" if name in failed else f"{name} was not called")
-    return said
+            faults.append(f"{name} was called and failed" if name in failed else f"{name} was not called")
+    return faults
 
 
 def _name_counts(names: Sequence[str]) -> str:

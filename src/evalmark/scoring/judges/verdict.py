@@ -65,24 +65,24 @@ def read_verdict(
 def _value_fault(raw: Any, measure: Measure) -> ReplyFault | None:
     """Return why the verdict's value does not fit the measure."""
     if measure.kind == "boolean":
-        fine, wanted = isinstance(raw, bool), "true or false"
+        fine, allowed = isinstance(raw, bool), "true or false"
     elif measure.kind == "choice":
-        fine, wanted = isinstance(raw, str) and raw in measure.options, f"one of {', '.join(measure.options)}"
+        fine, allowed = isinstance(raw, str) and raw in measure.options, f"one of {', '.join(measure.options)}"
     else:
         return _number_fault(raw, measure)
-    return None if fine else ReplyFault(f"`{measure.key}` is {describe_reply_value(raw)}, not {wanted}")
+    return None if fine else ReplyFault(f"`{measure.key}` is {describe_reply_value(raw)}, not {allowed}")
 
 
 def _number_fault(raw: Any, measure: Measure) -> ReplyFault | None:
     whole = measure.kind == "scale"
     low, high = (measure.low, measure.high) if whole else (0, 100)
-    wanted = f"a {'whole ' if whole else ''}number from {low} to {high}"
+    allowed = f"a {'whole ' if whole else ''}number from {low} to {high}"
     if isinstance(raw, bool) or not isinstance(raw, (int, float)):
-        return ReplyFault(f"`{measure.key}` is {describe_reply_value(raw)}, not {wanted}")
+        return ReplyFault(f"`{measure.key}` is {describe_reply_value(raw)}, not {allowed}")
     if low <= raw <= high and (isinstance(raw, int) or not whole):
         return None
     return ReplyFault(
-        f"`{measure.key}` is {describe_reply_value(raw)}, not {wanted}", "judge_range"
+        f"`{measure.key}` is {describe_reply_value(raw)}, not {allowed}", "judge_range"
     )  # NaN comes here too
 
 
@@ -121,12 +121,12 @@ def read_word(text: str, words: Sequence[str] = ("OK", "ERR")) -> str | ReplyFau
     if not text:
         return ReplyFault("it is empty")
     lines = [line.strip() for line in text.splitlines()]
-    wanted = " or ".join(words)
+    allowed = " or ".join(words)
     last = next((word for word in words if re.search(rf"(?:^|[.!?]\s+){re.escape(word)}$", lines[-1])), None)
     if last is None:
-        return ReplyFault(f"its last line is not {wanted}")
+        return ReplyFault(f"its last line is not {allowed}")
     if any(line in words and line != last for line in lines[:-1]):
-        return ReplyFault(f"{wanted} both occur in it as verdicts", "judge_inconsistent")
+        return ReplyFault(f"{allowed} both occur in it as verdicts", "judge_inconsistent")
     return last
 
 

@@ -37,7 +37,7 @@ class Scale(NamedTuple):
         """Return whether the digits are a number of the scale."""
         return bool(text) and text == str(int(text)) and self.low <= int(text) <= self.high
 
-    def goes_on(self, text: str) -> bool:
+    def has_longer(self, text: str) -> bool:
         """Return whether a longer number of the scale starts with these digits."""
         return any(str(n).startswith(text) and str(n) != text for n in range(self.low, self.high + 1))
 
@@ -102,9 +102,9 @@ def _number_probabilities(tokens: Sequence[Token], before: str, scale: Scale) ->
             continue
         digits, ended = found[0], found[1]
         number, p = before + digits, math.exp(min(0.0, logprob))
-        if text == tokens[0].text and not ended and scale.goes_on(number):
+        if text == tokens[0].text and not ended and scale.has_longer(number):
             yield from ((n, p * q) for n, q in _number_probabilities(tokens[1:], number, scale))
-        elif scale.has(number) and (ended or whole or not scale.goes_on(number)):
+        elif scale.has(number) and (ended or whole or not scale.has_longer(number)):
             yield int(number), p
 
 

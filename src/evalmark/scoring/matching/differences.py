@@ -15,14 +15,14 @@ def describe_difference(same: Comparator, expected: Any, found: Any, path: str =
     'a.b[1]: expected 2, found 3'
     """
     if isinstance(same, Fuzzy) or same is strict_equal:
-        for inner, wanted, there in _first_difference(same, expected, found):
+        for inner, item, there in _first_difference(same, expected, found):
             return describe_difference(
-                same, wanted, there, f"{path}.{inner}" if path and not inner.startswith("[") else f"{path}{inner}"
+                same, item, there, f"{path}.{inner}" if path and not inner.startswith("[") else f"{path}{inner}"
             )
     texts = isinstance(expected, str) and isinstance(found, str)
-    told = preview_pair(expected, found) if texts else (describe_value(expected), describe_value(found))
+    shown = preview_pair(expected, found) if texts else (describe_value(expected), describe_value(found))
     lead = f"{path}: " if path else ""
-    return f"{lead}expected {told[0]}, " + ("but it is missing" if found is ABSENT else f"found {told[1]}")
+    return f"{lead}expected {shown[0]}, " + ("but it is missing" if found is ABSENT else f"found {shown[1]}")
 
 
 def _first_difference(same: Comparator, expected: Any, found: Any) -> list[tuple[str, Any, Any]]:

@@ -76,11 +76,11 @@ def holds_nan(data: Any) -> bool:
     return any(isinstance(part, float) and math.isnan(part) for part in nested_values(data))
 
 
-def field_matches(same: Comparator, wanted: Any, found: Mapping[str, Any], key: str) -> bool:
+def field_matches(same: Comparator, expected_value: Any, found: Mapping[str, Any], key: str) -> bool:
     """Return whether a field has its expected value, or is missing as expected."""
-    if wanted is ABSENT:
+    if expected_value is ABSENT:
         return key not in found
-    return key in found and bool(same(wanted, found[key]))
+    return key in found and bool(same(expected_value, found[key]))
 
 
 def strict_equal(expected: Any, found: Any) -> bool:
@@ -92,8 +92,10 @@ def strict_equal(expected: Any, found: Any) -> bool:
     if isinstance(expected, dict):
         if not isinstance(found, dict):
             return False
-        wanted = {key: item for key, item in expected.items() if item is not ABSENT}
-        return wanted.keys() == found.keys() and all(strict_equal(item, found[key]) for key, item in wanted.items())
+        expected_value = {key: item for key, item in expected.items() if item is not ABSENT}
+        return expected_value.keys() == found.keys() and all(
+            strict_equal(item, found[key]) for key, item in expected_value.items()
+        )
     if isinstance(expected, list):
         return isinstance(found, list) and len(expected) == len(found) and all(map(strict_equal, expected, found))
     if _is_number(expected):

@@ -60,26 +60,26 @@ def _cached_fits(fits: Fits, rights: int) -> Fits:
 
 def _pair_one_more(newcomer: int, rights: int, fits: Fits, pairs: _Pairs) -> bool:
     """Pair one more left item, moving others if needed; a breadth-first search without recursion."""
-    asked_by: dict[int, int] = {}
+    requested_by: dict[int, int] = {}
     waiting = deque([newcomer])
     while waiting:
         left = waiting.popleft()
         for right in chain(pairs.likely[left : left + 1], range(rights)):
-            if right in asked_by or not fits(left, right):
+            if right in requested_by or not fits(left, right):
                 continue
-            asked_by[right] = left
+            requested_by[right] = left
             if right not in pairs.of_right:
-                _reassign(right, asked_by, pairs)
+                _reassign(right, requested_by, pairs)
                 return True
             waiting.append(pairs.of_right[right])
     return False
 
 
-def _reassign(free: int, asked_by: dict[int, int], pairs: _Pairs) -> None:
+def _reassign(free: int, requested_by: dict[int, int], pairs: _Pairs) -> None:
     """Apply an augmenting path: give each left item on it the right item that it asked for."""
     right: int | None = free
     while right is not None:
-        left = asked_by[right]
+        left = requested_by[right]
         before = pairs.of_left.get(left)
         pairs.of_left[left], pairs.of_right[right] = right, left
         right = before

@@ -168,12 +168,12 @@ def answer_hallucination(
     if not (answer and passages and sentences):
         return _log_value("answer_hallucination", _hallucination_without_vectors(answer, passages))
     if precomputed_embeddings:
-        vectors, offered = (rows(precomputed_embeddings[key]) for key in ("sentences", "contexts"))
+        vectors, context_vectors = (rows(precomputed_embeddings[key]) for key in ("sentences", "contexts"))
     else:
         find = run_sync(embed_texts([*passages, *sentences], model_name))
-        vectors, offered = find(sentences), find(passages)
-    _check_rows({"sentences": (vectors, len(sentences)), "contexts": (offered, len(passages))})
-    found = grounding.supports(sentences, vectors, offered, threshold)
+        vectors, context_vectors = find(sentences), find(passages)
+    _check_rows({"sentences": (vectors, len(sentences)), "contexts": (context_vectors, len(passages))})
+    found = grounding.supports(sentences, vectors, context_vectors, threshold)
     return _log_value("answer_hallucination", grounding.unsupported(found))
 
 
@@ -216,15 +216,18 @@ def evaluate_all(  # noqa: PLR0913  the signature that Auto-Analyst's users know
     check_texts({"question": question, "answer": answer, "reference": reference})
     passages = as_texts(contexts)
     sentences = split_sentences(answer, splitter)
-    given = {"question": question, "answer": answer, "reference": reference, "contexts": passages}
-    more = _bind_extra(extra, {**given, "model_name": model_name})
+    texts = {"question": question, "answer": answer, "reference": reference, "contexts": passages}
+    more = _bind_extra(extra, {**texts, "model_name": model_name})
     find = run_sync(embed_texts([question, answer, reference, *passages, *sentences], model_name))
     sufficiency, hallucination = thresholds
-    (asked, said, wanted), offered = find([question, answer, reference]), find(passages)
-    near = grounding.similarities(asked, offered)
-    same = grounding.similarity(said, wanted)
+    (question_vector, answer_vector, reference_vector), context_vectors = (
+        find([question, answer, reference]),
+        find(passages),
+    )
+    near = grounding.similarities(question_vector, context_vectors)
+    same = grounding.similarity(answer_vector, reference_vector)
     if answer and passages and sentences:
-        made_up = grounding.unsupported(grounding.supports(sentences, find(sentences), offered, hallucination))
+        made_up = grounding.unsupported(grounding.supports(sentences, find(sentences), context_vectors, hallucination))
     else:
         made_up = _hallucination_without_vectors(answer, passages)
     relevant = (grounding.relevance(near), grounding.sufficiency(near, sufficiency)) if near else (0.0, 0.0)
@@ -261,10 +264,10 @@ def _hallucination_without_vectors(answer: str, contexts: Sequence[str]) -> floa
 
 
 def _check_rows(found: Mapping[str, tuple[Matrix, int]]) -> None:
-    for name, (vectors, wanted) in found.items():
-        if vectors.ndim != 2 or len(vectors) != wanted:
+    for name, (vectors, reference_vector) in found.items():
+        if vectors.ndim != 2 or len(vectors) != reference_vector:
             raise ConfigError(
-                f"precomputed_embeddings[{name!r}] has the shape {vectors.shape}; {wanted} rows are needed."
+                f"precomputed_embeddings[{name!r}] has the shape {vectors.shape}; {reference_vector} rows are needed."
             )
 
 

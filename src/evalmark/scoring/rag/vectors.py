@@ -30,21 +30,21 @@ async def _embed_exact(embedder: Embedder, texts: list[str]) -> Matrix:
     """Return the vectors in the precision of the user's function, if it is one."""
     if not isinstance(embedder, FunctionEmbedder):
         return rows(await embedder(texts))
-    given: list[Any] = []
-    checked = await replace(embedder, function=_capture(embedder, given))(texts)
-    return rows(checked if isinstance(given[0], Awaitable) else given[0])
+    results: list[Any] = []
+    checked = await replace(embedder, function=_capture(embedder, results))(texts)
+    return rows(checked if isinstance(results[0], Awaitable) else results[0])
 
 
-def _capture(embedder: FunctionEmbedder, given: list[Any]) -> Callable[[list[str]], Any]:
+def _capture(embedder: FunctionEmbedder, results: list[Any]) -> Callable[[list[str]], Any]:
     """Return the embedder's function wrapped so that it also appends its result to a list."""
 
     def call(texts: list[str]) -> Any:
-        given.append(embedder.function(texts))
-        return given[0]
+        results.append(embedder.function(texts))
+        return results[0]
 
     async def wait(texts: list[str]) -> Any:
-        given.append(await embedder.function(texts))
-        return given[0]
+        results.append(await embedder.function(texts))
+        return results[0]
 
     return wait if embedder.awaits else call
 
@@ -62,13 +62,13 @@ def as_texts(contexts: Sequence[str] | None) -> list[str]:
     return passages
 
 
-def check_texts(given: Mapping[str, Any]) -> None:
+def check_texts(results: Mapping[str, Any]) -> None:
     """Raise an error for values that are not texts.
 
     Raises:
         ConfigError: A value is not a str.
     """
-    for name, value in given.items():
+    for name, value in results.items():
         if not isinstance(value, str):
             raise ConfigError(f"{name} is {_describe_kind(value)}; pass a text (str).")
 

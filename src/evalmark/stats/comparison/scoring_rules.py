@@ -432,9 +432,13 @@ def _changed_thresholds(now: Metric, before: Metric) -> str:
         return f"the threshold was {_format_threshold(before.threshold)} and is now {_format_threshold(now.threshold)}"
     if now.threshold is not None:  # its own thresholds are not used then
         return ""
-    names = [name for name in {**before.bars, **now.bars} if before.bars.get(name) != now.bars.get(name)]
+    names = [
+        name
+        for name in {**before.own_thresholds, **now.own_thresholds}
+        if before.own_thresholds.get(name) != now.own_thresholds.get(name)
+    ]
     return " and ".join(
-        f"`{name}` was {_format_threshold(before.bars.get(name))} and is now {_format_threshold(now.bars.get(name))}"
+        f"`{name}` was {_format_threshold(before.own_thresholds.get(name))} and is now {_format_threshold(now.own_thresholds.get(name))}"
         for name in names
     )
 
@@ -446,8 +450,8 @@ def _rule_of(now: Metric, evidence: tuple[RuleEvidence, RuleEvidence] | None) ->
         return ScoringRule(kind="undecided")  # the scores are only recorded
     if now.threshold is not None:
         return ScoringRule(kind="threshold", threshold=now.threshold) if seen.follows else None
-    if now.bars:
-        return ScoringRule(kind="own thresholds", own_thresholds=now.bars)
+    if now.own_thresholds:
+        return ScoringRule(kind="own thresholds", own_thresholds=now.own_thresholds)
     return ScoringRule(kind="truth") if seen.truths and stored.booleans else None
 
 

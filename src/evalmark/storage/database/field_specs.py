@@ -168,7 +168,7 @@ RUN: Spec = {
             "base": _TEXT,
             "dataset": _TEXT,
             "version": _TEXT,
-            "bars": _NUMBERS,
+            "bars": _NUMBERS._replace(attribute="own_thresholds"),
             "embeds": _TRUTH._replace(skip=False),
         },
     ),

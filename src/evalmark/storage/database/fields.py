@@ -24,6 +24,8 @@ class Field(NamedTuple):
     write: Callable[[Any], Any]
     read: Callable[[Any], Any]
     skip: Any = None
+    attribute: str | None = None
+    """The attribute that holds it; None: it has the name of the field."""
 
 
 Spec = Mapping[str, Field]
@@ -46,8 +48,8 @@ def to_json(data: Any) -> str:
 def dump_fields(value: Any, spec: Spec) -> dict[str, Any]:
     """Return the fields of a value that differ from their defaults, as plain data."""
     data = {}
-    for name, (write, _, skip) in spec.items():
-        item = getattr(value, name)
+    for name, (write, _, skip, attribute) in spec.items():
+        item = getattr(value, attribute or name)
         if (item is None and skip is not REQUIRED) or (type(item) is type(skip) and item == skip):
             continue
         data[name] = write(item)
@@ -64,7 +66,7 @@ def load_fields(kind: Callable[..., Any], spec: Spec, data: object) -> Any:
     for name, item in read_object(data).items():
         if (known := spec.get(name)) is None:
             raise ValueError(f"an unknown field {name!r}")
-        fields[name] = known.read(item)
+        fields[known.attribute or name] = known.read(item)
     try:
         return kind(**fields)
     except TypeError as missing:

@@ -50,7 +50,7 @@ class GenerationRecord:
         """Return how a stage was made last."""
         return self.origins.get(stage, StageOrigin())
 
-    def asked_anew(self, stages: Iterable[str]) -> "GenerationRecord":
+    def marked_for_redo(self, stages: Iterable[str]) -> "GenerationRecord":
         """Return the record with these stages marked for redoing."""
         names = tuple(stages)
         origins = {name: self.origin(name)._replace(times=self.origin(name).times + 1) for name in names}
