@@ -10,7 +10,7 @@ TYPE_CHECKING = False  # importing it from `typing` would take longer than all t
 if TYPE_CHECKING:
     from evalmark.harness.evals.definition import describe_eval
     from evalmark.harness.evals.failure import EvalFailedError
-    from evalmark.runs.planning.chat_models import chat_model
+    from evalmark.runs.planning.target_models import chat_model
     from evalmark.scoring.judges.builtin import Factuality
 
     from .core.errors import ConfigError, DataError, EvalmarkError, ModelError, StoreError
@@ -84,7 +84,7 @@ __getattr__ = deferred(
         "ToolCall": "evalmark.core.values.case",
         "ToolCalls": "evalmark.scoring.builtin.tool_calls",
         "Turn": "evalmark.core.values.case",
-        "chat_model": "evalmark.runs.planning.chat_models",
+        "chat_model": "evalmark.runs.planning.target_models",
         "check_factuality": "evalmark.scoring.judges.builtin",
         "compare": "evalmark.stats.comparison.compare",
         "describe_eval": "evalmark.harness.evals.definition",

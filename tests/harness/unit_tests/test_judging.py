@@ -11,7 +11,7 @@ from evalmark.errors import ConfigError, ModelError
 from evalmark.harness.unit_tests.embed_function import embedder_of
 from evalmark.harness.unit_tests.evaluation import CosineScoreEvaluationStrategy
 from evalmark.models.embeddings.local import LocalEmbedder
-from evalmark.runs.planning.models import Models
+from evalmark.runs.planning.models import ModelFactory
 from evalmark.stats.summary.summarise import summarise
 from evalmark.unit_tests import UnitTest
 
@@ -183,7 +183,7 @@ def test_s0_20_an_unknown_name_is_refused_with_what_there_is():
 
 def test_s0_20_the_default_is_the_model_of_the_settings():
     chosen = embedder_of(
-        None, Models(settings=Settings(embeddings=f"{__name__}:lists"), environ={"OPENAI_API_KEY": "k"})
+        None, ModelFactory(settings=Settings(embeddings=f"{__name__}:lists"), environ={"OPENAI_API_KEY": "k"})
     )
     assert asyncio.run(chosen(["deg=90"]))[0].tolist() == pytest.approx([0.0, 1.0], abs=1e-6)
     assert Settings().embeddings == "all-MiniLM-L6-v2"
@@ -191,7 +191,7 @@ def test_s0_20_the_default_is_the_model_of_the_settings():
 
 def test_s0_20_openai_is_asked_only_where_it_is_named():
     environ = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
-    named = embedder_of("OpenAIEmbeddings", Models(environ=environ))
+    named = embedder_of("OpenAIEmbeddings", ModelFactory(environ=environ))
     assert "text-embedding-ada-002" in named.fingerprint
 
 

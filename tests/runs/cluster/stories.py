@@ -15,8 +15,8 @@ from evalmark.runs.cluster.remote import RemoteGateway
 from evalmark.runs.cluster.remote_calls import CallProxy
 from evalmark.runs.cluster.services import SharedServices
 from evalmark.runs.engine.pipeline import AnsweredTrial, AnsweredTurn, Conversation, Limits, Work, run_trials
-from evalmark.runs.planning.chat_models import ModelProvider
-from evalmark.runs.planning.models import ModelGateway, Models
+from evalmark.runs.planning.models import ModelFactory, ModelGateway
+from evalmark.runs.planning.target_models import TargetModels
 from evalmark.runs.tool_replay.remote_tools import RemoteTools
 from evalmark.testing.chat import ScriptedModel
 from evalmark.testing.memory import MemoryCallLog, MemorySink, MemoryToolLog
@@ -121,7 +121,7 @@ def echo(request):
 
 
 @dataclass(frozen=True, kw_only=True)
-class OneModel(Models):
+class OneModel(ModelFactory):
     """Models of which every name means the same one."""
 
     model: object
@@ -183,7 +183,7 @@ class World:
 
     def work(self, door, tools, items=(), die=None, model=None):
         made = self.story.work(door(model or self.model), die)
-        lend = ModelProvider(self.models, lambda: door, asyncio.get_running_loop())
+        lend = TargetModels(self.models, lambda: door, asyncio.get_running_loop())
         return Work(trials=items, sink=self.sink, tools=tools, get_model=lend, **made)
 
     async def here(self):

@@ -10,7 +10,7 @@ from evalmark.core.settings import Settings
 from evalmark.core.values.call import Request
 from evalmark.errors import ModelCallError, RunStoppedError
 from evalmark.models.providers.endpoint import find_endpoint
-from evalmark.runs.planning.models import ModelGateway, Models
+from evalmark.runs.planning.models import ModelFactory, ModelGateway
 from evalmark.testing.chat import ScriptedModel
 
 ENVIRON = {"OPENAI_API_KEY": "sk-test"}
@@ -41,7 +41,7 @@ class Named:
     ],
 )
 def test_an_endpoint_that_is_closed_is_closed_for_its_own_models(first, second, is_stopped):
-    door = ModelGateway(Models(environ=ENVIRON), None)
+    door = ModelGateway(ModelFactory(environ=ENVIRON), None)
     wrong_key = ScriptedModel([ModelCallError("answered 401.", fault="closed")])
 
     async def ask():
@@ -55,13 +55,13 @@ def test_an_endpoint_that_is_closed_is_closed_for_its_own_models(first, second, 
 
 @pytest.mark.parametrize(("replay", "faults"), [("auto", 2), ("strict", 0)])
 def test_a_run_that_sends_nothing_needs_neither_key_nor_price(replay, faults):
-    models = Models(settings=Settings(replay=replay, max_cost=1.0), environ={})
+    models = ModelFactory(settings=Settings(replay=replay, max_cost=1.0), environ={})
     assert len(ModelGateway(models, None).faults([Named("openai/a-model-without-a-price")])) == faults
 
 
 def test_two_names_of_one_endpoint_keep_their_own():
     row = {"provider": "openai", "model": "m"}
     table = {"low": {**row, "input": 1, "output": 1}, "high": {**row, "input": 100, "output": 100}}
-    models = Models(settings=Settings(models=table), environ=ENVIRON)
+    models = ModelFactory(settings=Settings(models=table), environ=ENVIRON)
     door = ModelGateway(models, None)
     assert [door(models.chat(name)).name for name in table] == ["low", "high"]

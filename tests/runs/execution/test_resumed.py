@@ -11,7 +11,7 @@ from evalmark.errors import ConfigError, RunStoppedError
 from evalmark.judges import ClosedQA
 from evalmark.runs.execution.execute import execute
 from evalmark.runs.execution.options import RunOptions
-from evalmark.runs.planning.models import ConfiguredModel, Models
+from evalmark.runs.planning.models import ConfiguredModel, ModelFactory
 from evalmark.runs.planning.plan import DatasetSource, Plan, ScorerSpec
 from evalmark.runs.targets.function import as_target
 from evalmark.store import open_store
@@ -173,7 +173,7 @@ def test_an_object_that_remembers_hears_again_what_was_said_before_the_break(wor
 
 
 def test_a_run_is_whole_when_connections_cannot_be_closed(world):
-    class Stubborn(Models):
+    class Stubborn(ModelFactory):
         async def close(self):
             raise OSError("the provider's own library broke")
 

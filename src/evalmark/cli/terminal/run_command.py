@@ -21,7 +21,7 @@ from evalmark.runs.execution.baseline import LAST_GREEN, NO_BASELINE, baseline_o
 from evalmark.runs.execution.recorded_cases import recorded_cases
 from evalmark.runs.execution.shards import rows_asked, shard_faults
 from evalmark.runs.planning.check import raise_faults
-from evalmark.runs.planning.models import Models
+from evalmark.runs.planning.models import ModelFactory
 from evalmark.runs.planning.overrides import Overrides
 from evalmark.runs.planning.plan import Plan
 from evalmark.runs.planning.suite import plan_suite
@@ -113,7 +113,7 @@ def plan_suites(
         plans = [plan_suite(path, settings, changes, progress.loading, recorded_cases) for path in files]
     raise_faults([fault for plan in plans for fault in shard_faults(plan, share)])
     for plan in plans if len(plans) > 1 else ():
-        check_plan(plan, plan.models or Models(settings=settings))
+        check_plan(plan, plan.models or ModelFactory(settings=settings))
     return plans
 
 

@@ -10,7 +10,7 @@ from typing import Any, get_origin
 from evalmark.core.errors import ConfigError
 from evalmark.core.protocols import Embedder
 from evalmark.models.embeddings.adapters import FunctionEmbedder, as_embedder
-from evalmark.runs.planning.models import Models
+from evalmark.runs.planning.models import ModelFactory
 from evalmark.runs.planning.plan import load_embedder
 
 OPENAI = "OpenAIEmbeddings"
@@ -19,7 +19,7 @@ OPENAI_MODEL = "openai/text-embedding-ada-002"
 """The default model of LangChain's class of that name."""
 
 
-def embedder_of(function: Any, models: Models) -> Embedder:
+def embedder_of(function: Any, models: ModelFactory) -> Embedder:
     """Return the embedder of a strategy's `embed_function`; None means the model of the settings.
 
     Raises:

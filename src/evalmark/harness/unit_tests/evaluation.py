@@ -14,7 +14,7 @@ from evalmark.core.sync import run_sync
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.score import Score
 from evalmark.models.embeddings.cached_embedder import CachedEmbedder, MemoryVectorCache
-from evalmark.runs.planning.models import Models
+from evalmark.runs.planning.models import ModelFactory
 from evalmark.scoring.binding.bound_scorer import BoundScorer, as_scorer
 from evalmark.scoring.builtin.similarity import Similarity, comparison_text, embedding_text
 
@@ -99,7 +99,7 @@ class CosineScoreEvaluationStrategy(EvaluationStrategyBase):
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
                 raise ConfigError(f"CosineScoreEvaluationStrategy: `{name}` is {value!r}; it has to be from 0 to 1.")
         if self.embed_function is not None and not isinstance(self.embed_function, str):
-            embedder_of(self.embed_function, Models())  # reports errors before the test begins
+            embedder_of(self.embed_function, ModelFactory())  # reports errors before the test begins
 
     @property
     def evaluation_method(self) -> str:
@@ -174,7 +174,7 @@ class CosineScoreEvaluationStrategy(EvaluationStrategyBase):
         return next((mismatch for _, mismatch in pairs if mismatch), score.reason)
 
     async def _score(self, case: Case, output: Output) -> Score:
-        models = Models(settings=load_settings(environ, Path.cwd()))
+        models = ModelFactory(settings=load_settings(environ, Path.cwd()))
         try:
             embedder = CachedEmbedder(embedder_of(self.embed_function, models), self._vectors)
             (score,) = await self.scorer(embedder)(case, output)

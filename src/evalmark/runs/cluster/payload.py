@@ -16,7 +16,7 @@ from evalmark.core.foreign.import_guard import guard_imports
 from evalmark.core.protocols import ChatModel, Embedder
 from evalmark.core.settings import Settings
 from evalmark.runs.engine.pipeline import Limits
-from evalmark.runs.planning.models import Models
+from evalmark.runs.planning.models import ModelFactory
 from evalmark.runs.planning.plan import Plan
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def pickle_checked(value: object, cloudpickle: "ModuleType", environ: Mapping[st
 def _pickler(cloudpickle: "ModuleType") -> Any:
     class Packer(cloudpickle.CloudPickler):  # type: ignore[misc, name-defined]
         def persistent_id(self, value: object) -> tuple[str, ...] | None:
-            if isinstance(value, Models):
+            if isinstance(value, ModelFactory):
                 return ("models",)
             if isinstance(value, ChatModel) and type(value).__module__.startswith(_OURS):
                 return ("chat", value.name, value.identity)
@@ -128,7 +128,7 @@ def _pickler(cloudpickle: "ModuleType") -> Any:
 
 
 class _Unpacker(pickle.Unpickler):
-    def __init__(self, source: BinaryIO, models: Models) -> None:
+    def __init__(self, source: BinaryIO, models: ModelFactory) -> None:
         super().__init__(source)
         self._models = models
 
@@ -136,7 +136,7 @@ class _Unpacker(pickle.Unpickler):
         return self._models if reference[0] == "models" else _open_model(self._models, *reference[1:])
 
 
-def _open_model(models: Models, name: str, identity: str) -> ChatModel:
+def _open_model(models: ModelFactory, name: str, identity: str) -> ChatModel:
     """Open a model by name and check that it has the coordinator's address.
 
     Raises:
@@ -156,7 +156,7 @@ def address_mismatch(name: str, there: str, here: str) -> ConfigError:
     )
 
 
-def unpack(payload: Payload, models: Models) -> Any:
+def unpack(payload: Payload, models: ModelFactory) -> Any:
     """Unpickle a payload; `models` opens its models.
 
     Only payloads of the user's own coordinator are read.

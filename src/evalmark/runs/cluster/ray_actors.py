@@ -16,7 +16,7 @@ from evalmark.core.protocols import Embedder
 from evalmark.models.embeddings.cached_embedder import CachedEmbedder
 from evalmark.runs.engine.pipeline import Work
 from evalmark.runs.planning.check import raise_faults
-from evalmark.runs.planning.models import ModelGateway, Models
+from evalmark.runs.planning.models import ModelFactory, ModelGateway
 from evalmark.runs.session.run_session import RunSession
 from evalmark.runs.tool_replay.remote_tools import RemoteTools
 
@@ -67,7 +67,7 @@ class WorkerActor:
                 f"a worker has evalmark {own_version}, but the run was started with {payload.version}; install the same version on every node."
             )
         adopt_environment(payload)
-        models = Models(settings=payload.settings)
+        models = ModelFactory(settings=payload.settings)
         try:
             job: JobSpec = unpack(payload, models)
             raise_faults(ModelGateway(models, None).faults(job.plan.chat_models))
@@ -104,7 +104,7 @@ class WorkerActor:
         return os.getpid()
 
 
-def build_work(job: JobSpec, models: Models, channel: Channel, pool: Sequence[Any]) -> Work:
+def build_work(job: JobSpec, models: ModelFactory, channel: Channel, pool: Sequence[Any]) -> Work:
     """Bind the targets and scorers of the plan to the models, tools and vectors of the coordinator."""
     plan = job.plan
     if fingerprint := job.embedding_fingerprint:
@@ -152,7 +152,7 @@ class EmbeddingActor:
         async with self._one_at_a_time:
             if self._embedder is None:
                 adopt_environment(self._payload)
-                spec: EmbedderSpec = unpack(self._payload, Models(settings=self._payload.settings))
+                spec: EmbedderSpec = unpack(self._payload, ModelFactory(settings=self._payload.settings))
                 embedder = CachedEmbedder(spec.embedder)
                 if (actual := await asyncio.to_thread(getattr, embedder, "fingerprint")) != spec.fingerprint:
                     raise ModelError(

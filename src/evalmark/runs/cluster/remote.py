@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 from evalmark.core.protocols import ChatModel
 from evalmark.core.values.call import Reply, Request
 from evalmark.models.middleware.keyed_request import with_key
-from evalmark.runs.planning.models import ConfiguredModel, ModelGateway, Models
+from evalmark.runs.planning.models import ConfiguredModel, ModelFactory, ModelGateway
 
 from .channel import Channel
 
@@ -30,7 +30,7 @@ class RemoteModel:
 class RemoteGateway(ModelGateway):
     """The model gateway of a worker: wraps every model in a `RemoteModel`."""
 
-    def __init__(self, models: Models, channel: Channel) -> None:
+    def __init__(self, models: ModelFactory, channel: Channel) -> None:
         super().__init__(models, None)
         self._channel = channel
 

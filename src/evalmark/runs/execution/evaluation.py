@@ -20,7 +20,7 @@ from evalmark.inputs.datasets.sharding import parse_shard
 from evalmark.inputs.suites.suite import SESSIONS_PREFIX
 from evalmark.runs.isolation.worker_setup import refuse_while_spawning
 from evalmark.runs.planning.judges import ScorerLike, scorer_specs
-from evalmark.runs.planning.models import Models
+from evalmark.runs.planning.models import ModelFactory
 from evalmark.runs.planning.plan import DatasetSource, NoteHandler, Plan, embedder_for, file_source, recorded_source
 from evalmark.runs.planning.references import with_references
 from evalmark.runs.session.run_store import MemoryRunStore, with_results
@@ -172,7 +172,7 @@ async def evaluate_async(
 
 def _plan(data: Data, task: Task, scorers: Sequence[ScorerLike], options: EvaluateOptions, settings: Settings) -> Plan:
     here = Path.cwd()
-    models = Models(settings=settings)
+    models = ModelFactory(settings=settings)
     specs = scorer_specs(scorers, options.get("judge"), models, (here,))
     source = _source(data, replace(settings, store=str(options.get("store") or settings.store)))
     target: Target = GivenTarget() if task is None else as_target(task, folders=(here,))

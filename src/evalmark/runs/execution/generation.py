@@ -17,7 +17,7 @@ from evalmark.prompts.generation.pipeline import GenerationJob, GenerationResult
 from evalmark.prompts.generation.stages import GROUNDTRUTH, STAGES, Stage
 from evalmark.prompts.templates.prompt_files import read_prompt
 from evalmark.runs.planning.check import raise_faults
-from evalmark.runs.planning.models import ModelGateway, Models
+from evalmark.runs.planning.models import ModelFactory, ModelGateway
 from evalmark.runs.session.run_store import RunStore
 
 MOST_RUNS = 100
@@ -40,7 +40,7 @@ class GenerateJob:
 
 
 async def generate_tests(
-    job: GenerateJob, settings: Settings, call_log: CallLog, *, models: Models | None = None
+    job: GenerateJob, settings: Settings, call_log: CallLog, *, models: ModelFactory | None = None
 ) -> tuple[GenerationResult, tuple[Spending, ...]]:
     """Create the missing files of a prompt's folder; return what was done, and the spending.
 
@@ -49,7 +49,7 @@ async def generate_tests(
         ModelError: a stage got no reply that can be used.
         RunStoppedError: a budget is used up.
     """
-    models = models or Models(settings=settings)
+    models = models or ModelFactory(settings=settings)
     gateway = ModelGateway(models, call_log)
     try:
         opened = _opened(job, models)
@@ -66,7 +66,7 @@ async def estimate_test_calls(job: GenerateJob, settings: Settings) -> tuple[Cal
     Raises:
         ConfigError: the prompt, a file or the name of a model cannot be used.
     """
-    models = Models(settings=settings)
+    models = ModelFactory(settings=settings)
     try:
         return estimate_calls(_job(job, _opened(job, models)))
     finally:
@@ -85,7 +85,7 @@ def _job(job: GenerateJob, models: Mapping[str, ChatModel]) -> GenerationJob:
     )
 
 
-def _opened(job: GenerateJob, models: Models) -> dict[str, ChatModel]:
+def _opened(job: GenerateJob, models: ModelFactory) -> dict[str, ChatModel]:
     """Open the model of each stage; ground truth has one only where it is named."""
     wanted = {stage.name: job.model_for.get(stage.name) for stage in STAGES}
     others = [name for name, model in wanted.items() if model is None and name != GROUNDTRUTH.name]

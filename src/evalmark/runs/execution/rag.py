@@ -7,7 +7,7 @@ from evalmark.core.settings import Settings
 from evalmark.core.values.run import Gate
 from evalmark.inputs.datasets.options import ReadOptions
 from evalmark.inputs.documents.files import dataset_name
-from evalmark.runs.planning.models import Models
+from evalmark.runs.planning.models import ModelFactory
 from evalmark.runs.planning.plan import (
     DEFAULT_READ_OPTIONS,
     Loader,
@@ -47,7 +47,7 @@ def plan_rag(job: RagJob, settings: Settings, load: Loader = load_embedder) -> P
     Raises:
         ConfigError: the model or a metric cannot be used.
     """
-    here, models = Path.cwd(), Models(settings=settings)
+    here, models = Path.cwd(), ModelFactory(settings=settings)
     own = {
         "context_sufficiency": {"sufficiency": job.sufficiency},
         "answer_hallucination": {"hallucination": job.hallucination, "splitter": job.splitter},

@@ -10,7 +10,7 @@ from evalmark.core.values.case import Case, Output
 from evalmark.core.values.run import DatasetInfo, Run
 from evalmark.core.values.score import Mode
 from evalmark.runs.planning.judges import ResolvedMetric, judge_named, metric_named, with_judges
-from evalmark.runs.planning.models import Models
+from evalmark.runs.planning.models import ModelFactory
 from evalmark.runs.planning.overrides import Overrides
 from evalmark.runs.planning.plan import (
     DatasetSource,
@@ -103,7 +103,7 @@ def plan_metrics(names: Sequence[str], settings: Settings, overrides: Overrides,
         ConfigError: there is no such scorer, it needs settings, or a metric file or a judge cannot be used.
     """
     here = Path.cwd()
-    models = Models(settings=settings)
+    models = ModelFactory(settings=settings)
     specs: list[ScorerSpec] = []
     for name in names:
         one = _one(name, (here,))

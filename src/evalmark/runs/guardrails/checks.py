@@ -19,9 +19,9 @@ from evalmark.models.embeddings.adapters import as_embedder
 from evalmark.models.embeddings.cached_embedder import CachedEmbedder
 from evalmark.models.embeddings.load import load_embedder
 from evalmark.runs.engine.trial import run_scorers
-from evalmark.runs.planning.chat_models import chat_model
-from evalmark.runs.planning.models import Models
+from evalmark.runs.planning.models import ModelFactory
 from evalmark.runs.planning.plan import scorer_spec
+from evalmark.runs.planning.target_models import chat_model
 from evalmark.scoring.binding.bound_scorer import BoundScorer, as_scorer
 
 Check = str | Mapping[str, Any] | Callable[..., Any]
@@ -100,7 +100,7 @@ async def _open_embedder(model: Embeddings, *, is_needed: bool) -> AsyncIterator
         yield as_embedder(model) if is_needed else None
         return
     settings = load_settings(os.environ, Path.cwd())
-    name, models = model or settings.embeddings, Models(settings=settings)
+    name, models = model or settings.embeddings, ModelFactory(settings=settings)
     try:
         yield models.embedder(name) or _load_embedder(name, settings, Path.cwd())
     finally:

@@ -10,7 +10,7 @@ from evalmark.core.foreign.threads import DaemonThreads
 from evalmark.core.protocols import ChatModel
 from evalmark.core.values.call import Request
 from evalmark.core.values.case import Turn
-from evalmark.runs.planning.chat_models import chat_model
+from evalmark.runs.planning.target_models import chat_model
 from evalmark.scoring.builtin.answer_quality import describe_type
 
 from .rewrite_prompt import RewritePrompt, clean_reply

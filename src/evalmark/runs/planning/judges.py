@@ -9,7 +9,7 @@ from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import LazyModule
 from evalmark.core.protocols import ChatModel
 
-from .models import ConfiguredModel, Models
+from .models import ConfiguredModel, ModelFactory
 from .plan import ScorerSpec, scorer_spec
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def metric_named(name: str, place: str, folders: tuple[Path, ...]) -> ResolvedMe
     return ResolvedMetric(spec=scorer_spec(name, place, folders))
 
 
-def with_judges(spec: ScorerSpec, judges: Sequence[Judge], models: Models) -> tuple[ScorerSpec, ...]:
+def with_judges(spec: ScorerSpec, judges: Sequence[Judge], models: ModelFactory) -> tuple[ScorerSpec, ...]:
     """Return the scorer once for each of its judges; unchanged where there is none.
 
     With several judges, each one's scores go by the metric's name with the judge's in brackets.
@@ -115,7 +115,7 @@ def judge_named(name: str, flag: str = "judge") -> Judge:
     return Judge(model=name, place=flag if set("@?#") & set(name) else f"{flag} {name}")
 
 
-def _opened(judge: Judge, models: Models) -> ChatModel:
+def _opened(judge: Judge, models: ModelFactory) -> ChatModel:
     if not isinstance(judge.model, str):
         return judge.model
     try:
@@ -128,7 +128,7 @@ def _opened(judge: Judge, models: Models) -> ChatModel:
 def scorer_specs(
     scorers: Sequence[ScorerLike],
     judge: str | ChatModel | Sequence[str | ChatModel] | None,
-    models: Models,
+    models: ModelFactory,
     folders: tuple[Path, ...],
 ) -> tuple[ScorerSpec, ...]:
     """Return scorers as Python code names them, once for each judge where they need one.

@@ -69,7 +69,7 @@ class ConfiguredModel:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Models:
+class ModelFactory:
     """Opens models by name over one pool of connections; nothing is sent before a run."""
 
     settings: Settings = DEFAULTS
@@ -162,7 +162,7 @@ class ModelGateway:
     """The run's middleware around its models: call log, cache, limits and budget."""
 
     def __init__(
-        self, models: Models, call_log: CallLog | None, earlier: Sequence[Spending] = (), lost: int = 0
+        self, models: ModelFactory, call_log: CallLog | None, earlier: Sequence[Spending] = (), lost: int = 0
     ) -> None:
         self._models, self._call_log = models, call_log
         self._prices = Prices(read_prices(models.settings.models))

@@ -10,7 +10,7 @@ from evalmark.core.protocols import Target
 from evalmark.inputs.suites.suite import TargetSpec
 from evalmark.runs.targets.model import ModelTarget
 
-from .models import Models
+from .models import ModelFactory
 
 if TYPE_CHECKING:
     from evalmark.prompts.templates import prompt_files
@@ -46,7 +46,7 @@ NO_OVERRIDES = Overrides()
 
 
 def model_targets(
-    wanted: TargetSpec, named: Sequence[str], models: Models, unnamed: str | None = None
+    wanted: TargetSpec, named: Sequence[str], models: ModelFactory, unnamed: str | None = None
 ) -> tuple[Target, ...]:
     """Return each model as a target, with the prompt if there is one; `named` models replace those of the suite.
 

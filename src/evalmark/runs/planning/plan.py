@@ -22,7 +22,7 @@ from evalmark.runs.targets.given_target import GivenTarget
 from evalmark.scoring.binding.bound_scorer import BoundScorer, as_scorer
 from evalmark.scoring.binding.registry import resolve_scorer
 
-from .models import Models
+from .models import ModelFactory
 
 if TYPE_CHECKING:
     from evalmark.models.embeddings import adapters, cached_embedder, load
@@ -184,7 +184,7 @@ def load_embedder(name: str, settings: Settings, folders: tuple[Path, ...]) -> E
 def embedder_for(
     asked: Iterable[ScorerSpec],
     wanted: str | Callable[..., Any],
-    models: Models,
+    models: ModelFactory,
     folders: tuple[Path, ...],
     load: Loader = load_embedder,
 ) -> Embedder | None:
@@ -238,7 +238,7 @@ class Plan:
     """The run that the suite wants it compared with: an id, `last-green`."""
     suite: str = ""
     notes: tuple[str, ...] = ()
-    models: Models | None = None
+    models: ModelFactory | None = None
     """Opens the chat models that the target and the scorers ask; None where they were handed over as objects."""
     until_decided: bool = False
     """Whether the run stops as soon as its gate is decided either way."""

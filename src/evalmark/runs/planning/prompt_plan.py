@@ -15,7 +15,7 @@ from evalmark.inputs.documents.files import path_kind
 from evalmark.inputs.suites.suite import TargetSpec
 
 from .judges import ResolvedMetric, judge_named, metric_from_file, with_judges
-from .models import Models
+from .models import ModelFactory
 from .overrides import Overrides, model_targets
 from .plan import DatasetSource, Loader, NoteHandler, Plan, ScorerSpec, embedder_for, load_embedder
 
@@ -59,7 +59,7 @@ def plan_prompt(path: Path, settings: Settings, overrides: Overrides, load: Load
         ConfigError: the prompt, a file beside it, a model or a judge cannot be used, or there are no tests.
     """
     spec = spec_module.read_spec(path)
-    models = Models(settings=settings)
+    models = ModelFactory(settings=settings)
     found = list(metrics_of(path, spec))
     specs = [one for metric in found for one in _specs_of(metric, overrides, models, spec)]
     wanted = overrides.embeddings or settings.embeddings
@@ -88,7 +88,7 @@ def metrics_of(path: Path, spec: "PromptSpec") -> Iterator[ResolvedMetric]:
 
 
 def _specs_of(
-    metric: ResolvedMetric, overrides: Overrides, models: Models, spec: "PromptSpec"
+    metric: ResolvedMetric, overrides: Overrides, models: ModelFactory, spec: "PromptSpec"
 ) -> tuple[ScorerSpec, ...]:
     """Return a metric with its prompt once for each judge: of the flag, else of its file, else of the settings."""
     asked = with_prompt(metric.spec, spec, metric.place)

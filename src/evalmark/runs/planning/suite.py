@@ -23,7 +23,7 @@ from evalmark.runs.targets.given_target import GivenTarget
 
 from .check import raise_faults
 from .judges import Judge, ResolvedMetric, judge_named, metric_from_file, with_judges
-from .models import Models
+from .models import ModelFactory
 from .overrides import NO_OVERRIDES, Overrides, model_targets
 from .plan import (
     DatasetSource,
@@ -70,7 +70,7 @@ def plan_suite(
         plan = replace(plan, until_decided=overrides.until_decided, seed=overrides.seed)
         return with_lock(plan, overrides.lock or settings.lock)
     suite = read_suite(path)
-    planner = _SuitePlanner(suite, Models(settings=settings), overrides)
+    planner = _SuitePlanner(suite, ModelFactory(settings=settings), overrides)
     specs = planner.scorers()
     tested = planner.targets()
     sources = planner.sources(recorded)
@@ -105,7 +105,7 @@ def plan_suite(
 class _SuitePlanner:
     """Makes the parts of a plan from a suite, and gathers all faults."""
 
-    def __init__(self, suite: Suite, models: Models, overrides: Overrides) -> None:
+    def __init__(self, suite: Suite, models: ModelFactory, overrides: Overrides) -> None:
         self.suite, self.models, self.overrides = suite, models, overrides
         self.folders = (suite.path.parent.resolve(), Path.cwd())
         self.named = AllowedFolders(self.folders, models.settings.allow_code)

@@ -18,10 +18,10 @@ from evalmark.core.values.score import Result, Trial
 from evalmark.core.values.spending import Spending, subtract_spending
 from evalmark.runs.engine.pipeline import AnsweredTrial, EngineItem, Limits, Work, run_trials
 from evalmark.runs.engine.trial import call_target
-from evalmark.runs.planning.chat_models import ModelProvider
 from evalmark.runs.planning.check import PlanCheck, check, raise_faults
-from evalmark.runs.planning.models import ModelGateway, Models
+from evalmark.runs.planning.models import ModelFactory, ModelGateway
 from evalmark.runs.planning.plan import BoundPlan, Plan, load_embedder, unwrapped
+from evalmark.runs.planning.target_models import TargetModels
 
 from .run_store import RunStore
 
@@ -82,11 +82,11 @@ class RunSession:
         call_log: Callable[[], CallLog] | None = None,
         *,
         loop: Callable[[], asyncio.AbstractEventLoop] = asyncio.get_running_loop,
-        models: Models | None = None,
+        models: ModelFactory | None = None,
     ) -> None:
         guard_imports()
         self.settings = settings
-        self.models = models or Models(settings=settings)
+        self.models = models or ModelFactory(settings=settings)
         self.stop = asyncio.Event()
         """Set on the loop to start no further trial."""
         self.tools = ToolReplay(lambda: store().tool_log(self._run_id), settings.replay)
@@ -119,9 +119,9 @@ class RunSession:
         return ModelGateway(self.models, store.call_log(run_id), store.spending(run_id), self.interrupted_calls or 0)
 
     @cached_property
-    def provider(self) -> ModelProvider:
+    def provider(self) -> TargetModels:
         """Gives targets the chat models that they name."""
-        return ModelProvider(self.models, lambda: self.gateway, self._loop())
+        return TargetModels(self.models, lambda: self.gateway, self._loop())
 
     def context(self, trial: Trial) -> TrialContext:
         """Return what the code under test meets during a trial: tools, models, and the count of its calls."""
@@ -244,7 +244,7 @@ class RunSession:
         await self.models.close()
 
 
-def check_plan(plan: Plan, models: Models) -> PlanCheck:
+def check_plan(plan: Plan, models: ModelFactory) -> PlanCheck:
     """Check a plan and whether its models can be asked; nothing is sent or written.
 
     Raises:

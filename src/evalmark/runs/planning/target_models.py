@@ -14,7 +14,7 @@ from evalmark.core.protocols import ChatModel
 from evalmark.core.settings import Settings, load_settings
 from evalmark.core.values.call import Reply, Request
 
-from .models import ModelGateway, Models
+from .models import ModelFactory, ModelGateway
 
 T = TypeVar("T")
 
@@ -33,7 +33,7 @@ async def chat_model(name: str, settings: Settings | None = None) -> AsyncIterat
     if get_model is not None:
         yield await get_model(name)
         return
-    models = Models(settings=settings or load_settings(environ, Path.cwd()))
+    models = ModelFactory(settings=settings or load_settings(environ, Path.cwd()))
     gateway = ModelGateway(models, None)
     try:
         yield gateway(models.chat(name))
@@ -41,10 +41,12 @@ async def chat_model(name: str, settings: Settings | None = None) -> AsyncIterat
         await gateway.close()
 
 
-class ModelProvider:
+class TargetModels:
     """Gives targets the models of a run; targets may ask them from threads and loops of their own."""
 
-    def __init__(self, models: Models, gateway: Callable[[], ModelGateway], loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self, models: ModelFactory, gateway: Callable[[], ModelGateway], loop: asyncio.AbstractEventLoop
+    ) -> None:
         self._models, self._gateway, self._loop = models, gateway, loop
 
     async def __call__(self, name: str) -> ChatModel:
@@ -82,7 +84,7 @@ class _BoundModel:
     """A model of the run as a target gets it."""
 
     model: ChatModel
-    provider: ModelProvider
+    provider: TargetModels
 
     @property
     def name(self) -> str:
