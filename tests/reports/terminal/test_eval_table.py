@@ -104,5 +104,5 @@ def test_a_long_reason_of_the_gate_stays_in_its_column():
 
 
 def test_how_intervals_were_found_is_told_apart_from_why_there_are_none():
-    text = eval_screen(run([result("a", 0.4)]), {}, WIDE)
+    text = eval_screen(run([result("a", 7.0)]), {}, WIDE)
     assert "95 % intervals: Wilson. No interval: one value shows no spread." in text

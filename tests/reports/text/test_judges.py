@@ -34,14 +34,14 @@ def of(raws, unit="", **fields):
 @pytest.mark.parametrize(
     ("raws", "unit", "shown"),
     [
-        pytest.param([3, 4, 4, 4], "1..5", ("3.75 of 1..5", "(0.69)", "2.03 – 4.73"), id="a scale"),
+        pytest.param([3, 4, 4, 4], "1..5", ("3.75 of 1..5", "(0.69)", "2.08 – 4.53"), id="a scale"),
         pytest.param([5, 5], "1..5", ("5.00 of 1..5", "(1.00)", "2.37 – 5.00"), id="the end of a scale"),
         pytest.param([5] * 999 + [4], "1..5", ("4.99 of 1..5", "(0.99)", "4.98 – 4.99"), id="almost the end of a scale"),
-        pytest.param([80, 90], "%", ("85 of 100", "(0.85)", "25.0 – 99.0"), id="percent"),
+        pytest.param([80, 90], "%", ("85 of 100", "(0.85)", "13.4 – 97.8"), id="percent"),
         pytest.param([0, 0], "%", ("0 of 100", "(0.00)", "0 – 65.8"), id="percent, all nothing"),
         pytest.param([True, True, False], "", ("66.7 %", "", "20.8 – 93.9 %"), id="truth values"),
         pytest.param([True, True], "boolean", ("100 %", "", "34.2 – 100.0 %"), id="all true"),
-        pytest.param([0.25, 0.75], "", ("0.500", "", "0.095 – 0.905"), id="values"),
+        pytest.param([0.25, 0.75], "", ("0.500", "", "0.068 – 0.932"), id="values"),
         pytest.param(["A", "B"], "choice", ("–", "", "–"), id="names alone"),
     ],
 )  # fmt: skip
@@ -107,13 +107,13 @@ def two_judges(pairs, unit="1..5", judges=("a/x", "b/y")):
     [
         pytest.param(
             [(4, 4), (2, 3), (5, 5)], "1..5",
-            ["mean of 2 judges over 3 outputs: 0.71 (0.23 – 0.95)", "a/x and b/y: the same on 2 of 3 outputs, 66.7 % (20.8 – 93.9 %) · kappa 0.86, quadratic weights · b/y minus a/x on average +0.33 (-1.10 – 1.77)"],
+            ["mean of 2 judges over 3 outputs: 0.71 (0.19 – 0.96)", "a/x and b/y: the same on 2 of 3 outputs, 66.7 % (20.8 – 93.9 %) · kappa 0.86, quadratic weights · b/y minus a/x on average +0.33 (-1.10 – 1.77)"],
             id="few outputs, and no interval for kappa",
         ),
         pytest.param(
             [(True, True)] * 17 + [(True, False), (False, True)], "",
             [
-                "mean of 2 judges over 19 outputs: 0.95 (0.75 – 0.99)",
+                "mean of 2 judges over 19 outputs: 0.95 (0.77 – 0.99)",
                 "a/x and b/y: the same on 17 of 19 outputs, 89.5 % (68.6 – 97.1 %) · kappa -0.06 (-0.14 – 0.03) · b/y minus a/x on average +0.00 (-0.16 – 0.16)",
                 "94.7 % of all verdicts are true: with one verdict this common, kappa is low even when judges agree often",
             ],

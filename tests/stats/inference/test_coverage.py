@@ -1,32 +1,62 @@
-"""How often the intervals hold the true mean, by seeded simulation: the table of docs/statistics.md."""
+"""How often the intervals hold the true mean, by seeded simulation: a short form of `benchmarks/intervals.py`."""
 
 # ruff: noqa: S311  seeded draws, not secrets
 
 import random
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
 
 import pytest
 
-from evalmark.stats.inference.means import mean_interval, share_interval
-
-SHAPES = {
-    "uniform": (lambda r: r.random(), 0.5),
-    "mostly high": (lambda r: r.betavariate(5, 2), 5 / 7),
-    "near the top": (lambda r: r.betavariate(8, 0.5), 8 / 8.5),
-    "nine in ten perfect": (lambda r: 1.0 if r.random() < 0.9 else r.random(), 0.95),
-    "in thirds": (lambda r: r.randrange(4) / 3, 0.5),
-}
+from evalmark.stats.inference.means import share_interval
 
 
-def graded_coverage(shape: str, n: int, rounds: int) -> float:
-    """The share of rounds whose interval holds the true mean of `n` graded scores."""
-    draw, true = SHAPES[shape]
-    source = random.Random(f"{shape} {n}")
-    found = (mean_interval([draw(source) for _ in range(n)], bounded=True) for _ in range(rounds))
-    return sum(i.low <= true <= i.high for i in found) / rounds
+def benchmark(name):
+    """A script of `benchmarks`, as a module."""
+    spec = spec_from_file_location(name, Path(__file__).parents[3] / "benchmarks" / f"{name}.py")
+    sys.modules[name] = module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+intervals = benchmark("intervals")
+
+
+@pytest.mark.parametrize(
+    ("name", "n"),
+    [
+        ("uniform from 0 to 1", 50),
+        ("1 to 5, mostly 4 and 5", 10),
+        ("near the bottom, Beta(0.1, 2)", 20),
+        ("0 or 1, one of ten between", 10),
+        ("95 % near 1, 5 % low", 10),
+        ("95 % near 1, 5 % low", 50),
+    ],
+)
+def test_graded_intervals_hold_the_mean(name, n):
+    methods = {name: intervals.METHODS[name] for name in ("t", "evalmark")}
+    assert intervals.graded_misses(name, n, intervals.graded(name, n, 150, methods)) == []
+
+
+@pytest.mark.parametrize(("steps", "n", "parts"), [(2, 10, 100), (3, 8, 20), (4, 5, 10)])
+def test_on_few_steps_the_bound_holds_under_every_distribution(steps, n, parts):
+    least, _ = intervals.least_coverage(steps, n, parts)
+    assert least >= 0.95
+
+
+def test_of_zeros_and_ones_the_exact_coverages_are_those_of_the_literature():
+    assert {method: round(held, 4) for method, (held, _) in intervals.shares(20, 0.95).items()} == {
+        "Wilson": 0.9245,
+        "Clopper-Pearson": 0.9841,
+        "Jeffreys": 0.9841,
+        "t": 0.6412,
+        "1.96 SE": 0.6389,
+    }
 
 
 def repeated_coverage(cases: int, repeats: int, rounds: int) -> float:
-    """The same for a pass rate, where each case has a rate of its own, 0.8 on average."""
+    """The share of rounds whose interval holds a pass rate, where each case has a rate of its own, 0.8 on average."""
     source = random.Random(f"{cases} {repeats}")
     held = 0
     for _ in range(rounds):
@@ -37,23 +67,6 @@ def repeated_coverage(cases: int, repeats: int, rounds: int) -> float:
     return held / rounds
 
 
-@pytest.mark.parametrize(
-    ("shape", "n"), [("mostly high", 5), ("mostly high", 20), ("in thirds", 20), ("nine in ten perfect", 8)]
-)
-def test_graded_intervals_hold_the_mean(shape, n):
-    assert graded_coverage(shape, n, 150) > 0.87
-
-
 @pytest.mark.parametrize(("cases", "repeats"), [(5, 5), (10, 5), (40, 3)])
 def test_pass_rates_of_repeated_cases_hold_the_rate(cases, repeats):
     assert repeated_coverage(cases, repeats, 400) > 0.92
-
-
-@pytest.mark.sweep
-@pytest.mark.parametrize("n", [3, 5, 10, 20, 50, 100])
-@pytest.mark.parametrize("shape", SHAPES)
-def test_the_table_of_coverage(shape, n, capsys):
-    found = graded_coverage(shape, n, 1_000)
-    with capsys.disabled():
-        print(f"\ncoverage  {shape:20} n={n:<4} {found:.3f}")  # noqa: T201  the table of docs/statistics.md
-    assert found > 0.80

@@ -107,7 +107,6 @@ def test_every_public_function_of_numbers_refuses_what_is_none():
     assert unchecked == {  # called by functions that have looked at their arguments
         "evalmark.stats.agreement.kappa_alpha.agreement_interval",
         "evalmark.stats.agreement.roc.check_labelled",
-        "evalmark.stats.inference.bootstrap.bca",
     }
 
 

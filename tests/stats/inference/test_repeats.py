@@ -136,10 +136,10 @@ def test_with_one_try_each_it_is_a_pass_rate_and_its_wilson_interval():
     assert (found.value, found.interval) == (0.9, wilson(36, 40))
 
 
-def test_graded_cases_are_resampled_as_cases():
+def test_graded_cases_have_the_interval_of_graded_scores():
     cases = [(8, c) for c in (8, 7, 8, 3, 5, 6, 8, 8, 1, 0, 7, 6, 8, 4, 2, 8)]
     found = mean_pass_hat_k(cases, 2)
-    assert found.interval.method == "BCa bootstrap"
+    assert found.interval.method == "Dirichlet bound"
     assert 0 <= found.interval.low < found.value < found.interval.high <= 1
     assert mean_pass_hat_k(cases[::-1], 2) == found
 

@@ -224,6 +224,7 @@ def _metric(metric: MetricSummary) -> dict[str, Any]:
         "weighting": dict(metric.steadiness.weighting),
         "unscored_by_kind": dict(metric.steadiness.unscored),
         **({"skipped_because": dict(metric.skip_reasons)} if metric.skip_reasons else {}),
+        **({"caution": metric.caution} if metric.caution else {}),
         "worst": [{name: value for name, value in plain(row).items() if name != "asked"} for row in metric.worst],
     }
 

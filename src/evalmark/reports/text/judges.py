@@ -26,6 +26,8 @@ _HIGH_AGREEMENT, _LOW_KAPPA = 0.8, 0.4
 def metric_remarks(metric: MetricSummary) -> Iterator[str]:
     """Yield remarks on a metric beside its numbers, one sentence each."""
     steady = metric.steadiness
+    if metric.caution:
+        yield metric.caution
     for reason, n in metric.skip_reasons.items():
         yield f"skipped in {count(n, 'trial')}" + (f": {one_line(reason, 200)}" if reason else "")
     if metric.choices:

@@ -18,7 +18,14 @@ _NOTHING = 1e-17
 
 
 @check_arguments
-def dirichlet_interval(values: Sequence[float], low: float, high: float, level: float = LEVEL) -> Interval:
+def dirichlet_interval(
+    values: Sequence[float],
+    low: float,
+    high: float,
+    level: float = LEVEL,
+    *,
+    sizes: Sequence[float] | None = None,
+) -> Interval:
     """Return the interval of the mean of values between `low` and `high`, whatever their distribution.
 
     Each end is the bound of Gaffke (2005), also found by Learned-Miller and Thomas (2019): the sample and one more value at
@@ -32,12 +39,14 @@ def dirichlet_interval(values: Sequence[float], low: float, high: float, level: 
         low: The smallest value that is possible.
         high: The largest value that is possible.
         level: How often the interval holds the true mean, between 0 and 1.
+        sizes: With clusters, `values` are their means, and this is how many values each has. No unseen cluster is taken
+            to be larger than the largest of these; where all are of one size, it does not matter which.
 
     Returns:
         The interval; none without values, or where `low` and `high` are equal.
 
     Raises:
-        ValueError: a value is not finite, or not within `low` and `high`.
+        ValueError: a value is not finite, or not within `low` and `high`; the sizes are not as many, or not above 0.
 
     >>> found = dirichlet_interval([0.0] * 100, -1, 1)
     >>> round(found.low, 4), round(found.high, 4)
@@ -53,28 +62,34 @@ def dirichlet_interval(values: Sequence[float], low: float, high: float, level: 
         return no_interval("no values", level)
     if low == high:
         return no_interval("only one value is possible", level)
+    if sizes is not None and (len(sizes) != len(values) or min(sizes) <= 0):
+        raise ValueError("sizes must be above 0, one for each value")
     numpy = need("numpy")
-    known, tail = numpy.sort(numpy.asarray(values, dtype=numpy.float64)), (1 - level) / 2
-    lower = _quantile(*_gathered((known - low) / (high - low)), tail)
-    upper = _quantile(*_gathered((high - known[::-1]) / (high - low)), tail)
+    inside = (numpy.asarray(values, dtype=numpy.float64) - low) / (high - low)
+    each = numpy.ones(len(inside)) if sizes is None else numpy.asarray(sizes, dtype=numpy.float64) / max(sizes)
+    lower, upper = (_quantile(*_gathered(side, each), (1 - level) / 2) for side in (inside, 1 - inside))
     return Interval(low=low + (high - low) * lower, high=high - (high - low) * upper, level=level, method=METHOD)
 
 
-def _gathered(values: Any) -> tuple[Any, Any]:
-    """Return distinct values and their counts; very many values are grouped."""
+def _gathered(values: Any, sizes: Any) -> tuple[Any, Any, Any]:
+    """Return distinct values with their sizes and counts; very many values are grouped."""
     numpy = need("numpy")
-    distinct, counts = numpy.unique(values, return_counts=True)
-    if len(distinct) <= _DISTINCT:
-        return distinct, counts.astype(numpy.float64)
-    span = distinct[-1] - distinct[0]
-    places = numpy.minimum((distinct - distinct[0]) / span * _DISTINCT, _DISTINCT - 1).astype(int)
-    totals = numpy.bincount(places, counts)
-    sums = numpy.bincount(places, counts * distinct)
+    order = numpy.lexsort((sizes, values))
+    values, sizes = values[order], sizes[order]
+    starts = numpy.flatnonzero(numpy.append(True, (numpy.diff(values) != 0) | (numpy.diff(sizes) != 0)))
+    counts = numpy.diff(numpy.append(starts, len(values))).astype(numpy.float64)
+    values, sizes = values[starts], sizes[starts]
+    if len(values) <= _DISTINCT:
+        return values, sizes, counts
+    span = values[-1] - values[0]
+    places = numpy.minimum((values - values[0]) / span * _DISTINCT, _DISTINCT - 1).astype(int)
+    totals, weights = numpy.bincount(places, counts), numpy.bincount(places, counts * sizes)
     used = totals > 0
-    return sums[used] / totals[used], totals[used]
+    sums = numpy.bincount(places, counts * sizes * values)
+    return sums[used] / weights[used], weights[used] / totals[used], totals[used]
 
 
-def _quantile(values: Any, counts: Any, tail: float) -> float:
+def _quantile(values: Any, sizes: Any, counts: Any, tail: float) -> float:
     """Return the value below which the randomly weighted mean lies with probability `tail`."""
     highest = float(values[-1])
     if highest <= 0:
@@ -86,10 +101,11 @@ def _quantile(values: Any, counts: Any, tail: float) -> float:
         """Return the deviation from `tail` on the scale of normal deviates, where it is nearly linear."""
         if at <= 0 or at >= highest:
             return -math.inf if at <= 0 else math.inf
-        return float(special.ndtri(min(1 - 1e-16, max(1e-300, _chance_below(at, values, counts))))) - wanted
+        return float(special.ndtri(min(1 - 1e-16, max(1e-300, _chance_below(at, values, sizes, counts))))) - wanted
 
     lower, upper = 0.0, highest
-    middle = float((values * counts).sum() / (counts.sum() + 1))
+    weights = sizes * counts
+    middle = float((values * weights).sum() / (weights.sum() + 1))
     if 0 < middle < highest:
         lower, upper = (lower, middle) if beyond(middle) > 0 else (middle, upper)
     inset = 1e-13 * highest
@@ -101,7 +117,7 @@ def _quantile(values: Any, counts: Any, tail: float) -> float:
     return float(root(beyond, lower, upper, xtol=1e-11, rtol=1e-11))
 
 
-def _chance_below(at: float, values: Any, counts: Any) -> float:
+def _chance_below(at: float, values: Any, sizes: Any, counts: Any) -> float:
     """Return the probability that the weighted mean is below `at`.
 
     The weights are exponential variables divided by their sum. So it is the probability that a sum of weighted
@@ -109,7 +125,7 @@ def _chance_below(at: float, values: Any, counts: Any) -> float:
     plane. The line passes through the saddle point, where the integrand is largest on it and does not oscillate.
     """
     numpy = need("numpy")
-    slopes = numpy.append((values - at) / at, -1.0)
+    slopes = numpy.append(sizes * (values - at) / at, -1.0)
     weights = numpy.append(counts, 1.0)
     saddle, width = _saddle(slopes, weights)
     steps = numpy.arange(0, _REACH, _STEP)

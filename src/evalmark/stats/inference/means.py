@@ -3,19 +3,19 @@
 import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
 
 from evalmark.core.lazy import need
 
 from .argument_checks import check_arguments
-from .bootstrap import bca
+from .dirichlet import METHOD as DIRICHLET
+from .dirichlet import dirichlet_interval
 from .intervals import LEVEL, Interval, Share, no_interval, wilson
 
 FEW = 10
-"""With fewer values from 0 to 1, resampling is unreliable, and the widest spread is assumed."""
-MANY = 300
-"""From this many values on, Student's t is accurate enough."""
+"""The spread of fewer values is not used for intervals that rest on a normal distribution."""
 DIFFERENT = 5
-"""This many values have to differ from the most common one before their spread is used."""
+"""Nor is it if fewer values than this differ from the most common one."""
 
 
 @check_arguments
@@ -93,15 +93,14 @@ def mean_interval(
     *,
     clusters: Sequence[Hashable] | None = None,
     bounded: bool | None = None,
-    seed: int = 0,
 ) -> Interval:
     """Return the interval of a mean; `clusters` names the case of each value if cases were repeated.
 
     `bounded` says that values lie between 0 and 1; with None, the values themselves decide. The order of the
-    values does not matter, and the same seed gives the same interval.
+    values does not matter.
 
     >>> mean_interval([0.2, 0.9, 0.4]).method
-    'Wilson bound'
+    'Dirichlet bound'
     """
     if not all(map(math.isfinite, values)):
         raise ValueError("an interval needs finite values")
@@ -111,30 +110,20 @@ def mean_interval(
     if bounded and not within:
         raise ValueError("values called bounded must be from 0 to 1")
     if within and bounded is not False:
-        return _bounded_interval(values, clusters, level, seed)
+        return _bounded_interval(values, clusters, level)
     return _student(values, clusters, level)
 
 
-def _bounded_interval(
-    values: Sequence[float], clusters: Sequence[Hashable] | None, level: float, seed: int
-) -> Interval:
+def _bounded_interval(values: Sequence[float], clusters: Sequence[Hashable] | None, level: float) -> Interval:
     """Return the interval for values between 0 and 1."""
     if values and set(values) <= {0.0, 1.0}:
         return share_interval(values, clusters, level)
-    units = values if clusters is None else _cluster_means(values, clusters)
-    if len(units) < 2:
-        return _student(values, clusters, level)  # returns an empty interval with the reason
-    if len(units) < FEW or _differing(units) < DIFFERENT:
-        # no values from 0 to 1 with this mean have a larger spread than zeros and ones
-        centre = min(1.0, math.fsum(values) / len(values))
-        return wilson(centre * len(units), len(units), level, method="Wilson bound")
-    if len(units) == len(values) < MANY:
-        low, high = bca(values, level, seed)
-        return Interval(low=low, high=high, level=level, method="BCa bootstrap")
-    found = _student(values, clusters, level)
-    if found.low is None or found.high is None:
-        return found
-    return Interval(low=max(0.0, found.low), high=min(1.0, found.high), level=level, method=found.method)
+    if clusters is None or len(set(clusters)) == len(values):
+        return dirichlet_interval(values, 0, 1, level)
+    groups = list(_grouped(values, clusters))
+    means = [math.fsum(group) / len(group) for group in groups]
+    found = dirichlet_interval(means, 0, 1, level, sizes=[float(len(group)) for group in groups])
+    return replace(found, method=f"{DIRICHLET}, clustered by case")
 
 
 def _student(values: Sequence[float], clusters: Sequence[Hashable] | None, level: float) -> Interval:
@@ -155,6 +144,30 @@ def _student(values: Sequence[float], clusters: Sequence[Hashable] | None, level
     return Interval(low=centre - half, high=centre + half, level=level, method=method)
 
 
+@check_arguments
+def skewness_caution(values: Sequence[float], clusters: Sequence[Hashable] | None = None) -> str:
+    """Return why Student's t may be too short for so many values; empty if it is not.
+
+    Without known ends nothing accounts for values that the sample does not show, so the rule can only look at those
+    it has: t needs at least 28 + 25 times the squared skewness (Sugden, Smith and Jones 2000, after Cochran).
+
+    >>> skewness_caution([float(n % 7) for n in range(70)])
+    ''
+    >>> skewness_caution([0.0] * 39 + [12.0])
+    "no known range, and 40 values are few for Student's t, as skewed as they are: the interval may be too short"
+    """
+    sums = _residual_sums(values, range(len(values)) if clusters is None else clusters)
+    square = math.fsum(s * s for s in sums)
+    if not 0 < square < math.inf:
+        return ""
+    skewness = math.fsum((s / math.sqrt(square)) ** 3 for s in sums) * math.sqrt(len(sums))
+    if len(sums) >= 28 + 25 * skewness**2:
+        return ""
+    noun = "values" if len(sums) == len(values) else "cases"
+    skewed = ", as skewed as they are" if len(sums) >= 28 else ""
+    return f"no known range, and {len(sums):,} {noun} are few for Student's t{skewed}: the interval may be too short"
+
+
 def _residual_sums(values: Sequence[float], clusters: Sequence[Hashable]) -> list[float]:
     centre = mean(values) or 0.0
     if isinstance(clusters, range):  # every value is its own cluster, and there may be many
@@ -162,17 +175,8 @@ def _residual_sums(values: Sequence[float], clusters: Sequence[Hashable]) -> lis
     return [math.fsum(v - centre for v in group) for group in _grouped(values, clusters)]
 
 
-def _cluster_means(values: Sequence[float], clusters: Sequence[Hashable]) -> list[float]:
-    return [math.fsum(group) / len(group) for group in _grouped(values, clusters)]
-
-
 def _grouped(values: Sequence[float], clusters: Sequence[Hashable]) -> Iterable[list[float]]:
     groups: dict[Hashable, list[float]] = {}
     for value, cluster in zip(values, clusters, strict=True):
         groups.setdefault(cluster, []).append(value)
     return groups.values()
-
-
-def _differing(values: Sequence[float]) -> int:
-    """Return how many values differ from the most common one."""
-    return len(values) - max(Counter(values).values())

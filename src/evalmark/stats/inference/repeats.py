@@ -61,11 +61,11 @@ def mean_pass_at_k(cases: Sequence[tuple[int, int]], k: int, level: float = LEVE
     """Return the mean of `pass_at_k` over `cases`, each (tries, passed), with an interval over cases.
 
     Tries of different cases are independent, so each case is one value from 0 to 1, and the interval is that of
-    `mean_interval`: cases are resampled, never tries.
+    `mean_interval` over cases, never over tries.
 
     >>> found = mean_pass_at_k([(5, 2), (5, 5), (5, 0), (1, 1)], 2)
     >>> round(found.value, 4), found.n, found.left_out, found.interval.method
-    (0.5667, 3, 1, 'Wilson bound')
+    (0.5667, 3, 1, 'Dirichlet bound')
     """
     return _over_cases(pass_at_k, cases, k, level)
 

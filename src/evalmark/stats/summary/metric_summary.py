@@ -10,7 +10,7 @@ from typing import Literal
 from evalmark.core.values.run import Metric
 from evalmark.stats.inference.argument_checks import check_arguments
 from evalmark.stats.inference.intervals import Interval
-from evalmark.stats.inference.means import mean, mean_interval, share
+from evalmark.stats.inference.means import mean, mean_interval, share, skewness_caution
 
 from .collection import MetricScores
 from .summary import MetricSummary
@@ -90,6 +90,7 @@ def _metric_summary(
         steadiness=scores.details.steadiness(repeated, level),
         worst=scores.worst_first(),
         skip_reasons=dict(scores.skips.most_common()),
+        caution="" if bounded or not interval.known else skewness_caution(values, cases),
     )
 
 

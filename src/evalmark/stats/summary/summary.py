@@ -120,6 +120,8 @@ class MetricSummary:
     """The worst scores, the worst first, without perfect ones."""
     skip_reasons: Mapping[str, int]
     """Why scores were skipped and how often, for the first few reasons."""
+    caution: str = ""
+    """Why `interval` may be too short; empty if nothing in the scores says so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
