@@ -9,7 +9,7 @@ import pytest
 
 from evalmark.harness.evals.definition import EvalOptions
 from evalmark.harness.evals.eval_case import EvalCase
-from evalmark.harness.evals.expectation import ExpectOptions
+from evalmark.harness.evals.eval_spec import ExpectOptions
 from evalmark.harness.pytest_plugin.marker import EvalMarker
 from evalmark.testing.scripted import ScriptedServer
 from tests.conftest import ROOT

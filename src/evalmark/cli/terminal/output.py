@@ -1,7 +1,6 @@
 """Output to the terminal: text, errors, documents, and commands for GitHub Actions."""
 
 import os
-import shutil
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
@@ -34,16 +33,7 @@ _CHUNKS = 1_000
 
 def output_look(store: str = "", worst: int = 5, flags: str = "") -> "TerminalStyle":
     """Return the width, colour and characters of the standard output, with the run's store and its `--store` flag."""
-    interactive = is_open(sys.stdout) and sys.stdout.isatty()
-    width = shutil.get_terminal_size((100, 24)).columns
-    return console.TerminalStyle(
-        store=store,
-        flags=flags,
-        worst=worst,
-        width=max(60, min(width, 140)),
-        color=interactive and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb",
-        unicode=(getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "").startswith("utf"),
-    )
+    return console.stdout_style(store, worst, flags)
 
 
 def run_look(run: "Run", store: str, worst: int) -> "TerminalStyle":

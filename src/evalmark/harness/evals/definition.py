@@ -1,17 +1,16 @@
 """`describe_eval`: defines a table of cases, a task and its scorers as a test."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import need
 
-from .eval_spec import EvalSpec, Judges
-from .thresholds import Threshold
+from .eval_spec import EvalSpec, ExpectOptions, check_options
 
 if TYPE_CHECKING:  # a suite that skips its evals loads nothing that would run them
     from evalmark.core.values.run import Gate, Run
@@ -23,23 +22,15 @@ REGISTRY = "__evalmark__"
 """The module attribute that holds the evals of a module."""
 
 
-class EvalOptions(TypedDict, total=False):
+class EvalOptions(ExpectOptions, total=False):
     """Options of `describe_eval` besides name, data and task."""
 
     scorers: "Sequence[ScorerLike]"
     """One scorer or more: names, `{name: settings}`, functions, objects."""
     scorer: "ScorerLike"
     """A single scorer, instead of `scorers`."""
-    threshold: Threshold
-    """The value each score has to reach, from 0 to 1: one for all scorers, or `{name: number}`; None: nothing can fail."""
-    judge: Judges
-    """The chat model of scorers that need one; by default EVALMARK_JUDGE."""
-    embeddings: str | Callable[..., Any]
-    """The embedding model of scorers that need one; by default the one in the settings."""
     repeat: int
     """Times each case is run; 1 by default."""
-    timeout: float | None
-    """Seconds a case may take, 60 by default; None: no limit."""
     skip_if: bool
     """Whether to skip the whole eval; it is reported as skipped."""
 
@@ -89,10 +80,7 @@ def describe_eval(name: str, data: "Data", task: Any, **options: Unpack[EvalOpti
     ['pass']
     """
     __tracebackhide__ = True
-    unknown = sorted(set(options) - set(EvalOptions.__annotations__))
-    if unknown:
-        options_text = ", ".join(EvalOptions.__annotations__)
-        raise ConfigError(f"describe_eval({name!r}) has no option {unknown[0]!r}; its options are {options_text}.")
+    check_options(f"describe_eval({name!r})", options, EvalOptions)
     frame = _module_frame(sys._getframe(1))
     file, line = ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
     fields: dict[str, Any] = {key: value for key, value in options.items() if key not in ("scorers", "scorer")}
@@ -102,12 +90,6 @@ def describe_eval(name: str, data: "Data", task: Any, **options: Unpack[EvalOpti
     if frame is not None:
         _register(described, frame)
     return described
-
-
-def evals_in(module: Any) -> Sequence[Eval]:
-    """Return the evals that a module defines, in order."""
-    evals: Sequence[Eval] = getattr(module, REGISTRY, ())
-    return evals
 
 
 def _scorers(described: Eval, options: EvalOptions) -> "tuple[ScorerLike, ...]":

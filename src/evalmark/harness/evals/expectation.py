@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from os import environ
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 
 from evalmark.core.context.trial_context import current_tools
 from evalmark.core.errors import ConfigError
@@ -22,23 +22,10 @@ from evalmark.runs.session.run_session import PreparedPlan, RunSession
 from evalmark.storage.store.store import Store, open_store
 
 from .eval_plan import prepare_eval
-from .eval_spec import DEFAULT_TIMEOUT, EvalSpec, Judges, short_path
+from .eval_spec import DEFAULT_TIMEOUT, EvalSpec, ExpectOptions, check_options, short_path
 from .failure import EvalFailedError, failure_message
 from .pytest_run import PytestRun, current_pytest_run
-from .thresholds import UNSET, Threshold
-
-
-class ExpectOptions(TypedDict, total=False):
-    """Options of `to_eval` besides the expected output, the task and the scorers."""
-
-    threshold: Threshold
-    """The value each score has to reach, for all scorers or as `{name: number}`; None: nothing can fail."""
-    judge: Judges
-    """The chat model of scorers that need one; by default EVALMARK_JUDGE."""
-    embeddings: str | Callable[..., Any]
-    """The embedding model of scorers that need one; by default the one in the settings."""
-    timeout: float | None
-    """Seconds the task may take, 60 by default; None: no limit."""
+from .thresholds import UNSET
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +136,7 @@ def _eval_of(expected: Any, task: Any, scorers: Sequence[ScorerLike], options: E
     frame = sys._getframe(2)
     file, line = frame.f_code.co_filename, frame.f_lineno
     place = f"{short_path(file)}:{line}"
-    if unknown := sorted(set(options) - set(ExpectOptions.__annotations__)):
-        options_text = ", ".join(ExpectOptions.__annotations__)
-        raise ConfigError(f"{place}: to_eval() has no option {unknown[0]!r}; its options are {options_text}.")
+    check_options(f"{place}: to_eval()", options, ExpectOptions)
     if not scorers:
         raise ConfigError(f"{place}: to_eval() has no scorers; name at least one: to_eval(expected, task, scorer).")
     for scorer in scorers:

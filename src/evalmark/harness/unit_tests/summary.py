@@ -1,7 +1,5 @@
 """The end of a unit test: the text it prints, and the error that lists failed cases."""
 
-import os
-import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -65,19 +63,6 @@ def summary_text(summary: UnitTestSummary, look: TerminalStyle) -> str:
     )
     text = f"{run_screen(summary.run, look).rstrip()}\n\n  {line}\n\n"
     return text if look.unicode else text.encode("ascii", "replace").decode("ascii")
-
-
-def stdout_style(store: str, flags: str) -> TerminalStyle:
-    """Return the width, colors and characters of the standard output."""
-    is_open = sys.stdout is not None and not sys.stdout.closed
-    interactive = is_open and sys.stdout.isatty()
-    return TerminalStyle(
-        store=store,
-        flags=flags,
-        width=max(60, min(shutil.get_terminal_size((100, 24)).columns, 140)),
-        color=interactive and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb",
-        unicode=is_open and (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf"),
-    )
 
 
 def print_summary(text: str) -> None:

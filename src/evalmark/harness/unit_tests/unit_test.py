@@ -14,6 +14,7 @@ from typing import Any, Literal
 from evalmark.core.errors import ConfigError, EvalmarkError
 from evalmark.core.settings import Settings, load_settings
 from evalmark.core.values.run import Run
+from evalmark.reports.terminal.console import stdout_style
 from evalmark.runs.engine.trial import describe_error
 from evalmark.runs.session.run_store import MemoryRunStore, RunStore
 from evalmark.storage.store.location import display_location
@@ -24,7 +25,7 @@ from .labeled import TestCase
 from .run import UnitTestRun
 from .selection import Selection, Selector, of_file, of_list, of_project, of_template
 from .session import UnitTestSession
-from .summary import UnitTestSummary, failure_of, print_summary, stdout_style, summary_text
+from .summary import UnitTestSummary, failure_of, print_summary, summary_text
 
 StoreLike = str | PathLike[str] | Literal["settings"] | None
 
@@ -178,7 +179,7 @@ class UnitTest:
             opened.close()
         if summary is not None:
             self.run = summary.run
-            print_summary(summary_text(summary, stdout_style(summary.store, summary.flag)))
+            print_summary(summary_text(summary, stdout_style(summary.store, flags=summary.flag)))
             failed = failure_of(summary) if self._raises and error is None else None
             if failed is not None:
                 raise failed

@@ -1,5 +1,8 @@
-"""Rendering for terminals: width, colours and characters, independent of the environment."""
+"""Rendering for terminals: width, colours and characters."""
 
+import os
+import shutil
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from io import StringIO
@@ -53,6 +56,20 @@ _ASCII = str.maketrans(
     | dict(zip(BLOCKS, ASCII_BLOCKS, strict=True))
     | dict(zip(RAISED, "abcdefghi", strict=True))
 )
+
+
+def stdout_style(store: str = "", worst: int = 5, flags: str = "") -> TerminalStyle:
+    """Return the width, colours and characters of the standard output, with the run's store and its `--store` flag."""
+    is_open = sys.stdout is not None and not sys.stdout.closed
+    is_terminal = is_open and sys.stdout.isatty()
+    return TerminalStyle(
+        store=store,
+        flags=flags,
+        worst=worst,
+        width=max(60, min(shutil.get_terminal_size((100, 24)).columns, 140)),
+        color=is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb",
+        unicode=(getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "").startswith("utf"),
+    )
 
 
 def gate_table(verdict: GateVerdict) -> Table:
