@@ -18,8 +18,7 @@ from evalmark.core.values.call import Call, Reply, Request
 from evalmark.core.values.score import Trial
 from evalmark.storage.call_log.masking import masked_call
 from evalmark.storage.call_log.rows import encode_call
-from evalmark.storage.results.masking import masked_result
-from evalmark.storage.results.rows import encode_result
+from evalmark.storage.results.stored_results import encode_result, masked_result
 
 TEXT = "The refund policy says that a parcel which has not come within ten days is paid back; write to us with its number. "
 KEY = "ab" * 16 + "-0-0"

@@ -33,7 +33,7 @@ from evalmark.runs.cluster.coordinator import CoordinatorConfig, run_on_workers
 from evalmark.runs.cluster.ray_connection import connect, parse_cluster_address
 from evalmark.runs.cluster.remote_calls import CallProxy
 from evalmark.runs.cluster.services import SharedServices
-from evalmark.runs.engine.pipeline import Limits, Work
+from evalmark.runs.engine.work import Limits, Work
 from evalmark.store import open_store
 from evalmark.testing.virtual_time import run_in_virtual_time
 

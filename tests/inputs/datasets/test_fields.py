@@ -6,9 +6,10 @@ import pytest
 
 from evalmark import Case, Example, ToolCall, Turn
 from evalmark.errors import ConfigError, DataError
+from evalmark.inputs.datasets.case_builder import as_cases
 from evalmark.inputs.datasets.fields import SYNONYMS, parse_columns
 from evalmark.inputs.datasets.options import BadRow, ReadOptions
-from evalmark.inputs.datasets.reader import as_cases, read_cases
+from evalmark.inputs.datasets.reader import read_cases
 
 
 def case(**row):

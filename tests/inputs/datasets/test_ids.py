@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalmark.errors import DataError
+from evalmark.inputs.datasets.case_builder import as_cases
 from evalmark.inputs.datasets.ids import SeenIds
 from evalmark.inputs.datasets.options import BadRow
-from evalmark.inputs.datasets.reader import as_cases, read_cases
+from evalmark.inputs.datasets.reader import read_cases
 
 ROWS = [{"question": f"What is {n}?", "expected": str(n)} for n in range(30)]
 

@@ -14,7 +14,7 @@ ASKED, ANSWERED = Turn(role="user", content={"q": 1}), Turn(role="assistant", co
 
 def told(output, **options):
     result = Result(trial=Trial(case=Case(id="1", input={"q": 1})), output=replace(output, value="a"))
-    return [(step.who, step.said, step.kind) for step in steps(result, **options)]
+    return [(step.who, step.said, step.kind) for step in steps(result.output, result.trial.case.input, **options)]
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_times_can_be_left_out():
 def test_a_title_counts_calls_failures_and_messages():
     calls = (ToolCall(name="f"), ToolCall(name="g", error="no"))
     result = Result(trial=Trial(case=Case(id="1")), output=Output(transcript=(ASKED, *calls, ANSWERED)))
-    assert steps_title(result) == "2 tool calls, 1 of them failed · 2 messages"
+    assert steps_title(result.output) == "2 tool calls, 1 of them failed · 2 messages"
 
 
 @pytest.mark.parametrize(

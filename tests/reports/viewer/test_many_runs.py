@@ -9,7 +9,7 @@ import pytest
 from evalmark.storage.database.schema import transaction
 from evalmark.storage.database.sqlite import open_writable_file
 from evalmark.storage.queries.filter import ResultFilter
-from evalmark.storage.results.rows import encode_run
+from evalmark.storage.results.stored_runs import encode_run
 from evalmark.store import open_store
 
 pytest.importorskip("starlette")

@@ -9,7 +9,7 @@ from evalmark.runs.cluster.channel import Channel
 from evalmark.runs.cluster.messages import ToCoordinator, ToWorker
 from evalmark.runs.cluster.worker import Worker
 from evalmark.runs.cluster.worker_pool import NoWorkersError, WorkerLostError
-from evalmark.runs.engine.pipeline import Limits, Work
+from evalmark.runs.engine.work import Limits, Work
 
 
 class LocalWorkerHandle:

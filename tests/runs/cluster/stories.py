@@ -14,7 +14,8 @@ from evalmark.runs.cluster.coordinator import CoordinatorConfig, run_on_workers
 from evalmark.runs.cluster.remote import RemoteGateway
 from evalmark.runs.cluster.remote_calls import CallProxy
 from evalmark.runs.cluster.services import SharedServices
-from evalmark.runs.engine.pipeline import AnsweredTrial, AnsweredTurn, Conversation, Limits, Work, run_trials
+from evalmark.runs.engine.pipeline import run_trials
+from evalmark.runs.engine.work import AnsweredTrial, AnsweredTurn, Conversation, Limits, Work
 from evalmark.runs.planning.models import ModelFactory, ModelGateway
 from evalmark.runs.planning.target_models import TargetModels
 from evalmark.runs.tool_replay.remote_tools import RemoteTools

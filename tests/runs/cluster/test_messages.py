@@ -25,7 +25,7 @@ from evalmark.runs.cluster.messages import (
     WorkerDone,
     WorkerOnlyError,
 )
-from evalmark.runs.engine.pipeline import AnsweredTrial, AnsweredTurn, Conversation
+from evalmark.runs.engine.work import AnsweredTrial, AnsweredTurn, Conversation
 
 CASE = Case(id="1", input="x", history=(Turn(role="user", content="?"),), metadata={"line": 3}, place="cases.csv:3")
 TRIAL = Trial(case=CASE, dataset="cases", position=3, repeat=1, mode="conversation", target="t")

@@ -11,7 +11,7 @@ from evalmark import Case, Output, Result
 from evalmark.core.values.score import Trial
 from evalmark.runs.cluster.messages import TrialFinished
 from evalmark.runs.cluster.scheduler import MAX_WORKERS_LOST, WorkQueue
-from evalmark.runs.engine.pipeline import AnsweredTrial, AnsweredTurn, Conversation
+from evalmark.runs.engine.work import AnsweredTrial, AnsweredTurn, Conversation
 
 BAD_ROW = Output(error="cases.csv:3: too few cells")
 

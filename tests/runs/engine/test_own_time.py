@@ -15,7 +15,8 @@ from evalmark.models.middleware.rate_limits import RateLimits, RetryPolicy
 from evalmark.models.middleware.retry import RetryingModel
 from evalmark.models.middleware.throttle import LimitedModel, Throttle
 from evalmark.runs.engine import trial
-from evalmark.runs.engine.pipeline import Limits, Work, run_trials
+from evalmark.runs.engine.pipeline import run_trials
+from evalmark.runs.engine.work import Limits, Work
 from evalmark.runs.targets import model
 from evalmark.runs.targets.function import as_target
 from evalmark.runs.targets.model import ModelTarget

@@ -11,15 +11,8 @@ from evalmark import Case, Output, Result, Score
 from evalmark.core.context.trial_context import current_trial_context
 from evalmark.core.values.score import Trial
 from evalmark.errors import RunStoppedError, StoreFullError
-from evalmark.runs.engine.pipeline import (
-    AnsweredTrial,
-    AnsweredTurn,
-    Conversation,
-    EngineOutcome,
-    Limits,
-    Work,
-    run_trials,
-)
+from evalmark.runs.engine.pipeline import run_trials
+from evalmark.runs.engine.work import AnsweredTrial, AnsweredTurn, Conversation, EngineOutcome, Limits, Work
 from evalmark.testing.memory import MemorySink
 from evalmark.testing.virtual_time import run_in_virtual_time
 

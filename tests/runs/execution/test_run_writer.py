@@ -12,7 +12,7 @@ from evalmark.core.values.spending import Spending
 from evalmark.errors import StoreError
 from evalmark.runs.execution.run_writer import start_run, with_part
 from evalmark.runs.session.run_store import MemoryRunStore
-from evalmark.storage.results.rows import pack_run, unpack_run
+from evalmark.storage.results.stored_runs import pack_run, unpack_run
 from evalmark.store import open_store
 
 EQUALS = Metric(name="equals")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from evalmark.runs.engine.pipeline import Work
+from evalmark.runs.engine.work import Work
 from evalmark.runs.isolation.engine import open_engine
 from evalmark.runs.targets.function import as_target
 from evalmark.store import open_store
@@ -460,7 +460,7 @@ def test_a_worker_that_ends_between_cases_is_noted():
 
 CONVERSATION = """
 import asyncio, os
-from evalmark.runs.engine.pipeline import Conversation, Limits, Work
+from evalmark.runs.engine.work import Conversation, Limits, Work
 from evalmark.runs.isolation.engine import open_engine
 from evalmark.runs.targets.function import as_target
 from evalmark.testing.memory import MemorySink

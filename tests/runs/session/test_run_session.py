@@ -12,7 +12,7 @@ from evalmark.core.values.score import Trial
 from evalmark.errors import ConfigError
 from evalmark.harness.evals.definition import Eval
 from evalmark.harness.evals.eval_plan import prepare_eval
-from evalmark.runs.engine.pipeline import AnsweredTrial
+from evalmark.runs.engine.work import AnsweredTrial
 from evalmark.runs.session.run_session import ResultList, RunSession
 from evalmark.runs.session.run_store import MemoryRunStore
 from evalmark.testing.chat import ScriptedModel

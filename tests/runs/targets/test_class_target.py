@@ -7,7 +7,8 @@ import pytest
 
 from evalmark import Case
 from evalmark.core.values.score import Trial
-from evalmark.runs.engine.pipeline import Conversation, Work, run_trials
+from evalmark.runs.engine.pipeline import run_trials
+from evalmark.runs.engine.work import Conversation, Work
 from evalmark.runs.targets.function import as_target
 from evalmark.testing.memory import MemorySink
 

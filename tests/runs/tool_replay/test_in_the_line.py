@@ -9,7 +9,8 @@ from evalmark import Case, Output
 from evalmark.core.context.tool_replay import ToolReplay
 from evalmark.core.values.score import Trial
 from evalmark.errors import StoreError
-from evalmark.runs.engine.pipeline import AnsweredTurn, Conversation, Limits, Work, run_trials
+from evalmark.runs.engine.pipeline import run_trials
+from evalmark.runs.engine.work import AnsweredTurn, Conversation, Limits, Work
 from evalmark.testing.memory import MemorySink, MemoryToolLog
 from evalmark.tools import replayed
 

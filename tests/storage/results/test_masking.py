@@ -8,7 +8,7 @@ import pytest
 from evalmark import Case, Example, Output, Result, Run, Score, ToolCall, Turn
 from evalmark.core.values.score import Trial
 from evalmark.inputs.secrets.fields import MASK
-from evalmark.storage.results.masking import masked_id, masked_result
+from evalmark.storage.results.stored_results import masked_id, masked_result
 from evalmark.store import open_store
 
 KEY = "k-4711/aB3+9f8e7d6c"

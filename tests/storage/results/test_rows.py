@@ -18,7 +18,8 @@ from evalmark.core.values.score import Trial
 from evalmark.core.values.spending import Spending
 from evalmark.errors import StoreError
 from evalmark.storage.database.fields import from_sql, sql_text
-from evalmark.storage.results.rows import decode_result, decode_run, encode_result, encode_run
+from evalmark.storage.results.stored_results import decode_result, encode_result
+from evalmark.storage.results.stored_runs import decode_run, encode_run
 from evalmark.store import open_store
 from tests.storage.store import sample
 from tests.storage.store.conftest import record
@@ -152,7 +153,7 @@ runs = st.builds(
 
 @given(results)
 def test_a_result_of_plain_data_comes_back_equal(result):
-    row = encode_result(result)
+    row = encode_result(result).row
     assert decode_result(row) == result
     assert (row.scores + row.output + row.content).isascii()
 
@@ -233,7 +234,7 @@ def test_what_is_not_plain_data_is_kept_as_far_as_it_goes(value, kept):
     result = sample.answered(sample.trials([sample.case(1)])[0])
     score = replace(result.scores[0], raw=value, detail={"inner": [value]})
     strange = replace(result, output=replace(result.output, value=value), scores=(score,))
-    back = decode_result(encode_result(strange))
+    back = decode_result(encode_result(strange).row)
     assert back.output.value == kept
     assert back.scores[0].raw == kept
     assert back.scores[0].detail == {"inner": [kept]}
@@ -241,14 +242,14 @@ def test_what_is_not_plain_data_is_kept_as_far_as_it_goes(value, kept):
 
 def test_a_cycle_is_cut_off():
     result = sample.answered(sample.trials([sample.case(1)])[0])
-    row = encode_result(replace(result, output=Output(value=ring())))
+    row = encode_result(replace(result, output=Output(value=ring()))).row
     assert '"..."' in row.output
 
 
 def test_unknown_numbers_are_none_and_never_nan():
     result = sample.answered(sample.trials([sample.case(1)])[0])
     score = replace(result.scores[0], value=math.nan)
-    row = encode_result(replace(result, output=replace(result.output, seconds=math.inf), scores=(score,)))
+    row = encode_result(replace(result, output=replace(result.output, seconds=math.inf), scores=(score,))).row
     back = decode_result(row)
     assert (back.scores[0].value, back.output.seconds, row.seconds) == (None, None, None)
 
@@ -257,7 +258,7 @@ def test_fields_that_a_target_filled_carelessly_are_kept_in_their_own_form():
     careless = Output(
         value=1, contexts=[1, "b"], tool_calls=({"name": "search"},), metadata=["x"], error=ValueError("v")
     )  # type: ignore[arg-type]
-    back = decode_result(encode_result(Result(trial=Trial(case=Case(id="1")), output=careless))).output
+    back = decode_result(encode_result(Result(trial=Trial(case=Case(id="1")), output=careless)).row).output
     assert back.contexts == ("1", "b")
     assert back.tool_calls == (ToolCall(name="{'name': 'search'}"),)
     assert back.metadata == {"value": ["x"]}
@@ -310,14 +311,14 @@ def test_a_damaged_header_is_refused(path):
 @pytest.mark.parametrize("column", ["scores", "output", "content"])
 def test_bytes_in_the_place_of_a_text_are_damage(column):
     """Damage may turn one into the other, whatever the table says of its columns."""
-    row = encode_result(sample.answered(sample.trials([sample.case(1)])[0]))
+    row = encode_result(sample.answered(sample.trials([sample.case(1)])[0])).row
     with pytest.raises(ValueError, match="bytes in the place of a text"):
         decode_result(row._replace(**{column: getattr(row, column).encode()}))
 
 
 @given(st.text(string.printable))
 def test_garbage_is_refused_with_a_value_error_or_read(text):
-    row = encode_result(sample.answered(sample.trials([sample.case(1)])[0]))
+    row = encode_result(sample.answered(sample.trials([sample.case(1)])[0])).row
     for column in ("scores", "output", "content"):
         try:
             decode_result(row._replace(**{column: text}))

@@ -7,7 +7,7 @@ import pytest
 
 from evalmark import Case, Output, Result, ToolCall, Turn
 from evalmark.core.values.case import Usage
-from evalmark.storage.results.rows import encode_result
+from evalmark.storage.results.stored_results import encode_result
 from tests.storage.store import sample
 
 EVERYWHERE = True
@@ -61,9 +61,9 @@ def test_a_transcript_its_calls_and_its_tokens_come_back_equal(store, output):
 def test_the_calls_of_a_transcript_are_written_once():
     (trial,) = sample.trials([sample.case(1)])
     with_calls = Output(value="a", transcript=TRANSCRIPT)
-    written = "".join(str(field) for field in encode_result(Result(trial=trial, output=with_calls)))
+    written = "".join(str(field) for field in encode_result(Result(trial=trial, output=with_calls)).row)
     assert written.count("call-1") == written.count("no such order") == 1
     differing = replace(with_calls, tool_calls=(FOUND,))
-    written = "".join(str(field) for field in encode_result(Result(trial=trial, output=differing)))
+    written = "".join(str(field) for field in encode_result(Result(trial=trial, output=differing)).row)
     assert written.count("call-1") == 2
     assert written.count("no such order") == 1

@@ -8,7 +8,8 @@ import pytest
 
 from evalmark.storage.database.schema import STEPS, version
 from evalmark.storage.database.sqlite import open_writable_file
-from evalmark.storage.results.rows import ResultRow, encode_result, encode_run
+from evalmark.storage.results.stored_results import ResultRow, encode_result
+from evalmark.storage.results.stored_runs import encode_run
 from evalmark.store import open_store
 
 from . import sample
@@ -133,7 +134,7 @@ def test_a_kill_while_a_store_of_version_1_is_brought_up_to_date_loses_nothing(d
     columns = [name for name in ResultRow._fields if name != "mode"]
     db.executemany(
         f"insert into result (run, pass, source, {', '.join(columns)}) values (1, 1, 0 {', ?' * len(columns)})",  # noqa: S608
-        [[getattr(encode_result(result), name) for name in columns] for result in WHOLE],
+        [[getattr(encode_result(result).row, name) for name in columns] for result in WHOLE],
     )
     db.close()
     at, killed = 1, True

@@ -20,7 +20,8 @@ from evalmark.storage.database.open import parse_store_location
 from evalmark.storage.database.schema import STEPS, transaction
 from evalmark.storage.postgres.open import open_writable as writing
 from evalmark.storage.queries.filter import ResultFilter
-from evalmark.storage.results.rows import ResultRow, encode_result, encode_run
+from evalmark.storage.results.stored_results import ResultRow, encode_result
+from evalmark.storage.results.stored_runs import encode_run
 from evalmark.store import open_store, salvage
 from tests.conftest import ROOT
 from tests.storage.call_log import calls
@@ -89,7 +90,7 @@ def test_ten_that_open_a_new_store_at_once_make_it_once(path):
 def test_a_store_of_an_earlier_version_is_brought_up_to_date_once_and_keeps_what_it_has(path):
     place = parse_store_location(path)
     with closing(writing(place, lambda _: None, STEPS[:4])) as db:
-        run, row = sample.run(status="complete"), encode_result(sample.answered(sample.trials([sample.case(1)])[0]))
+        run, row = sample.run(status="complete"), encode_result(sample.answered(sample.trials([sample.case(1)])[0])).row
         given = (RUN, "p", "s", "complete", 1, encode_run(run))
         db.execute("insert into run (id, plan, suite, status, pass, header) values (?, ?, ?, ?, ?, ?)", given)
         columns = ", ".join(ResultRow._fields)

@@ -130,7 +130,7 @@ def run_judges(plan: "Plan", settings: "Settings", run_store: "Store", *, quiet:
             store=ScratchRunStore(run_store),
             settings=settings,
             on_start=lambda run, checked: progress.begin(plan.name, sum(checked.rows.values())),
-            on_results=progress.recorded,
+            on_verdicts=progress.recorded,
         )
         run: Run = need("asyncio").run(execute(plan, conduct))
     print_error("".join(f"{name}: {said}\n" for name, said in spent_lines(run)) if not quiet else "")

@@ -2,31 +2,36 @@
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from evalmark.core.lazy import LazyModule, need
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from evalmark.core.protocols import Embedder
     from evalmark.core.settings import Settings
-    from evalmark.core.values.score import Result
+    from evalmark.core.values.score import Verdict
     from evalmark.models.embeddings import load as loading_module
 else:
     loading_module = LazyModule("evalmark.models.embeddings.load")
 
 
-_SHOWN = (("pass", "passed"), ("fail", "failed"), ("error", "errors"), ("unscored", "unscored"))
+_SHOWN: "Sequence[tuple[Verdict, str]]" = (
+    ("pass", "passed"),
+    ("fail", "failed"),
+    ("error", "errors"),
+    ("unscored", "unscored"),
+)
 
 
 class Progress:
     """A progress bar on a terminal; without one, a line for the first download."""
 
     def __init__(self, *, quiet: bool = False) -> None:
-        self._counts: Counter[str] = Counter()
+        self._counts: Counter[Verdict] = Counter()
         self._quiet, self._said = quiet, ""
         self._bar = None
         if sys.stderr.isatty() and not quiet:
@@ -56,12 +61,12 @@ class Progress:
         if self._bar is not None:
             self._bar.update(self._task, description=name, total=total, visible=True)
 
-    def recorded(self, results: Sequence["Result"]) -> None:
-        """Add stored results."""
-        self._counts.update(result.verdict for result in results)
+    def recorded(self, verdicts: "Counter[Verdict]") -> None:
+        """Add the verdicts of stored results."""
+        self._counts.update(verdicts)
         if self._bar is not None:
             said = "  ".join(f"{self._counts[key]} {word}" for key, word in _SHOWN if self._counts[key])
-            self._bar.update(self._task, advance=len(results), counts=said)
+            self._bar.update(self._task, advance=verdicts.total(), counts=said)
 
     def loading(self, name: str, settings: "Settings", folders: "tuple[Path, ...]") -> "Embedder":
         """Load an embedder; show its download, if any."""

@@ -305,7 +305,7 @@ async def _run(
             stop=stop,
             baseline=against,
             on_start=begun,
-            on_results=progress.recorded,
+            on_verdicts=progress.recorded,
         )
         with _interrupts(stop, show.again):
             return await execution.execute(plan, conduct)

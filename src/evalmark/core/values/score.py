@@ -1,5 +1,6 @@
 """Trials, scores and results."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -11,6 +12,8 @@ Status = Literal["scored", "unscored", "error", "skipped"]
 Direction = Literal["higher", "lower"]
 Verdict = Literal["pass", "fail", "error", "unscored", "ungated"]
 Mode = Literal["single", "conversation"]
+VerdictListener = Callable[[Counter[Verdict]], None]
+"""Called with the number of new results by verdict."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

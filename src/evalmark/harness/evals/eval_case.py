@@ -9,8 +9,8 @@ from evalmark.core.errors import ConfigError
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.run import DatasetInfo, Metric, Run
 from evalmark.core.values.score import Result, Score, Trial
-from evalmark.runs.engine.pipeline import AnsweredTrial
 from evalmark.runs.engine.trial import describe_error, error_details, with_tool_calls
+from evalmark.runs.engine.work import AnsweredTrial
 from evalmark.runs.planning.judges import ScorerLike
 from evalmark.runs.session.run_session import PreparedPlan
 

@@ -16,7 +16,7 @@ from evalmark.core.values.case import Case
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result, Trial
 from evalmark.core.values.spending import Spending
-from evalmark.runs.engine.pipeline import AnsweredTrial
+from evalmark.runs.engine.work import AnsweredTrial
 from evalmark.runs.planning.judges import ScorerLike
 from evalmark.runs.session.run_session import PreparedPlan, RunSession
 from evalmark.storage.store.store import Store, open_store

@@ -10,8 +10,9 @@ from evalmark.core.errors import ConfigError, EvalmarkError
 from evalmark.core.sync import run_sync
 from evalmark.core.text import count, one_line
 from evalmark.core.values.case import Case
+from evalmark.inputs.datasets.case_builder import iter_cases
 from evalmark.inputs.datasets.options import BadRow
-from evalmark.inputs.datasets.reader import iter_cases, read_cases
+from evalmark.inputs.datasets.reader import read_cases
 from evalmark.runs.engine.trial import describe_error
 
 RowLike = Case | Mapping[str, Any] | str

@@ -18,8 +18,8 @@ from evalmark.core.values.spending import Spending
 from evalmark.runs.execution.baseline import LAST_GREEN, baseline_of
 from evalmark.runs.execution.run_writer import RunWriter, start_run
 from evalmark.runs.session.run_store import RunStore
-from evalmark.storage.results.masking import masked_id
-from evalmark.storage.results.rows import pack_run, unpack_run
+from evalmark.storage.results.stored_results import masked_id
+from evalmark.storage.results.stored_runs import pack_run, unpack_run
 from evalmark.storage.store.store import Store, open_store
 
 NAME = "pytest"

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from evalmark.core.errors import ConfigError, DataError
+from evalmark.inputs.datasets.case_builder import as_cases
 from evalmark.inputs.datasets.fault_list import FaultList
 from evalmark.inputs.datasets.json_rows import jsonl_rows
 from evalmark.inputs.datasets.options import ReadOptions
-from evalmark.inputs.datasets.reader import as_cases
 from evalmark.inputs.datasets.rows import DatasetFile
 from evalmark.inputs.documents.errors import PlacedError
 from evalmark.inputs.documents.strict_json import parse_json

@@ -1,15 +1,19 @@
-"""Build cases from rows."""
+"""Build cases from rows of files and from Python values."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
+from evalmark.core.errors import DataError
 from evalmark.core.values.case import Case, Example, Output, Turn
+from evalmark.inputs.documents.errors import PlacedError
 
 from .converters import CONVERTERS
+from .fault_list import FaultList
 from .fields import JUDGED_ANSWER, RowLayout, column_advice, layout_of, no_input_message, with_answer_as_reference
 from .ids import FieldError, SeenIds, generated_id
-from .options import ReadOptions
-from .rows import DatasetFile
+from .options import BadRow, ReadOptions
+from .rows import DatasetFile, RowReader, ignore_note
 from .similar_names import similar_name_notes
 
 _MOST_LAYOUTS = 1_000
@@ -222,3 +226,105 @@ def _metadata(values: Mapping[str, Any], faults: list[str]) -> Mapping[str, Any]
     if both := sorted(metadata.keys() & rest.keys()):
         faults.append(f"`{both[0]}` stands in the metadata and beside them")
     return {**metadata, **rest}
+
+
+def without_repeats(notes: Callable[[str], None]) -> Callable[[str], None]:
+    """Return a function that passes on each note once."""
+    passed: set[str] = set()
+
+    def note(text: str) -> None:
+        if text not in passed:
+            passed.add(text)
+            notes(text)
+
+    return note
+
+
+def build_cases(source: DatasetFile, reader: RowReader) -> Iterator[Case | BadRow]:
+    """Yield cases and bad rows. A fault before the first row is raised; a later one is yielded as the last row."""
+    builder: CaseBuilder | None = None
+    try:
+        for line, column, value in reader(source):
+            if builder is None:
+                builder = CaseBuilder.for_file(source)
+            if isinstance(value, PlacedError):
+                yield BadRow(place=value.place, message=value.message)
+                continue
+            try:
+                case = builder.build(value, line, column)
+            except RowError as fault:
+                yield BadRow(place=source.place(line, column), message=str(fault))
+                continue
+            yield case
+    except PlacedError as fault:
+        if builder is None:
+            raise
+        yield BadRow(place=fault.place, message=f"{fault.message} Nothing after this could be read.", last=True)
+
+
+def as_cases(
+    items: Iterable[Case | Mapping[str, Any] | str],
+    *,
+    notes: Callable[[str], None] | None = None,
+    answer_is_reference: bool = False,
+) -> list[Case]:
+    """Make cases from Python values: cases, mappings with any usual field names, and texts (inputs).
+
+    Args:
+        items: the values.
+        notes: called with remarks for the user, one sentence each.
+        answer_is_reference: whether `answer` holds the expected answer of mappings without another one.
+
+    >>> as_cases(["ping", {"question": "2 + 2?", "reference": "4"}])[1].expected
+    '4'
+
+    Raises:
+        DataError: some items are no valid cases; the message names all of them.
+    """
+    cases: list[Case] = []
+    faults = FaultList()
+    for row in iter_cases(items, notes=notes, answer_is_reference=answer_is_reference):
+        if isinstance(row, Case):
+            cases.append(row)
+        else:
+            faults.add(row.message, row.place)
+    if found := faults.lines():
+        raise DataError("\n".join(found))
+    return cases
+
+
+def iter_cases(
+    items: Iterable[Case | Mapping[str, Any] | str],
+    place: str = "",
+    *,
+    notes: Callable[[str], None] | None = None,
+    answer_is_reference: bool = False,
+) -> Iterator[Case | BadRow]:
+    """Make cases from Python values one by one; an invalid item is yielded as a `BadRow`.
+
+    Args:
+        items: cases, mappings or texts.
+        place: the place of each case and the beginning of each fault; empty: the number of the item.
+        notes: called with remarks for the user, one sentence each.
+        answer_is_reference: whether `answer` holds the expected answer of mappings without another one.
+
+    Raises:
+        DataError: `items` is a single text, mapping or case.
+    """
+    if isinstance(items, (str, Mapping, Case)):
+        raise DataError(f"cases come as a list of cases, mappings or texts, not as one {type(items).__name__}.")
+    builder = CaseBuilder(
+        _item_place, ReadOptions(), without_repeats(notes or ignore_note), answer_is_reference=answer_is_reference
+    )
+    for number, item in enumerate(items, start=1):
+        try:
+            case = builder.build(item, number)
+        except RowError as fault:
+            where = f"{place}: {_item_place(number)}" if place else _item_place(number)
+            yield BadRow(place=where, message=str(fault))
+        else:
+            yield replace(case, place=place) if place else case
+
+
+def _item_place(number: int, column: int = 0) -> str:
+    return f"item {number}"

@@ -10,7 +10,7 @@ from evalmark.inputs.documents.files import regular_file
 from .json_rows import json_header
 from .options import ReadOptions
 from .reader import format_of
-from .rows import DatasetFile
+from .rows import DatasetFile, ignore_note
 from .wrapper import open_wrapper
 from .yaml_rows import yaml_header
 
@@ -39,7 +39,7 @@ def read_header(path: Path, options: ReadOptions = DEFAULT_OPTIONS) -> DatasetHe
     Rows are skipped if `config` comes after them in a JSON file. A file that cannot be read has an empty header, since
     `read_cases` reports its faults.
     """
-    source = DatasetFile(path=Path(path), options=options, notes=_ignore_note)
+    source = DatasetFile(path=Path(path), options=options, notes=ignore_note)
     try:
         read = _HEADERS.get(format_of(source.path, options))
         if read is None:
@@ -59,7 +59,3 @@ def _name(value: object) -> str | None:
         return None
     name = value.strip()
     return name if 0 < len(name) <= MAX_NAME else None
-
-
-def _ignore_note(note: str) -> None:
-    """Ignore a note, which is repeated when the rows are read."""

@@ -1,10 +1,8 @@
-"""Read cases from files and Python values."""
+"""Read cases from files."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from evalmark.core.errors import DataError
 from evalmark.core.values.case import Case
@@ -12,13 +10,13 @@ from evalmark.inputs.documents.errors import PlacedError
 from evalmark.inputs.documents.files import regular_file
 from evalmark.inputs.documents.text import known_encoding
 
-from .case_builder import CaseBuilder, RowError
+from .case_builder import build_cases, without_repeats
 from .csv_rows import csv_rows, tsv_rows
 from .fault_list import FaultList
 from .json_rows import json_rows, jsonl_rows
 from .options import BadRow, ReadOptions
 from .parquet_rows import parquet_rows
-from .rows import DatasetFile, RowReader
+from .rows import DatasetFile, RowReader, ignore_note
 from .yaml_rows import yaml_rows
 
 READERS: Mapping[str, RowReader] = {
@@ -31,10 +29,6 @@ READERS: Mapping[str, RowReader] = {
 }
 _ENDINGS = {f".{name}": name for name in READERS} | {".ndjson": "jsonl", ".yml": "yaml"}
 DEFAULT_OPTIONS = ReadOptions()
-
-
-def _ignore_note(note: str) -> None:
-    return None
 
 
 def read_cases(
@@ -66,10 +60,10 @@ def read_cases(
     source = DatasetFile(
         path=path,
         options=options,
-        notes=_without_repeats(notes or _ignore_note),
+        notes=without_repeats(notes or ignore_note),
         answer_is_reference=answer_is_reference,
     )
-    return _cases(source, reader)
+    return build_cases(source, reader)
 
 
 def format_of(path: Path, options: ReadOptions) -> str:
@@ -96,41 +90,6 @@ def _ending(path: Path) -> tuple[str, bool]:
     return (path.with_suffix("") if packed else path).suffix.lower(), packed
 
 
-def _without_repeats(notes: Callable[[str], None]) -> Callable[[str], None]:
-    said: set[str] = set()
-
-    def note(sentence: str) -> None:
-        if sentence not in said:
-            said.add(sentence)
-            notes(sentence)
-
-    return note
-
-
-def _cases(source: DatasetFile, reader: RowReader) -> Iterator[Case | BadRow]:
-    """Yield cases and bad rows. A fault before the first row is raised; a later one is yielded as the last row."""
-    started = False
-    maker: CaseBuilder | None = None
-    try:
-        for line, column, value in reader(source):
-            if maker is None:
-                maker = CaseBuilder.for_file(source)
-            started = True
-            if isinstance(value, PlacedError):
-                yield BadRow(place=value.place, message=value.message)
-                continue
-            try:
-                case = maker.build(value, line, column)
-            except RowError as fault:
-                yield BadRow(place=source.place(line, column), message=str(fault))
-                continue
-            yield case
-    except PlacedError as fault:
-        if not started:
-            raise
-        yield BadRow(place=fault.place, message=f"{fault.message} Nothing after this could be read.", last=True)
-
-
 def check_cases(
     path: Path,
     options: ReadOptions = DEFAULT_OPTIONS,
@@ -146,71 +105,3 @@ def check_cases(
     except DataError as fault:
         faults.add(str(fault))
     return faults.lines()
-
-
-def as_cases(
-    items: Iterable[Case | Mapping[str, Any] | str],
-    *,
-    notes: Callable[[str], None] | None = None,
-    answer_is_reference: bool = False,
-) -> list[Case]:
-    """Make cases from Python values: cases, mappings with any usual field names, and texts (inputs).
-
-    Args:
-        items: the values.
-        notes: called with remarks for the user, one sentence each.
-        answer_is_reference: whether `answer` holds the expected answer of mappings without another one.
-
-    >>> as_cases(["ping", {"question": "2 + 2?", "reference": "4"}])[1].expected
-    '4'
-
-    Raises:
-        DataError: some items are no valid cases; the message names all of them.
-    """
-    cases: list[Case] = []
-    faults = FaultList()
-    for row in iter_cases(items, notes=notes, answer_is_reference=answer_is_reference):
-        if isinstance(row, Case):
-            cases.append(row)
-        else:
-            faults.add(row.message, row.place)
-    if found := faults.lines():
-        raise DataError("\n".join(found))
-    return cases
-
-
-def iter_cases(
-    items: Iterable[Case | Mapping[str, Any] | str],
-    place: str = "",
-    *,
-    notes: Callable[[str], None] | None = None,
-    answer_is_reference: bool = False,
-) -> Iterator[Case | BadRow]:
-    """Make cases from Python values one by one; an invalid item is yielded as a `BadRow`.
-
-    Args:
-        items: cases, mappings or texts.
-        place: the place of each case and the beginning of each fault; empty: the number of the item.
-        notes: called with remarks for the user, one sentence each.
-        answer_is_reference: whether `answer` holds the expected answer of mappings without another one.
-
-    Raises:
-        DataError: `items` is a single text, mapping or case.
-    """
-    if isinstance(items, (str, Mapping, Case)):
-        raise DataError(f"cases come as a list of cases, mappings or texts, not as one {type(items).__name__}.")
-    maker = CaseBuilder(
-        _item_place, ReadOptions(), _without_repeats(notes or _ignore_note), answer_is_reference=answer_is_reference
-    )
-    for number, item in enumerate(items, start=1):
-        try:
-            case = maker.build(item, number)
-        except RowError as fault:
-            where = f"{place}: {_item_place(number)}" if place else _item_place(number)
-            yield BadRow(place=where, message=str(fault))
-        else:
-            yield replace(case, place=place) if place else case
-
-
-def _item_place(number: int, column: int = 0) -> str:
-    return f"item {number}"

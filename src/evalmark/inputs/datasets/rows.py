@@ -48,3 +48,7 @@ class DatasetFile:
 
 
 RowReader = Callable[[DatasetFile], Iterator[DatasetRow]]
+
+
+def ignore_note(note: str) -> None:
+    """Drop a note; notes are repeated whenever rows are read."""

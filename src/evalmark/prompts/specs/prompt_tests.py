@@ -8,7 +8,7 @@ from evalmark.core.errors import DataError
 from evalmark.core.values.case import Case
 from evalmark.inputs.datasets.options import BadRow, ReadOptions
 from evalmark.inputs.datasets.reader import READERS, format_of
-from evalmark.inputs.datasets.rows import DatasetFile
+from evalmark.inputs.datasets.rows import DatasetFile, ignore_note
 from evalmark.inputs.documents.errors import PlacedError
 from evalmark.inputs.documents.files import local_file, path_kind
 from evalmark.inputs.documents.text import read_text
@@ -20,10 +20,6 @@ from .spec import PromptSpec
 Note = Callable[[str], None]
 TEST_FILES = ("tests.json", "tests.jsonl", "tests.csv", "tests.yaml", "tests.yml")
 """File names of the tests in a prompt's folder."""
-
-
-def _ignore_note(note: str) -> None:
-    return None
 
 
 def file_of_tests(spec: PromptSpec) -> Path | None:
@@ -39,7 +35,7 @@ def file_of_tests(spec: PromptSpec) -> Path | None:
     return found[0] if found else None
 
 
-def read_tests(path: Path, spec: PromptSpec, notes: Note = _ignore_note) -> Iterator[Case | BadRow]:
+def read_tests(path: Path, spec: PromptSpec, notes: Note = ignore_note) -> Iterator[Case | BadRow]:
     """Yield the tests of a prompt in a JSON, JSONL, CSV, TSV or YAML file.
 
     The input of each case is a mapping of the prompt's inputs; the ground truth is its expected value. The metadata hold the
@@ -70,7 +66,7 @@ def read_tests(path: Path, spec: PromptSpec, notes: Note = _ignore_note) -> Iter
         yield BadRow(place=fault.place, message=f"{fault.message} Nothing after this could be read.", last=True)
 
 
-def read_baseline(path: Path, spec: PromptSpec, notes: Note = _ignore_note) -> Iterator[Case | BadRow]:
+def read_baseline(path: Path, spec: PromptSpec, notes: Note = ignore_note) -> Iterator[Case | BadRow]:
     """Yield the baseline tests in a text file, separated by lines `===`.
 
     Raises:
@@ -92,7 +88,7 @@ def read_baseline(path: Path, spec: PromptSpec, notes: Note = _ignore_note) -> I
             yield _build_case(maker, {"testinput": text, "baseline": True}, f"{path}:{first}")
 
 
-def sample_tests(spec: PromptSpec, notes: Note = _ignore_note) -> Iterator[Case | BadRow]:
+def sample_tests(spec: PromptSpec, notes: Note = ignore_note) -> Iterator[Case | BadRow]:
     """Yield the samples in the prompt's own file as tests."""
     maker = PromptCaseBuilder(spec=spec, notes=notes)
     for sample in spec.prompt.samples:

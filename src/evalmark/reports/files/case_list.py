@@ -1,7 +1,8 @@
 """The list of cases of an HTML report, limited by size."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 
 from markupsafe import Markup
@@ -10,7 +11,7 @@ from evalmark.core.text import count
 from evalmark.reports.html.escaping import LONGEST
 from evalmark.stats.summary.summary import Summary
 
-from .case_rows import ReportRow, RowContext, TextPart, report_row
+from .case_rows import ReportRow, RowContext, TextPart, report_rows
 from .options import ReportOptions
 from .text_budget import FittedText, TextFitter, TextLimits, text_limits
 
@@ -35,7 +36,11 @@ class CaseList:
     _listed: int = 0
     _late: int = 0
     """Worst cases listed after the others."""
-    _worst: set[str] = field(default_factory=set)
+
+    @cached_property
+    def worst(self) -> list[ReportRow]:
+        """The rows of the worst trials."""
+        return list(report_rows(self.summary.worst[:NAMED], self.about))
 
     @property
     def room(self) -> int:
@@ -58,7 +63,7 @@ class CaseList:
 
     def rows(self, drawn: Callable[[ReportRow], Markup]) -> Iterator[Markup]:
         """Yield the rows lazily, then the worst cases not yet listed."""
-        named = {result.trial.id: result for result in self.summary.worst[:NAMED]}
+        named = {row.id: row for row in self.worst}
         for row in self._rows():
             made = drawn(row)
             if self.written + len(made.encode()) + self.behind > self.room:
@@ -66,9 +71,9 @@ class CaseList:
             named.pop(row.id, None)
             self._listed += 1
             yield made
-        for result in named.values():
+        for row in named.values():
             self._late += 1
-            yield drawn(report_row(result, self.about))
+            yield drawn(row)
 
     def rest(self) -> str:
         """Say where the remaining cases are; empty if all are listed."""
@@ -78,7 +83,7 @@ class CaseList:
         return f"The first {self._listed:,} of {self.summary.trials:,} are listed here{late}; {self._elsewhere()}"
 
     def _rows(self) -> Iterator[ReportRow]:
-        return (report_row(result, self.about) for result in islice(self.about.run.results, self.options.cases))
+        return report_rows(islice(self.about.run.results, self.options.cases), self.about)
 
     def _elsewhere(self) -> str:
         run = self.about.run.id if self.options.times else "RUN"

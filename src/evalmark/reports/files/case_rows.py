@@ -1,12 +1,12 @@
 """Rows of the HTML report: cells of a trial, and its expandable texts."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
 
 from evalmark.core.text import one_line, unwrap_single_input
-from evalmark.core.values.case import Case
+from evalmark.core.values.case import Case, Output
 from evalmark.core.values.run import Metric, Run, metrics_for
 from evalmark.core.values.score import Result, Score, Verdict
 from evalmark.reports.html.escaping import PageText, page_text
@@ -83,8 +83,13 @@ class RowContext:
     """Outputs of the baseline by trial id; None without one."""
 
 
-def report_row(result: Result, about: RowContext) -> ReportRow:
-    """The row of a trial."""
+def report_rows(results: Iterable[Result], about: RowContext) -> Iterator[ReportRow]:
+    """Yield the rows of trials."""
+    for result in results:
+        yield _report_row(result, about)
+
+
+def _report_row(result: Result, about: RowContext) -> ReportRow:
     trial, metrics = result.trial, metrics_for(about.run.metrics, result.trial.dataset)
     scores = {score.name: score for score in result.scores}
     was = None if about.earlier is None else about.earlier.get(trial.id)
@@ -130,7 +135,7 @@ def _parts(
     yield from _answered(result, was)
     for number, context in enumerate(islice(case.contexts_of(output) or (), _MOST_TURNS), start=1):
         yield TextPart(f"Context {number}", page_text(context))
-    yield from _steps(result, times=about.times)
+    yield from _steps(output, case.input, times=about.times)
     for score in result.scores:
         part = _judged(score, metrics)
         # Other scores show no more than their column.
@@ -176,17 +181,17 @@ def _said(value: Any) -> Any:
     return "" if value is None else value
 
 
-def _steps(result: Result, *, times: bool) -> Iterator[TextPart]:
+def _steps(output: Output, asked: Any, *, times: bool) -> Iterator[TextPart]:
     """Add the transcript of an agent and its tokens."""
-    usage = result.output.usage if times else None
+    usage = output.usage if times else None
     took = "" if usage is None else tokens_used(usage)
-    steps = transcripts.steps(result, times=times)
+    steps = transcripts.steps(output, asked, times=times)
     if not steps:
         if took:
             yield TextPart("Took", page_text(took))
         return
     notes = [f"The first {_MOST_STEPS} of {len(steps):,} steps."] if len(steps) > _MOST_STEPS else []
-    yield TextPart("Transcript", page_text(" · ".join(filter(None, (steps_title(result), took)))), notes=notes)
+    yield TextPart("Transcript", page_text(" · ".join(filter(None, (steps_title(output), took)))), notes=notes)
     for step in steps[:_MOST_STEPS]:
         yield TextPart(step.who, page_text(step.said), f"step {step.kind}")
 

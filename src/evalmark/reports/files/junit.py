@@ -105,7 +105,7 @@ def _ending(result: Result, metrics: Mapping[str, Metric]) -> str:
 def _told(result: Result, options: ReportOptions) -> str:
     case, usage = result.trial.case, result.output.usage
     rows = [("asked", unwrap_single_input(case.input)), ("expected", case.expected), ("answered", result.output.value)]
-    rows += [(step.who, step.said) for step in steps(result, times=options.times)]
+    rows += [(step.who, step.said) for step in steps(result.output, result.trial.case.input, times=options.times)]
     if options.times and usage is not None:
         rows.append(("tokens", tokens_used(usage)))
     return "\n".join(f"{name}: {cut(display_text(value), _LONGEST)}" for name, value in rows if value is not None)

@@ -12,7 +12,7 @@ from evalmark.reports.html.assets import script, standalone_values
 from evalmark.reports.html.jinja import template_environment
 from evalmark.reports.text.judges import agreement_lines
 from evalmark.reports.text.numbers import limit_text
-from evalmark.reports.text.titles import run_facts, run_origin, trial_counts, trial_name
+from evalmark.reports.text.titles import run_facts, run_origin, trial_counts
 from evalmark.stats.comparison.baseline_outputs import baseline_outputs
 from evalmark.stats.summary.gate import summary_and_verdict
 from evalmark.stats.summary.metric_summary import scale_ends
@@ -50,7 +50,7 @@ def as_html(run: Run, summary: Summary | None = None, options: ReportOptions = D
         "comparison": options.comparison,
         "sides": overview_tables(run, split_overview(run, summary)),
         "more": _more(run, summary, options),
-        "looking": [(result.trial.id, trial_name(result, run)) for result in summary.worst[:NAMED]],
+        "looking": [(row.id, row.name) for row in listing.worst],
         "columns": about.columns,
         "timed": timed,
         "has_baseline": has_baseline,

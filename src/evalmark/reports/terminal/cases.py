@@ -88,9 +88,9 @@ def _named(result: Result, run: Run | None) -> Text:
 
 def _add_steps(table: Table, result: Result, style: TerminalStyle) -> None:
     """Add the transcript of an agent and its tokens."""
-    steps = transcripts.steps(result)
+    steps = transcripts.steps(result.output, result.trial.case.input)
     if steps:
-        table.add_row("transcript", Text(steps_title(result), style="dim"))
+        table.add_row("transcript", Text(steps_title(result.output), style="dim"))
     for step in steps:
         said = cut(step.said, style.width * _STEP_LINES)
         table.add_row(f"  {step.who}", Text(said, style=COLORS["fail"] if step.kind == "error" else ""))

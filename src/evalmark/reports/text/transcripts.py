@@ -5,8 +5,7 @@ from itertools import islice
 from typing import Any, Literal, NamedTuple
 
 from evalmark.core.text import count, display_text, one_line, unwrap_single_input
-from evalmark.core.values.case import ToolCall, Turn, Usage
-from evalmark.core.values.score import Result
+from evalmark.core.values.case import Output, ToolCall, Turn, Usage
 
 from .numbers import duration
 
@@ -20,39 +19,33 @@ class TranscriptStep(NamedTuple):
     kind: Literal["turn", "call", "result", "error"]
 
 
-def steps(result: Result, *, times: bool = True, most: int | None = None) -> list[TranscriptStep]:
-    """List the steps of the transcript, or the tool calls; empty if there is only an input and an output.
+def steps(output: Output, asked: Any, *, times: bool = True, most: int | None = None) -> list[TranscriptStep]:
+    """List the steps of the transcript, or the tool calls; empty if there is only an output to the input `asked`.
 
     `times` adds the duration of each call; `most` limits the steps, None for all.
     """
-    return list(islice((step for event in _events(result) for step in _of_event(event, times)), most))
+    return list(islice((step for event in _events(output, asked) for step in _of_event(event, times)), most))
 
 
-def step_count(result: Result) -> int:
+def step_count(output: Output, asked: Any) -> int:
     """Count the steps without formatting them.
 
-    >>> from evalmark import Case, Output
-    >>> from evalmark.core.values.score import Trial
-    >>> calls = (ToolCall(name="find"), ToolCall(name="refund", error="no such order"))
-    >>> step_count(Result(trial=Trial(case=Case(id="1")), output=Output(tool_calls=calls)))
+    >>> step_count(Output(tool_calls=(ToolCall(name="find"), ToolCall(name="refund", error="no such order"))), None)
     4
     """
     return sum(
         1 if isinstance(event, Turn) else 2 + (event.error is not None and event.result is not None)
-        for event in _events(result)
+        for event in _events(output, asked)
     )
 
 
-def steps_title(result: Result) -> str:
+def steps_title(output: Output) -> str:
     """Count tool calls and messages.
 
-    >>> from evalmark import Case, Output
-    >>> from evalmark.core.values.score import Trial
-    >>> calls = (ToolCall(name="find"), ToolCall(name="refund", error="no such order"))
-    >>> steps_title(Result(trial=Trial(case=Case(id="1")), output=Output(tool_calls=calls)))
+    >>> steps_title(Output(tool_calls=(ToolCall(name="find"), ToolCall(name="refund", error="no such order"))))
     '2 tool calls, 1 of them failed'
     """
-    calls, turns = result.output.tool_calls, [e for e in result.output.transcript if isinstance(e, Turn)]
+    calls, turns = output.tool_calls, [e for e in output.transcript if isinstance(e, Turn)]
     failed = sum(call.error is not None for call in calls)
     parts = [count(len(calls), "tool call") + (f", {failed:,} of them failed" if failed else "")]
     return " · ".join([*parts, count(len(turns), "message")] if turns else parts)
@@ -77,17 +70,12 @@ def tokens_used(usage: Usage) -> str:
     return ", ".join(parts) + (f" ({more})" if more else "")
 
 
-def _events(result: Result) -> Sequence[Turn | ToolCall]:
+def _events(output: Output, asked: Any) -> Sequence[Turn | ToolCall]:
     """Events beyond the input and the output."""
-    output = result.output
     events = output.transcript or output.tool_calls
     if not events or any(not isinstance(event, Turn) for event in events):
         return events
-    known = {
-        display_text(unwrap_single_input(result.trial.case.input)),
-        display_text(result.trial.case.input),
-        display_text(output.value),
-    }
+    known = {display_text(unwrap_single_input(asked)), display_text(asked), display_text(output.value)}
     return () if all(display_text(event.content) in known for event in events if isinstance(event, Turn)) else events
 
 

@@ -7,9 +7,9 @@ from typing import Any, cast
 
 from evalmark.core.text import count
 from evalmark.core.values.score import Result
-from evalmark.runs.engine.pipeline import EngineItem, EngineOutcome, Limits, Work
-from evalmark.runs.engine.result_writer import ResultCallback, ResultWriter
+from evalmark.runs.engine.pipeline import ResultWriter
 from evalmark.runs.engine.trial import run_scorers
+from evalmark.runs.engine.work import EngineItem, EngineOutcome, Limits, ResultCallback, Work
 
 from .messages import WorkerDone
 from .remote_calls import CallProxy
@@ -68,7 +68,7 @@ class Coordinator:
         self.calls, self.services, self.stop = config.calls, config.services, stop
         self.queue = WorkQueue(iter(cast(Iterable[EngineItem], work.trials)), config.max_items)
         self._pool, self._work, self._limits = config.pool, work, limits
-        self._recorder = ResultWriter(work.sink, watch, limits.window, limits.batch)
+        self._recorder = ResultWriter(work, limits, watch)
         self._slots = [_WorkerSlot(self, number) for number in range(config.pool.size)]
         self._ended = asyncio.Event()
         """Set when no more workers are needed."""

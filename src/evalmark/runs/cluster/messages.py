@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from evalmark.core.values.call import Reply, Request
 from evalmark.core.values.case import Output
 from evalmark.core.values.score import Score, Trial
-from evalmark.runs.engine.pipeline import AnsweredTrial, Conversation
+from evalmark.runs.engine.work import AnsweredTrial, Conversation
 
 WorkItem = Trial | AnsweredTrial | Conversation
 """One unit of work for a worker: a trial, or a conversation with all its turns."""

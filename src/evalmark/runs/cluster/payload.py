@@ -15,7 +15,7 @@ from evalmark.core.errors import ConfigError
 from evalmark.core.foreign.import_guard import guard_imports
 from evalmark.core.protocols import ChatModel, Embedder
 from evalmark.core.settings import Settings
-from evalmark.runs.engine.pipeline import Limits
+from evalmark.runs.engine.work import Limits
 from evalmark.runs.planning.models import ModelFactory
 from evalmark.runs.planning.plan import Plan
 

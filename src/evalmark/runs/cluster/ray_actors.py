@@ -14,7 +14,7 @@ import numpy as np
 from evalmark.core.errors import EvalmarkError, ModelError
 from evalmark.core.protocols import Embedder
 from evalmark.models.embeddings.cached_embedder import CachedEmbedder
-from evalmark.runs.engine.pipeline import Work
+from evalmark.runs.engine.work import Work
 from evalmark.runs.planning.check import raise_faults
 from evalmark.runs.planning.models import ModelFactory, ModelGateway
 from evalmark.runs.session.run_session import RunSession

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from evalmark.core.values.case import Output
 from evalmark.core.values.score import Result, Trial
-from evalmark.runs.engine.pipeline import AnsweredTrial, AnsweredTurn, Conversation, EngineItem
+from evalmark.runs.engine.work import AnsweredTrial, AnsweredTurn, Conversation, EngineItem
 
 from .messages import Assign, TrialFinished, WorkItem
 from .worker import trials_of

@@ -8,8 +8,7 @@ from types import ModuleType
 
 from evalmark.core.protocols import EmbeddingCache
 from evalmark.core.settings import Settings
-from evalmark.runs.engine.pipeline import Engine, EngineOutcome, Limits, Work
-from evalmark.runs.engine.result_writer import ResultCallback
+from evalmark.runs.engine.work import Engine, EngineOutcome, Limits, ResultCallback, Work
 from evalmark.runs.planning.models import ModelGateway
 from evalmark.runs.planning.plan import BoundPlan, Plan
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 from evalmark.core.values.case import Output, ToolCall
 from evalmark.core.values.plain_data import plain
 from evalmark.core.values.score import Result, Score, Trial
-from evalmark.runs.engine.pipeline import Conversation, EngineItem, Limits, Work, run_trials
+from evalmark.runs.engine.pipeline import run_trials
+from evalmark.runs.engine.work import Conversation, EngineItem, Limits, Work
 
 from .channel import Channel
 from .messages import Assign, FinishWork, Ready, SendNow, TicketResult, ToWorker, TrialFinished, WorkerDone, WorkItem

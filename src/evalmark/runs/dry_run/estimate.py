@@ -19,7 +19,8 @@ from evalmark.core.values.score import Mode, Result
 from evalmark.models.middleware.prices import Prices, read_prices
 from evalmark.models.middleware.token_estimate import output_limit
 from evalmark.runs.dry_run.forecast import Forecast, MetricForecast, ModelForecast
-from evalmark.runs.engine.pipeline import Limits, Work, run_trials
+from evalmark.runs.engine.pipeline import run_trials
+from evalmark.runs.engine.work import Limits, Work
 from evalmark.runs.execution.options import RunOptions
 from evalmark.runs.execution.shards import shard_deal
 from evalmark.runs.execution.trial_source import TrialSource
@@ -27,7 +28,6 @@ from evalmark.runs.planning.check import check, raise_faults
 from evalmark.runs.planning.models import ConfiguredModel
 from evalmark.runs.planning.plan import DatasetSource, Plan, ScorerSpec, model_of
 from evalmark.runs.session.run_session import RunSession
-from evalmark.runs.session.run_store import NothingRecorded
 from evalmark.runs.targets.given_target import GivenTarget
 
 LETTERS_A_TOKEN = 4
@@ -163,9 +163,7 @@ class _Estimator:
         judges = {id(spec): self._counting(spec.judge, _questions(spec)) for spec in specs if spec.judge is not None}
         bound = [spec.bound(None, lambda _, spec=spec: judges[id(spec)]) for spec in specs if id(spec) in judges]  # type: ignore[misc]
         part = replace(self.plan, sources=(source,), scorers=tuple(specs))
-        trials = TrialSource(
-            plan=part, recorded=NothingRecorded(), options=self.options, notes=self.notes, deal=self.deal
-        )
+        trials = TrialSource(plan=part, options=self.options, notes=self.notes, deal=self.deal)
         sink = _Counter()
         work = Work(
             trials=trials.trials(),

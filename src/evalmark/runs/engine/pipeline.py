@@ -1,120 +1,39 @@
 """The pipeline from trials to durable results: targets, scorers and the writer run concurrently."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
-from evalmark.core.context.tool_replay import ToolReplay, TrialTools
-from evalmark.core.context.trial_context import GetModel, TrialContext, trial_context
+from evalmark.core.context.tool_replay import TrialTools
+from evalmark.core.context.trial_context import TrialContext, trial_context
 from evalmark.core.errors import RunStoppedError
 from evalmark.core.fair_queue import FairQueue
-from evalmark.core.protocols import Scorer, Sink, Target
+from evalmark.core.protocols import Scorer, Target
 from evalmark.core.values.case import Case, Output, Turn
 from evalmark.core.values.score import Mode, Result, Trial
+from evalmark.storage.results.stored_results import masked_result, masked_results_note
 
-from .result_writer import ResultCallback, ResultWriter
 from .trial import call_target, may_wait, run_scorers
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """How many trials run at once, and for how long."""
-
-    jobs: int = 10
-    """Trials being answered."""
-    timeout: float | None = None
-    """Time limit of one target call and of one scorer, in seconds; None: no limit."""
-    window: int = 2_048
-    """Trials being judged; what lets embedders and judges gather large batches."""
-    batch: int = 2_000
-    """Results written at once, at the most."""
-    grace: float = 10.0
-    """Seconds that trials under way get to finish once a stop was asked for."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnsweredTurn:
-    """A turn whose output is recorded already; later turns build on it."""
-
-    case: Case
-    output: Output
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnsweredTrial:
-    """A trial whose output is known, and only scored; its target is not called."""
-
-    trial: Trial
-    output: Output
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conversation:
-    """Trials that run one after the other; each case has the earlier turns in its history.
-
-    A turn that got no answer is not part of the history of later ones.
-    """
-
-    target: str
-    """Name of the target."""
-    turns: Iterable[Trial | Result | AnsweredTurn | AnsweredTrial]
-    """A Result is recorded as it is, and is no turn."""
-
-
-EngineItem = Trial | Result | AnsweredTrial | Conversation
-"""A unit of work that one task processes from start to end."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
-    """What an engine runs, with everything it needs."""
-
-    trials: "Iterable[EngineItem] | AsyncIterator[EngineItem]"
-    """A Result is recorded as it is: a row that could not be read, say."""
-    targets: Mapping[str, Target]
-    """By the names that the trials give."""
-    scorers: Sequence[Scorer]
-    sink: Sink
-    turn_scorers: Sequence[Scorer] = ()
-    """Those that judge the turns of conversations."""
-    tools: ToolReplay | None = None
-    """Record/replay of the target's tool calls; None: the tools are called without it."""
-    get_model: GetModel | None = None
-    """Where the target gets chat models that it asks for by name; None: it opens its own."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EngineOutcome:
-    """How a run of the engine ended."""
-
-    recorded: int
-    """Results that are durable."""
-    stopped: bool
-    """True when a stop left trials out."""
-    reason: str = ""
-    """Why no further call could be made, where that is what stopped the run."""
-    longest_block: float
-    """The longest time, in seconds, that something kept the event loop to itself."""
-    notes: tuple[str, ...] = ()
-    """What else a reader of the run should know."""
-
-
-class Engine(Protocol):
-    """Runs trials: `run_trials`, or an implementation that runs them elsewhere."""
-
-    async def __call__(
-        self,
-        work: Work,
-        limits: Limits = ...,
-        *,
-        stop: asyncio.Event | None = None,
-        watch: ResultCallback | None = None,
-    ) -> EngineOutcome: ...
+from .work import (
+    DEFAULT_LIMITS,
+    AnsweredTrial,
+    AnsweredTurn,
+    Conversation,
+    EngineItem,
+    EngineOutcome,
+    Limits,
+    ResultCallback,
+    Work,
+)
 
 
 async def run_trials(
-    work: Work, limits: Limits = Limits(), *, stop: asyncio.Event | None = None, watch: ResultCallback | None = None
+    work: Work,
+    limits: Limits = DEFAULT_LIMITS,
+    *,
+    stop: asyncio.Event | None = None,
+    watch: ResultCallback | None = None,
 ) -> EngineOutcome:
     """Call targets, score outputs and write results; `watch` is called with results once they are durable.
 
@@ -134,14 +53,14 @@ class _Pipeline:
     def __init__(self, work: Work, limits: Limits, stop: asyncio.Event, watch: ResultCallback | None) -> None:
         self.work, self.limits, self.stop = work, limits, stop
         self.source = work.trials if isinstance(work.trials, AsyncIterator) else _AsyncItems(iter(work.trials))
-        self.window: FairQueue[Trial] = FairQueue(self._enter_window, self._leave_window)
+        self.window: FairQueue[None] = FairQueue(self._enter_window, self._leave_window)
         """Trials that wait to be run, because as many as the window allows are being scored."""
         self.free = limits.window
         self.judging: set[asyncio.Task[None]] = set()
         self.judges: dict[Mode, Sequence[Scorer]] = {"single": work.scorers, "conversation": work.turn_scorers}
         self.at_once = {mode for mode, scorers in self.judges.items() if not any(map(may_wait, scorers))}
         """Modes whose scorers wait for nothing, so that the task that calls the target scores its output too."""
-        self.writer = ResultWriter(work.sink, watch, limits.window, limits.batch)
+        self.writer = ResultWriter(work, limits, watch)
         self.source_exhausted = False
         self.left_out = False
         self.reason = ""
@@ -245,7 +164,7 @@ class _Pipeline:
     async def _ask(self, item: Trial | AnsweredTrial, case: Case, target: Target) -> Output | None:
         """Return the target's output, which goes on to the scorers; None when the run stops."""
         trial = item.trial if isinstance(item, AnsweredTrial) else item
-        await self.window.acquire(trial)
+        await self.window.acquire(None)
         if self.stop.is_set():
             self.left_out = True
             return None
@@ -267,13 +186,13 @@ class _Pipeline:
         task.add_done_callback(self.judging.discard)
         return output
 
-    def _enter_window(self, _: Trial) -> bool:
+    def _enter_window(self, _: None = None) -> bool:
         if not self.free:
             return False
         self.free -= 1
         return True
 
-    def _leave_window(self, _: Trial) -> None:
+    def _leave_window(self, _: None = None) -> None:
         self.free += 1
         self.window.advance()
 
@@ -291,13 +210,61 @@ class _Pipeline:
         except RunStoppedError as reason:
             self._end(reason)
         finally:
-            self._leave_window(trial)
+            self._leave_window()
 
     def _end(self, reason: RunStoppedError) -> None:
         """Stop the run, since no further call can be made; the trial that needed it is left out."""
         self.reason = self.reason or str(reason)
         self.left_out = True
         self.stop.set()
+
+
+class ResultWriter:
+    """Writes results of concurrent tasks in batches; a task waits while the queue is full."""
+
+    def __init__(self, work: Work, limits: Limits, watch: ResultCallback | None) -> None:
+        self.recorded = 0
+        """Results that are durable."""
+        self._masked = 0
+        self._sink, self._batch = work.sink, limits.batch
+        self._watch, self._on_verdicts = watch, work.on_verdicts
+        self._done: asyncio.Queue[Result | None] = asyncio.Queue(limits.window)
+        self._is_over = False
+
+    async def put(self, result: Result) -> None:
+        """Queue a result; waits while the queue is full."""
+        await self._done.put(result)
+
+    def end(self) -> None:
+        """Announce the end without waiting: a sink that fails takes nothing off a full queue."""
+        self._is_over = True
+        if self._done.empty():
+            self._done.put_nowait(None)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes on the results, for a reader of the run."""
+        return masked_results_note(self._masked)
+
+    async def run(self) -> None:
+        """Write until the end, each time what gathered while the last batch was written.
+
+        Raises:
+            StoreError: the sink could not write; what was acknowledged before is kept.
+        """
+        while not (self._is_over and self._done.empty()) and (first := await self._done.get()) is not None:
+            batch = [first]
+            while len(batch) < self._batch and not self._done.empty():
+                if (result := self._done.get_nowait()) is not None:
+                    batch.append(result)
+            batch = [*map(masked_result, batch)]  # from here on, it leaves the process
+            await self._sink.write(batch)
+            self._masked += sum(result.output.masked for result in batch)
+            self.recorded += len(batch)
+            if self._watch is not None:
+                self._watch(batch)
+            if self._on_verdicts is not None:
+                self._on_verdicts(Counter(result.verdict for result in batch))
 
 
 class _AsyncItems:

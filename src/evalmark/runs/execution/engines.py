@@ -8,7 +8,8 @@ from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import LazyModule
 from evalmark.core.protocols import EmbeddingCache
 from evalmark.core.settings import Settings
-from evalmark.runs.engine.pipeline import Engine, Limits, run_trials
+from evalmark.runs.engine.pipeline import run_trials
+from evalmark.runs.engine.work import Engine, Limits
 from evalmark.runs.planning.models import ModelGateway
 from evalmark.runs.planning.plan import BoundPlan, Plan
 

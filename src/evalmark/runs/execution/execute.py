@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from evalmark.core.lazy import LazyModule
 from evalmark.core.text import count
 from evalmark.core.values.run import DatasetInfo, Run, UntilDecided
-from evalmark.runs.engine.pipeline import Engine, EngineOutcome, Limits, Work
+from evalmark.runs.engine.work import Engine, EngineOutcome, Limits, Work
 from evalmark.runs.planning.check import PlanCheck, raise_faults
 from evalmark.runs.planning.plan import BoundPlan, Plan
 from evalmark.runs.planning.resume import check_resumable
@@ -70,12 +70,14 @@ async def execute(plan: Plan, options: RunOptions) -> Run:
         prepared = session.bind(plan)
         source = TrialSource(
             plan=plan,
-            recorded=options.store.recorded(run.id, retry_errors=options.retry_errors),
+            recorded=None
+            if options.resume is None
+            else options.store.recorded(run.id, retry_errors=options.retry_errors),
             options=options,
             notes=notes,
             deal=shard_deal(plan, options.shard),
         )
-        work = session.work(prepared, source.trials(), options.store.sink(run.id))
+        work = session.work(prepared, source.trials(), options.store.sink(run.id), options.on_verdicts)
         outcome: EngineOutcome | None = None
         stopper: SequentialStop | None = None
         try:

@@ -1,6 +1,6 @@
 """Merges shards, kept in several stores, into one run."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from random import Random
@@ -8,7 +8,7 @@ from random import Random
 from evalmark.core.text import count
 from evalmark.core.values.plain_data import fingerprint
 from evalmark.core.values.run import Run
-from evalmark.core.values.score import Result
+from evalmark.core.values.score import VerdictListener
 from evalmark.storage.merging.shards import merged_header
 from evalmark.storage.results.run_ids import new_run_id
 from evalmark.storage.store.store import Store
@@ -25,12 +25,12 @@ class MergedShards:
 
 
 def merge_shards(
-    shards: Sequence[tuple[Store, Run]], store: Store, watch: Callable[[Sequence[Result]], None] | None = None
+    shards: Sequence[tuple[Store, Run]], store: Store, on_verdicts: VerdictListener | None = None
 ) -> MergedShards:
     """Merge shards, each given with the store it is in, into one run, and store it.
 
-    The same shards make a run of the same id, so that merging them once more adds labels given since, and nothing else. `watch` is called with
-    results while they are merged, in another thread.
+    The same shards make a run of the same id, so that merging them once more adds labels given since, and nothing else. `on_verdicts`
+    is called while results are merged, in another thread.
 
     Raises:
         ConfigError: they are not the shards of one run, or one is there twice; all faults are named, nothing was written.
@@ -38,7 +38,7 @@ def merge_shards(
     """
     run = merged_header([run for _, run in shards], "")
     run = replace(run, id=_id_of(run, [run for _, run in shards]))
-    joined = store.merge(run, shards, watch)
+    joined = store.merge(run, shards, on_verdicts)
     kept = store.run(run.id)
     remarks = [] if joined.is_new else [_merged_before(run, joined.labels)]
     if joined.damaged:

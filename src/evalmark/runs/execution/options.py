@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from evalmark.core.settings import Settings
 from evalmark.core.values.case import Case
 from evalmark.core.values.run import Run, Shard
-from evalmark.runs.engine.result_writer import ResultCallback
+from evalmark.core.values.score import VerdictListener
+from evalmark.runs.engine.work import ResultCallback
 from evalmark.runs.planning.check import PlanCheck
 from evalmark.runs.session.run_store import RunStore
 
@@ -39,6 +40,8 @@ class RunOptions:
     """Called once, when all checks have passed and the run has its id."""
     on_results: ResultCallback | None = None
     """Called with results as soon as they are durable."""
+    on_verdicts: VerdictListener | None = None
+    """Called with their verdicts only."""
 
     @property
     def is_part(self) -> bool:

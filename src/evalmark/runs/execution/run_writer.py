@@ -10,8 +10,8 @@ from evalmark.core.values.run import DatasetInfo, Gate, Metric, Run, RunStatus, 
 from evalmark.core.values.score import Result
 from evalmark.core.values.spending import spending_by_model
 from evalmark.runs.session.run_store import RunStore
-from evalmark.storage.results.masking import masked_result, masked_results_note
 from evalmark.storage.results.run_ids import new_run_id
+from evalmark.storage.results.stored_results import masked_result, masked_results_note
 
 from .execute import timestamp, versions
 from .revision import revision_in_background as asked_revision

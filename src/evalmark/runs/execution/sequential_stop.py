@@ -15,7 +15,7 @@ from evalmark.core.values.plain_data import fingerprint
 from evalmark.core.values.run import Run, UntilDecided
 from evalmark.core.values.score import Result, Trial
 from evalmark.core.values.spending import Spending, total_spending
-from evalmark.runs.engine.result_writer import ResultCallback
+from evalmark.runs.engine.work import ResultCallback
 from evalmark.runs.planning.plan import Plan
 from evalmark.stats.comparison.scoring_rules import ScoringRules, rules_from_headers
 from evalmark.stats.inference.differences import MARGIN
@@ -180,11 +180,11 @@ def _passing(results: Iterable[Result], target: str | None = None, rules: Scorin
 
 def _recorded(found: SequentialStop, run: Run) -> Sequence[Result]:
     """Return the results of earlier passes for the drawn cases, at their present positions."""
-    plan, recorded = found.source.plan, found.source.recorded
-    there = {_key(r.trial): r for r in found.source.options.store.run(run.id).results}
-    asked = (trial for place in found.order for trial in found.rows[place].trials(plan))
-    known = ((trial, there.get(_key(trial))) for trial in asked if recorded(trial))
-    return [replace(result, trial=trial) for trial, result in known if result is not None]
+    source = found.source
+    stored = {_key(result.trial): result for result in source.options.store.run(run.id).results}
+    trials = (trial for place in found.order for trial in found.rows[place].trials(source.plan))
+    results = ((trial, stored.get(_key(trial))) for trial in trials if source.is_recorded(trial))
+    return [replace(result, trial=trial) for trial, result in results if result is not None]
 
 
 def _key(trial: Trial) -> tuple[str, str, int]:

@@ -11,7 +11,7 @@ from evalmark.core.values.run import Run
 from evalmark.core.values.score import Mode, Result, Trial
 from evalmark.inputs.datasets.options import BadRow
 from evalmark.inputs.datasets.sharding import ShardAssignment
-from evalmark.runs.engine.pipeline import AnsweredTrial, AnsweredTurn, Conversation, EngineItem
+from evalmark.runs.engine.work import AnsweredTrial, AnsweredTurn, Conversation, EngineItem
 from evalmark.runs.planning.plan import DatasetSource, Plan
 
 from .options import RunOptions
@@ -43,8 +43,9 @@ class TrialSource:
     """Reads the trials of a plan that are not recorded yet, and counts the rows it meets."""
 
     plan: Plan
-    recorded: CompletedTrials
     options: RunOptions
+    recorded: CompletedTrials | None = None
+    """The trials of earlier passes of a resumed run; None for a new run."""
     notes: dict[str, None] = field(default_factory=dict)
     """Notes of the readers, each once; added to while reading."""
     deal: ShardAssignment | None = None
@@ -76,15 +77,19 @@ class TrialSource:
                 this = PlannedRow(source=source, row=row, position=position)
                 if is_selected:
                     yield this
-                elif self.options.resume is not None:
+                elif self.recorded is not None:
                     for trial in this.trials(self.plan):
                         self.recorded(trial)
 
     def open_trials(self, row: PlannedRow) -> Iterator[Trial | Result]:
         """Yield the trials of a row that are not recorded yet."""
         for trial in row.trials(self.plan):
-            if not self.recorded(trial):
+            if not self.is_recorded(trial):
                 yield _item(trial, row.row)
+
+    def is_recorded(self, trial: Trial) -> bool:
+        """Return whether an earlier pass of a resumed run has the trial; it then belongs to this pass as well."""
+        return self.recorded is not None and self.recorded(trial)
 
     def _selects(self, row: Case | BadRow, dataset: str, position: int) -> bool:
         """Whether a row is to be run; what is recorded of other rows is kept."""
@@ -104,7 +109,7 @@ class TrialSource:
         name, deal = source.info.name, self.deal
         counts = mode == self.plan.modes[0] and is_counted  # a dataset that is used both ways has its rows once
         rows = source.read(lambda note: self.notes.setdefault(note))
-        for position, row in enumerate(rows if self.options.resume is not None else islice(rows, self.options.limit)):
+        for position, row in enumerate(rows if self.recorded is not None else islice(rows, self.options.limit)):
             is_selected = self._selects(row, name, position)
             if deal is not None:
                 if counts and self._is_within_limit(position):
@@ -118,7 +123,7 @@ class TrialSource:
         """Yield trials row by row, each for every target, so that all models are asked from the beginning."""
         for position, row, is_selected in self._rows(source, "single"):
             for trial in PlannedRow(source=source, row=row, position=position).trials(self.plan):
-                if not self.recorded(trial) and is_selected:
+                if not self.is_recorded(trial) and is_selected:
                     yield _item(trial, row)
 
     def _turns(self, source: DatasetSource, target: str, repeat: int) -> Iterator[Trial | Result | AnsweredTurn]:
@@ -139,7 +144,7 @@ class TrialSource:
                 repeat=repeat,
                 mode="conversation",
             )
-            if self.recorded(trial) and not (asks_again and is_selected):
+            if self.recorded is not None and self.recorded(trial) and not (asks_again and is_selected):
                 if (output := self.recorded.output(trial)) is not None:
                     yield AnsweredTurn(case=trial.case, output=output)
             elif is_selected:
@@ -177,7 +182,7 @@ class TrialSource:
             if is_selected and is_first:
                 self.met[dataset].add(trial.position)
                 self.rows[dataset] += 1
-            if not self.recorded(trial) and is_selected:
+            if not self.is_recorded(trial) and is_selected:
                 yield AnsweredTrial(trial=trial, output=result.output)
             else:
                 yield AnsweredTurn(case=trial.case, output=result.output)

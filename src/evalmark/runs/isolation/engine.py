@@ -15,8 +15,8 @@ from evalmark.core.foreign.import_guard import user_import_paths
 from evalmark.core.protocols import Target
 from evalmark.core.text import count as counted
 from evalmark.core.values.case import Case, Output
-from evalmark.runs.engine.pipeline import EngineOutcome, Limits, Work, run_trials
-from evalmark.runs.engine.result_writer import ResultCallback
+from evalmark.runs.engine.pipeline import run_trials
+from evalmark.runs.engine.work import EngineOutcome, Limits, ResultCallback, Work
 from evalmark.runs.targets.class_target import ClassTarget
 
 from .messages import RunCase

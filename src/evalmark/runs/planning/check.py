@@ -1,9 +1,10 @@
-"""The check before a run: binds every scorer and reads the first rows of every dataset; spends nothing."""
+"""Reads the first rows of every dataset before a run: which column is the reference, and which faults a plan has."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from functools import cache
 from itertools import islice
 from pathlib import Path
 
@@ -11,15 +12,20 @@ from evalmark.core.errors import ConfigError, DataError
 from evalmark.core.protocols import Target
 from evalmark.core.values.case import Case
 from evalmark.inputs.datasets.fault_list import FaultList
+from evalmark.inputs.datasets.fields import JUDGED_ANSWER
 from evalmark.inputs.datasets.options import BadRow
+from evalmark.inputs.datasets.rows import ignore_note
 from evalmark.inputs.datasets.similar_names import LOOKS_KNOWN
 from evalmark.inputs.documents.document import load_document
 from evalmark.scoring.binding.bound_scorer import BoundScorer
 
-from .plan import DatasetSource, NoteHandler, Plan, ScorerSpec, ignore_note
+from .plan import DatasetSource, NoteHandler, Plan, RowSource, ScorerSpec
 from .prompt_plan import is_prompt
-from .references import CHECKED_ROWS, EMPTY
 
+CHECKED_ROWS = 1_000
+"""Rows of each dataset that are read and checked before the first trial."""
+_EMPTY = Case(id="")
+_WITH_REFERENCE = replace(_EMPTY, expected="x")
 _SAY_EXAMPLES = (
     "their `output` is read as the output to score; add `expected_output`, or, if `output` is the expected output, "
     'add "config": {"example_outputs": true} beside `data`'
@@ -31,6 +37,60 @@ _ADVICE_ON_CONTEXTS = (
     "Add them, say which column holds them (`contexts: NAME` beside the `path` in a suite), name a Python target that gives "
     "them with its answers, or leave the metric out"
 )
+
+
+def with_references(plan: Plan) -> Plan:
+    """Read `answer` as the reference, where a target is called and the rows have no other reference.
+
+    Otherwise the answers in the rows are not used once there is a target, and a note says so.
+    """
+    if plan.is_answered or plan.kept is not None:
+        return plan
+    compares = any(map(_may_compare, plan.scorers))
+    return replace(plan, sources=tuple(_with_target(one, plan.target_name, compares) for one in plan.sources))
+
+
+def _may_compare(spec: ScorerSpec) -> bool:
+    """Return whether a scorer looks at the reference, or might."""
+    if getattr(spec.scorer, "needs_example_output", False) or getattr(spec.scorer, "needs_expected", False):
+        return True
+    with suppress(ConfigError):
+        bound = spec.bound(None)
+        return bound.may_compare or bool(bound.lacks(_EMPTY) and not bound.lacks(_WITH_REFERENCE))
+    return False
+
+
+def _with_target(source: DatasetSource, target: str, compares: bool) -> DatasetSource:
+    @cache
+    def reader_and_note() -> tuple[RowSource, str]:
+        """Decide by the first rows; a file that cannot be read is reported by the check."""
+        first: list[Case] = []
+        with suppress(DataError):
+            first = [row for row in islice(source.read(ignore_note), CHECKED_ROWS) if isinstance(row, Case)]
+        if not any(case.given is not None for case in first):
+            return source.read, ""
+        rows = source.read_references if compares and not any(case.liked or case.disliked for case in first) else None
+        if rows is not None and _have_references(rows):
+            return rows, (
+                f"{source.info.name}: `answer` is read as the expected answer, since {target} is asked and no other "
+                "column holds one."
+            )
+        return (
+            lambda note: source.read(lambda text: None if text.startswith(JUDGED_ANSWER) else note(text)),
+            f"{source.info.name}: the answers in the rows are not judged, since {target} is asked for new ones.",
+        )
+
+    def read(note: NoteHandler) -> Iterator[Case | BadRow]:
+        rows, remark = reader_and_note()
+        if remark:
+            note(remark)
+        return rows(note)
+
+    return replace(source, read=read, read_references=None)
+
+
+def _have_references(rows: RowSource) -> bool:
+    return any(isinstance(row, Case) and row.references for row in islice(rows(ignore_note), CHECKED_ROWS))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +146,7 @@ def _never_there(plan: Plan, datasets: Sequence["_Rows"]) -> list[str]:
     places = ", ".join(found.where for found in datasets)
     hints = "".join(f" {note}" for found in datasets for note in found.notes if LOOKS_KNOWN in note)
     messages = [
-        f"{places}: the metric {name!r} cannot score any row: in every row {one.lacks(EMPTY)}. {_ADVICE}.{hints}"
+        f"{places}: the metric {name!r} cannot score any row: in every row {one.lacks(_EMPTY)}. {_ADVICE}.{hints}"
         for name, one in datasets[0].waiting.items()
         if all(name in found.waiting for found in datasets)
     ]
@@ -229,8 +289,8 @@ class _Rows:
 
 def _read(plan: Plan, source: DatasetSource, most: int | None, unjudged: Sequence[BoundScorer]) -> _Rows:
     name = source.info.name
-    waiting = {one.name: one for one in _bound(plan) if one.lacks(EMPTY)}
-    bare = {one.name: one for one in _bound(plan) if one.lacks_contexts(EMPTY)}
+    waiting = {one.name: one for one in _bound(plan) if one.lacks(_EMPTY)}
+    bare = {one.name: one for one in _bound(plan) if one.lacks_contexts(_EMPTY)}
     rows = _Rows(source.info.path or name, FaultList(name), FaultList(name), unjudged, waiting=waiting, bare=bare)
     try:
         for row in islice(source.read(rows.notes.setdefault), most):

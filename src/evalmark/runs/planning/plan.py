@@ -40,8 +40,8 @@ DEFAULT_READ_OPTIONS: ReadOptions = ReadOptions()
 NoteHandler = Callable[[str], None]
 
 
-def ignore_note(note: str) -> None:
-    """Drop a note; the run reports notes when it reads the rows itself."""
+RowSource = Callable[[NoteHandler], Iterator[Case | BadRow]]
+"""Starts from the first row at each call; its argument is called with what a reader of the run should know."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,9 +49,8 @@ class DatasetSource:
     """A dataset whose rows can be read as often as needed."""
 
     info: DatasetInfo
-    read: Callable[[NoteHandler], Iterator[Case | BadRow]]
-    """Starts from the first row; tells its argument what a reader of the run should know."""
-    read_references: Callable[[NoteHandler], Iterator[Case | BadRow]] | None = None
+    read: RowSource
+    read_references: RowSource | None = None
     """The same with a column `answer` as the reference answer, where a row brings no other; None: there can be none."""
 
 

@@ -21,7 +21,7 @@ from evalmark.inputs.suites.suite import DatasetSpec, MetricSpec, Suite, TargetS
 from evalmark.runs.targets.function import as_target
 from evalmark.runs.targets.given_target import GivenTarget
 
-from .check import raise_faults
+from .check import raise_faults, with_references
 from .judges import Judge, ResolvedMetric, judge_named, metric_from_file, with_judges
 from .models import ModelFactory
 from .overrides import NO_OVERRIDES, Overrides, model_targets
@@ -39,7 +39,6 @@ from .plan import (
     scorer_spec,
 )
 from .prompt_plan import is_prompt, metrics_of, plan_prompt, tests_in, tests_of, with_prompt
-from .references import with_references
 from .threshold_lock import with_lock
 
 if TYPE_CHECKING:

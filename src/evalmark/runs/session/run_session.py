@@ -14,10 +14,11 @@ from evalmark.core.protocols import CallLog, Embedder, EmbeddingCache, Sink
 from evalmark.core.settings import Settings
 from evalmark.core.values.case import Output
 from evalmark.core.values.run import DatasetInfo, Metric, Run
-from evalmark.core.values.score import Result, Trial
+from evalmark.core.values.score import Result, Trial, VerdictListener
 from evalmark.core.values.spending import Spending, subtract_spending
-from evalmark.runs.engine.pipeline import AnsweredTrial, EngineItem, Limits, Work, run_trials
+from evalmark.runs.engine.pipeline import run_trials
 from evalmark.runs.engine.trial import call_target
+from evalmark.runs.engine.work import AnsweredTrial, EngineItem, Limits, Work
 from evalmark.runs.planning.check import PlanCheck, check, raise_faults
 from evalmark.runs.planning.models import ModelFactory, ModelGateway
 from evalmark.runs.planning.plan import BoundPlan, Plan, load_embedder, unwrapped
@@ -175,7 +176,11 @@ class RunSession:
         return self.bind(plan)
 
     def work(
-        self, prepared: PreparedPlan, trials: Iterable[EngineItem] | AsyncIterator[EngineItem], sink: Sink
+        self,
+        prepared: PreparedPlan,
+        trials: Iterable[EngineItem] | AsyncIterator[EngineItem],
+        sink: Sink,
+        on_verdicts: VerdictListener | None = None,
     ) -> Work:
         """Return the trials of a prepared plan as work for an engine."""
         bound = prepared.bound
@@ -185,6 +190,7 @@ class RunSession:
             scorers=bound.single,
             turn_scorers=bound.turns,
             sink=sink,
+            on_verdicts=on_verdicts,
             tools=self.tools,
             get_model=self.provider,
         )

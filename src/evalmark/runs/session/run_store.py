@@ -8,12 +8,11 @@ from evalmark.core.errors import StoreError
 from evalmark.core.foreign.copying import copy_value
 from evalmark.core.protocols import CallLog, CompletedTrials, EmbeddingCache, Sink, ToolLog
 from evalmark.core.values.call import Call, Reply
-from evalmark.core.values.case import Output
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result, Trial
 from evalmark.core.values.spending import Spending
 from evalmark.core.values.tool import ToolRecording
-from evalmark.storage.results.masking import masked_result
+from evalmark.storage.results.stored_results import masked_result
 
 if TYPE_CHECKING:
     from evalmark.core.protocols import Vectors
@@ -80,11 +79,14 @@ class MemoryRunStore:
 
     def resume(self, run_id: str, *, retry_errors: bool = False) -> Run:
         """Raises StoreError: a run in memory cannot be resumed."""
-        raise StoreError(f"run {run_id!r} cannot be resumed without a store; name one with `store=`.")
+        raise self._not_resumable(run_id)
 
     def recorded(self, run_id: str, *, retry_errors: bool = False) -> CompletedTrials:
-        """Return that nothing is recorded before the run."""
-        return NothingRecorded()
+        """Raises StoreError: a run in memory cannot be resumed."""
+        raise self._not_resumable(run_id)
+
+    def _not_resumable(self, run_id: str) -> StoreError:
+        return StoreError(f"run {run_id!r} cannot be resumed without a store; name one with `store=`.")
 
     def sink(self, run_id: str) -> Sink:
         """Return itself."""
@@ -154,16 +156,6 @@ class ScratchRunStore(MemoryRunStore):
     async def put(self, fingerprint: str, vectors: "Mapping[str, Vectors]") -> None:
         """Put vectors into the store."""
         await self._store.put(fingerprint, vectors)
-
-
-class NothingRecorded:
-    """The recorded trials of a run that has none."""
-
-    def __call__(self, trial: Trial) -> bool:
-        return False
-
-    def output(self, trial: Trial) -> Output | None:
-        return None
 
 
 class _Calls:

@@ -6,8 +6,7 @@ from evalmark.core.values.call import Call, Reply, Request
 from evalmark.inputs.secrets.fields import MASK
 from evalmark.inputs.secrets.masks import mask_secrets, mask_secrets_in_data
 from evalmark.storage.database.field_specs import REPLY, REQUEST
-from evalmark.storage.database.fields import dump_fields, load_fields
-from evalmark.storage.database.secret_scan import may_hold_secrets
+from evalmark.storage.database.fields import dump_fields, load_fields, may_hold_secrets
 
 
 def masked_call(call: Call) -> Call:

@@ -1,15 +1,20 @@
-"""Converts the fields of values to JSON and back.
+"""Converts the fields of values to JSON and back, and tells whether they may hold secrets.
 
 Users' code fills the fields, so writing accepts anything and turns it into plain data. Reading is strict: a damaged
 row raises an error.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter
 from typing import Any, NamedTuple
 
-from evalmark.core.values.call import Token
+from evalmark.core.values.call import Attempt, Reply, Request, Token
+from evalmark.core.values.case import Case, Example, Output, ToolCall, Turn
 from evalmark.core.values.plain_data import MAX_DEPTH, finite_number, plain
+from evalmark.core.values.score import Score
+from evalmark.inputs.secrets.fields import MASK
+from evalmark.inputs.secrets.masks import mask_secrets
 from evalmark.storage.postgres.wire import SurrogateText
 
 _LONGEST_INT = 14_000
@@ -241,3 +246,50 @@ def tuple_field(kind: type, spec: Spec, write: Callable[[Any], Any] | None = Non
     return Field(
         lambda items: [each(item) for item in items], lambda data: tuple(map(single.read, read_list(data))), ()
     )
+
+
+# Secrets.
+
+_TEXTS: dict[type, Callable[[Any], Iterable[Any]]] = {
+    Attempt: attrgetter("error", "body"),
+    Case: attrgetter(
+        "id", "input", "expected", "examples", "contexts", "history", "given", "tags", "metadata", "place"
+    ),
+    Example: attrgetter("value", "liked"),
+    Output: attrgetter("value", "error", "contexts", "tool_calls", "metadata", "transcript"),
+    Reply: attrgetter("text", "data", "reasoning", "tool_calls", "model", "system_fingerprint", "attempts", "headers"),
+    Request: attrgetter("messages", "schema", "settings"),
+    Score: attrgetter("raw", "reason", "detail"),
+    ToolCall: attrgetter("name", "arguments", "result", "error", "id"),
+    Turn: attrgetter("content", "role"),
+}
+"""The fields of each type that hold texts from outside."""
+_HOLDERS = frozenset((dict, list, tuple))
+_PLAIN = frozenset((type(None), bool, int, float))
+
+
+def may_hold_secrets(*values: Any) -> bool:
+    """Return whether any text in these values would be masked, or was masked before."""
+    texts: list[str] = []
+    _gather_texts(values, texts, 0)
+    together = "\n".join(texts)
+    return MASK in together or mask_secrets(together) != together
+
+
+def _gather_texts(values: Iterable[Any], texts: list[str], depth: int) -> None:
+    """Append all texts in these values, whatever users' code has put into them."""
+    for value in values:
+        kind = type(value)
+        if kind is str:
+            texts.append(value)
+        elif kind not in _PLAIN and not (kind in _HOLDERS and not value):  # most fields are empty
+            _gather_texts(_parts_of(value, depth), texts, depth + 1)
+
+
+def _parts_of(value: Any, depth: int) -> Iterable[Any]:
+    kind = type(value)
+    if (fields := _TEXTS.get(kind)) is not None:
+        return fields(value)
+    if kind in _HOLDERS and depth < MAX_DEPTH:
+        return (*value, *value.values()) if kind is dict else value
+    return (to_json(storable(value)),)

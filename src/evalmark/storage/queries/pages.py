@@ -13,7 +13,7 @@ from evalmark.storage.database.connection import Connection, StoreLocation
 from evalmark.storage.database.errors import store_errors
 from evalmark.storage.database.field_specs import read_mode
 from evalmark.storage.database.fields import from_sql, sql_text
-from evalmark.storage.results.stored_runs import stored_result
+from evalmark.storage.results.stored_results import stored_result
 
 from .filter import ResultFilter, filter_condition
 from .pagination import DEFAULT_BUDGET, ScanBudget, ScanPosition, can_resume, find_leader, scan_rows, sort_rows

@@ -1,101 +1,56 @@
-"""Reads headers of runs and their results from the store."""
+"""Stores headers of runs, and finds runs by id, age or state."""
 
 import itertools
-from collections.abc import Collection, Iterator
-from contextlib import closing
-from dataclasses import dataclass, replace
-from pathlib import Path
+import json
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from evalmark.core.errors import NotFoundError, StoreError
 from evalmark.core.values.run import Run, RunStatus, Shard
-from evalmark.core.values.score import Result
+from evalmark.inputs.secrets.masks import mask_secrets_in_data
 from evalmark.storage.database.connection import NO_LIMIT, Connection, StoreLocation
-from evalmark.storage.database.errors import store_errors
-from evalmark.storage.database.field_specs import read_status
-from evalmark.storage.database.fields import sql_text
+from evalmark.storage.database.field_specs import RUN, read_status
+from evalmark.storage.database.fields import dump_fields, load_fields, sql_text, to_json
 from evalmark.storage.database.holder import WriterProcess, from_text, writer_has_ended
-from evalmark.storage.database.open import open_read_only
 
-from .rows import ResultRow, decode_result, decode_run
 from .run_ids import runs_back, similar_ids
+from .stored_results import ResultRow, StoredResults, decode_result, encode_result
 
-_ORDER = ("source", "dataset", "position", "repeat", "target", "mode", "number")
-_FIELDS = ", ".join(ResultRow._fields)
-_RESULT = f"select {_FIELDS} from result where number = ?"  # noqa: S608  columns, not data
-_PAGE = f"""
-    select {", ".join(_ORDER)}, {_FIELDS} from result
-    where run = ? and pass > 0 and ({", ".join(_ORDER)}) > ({", ".join("?" * len(_ORDER))})
-    order by {", ".join(_ORDER)} limit ?
-"""  # noqa: S608  columns, not data
-_FIRST_PAGE, _LARGEST_PAGE = 8, 500
-"""Results in one query."""
-_PAGE_TEXT = 1 << 20
-"""The approximate number of characters in one page."""
 _HEADER = "select number, pass, status, holder, header from run"
 
 
-@dataclass(frozen=True, slots=True)
-class StoredResults(Collection[Result]):
-    """The results of a run, ordered by dataset, position and repeat; one page at a time is in memory.
-
-    Each iteration opens its own connection, so it works in any thread and process, and after the store was
-    closed.
-    """
-
-    path: StoreLocation
-    number: int
-
-    def __iter__(self) -> Iterator[Result]:
-        with store_errors(self.path), closing(open_read_only(self.path)) as db:
-            for row in _rows(db, self.number):
-                yield _decoded(db, self.path, self.number, row)
-
-    def __len__(self) -> int:
-        with store_errors(self.path), closing(open_read_only(self.path)) as db:
-            return int(db.execute("select count(*) from result where run = ? and pass > 0", (self.number,)).get)
-
-    def __contains__(self, wanted: object) -> bool:
-        return any(wanted == result for result in self)
+def encode_run(run: Run) -> str:
+    """Encode the header of a run as JSON, without secrets and without results."""
+    return to_json(mask_secrets_in_data(dump_fields(run, RUN)))
 
 
-def stored_result(db: Connection, path: StoreLocation, run: int, key: int) -> Result | None:
-    """Return the result with a row number; None if the row was deleted.
+def decode_run(text: str) -> Run:
+    """Decode the header of a run, without results.
 
     Raises:
-        StoreError: it is damaged.
+        ValueError: the text is not what `encode_run` writes.
     """
-    found = db.execute(_RESULT, (key,)).fetchone()
-    return None if found is None else _decoded(db, path, run, ResultRow._make(found))
+    run: Run = load_fields(Run, RUN, json.loads(text))
+    return run
 
 
-def _decoded(db: Connection, path: StoreLocation, run: int, row: ResultRow) -> Result:
-    try:
-        return decode_result(row)
-    except (ValueError, TypeError) as error:
-        name = db.execute("select id from run where number = ?", (run,)).get
-        raise StoreError(
-            f"{path}: run {name}: the stored result of case {row.case_id!r} of {row.dataset!r} is damaged "
-            f"({error}). {_advice(path)}"
-        ) from error
+PackedRun = tuple[str, list[tuple[Any, ...]]]
+"""A run as plain data, to be sent to another process."""
 
 
-def _advice(path: StoreLocation) -> str:
-    if isinstance(path, Path):
-        return f"Save all others with evalmark.store.salvage({str(path)!r}, 'NEW_FILE')."
-    return "Take it from a backup of the server."
+def pack_run(run: Run) -> PackedRun:
+    """Convert the header and the results of a run to plain data."""
+    return encode_run(run), [tuple(encode_result(result).row) for result in run.results]
 
 
-def _rows(db: Connection, number: int) -> Iterator[ResultRow]:
-    """Yield the results of a run in order, a page at a time, without a read lock between pages."""
-    last: tuple[Any, ...] = (-1, "", 0, 0, "", "", 0)
-    size = _FIRST_PAGE
-    while found := db.execute(_PAGE, (number, *last, size)).fetchall():
-        page = [ResultRow._make(one[len(_ORDER) :]) for one in found]
-        yield from page
-        last = found[-1][: len(_ORDER)]
-        text = sum(len(row.content) + len(row.output) + len(row.scores) for row in page)
-        size = max(1, min(_LARGEST_PAGE, size * _PAGE_TEXT // text))
+def unpack_run(data: PackedRun) -> Run:
+    """Convert the data of `pack_run` to a run, with its results in the same order.
+
+    Raises:
+        ValueError: the data is not what `pack_run` returns.
+    """
+    header, rows = data
+    return replace(decode_run(header), results=tuple(decode_result(ResultRow(*row)) for row in rows))
 
 
 def list_runs(

@@ -1,5 +1,6 @@
 """Merges shards from several stores into one store, in one transaction."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -8,22 +9,20 @@ from typing import Any, NamedTuple
 
 from evalmark.core.errors import StoreError
 from evalmark.core.values.run import Run
-from evalmark.core.values.score import Result
+from evalmark.core.values.score import Result, VerdictListener
 from evalmark.storage.call_log.transfer import CallTransfer, add_run_spending
 from evalmark.storage.database.connection import Connection, SelectRows, StoreLocation
 from evalmark.storage.database.errors import store_errors
 from evalmark.storage.database.fields import sql_text
 from evalmark.storage.database.schema import transaction
-from evalmark.storage.results.rows import decode_run, encode_result, encode_run
+from evalmark.storage.results.stored_results import encode_result
+from evalmark.storage.results.stored_runs import decode_run, encode_run
 from evalmark.storage.sessions.transfer import copy_labels
 
 from .run_transactions import names_of, put
 
 AT_ONCE = 500
 """Results in memory at a time."""
-
-ResultListener = Callable[[Sequence[Result]], None]
-"""Called with results as they are copied, in the writer thread."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +41,7 @@ class MergeTarget(NamedTuple):
     whole: Run
     number: int
     """The number of the run in its store."""
-    watch: ResultListener | None
+    on_verdicts: VerdictListener | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,9 +57,9 @@ class StoredMerge:
 
 
 def merge_shards(
-    db: Connection, path: StoreLocation, whole: Run, sources: Sequence[MergeSource], watch: ResultListener | None
+    db: Connection, path: StoreLocation, whole: Run, sources: Sequence[MergeSource], on_verdicts: VerdictListener | None
 ) -> StoredMerge:
-    """Write the merged run with everything that its shards hold, in one transaction; `watch` is called with the results.
+    """Write the merged run with everything that its shards hold, in one transaction; `on_verdicts` is called as results are copied.
 
     If the run exists already with the same notes, only new labels of its shards are copied.
 
@@ -79,7 +78,7 @@ def merge_shards(
             return StoredMerge(is_new=False, labels=sum(_copy_new_labels(source, db, whole.id) for source in sources))
         for source in sources:
             with _open_source(source) as select:
-                damaged += _copy_shard(select, db, source, MergeTarget(whole, int(number), watch))
+                damaged += _copy_shard(select, db, source, MergeTarget(whole, int(number), on_verdicts))
         add_run_spending(db, int(number), whole.spending)
     return StoredMerge(is_new=True, damaged=damaged)
 
@@ -100,15 +99,15 @@ def _open_source(source: MergeSource) -> Iterator[SelectRows]:
 
 def _copy_shard(select: SelectRows, db: Connection, source: MergeSource, target: MergeTarget) -> int:
     """Copy one shard and return how many of its calls could not be read."""
-    whole, number, watch = target
+    whole, number, on_verdicts = target
     carrier = CallTransfer(select, db, number)
     for (there,) in select("select number from run where id = ?", (source.run.id,)):
         carrier.copy_run_calls(int(there))
     for results in _batches(iter(source.run.results)):
-        put(db, (number, 1), names_of(whole), [(encode_result(result), result) for result in results])
+        put(db, (number, 1), names_of(whole), [encode_result(result) for result in results])
         carrier.copy_keys({key for result in results for key in result.calls})
-        if watch is not None:
-            watch(results)
+        if on_verdicts is not None:
+            on_verdicts(Counter(result.verdict for result in results))
     _copy_labels_of_shard(select, db, source, whole.id)
     return len(carrier.damaged)
 

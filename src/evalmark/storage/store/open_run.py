@@ -1,8 +1,8 @@
-"""The state of a run that this process writes: where results go, and which trials are stored already."""
+"""The state of a run that this process writes, and which trials are stored already."""
 
 import contextlib
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from evalmark.core.values.case import Output
 from evalmark.core.values.score import Result, Trial
@@ -11,15 +11,16 @@ from evalmark.storage.call_log.requests_in_flight import RequestsInFlight, RunPa
 from evalmark.storage.database.connection import Connection, StoreLocation
 from evalmark.storage.database.errors import store_errors
 from evalmark.storage.database.fields import sql_text
-from evalmark.storage.results.rows import encode_result
-from evalmark.storage.results.stored_runs import stored_result
+from evalmark.storage.results.stored_results import EncodedResult, masked_id, stored_result
 
 from . import run_transactions
 from .run_transactions import ConfirmedResult, RunLock
 
-Act = Callable[[Connection], None]
-
-_MANY_SEEN = 5_000
+_MANY_CONFIRMED = 5_000
+_LOOK_UP = """
+    select number, verdict from result where run = ? and dataset = ? and case_id = ? and target = ?
+    and repeat = ? and mode = ? and fingerprint = ? and pass < ?
+"""
 
 
 class OpenRun:
@@ -35,22 +36,21 @@ class OpenRun:
         self._lookups: Connection | None = None
         self.sent = RequestsInFlight(path, RunPass(run_lock.number, run_lock.pass_), run_lock.lost)
 
-    def save(self, db: Connection, results: Sequence[Result]) -> None:
+    def save(self, db: Connection, results: Sequence[EncodedResult]) -> None:
         """Save results and confirmed earlier ones, in the writer thread."""
-        kept = [(encode_result(result), result) for result in results]
-        with self.take_confirmed() as seen:
-            needed = sum(200 + len(row.scores) + len(row.output) + len(row.content) for row, _ in kept)
-            with store_errors(self._path, needed=needed, what=f"saving {len(kept)} results"):
-                run_transactions.write(db, self._path, self.run_lock, kept, seen)
+        with self.take_confirmed() as confirmed:
+            needed = sum(200 + len(row.scores) + len(row.output) + len(row.content) for row, _ in results)
+            with store_errors(self._path, needed=needed, what=f"saving {len(results)} results"):
+                run_transactions.write(db, self._path, self.run_lock, results, confirmed)
 
     @contextlib.contextmanager
     def take_confirmed(self) -> Iterator[list[ConfirmedResult]]:
         """Take the confirmed results that are not saved yet; restore them if the block raises."""
-        seen = [self.confirmed.popleft() for _ in range(len(self.confirmed))]
+        taken = [self.confirmed.popleft() for _ in range(len(self.confirmed))]
         try:
-            yield seen
+            yield taken
         except BaseException:
-            self.confirmed.extendleft(reversed(seen))
+            self.confirmed.extendleft(reversed(taken))
             raise
 
     @contextlib.contextmanager
@@ -78,42 +78,25 @@ class OpenRun:
             self._lookups.close()
 
 
-class RunSink:
-    """Stores the results of one run."""
-
-    def __init__(self, held: OpenRun, write: Callable[[Act, str], Awaitable[None]]) -> None:
-        self._held, self._write = held, write
-
-    async def write(self, results: Sequence[Result]) -> None:
-        """Save results. They are durable when this returns.
-
-        Raises:
-            StoreFullError: the disk is full; none of these results is saved, all earlier ones are.
-            StoreBusyError: another process has taken the run over.
-            StoreError: the store cannot be written.
-        """
-        batch = tuple(results)
-        await self._write(lambda db: self._held.save(db, batch), "the results")
-
-
 class RecordedTrials:
     """Finds trials among the results that earlier passes of the run have stored."""
 
-    def __init__(self, held: OpenRun, write: Callable[[Act, str], None], *, retry_errors: bool) -> None:
-        self._held, self._write, self._retry_errors = held, write, retry_errors
+    def __init__(
+        self, run: OpenRun, write: Callable[[Callable[[Connection], None], str], None], *, retry_errors: bool
+    ) -> None:
+        self._run, self._write, self._retry_errors = run, write, retry_errors
 
     def __call__(self, trial: Trial) -> bool:
-        held = self._held
         found = self._look_up(trial)
         if found is None:
             return False
         number, verdict = found
         # An error that is not retried, because of a limit, stays part of the run.
-        held.confirmed.append(
+        self._run.confirmed.append(
             ConfirmedResult(number, trial.position, sql_text(mask_secrets(trial.case.place, careful=True)))
         )
-        if len(held.confirmed) >= _MANY_SEEN:
-            self._write(lambda db: held.save(db, ()), "the results")
+        if len(self._run.confirmed) >= _MANY_CONFIRMED:
+            self._write(lambda db: self._run.save(db, ()), "the results")
         return not (self._retry_errors and verdict == "error")
 
     def output(self, trial: Trial) -> Output | None:
@@ -123,11 +106,26 @@ class RecordedTrials:
             StoreError: the stored result is damaged.
         """
         found = self._look_up(trial)
-        result = None if found is None else self._held.result(found[0])
+        result = None if found is None else self._run.result(found[0])
         return None if result is None else result.output
 
     def _look_up(self, trial: Trial) -> tuple[int, str] | None:
-        if self._held.run_lock.pass_ == 1:
+        """Return the row number and the verdict of a trial's earlier result, if its case is unchanged."""
+        run_lock = self._run.run_lock
+        if run_lock.pass_ == 1:
             return None
-        with self._held.lookups() as db:
-            return run_transactions.look_up(db, self._held.run_lock, trial)
+        with self._run.lookups() as db:
+            row = db.execute(
+                _LOOK_UP,
+                (
+                    run_lock.number,
+                    sql_text(trial.dataset),
+                    sql_text(masked_id(trial.case.id)),
+                    sql_text(trial.target),
+                    trial.repeat,
+                    trial.mode,
+                    trial.case.fingerprint,
+                    run_lock.pass_,
+                ),
+            ).fetchone()
+        return None if row is None else (int(row[0]), str(row[1]))

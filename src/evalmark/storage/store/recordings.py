@@ -13,7 +13,8 @@ from evalmark.storage.call_log.recording_file import ImportedCalls
 from evalmark.storage.call_log.recordings import ModelCallSummary, Recording
 from evalmark.storage.call_log.tool_recordings import ToolCallSummary
 from evalmark.storage.database.connection import Connection
-from evalmark.storage.results.stored_runs import StoredResults, find_number
+from evalmark.storage.results.stored_results import StoredResults
+from evalmark.storage.results.stored_runs import find_number
 
 from .access import StoreAccess
 

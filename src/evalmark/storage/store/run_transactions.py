@@ -6,17 +6,15 @@ from itertools import islice
 from typing import Any
 
 from evalmark.core.errors import StoreBusyError, StoreError
-from evalmark.core.values.plain_data import finite_number
 from evalmark.core.values.run import Run
-from evalmark.core.values.score import Result, Trial
 from evalmark.storage.call_log import requests_in_flight, spending
 from evalmark.storage.call_log.requests_in_flight import RequestsInFlight, RunPass
 from evalmark.storage.database.connection import Connection, StoreLocation
 from evalmark.storage.database.fields import sql_text
 from evalmark.storage.database.holder import WriterProcess, from_text, to_text, writer_has_ended
 from evalmark.storage.database.schema import transaction
-from evalmark.storage.results.masking import masked_id, masked_result
-from evalmark.storage.results.rows import ResultRow, decode_run, encode_result, encode_run
+from evalmark.storage.results.stored_results import EncodedResult, ResultRow, encode_result, masked_result
+from evalmark.storage.results.stored_runs import decode_run, encode_run
 
 IDENTITY = ("dataset", "case_id", "target", "repeat", "mode", "fingerprint")
 """Columns that identify a result within its run."""
@@ -105,8 +103,8 @@ def add(db: Connection, path: StoreLocation, runs: Iterable[Run]) -> None:
             if number is None:
                 raise StoreError(f"{path}: there already is a run {run.id!r}; start the new one with another id.")
             results = iter(run.results)
-            while batch := [masked_result(result) for result in islice(results, _BATCH)]:
-                put(db, (int(number), 1), names_of(run), [(encode_result(result), result) for result in batch])
+            while batch := [encode_result(masked_result(result)) for result in islice(results, _BATCH)]:
+                put(db, (int(number), 1), names_of(run), batch)
 
 
 def resume(db: Connection, path: StoreLocation, run_id: str, holder: WriterProcess, *, force: bool) -> RunLock:
@@ -173,56 +171,37 @@ def write(
     db: Connection,
     path: StoreLocation,
     run_lock: RunLock,
-    kept: Sequence[tuple[ResultRow, Result]],
-    seen: Sequence[ConfirmedResult],
+    results: Sequence[EncodedResult],
+    confirmed: Sequence[ConfirmedResult],
 ) -> None:
     """Save results and confirmed earlier ones. They are durable when this returns."""
     with transaction(db):
         _confirm_held(db, path, run_lock)
-        _confirm(db, run_lock, seen)
-        put(db, (run_lock.number, run_lock.pass_), run_lock.sources, kept)
+        _confirm(db, run_lock, confirmed)
+        put(db, (run_lock.number, run_lock.pass_), run_lock.sources, results)
         if run_lock.pass_ > 1:
             db.executemany(
                 _REPLACE_EDITED,
-                ((run_lock.number, *result_identity(row), run_lock.pass_) for row, _ in kept),
+                ((run_lock.number, *result_identity(result.row), run_lock.pass_) for result in results),
             )
 
 
-def put(
-    db: Connection, head: tuple[int, int], sources: Sequence[str], kept: Sequence[tuple[ResultRow, Result]]
-) -> None:
+def put(db: Connection, head: tuple[int, int], sources: Sequence[str], results: Sequence[EncodedResult]) -> None:
     """Store results within a transaction; `head` is the run's number and the pass."""
     order = {sql_text(name): number for number, name in enumerate(sources)}
-    db.executemany(_INSERT, ((*head, order.get(row.dataset, len(order)), *row) for row, _ in kept))
-    index_scores(db, head[0], kept)
+    db.executemany(_INSERT, ((*head, order.get(row.dataset, len(order)), *row) for row, _ in results))
+    index_scores(db, head[0], results)
 
 
-def _confirm(db: Connection, run_lock: RunLock, seen: Sequence[ConfirmedResult]) -> None:
+def _confirm(db: Connection, run_lock: RunLock, confirmed: Sequence[ConfirmedResult]) -> None:
     """Assign confirmed results to this pass, at the present position of their cases."""
-    db.executemany("update result set pass = ? where number = ?", ((run_lock.pass_, found.number) for found in seen))
+    db.executemany(
+        "update result set pass = ? where number = ?", ((run_lock.pass_, found.number) for found in confirmed)
+    )
     db.executemany(
         "update result set position = ?, place = ? where number = ? and (position <> ? or place <> ?)",
-        ((found.position, found.place, found.number, found.position, found.place) for found in seen),
+        ((found.position, found.place, found.number, found.position, found.place) for found in confirmed),
     )
-
-
-def look_up(db: Connection, run_lock: RunLock, trial: Trial) -> tuple[int, str] | None:
-    """Return the row number and the verdict of a trial's earlier result, if its case is unchanged."""
-    row = db.execute(
-        "select number, verdict from result where run = ? and dataset = ? and case_id = ? and target = ? "
-        "and repeat = ? and mode = ? and fingerprint = ? and pass < ?",
-        (
-            run_lock.number,
-            sql_text(trial.dataset),
-            sql_text(masked_id(trial.case.id)),
-            sql_text(trial.target),
-            trial.repeat,
-            trial.mode,
-            trial.case.fingerprint,
-            run_lock.pass_,
-        ),
-    ).fetchone()
-    return None if row is None else (int(row[0]), str(row[1]))
 
 
 def finish(
@@ -230,20 +209,20 @@ def finish(
     path: StoreLocation,
     run_lock: RunLock,
     run: Run,
-    seen: Sequence[ConfirmedResult],
-    asked: RequestsInFlight,
+    confirmed: Sequence[ConfirmedResult],
+    sent: RequestsInFlight,
 ) -> None:
     """Write the final header and release the run. In a complete run, results that were not confirmed are dropped."""
     with transaction(db):
         _confirm_held(db, path, run_lock)
-        _confirm(db, run_lock, seen)
+        _confirm(db, run_lock, confirmed)
         if run.status == "complete":
             db.execute(
                 "update result set pass = 0 where run = ? and pass < ? and pass > 0", (run_lock.number, run_lock.pass_)
             )
-            asked.mark_complete(db)
+            sent.mark_complete(db)
         else:
-            asked.save(db, {})
+            sent.save(db, {})
         db.execute(
             "update run set status = ?, header = ?, holder = null where number = ?",
             (run.status, encode_run(run), run_lock.number),
@@ -283,14 +262,12 @@ def result_identity(row: ResultRow) -> tuple[Any, ...]:
     return row.dataset, row.case_id, row.target, row.repeat, row.mode, row.fingerprint
 
 
-def index_scores(db: Connection, run: int, kept: Iterable[tuple[ResultRow, Result]]) -> None:
+def index_scores(db: Connection, run: int, results: Iterable[EncodedResult]) -> None:
     """Index stored results by their scores.
 
     Outdated entries stay in the index; readers compare them with the result.
     """
-    given: list[tuple[Any, ...]] = []
-    for row, result in kept:
-        of = (run, *result_identity(row))
-        values = ((sql_text(score.name), finite_number(score.value)) for score in result.scores)
-        given += [(*one, *of) for one in values if one[1] is not None]
-    db.executemany(_KEEP, given)
+    db.executemany(
+        _KEEP,
+        ((name, value, run, *result_identity(row)) for row, values in results for name, value in values),
+    )

@@ -23,7 +23,8 @@ from evalmark.storage.database.open import parse_store_location
 from evalmark.storage.database.schema import transaction
 from evalmark.storage.database.sqlite import open_writable_file
 from evalmark.storage.postgres.addresses import is_address
-from evalmark.storage.results.rows import ResultRow, decode_result, decode_run, encode_result, encode_run
+from evalmark.storage.results.stored_results import ResultRow, decode_result, encode_result
+from evalmark.storage.results.stored_runs import decode_run, encode_run
 
 from .run_transactions import index_scores
 
@@ -108,16 +109,15 @@ class _Rescue:
         named = [name if self._has("result", name) else "'single'" for name in ResultRow._fields]
         for _, run, pass_, source, *columns in self._rows("result", f"run, pass, source, {', '.join(named)}"):
             try:
-                result = decode_result(ResultRow._make(columns))
-                row = encode_result(result)
+                result = encode_result(decode_result(ResultRow._make(columns)))
                 head = read_int(run), read_int(pass_), read_int(source)
             except (ValueError, TypeError):
                 self.lost += 1
                 continue
             if run not in self.known:
                 self._insert_run(run, _stand_in(run), "interrupted", pass_)
-            self.db.execute(_INSERT_RESULT, (*head, *row))
-            index_scores(self.db, run, [(row, result)])
+            self.db.execute(_INSERT_RESULT, (*head, *result.row))
+            index_scores(self.db, run, [result])
             self.saved += 1
 
     def calls(self) -> None:

@@ -15,6 +15,7 @@ from evalmark.core.lazy import LazyModule
 from evalmark.core.protocols import CallLog, CompletedTrials, Sink, ToolLog
 from evalmark.core.text import count
 from evalmark.core.values.run import Run, Shard
+from evalmark.core.values.score import VerdictListener
 from evalmark.core.values.spending import Spending
 from evalmark.storage.call_log import requests_in_flight, spending
 from evalmark.storage.call_log.group_commit import GroupCommit
@@ -26,11 +27,12 @@ from evalmark.storage.database.holder import this_process
 from evalmark.storage.database.open import open_read_only, open_writable, parse_store_location
 from evalmark.storage.database.schema import copy
 from evalmark.storage.database.sqlite import Notes
+from evalmark.storage.results.stored_results import RunSink
 from evalmark.storage.results.stored_runs import current_pass, find_number, find_run, list_runs, unfinished_run
 
 from . import run_transactions, vectors
 from .access import StoreAccess
-from .open_run import OpenRun, RecordedTrials, RunSink
+from .open_run import OpenRun, RecordedTrials
 from .run_transactions import RunLock
 
 if TYPE_CHECKING:
@@ -48,7 +50,7 @@ if TYPE_CHECKING:
 
     from . import health, merge, recordings
     from .health import Health
-    from .merge import ResultListener, StoredMerge
+    from .merge import StoredMerge
     from .recordings import Recordings
 else:
     health = LazyModule("evalmark.storage.store.health")
@@ -166,7 +168,7 @@ class Store:
 
     def sink(self, run_id: str) -> Sink:
         """Return the sink for the results of a run."""
-        return RunSink(self._holding(run_id), self._access.write_async)
+        return RunSink(self._holding(run_id).save, self._access.write_async)
 
     def amend(self, run: Run) -> None:
         """Update the header of a run that continues with further datasets or metrics.
@@ -213,19 +215,21 @@ class Store:
         self._access.write(lambda db: run_transactions.forget(db, self.path, run_id, self._here), "the change")
 
     def merge(
-        self, whole: Run, shares: Sequence[tuple["Store", Run]], watch: "ResultListener | None" = None
+        self, whole: Run, shares: Sequence[tuple["Store", Run]], on_verdicts: VerdictListener | None = None
     ) -> "StoredMerge":
         """Merge shards, each given with the store that holds it, into a new run, in one transaction.
 
         Results, recorded calls and labels are copied; calls that are already here stay unchanged. If the
-        merged run exists already, only new labels are copied. `watch` is called with the copied results, in
+        merged run exists already, only new labels are copied. `on_verdicts` is called as results are copied, in
         another thread.
 
         Raises:
             StoreError: a share is damaged, or there is another run with this id, or the store cannot be written.
         """
         found = [merge.MergeSource(run=run, path=store.path, connect=store._access.connect) for store, run in shares]
-        return self._access.write(lambda db: merge.merge_shards(db, self.path, whole, found, watch), "the merged run")
+        return self._access.write(
+            lambda db: merge.merge_shards(db, self.path, whole, found, on_verdicts), "the merged run"
+        )
 
     # Reading.
 
