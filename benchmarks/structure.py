@@ -2,12 +2,13 @@
 
 The way of a case: the command line runs a suite of one case, one prompt and one model, with one scorer, into a new store, and
 writes a report. It is done twice in this process; the first time loads everything. In the second, every function of the
-package that is entered is noted from the moment when the file of cases is opened until the command returns. A file is handed
-the case where one of its functions gets an argument that is the case, or has it as `case` or `trial.case`.
+package that is entered is noted from the moment when the file of cases is opened until the command returns. A file holds the
+case where an argument, a local variable or the return value of one of its functions is the case, or a trial, a result, a list,
+a tuple or a dictionary that contains it.
 
 How often scorers are bound is counted over the whole second run; `--binding` names the function that does it.
 
-Run: python benchmarks/structure.py [--binding evalmark.scoring:as_scorer] [--list]
+Run: python benchmarks/structure.py [--binding MODULE:FUNCTION] [--list]
 """
 
 import argparse
@@ -32,6 +33,10 @@ from rows import add_json, telling
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "evalmark"
 TINY = 40
+HOLDERS = ("case", "trial", "cases", "result", "results", "trials")
+"""Fields of values that may contain a case."""
+DEPTH, ITEMS = 3, 3
+"""How deep values are searched, and the first items of each list, tuple and dictionary."""
 METAPHORS = ("desk", "hand", "sitting", "book", "door", "doorway", "knock", "errand")
 PROMPT = """---
 name: Reply
@@ -155,44 +160,44 @@ class Trace:
     def __init__(self, binding: CodeType, case_type: type) -> None:
         self.binding, self.case_type = binding, case_type
         self.bound, self.binders = 0, Counter[str]()
-        self.entered, self.handed, self.calls = Counter[str](), Counter[str](), 0
+        self.entered, self.holding, self.calls = Counter[str](), Counter[str](), 0
         self.started = False
-        self.last = ""
-        self.switches = 0
         sys.addaudithook(self._opened)
 
     def _opened(self, event: str, args: tuple[object, ...]) -> None:
         if event == "open" and str(args[0]).endswith("cases.jsonl"):
             self.started = True
 
-    def __call__(self, frame: FrameType, event: str, _: object) -> None:
-        if event != "call":
+    def __call__(self, frame: FrameType, event: str, value: object) -> None:
+        if event not in ("call", "return"):
             return
         code = frame.f_code
-        if code is self.binding:
+        if event == "call" and code is self.binding:
             self.bound += 1
             self.binders[_caller(frame)] += 1
         if not self.started or not code.co_filename.startswith(str(SOURCE)):
             return
         file = code.co_filename[len(str(SOURCE)) + 1 :]
-        self.calls += 1
-        self.entered[file] += 1
-        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        if any(self._has_case(frame.f_locals.get(name)) for name in names):
-            self.handed[file] += 1
-            self.switches += file != self.last
-            self.last = file
+        if event == "call":
+            self.calls += 1
+            self.entered[file] += 1
+        elif any(self._holds_case(held) for held in (*frame.f_locals.values(), value)):
+            self.holding[file] += 1
 
-    def _has_case(self, value: object) -> bool:
-        for _ in range(2):
-            if isinstance(value, self.case_type):
-                return True
-            if not dataclasses.is_dataclass(value):
-                return False
-            names = {field.name for field in dataclasses.fields(value)}
-            name = "case" if "case" in names else "trial" if "trial" in names else None
-            value = getattr(value, name, None) if name else None
-        return isinstance(value, self.case_type)
+    def _holds_case(self, value: object, depth: int = 0) -> bool:
+        if isinstance(value, self.case_type):
+            return True
+        if depth > DEPTH:
+            return False
+        parts: Iterable[object] = ()
+        if isinstance(value, list | tuple):
+            parts = value[:ITEMS]
+        elif type(value) is dict:
+            parts = [*value.values()][:ITEMS]
+        elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+            fields = {field.name for field in dataclasses.fields(value)}
+            parts = [getattr(value, name, None) for name in HOLDERS if name in fields]
+        return any(self._holds_case(part, depth + 1) for part in parts)
 
 
 def _caller(frame: FrameType) -> str:
@@ -241,7 +246,11 @@ def packages(files: Iterable[str]) -> set[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--binding", default="evalmark.scoring:as_scorer", help="module:function that binds a scorer")
+    parser.add_argument(
+        "--binding",
+        default="evalmark.scoring.binding.bound_scorer:as_scorer",
+        help="module:function that binds a scorer",
+    )
     parser.add_argument("--report", default="report.html", help="report.html (default), report.md, …")
     parser.add_argument("--words", nargs="*", default=METAPHORS, help="words that names should not be made of")
     parser.add_argument("--list", action="store_true", help="name what was counted as well")
@@ -278,8 +287,8 @@ def main() -> None:
                 )
         tell(what="files that are entered for one case", found=len(trace.entered), beside=f"{trace.calls} calls")
         tell(what="packages that are entered for one case", found=len(packages(trace.entered)))
-        tell(what="files that are handed the case", found=len(trace.handed), beside=f"{trace.switches} changes of file")
-        tell(what="packages that are handed the case", found=len(packages(trace.handed)))
+        tell(what="files that hold the case", found=len(trace.holding))
+        tell(what="packages that hold the case", found=len(packages(trace.holding)))
         tell(what="scorers bound in the run of one scorer", found=trace.bound, beside=str(dict(trace.binders)))
     if said.list:
         out = sys.stderr
@@ -287,7 +296,7 @@ def main() -> None:
         print("metaphors:", *(f"{name} {number}" for name, number in sorted(odd.items())), sep="\n  ", file=out)
         print("cycles:", *(", ".join(group) for group in cycles(graph)), sep="\n  ", file=out)
         print("entered:", *sorted(trace.entered), sep="\n  ", file=out)
-        print("handed the case:", *sorted(trace.handed), sep="\n  ", file=out)
+        print("files that hold the case:", *sorted(trace.holding), sep="\n  ", file=out)
 
 
 if __name__ == "__main__":
