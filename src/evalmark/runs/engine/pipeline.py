@@ -129,15 +129,15 @@ class _Pipeline:
 
     async def _converse(self, conversation: Conversation) -> None:
         """Run the turns of a conversation in order, each with the earlier turns as its history."""
-        known = self._target(conversation.target)
-        target = new_conversation(known)
+        shared = self._target(conversation.target)
+        target = new_conversation(shared)
         history: tuple[Turn, ...] = ()
         unseen_turns: list[Case] = []
         for item in conversation.turns:
             if isinstance(item, Result):
                 await self.writer.put(item)
             elif isinstance(item, AnsweredTurn):
-                if target is not known:  # it remembers by itself
+                if target is not shared:  # it remembers by itself
                     unseen_turns.append(_after(history, item.case))
                 history += _turns(item.case, item.output)
             else:

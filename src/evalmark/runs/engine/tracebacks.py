@@ -33,10 +33,10 @@ def user_traceback(error: BaseException) -> dict[str, Any]:
     try:
         trace = traceback.TracebackException.from_exception(error, lookup_lines=False, compact=True)
         chain = list(_chain(trace))
-        wanted = _is_users if any(_is_users(frame) for one in chain for frame in one.stack) else _is_foreign
+        is_shown = _is_users if any(_is_users(frame) for one in chain for frame in one.stack) else _is_foreign
         where = ""
         for one in chain:
-            frames = [frame for frame in one.stack if wanted(frame)]
+            frames = [frame for frame in one.stack if is_shown(frame)]
             one.stack = _shown(frames)
             where = where or (f"{_path(frames[-1].filename)}:{frames[-1].lineno}" if frames else "")
         text = _CUT.sub(r"  … \1 frames left out", "".join(trace.format()).rstrip())
@@ -86,15 +86,15 @@ def _origin(filename: str) -> str:
 def _shown(frames: Sequence[traceback.FrameSummary]) -> traceback.StackSummary:
     """The last frames, with their lines of code, without the marks below them."""
     left_out = len(frames) - MOST_FRAMES
-    kept = [
+    summaries = [
         traceback.FrameSummary(
             _path(frame.filename), frame.lineno, frame.name, lookup_line=False, line=(frame.line or "")[:_LONGEST_LINE]
         )
         for frame in frames[-MOST_FRAMES:]
     ]
     if left_out > 0:
-        kept.insert(0, traceback.FrameSummary(f"{_LEFT_OUT}{left_out:,}", 0, "", lookup_line=False, line=""))
-    return traceback.StackSummary.from_list(kept)
+        summaries.insert(0, traceback.FrameSummary(f"{_LEFT_OUT}{left_out:,}", 0, "", lookup_line=False, line=""))
+    return traceback.StackSummary.from_list(summaries)
 
 
 def _path(filename: str) -> str:

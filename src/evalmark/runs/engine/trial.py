@@ -63,7 +63,7 @@ async def _answered(target: Target, case: Case, within: float | None) -> Output:
         return _failed(describe_error(error), started, error)
 
 
-def _failed(said: str, started: float, error: BaseException | None = None) -> Output:
+def _failed(message: str, started: float, error: BaseException | None = None) -> Output:
     """Return an output with an error, with the target's own time; of a model call, that of its last attempt."""
     elapsed = time.perf_counter() - started
     seconds, details = current_trial_context().active_seconds(elapsed), {} if error is None else error_details(error)
@@ -71,7 +71,7 @@ def _failed(said: str, started: float, error: BaseException | None = None) -> Ou
     if isinstance(error, ModelCallError) and current_trial_context().active_seconds() is None:
         seconds = error.attempts[-1].seconds if error.attempts else None
         waited = None if seconds is None else max(0.0, elapsed - seconds)
-    return Output(error=said, seconds=seconds, waited=waited, metadata=details)
+    return Output(error=message, seconds=seconds, waited=waited, metadata=details)
 
 
 def with_tool_calls(output: Output, tools: TrialTools | None) -> Output:
@@ -104,11 +104,11 @@ async def run_scorers(
         return tuple(Score(name=s.name, status="unscored", reason=MASKED) for s in scorers)
     if len(scorers) == 1 or not any(map(may_wait, scorers)):  # a task each would cost more than they do
         return tuple([score for scorer in scorers for score in await _ask(scorer, case, output, within)])
-    asked = await asyncio.gather(*(_ask(scorer, case, output, within) for scorer in scorers), return_exceptions=True)
-    for found in asked:  # only now, when none of them is still at work
-        if isinstance(found, BaseException):
-            raise found
-    return tuple(score for scores in asked for score in cast(Sequence[Score], scores))
+    outcomes = await asyncio.gather(*(_ask(scorer, case, output, within) for scorer in scorers), return_exceptions=True)
+    for outcome in outcomes:  # only now, when none of them is still at work
+        if isinstance(outcome, BaseException):
+            raise outcome
+    return tuple(score for scores in outcomes for score in cast(Sequence[Score], scores))
 
 
 def may_wait(scorer: Scorer) -> bool:
@@ -119,8 +119,8 @@ def may_wait(scorer: Scorer) -> bool:
 async def _ask(scorer: Scorer, case: Case, output: Output, within: float | None) -> Sequence[Score]:
     try:
         return await _within(within if may_wait(scorer) else None, scorer(case, output))
-    except TimeLimitError as late:
-        reason = f"no score within {late}"
+    except TimeLimitError as timeout:
+        reason = f"no score within {timeout}"
     except asyncio.CancelledError as cancelled:
         if _is_cancelled_from_outside():
             raise
@@ -136,8 +136,8 @@ async def _ask(scorer: Scorer, case: Case, output: Output, within: float | None)
 
 def error_details(error: BaseException) -> dict[str, Any]:
     """Return details of an error: where the user's code raised it, and the failed model call."""
-    kept = {"calls": [error.key]} if isinstance(error, ModelCallError) and error.key else {}
-    return {**kept, **user_traceback(error)}
+    calls = {"calls": [error.key]} if isinstance(error, ModelCallError) and error.key else {}
+    return {**calls, **user_traceback(error)}
 
 
 class TimeLimitError(Exception):

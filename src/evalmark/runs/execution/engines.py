@@ -45,6 +45,6 @@ async def open_engine(plan: Plan, settings: Settings, limits: Limits) -> AsyncIt
     if settings.on == "local":
         yield lambda gateway, bound, cache: run_trials
         return
-    place = ray_connection.parse_cluster_address(settings.on, is_trusted=settings.trust_cluster)
-    async with site_module.open_session(place, plan, settings, limits) as site:
-        yield site.engine
+    address = ray_connection.parse_cluster_address(settings.on, is_trusted=settings.trust_cluster)
+    async with site_module.open_session(address, plan, settings, limits) as cluster:
+        yield cluster.engine

@@ -154,20 +154,20 @@ async def evaluate_async(
     refuse_while_spawning()
     unknown = sorted(set(options) - set(EvaluateOptions.__annotations__))
     if unknown:
-        known = ", ".join(EvaluateOptions.__annotations__)
-        raise ConfigError(f"evaluate() has no option {unknown[0]!r}; it knows {known}.")
+        names = ", ".join(EvaluateOptions.__annotations__)
+        raise ConfigError(f"evaluate() has no option {unknown[0]!r}; it knows {names}.")
     settings = load_settings(environ, Path.cwd(), {name: options.get(name) for name in SETTINGS})
     plan = _plan(data, task, scorers, options, settings)
     path = options.get("store", settings.store)
     limit, share = options.get("limit"), options.get("shard")
     shard = None if share is None else replace(parse_shard(str(share)), limit=limit)
-    alone = RunOptions(store=MemoryRunStore(), settings=settings, limit=limit, shard=shard)
+    run_options = RunOptions(store=MemoryRunStore(), settings=settings, limit=limit, shard=shard)
     if path is None:
-        return await execute(plan, alone)
-    found: list[Result] = []
+        return await execute(plan, run_options)
+    results: list[Result] = []
     with open_store(path) as store:
-        run = await execute(plan, replace(alone, store=store, on_results=found.extend))
-    return with_results(run, found)
+        run = await execute(plan, replace(run_options, store=store, on_results=results.extend))
+    return with_results(run, results)
 
 
 def _plan(data: Data, task: Task, scorers: Sequence[ScorerLike], options: EvaluateOptions, settings: Settings) -> Plan:

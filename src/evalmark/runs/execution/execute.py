@@ -251,11 +251,11 @@ def _outcome_notes(outcome: EngineOutcome | None, bound: BoundPlan) -> tuple[str
     on_the_loop = on_the_loop or any(getattr(one, "is_foreign_async", False) for one in (*bound.single, *bound.turns))
     if outcome.longest_block < 1 or not on_the_loop:  # a busy machine delays the loop too, and no code is at fault
         return stopped
-    said = (
+    note = (
         f"Something blocked the event loop for {outcome.longest_block:z.1f} s, and every other trial waited; "
         "is there blocking work in an `async` target or scorer? Without `async` it would get a thread of its own."
     )
-    return (*stopped, said)
+    return (*stopped, note)
 
 
 def versions() -> dict[str, str]:

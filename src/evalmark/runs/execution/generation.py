@@ -87,10 +87,10 @@ def _job(job: GenerateJob, models: Mapping[str, ChatModel]) -> GenerationJob:
 
 def _opened(job: GenerateJob, models: ModelFactory) -> dict[str, ChatModel]:
     """Open the model of each stage; ground truth has one only where it is named."""
-    wanted = {stage.name: job.model_for.get(stage.name) for stage in STAGES}
-    others = [name for name, model in wanted.items() if model is None and name != GROUNDTRUTH.name]
+    named = {stage.name: job.model_for.get(stage.name) for stage in STAGES}
+    others = [name for name, model in named.items() if model is None and name != GROUNDTRUTH.name]
     usual = _usual(job, models.settings) if others else ""
-    names = {name: model or usual for name, model in wanted.items() if model or name in others}
+    names = {name: model or usual for name, model in named.items() if model or name in others}
     opened = {model: models.chat(model) for model in dict.fromkeys(names.values())}
     return {stage: opened[model] for stage, model in names.items()}
 

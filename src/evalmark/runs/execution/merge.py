@@ -38,15 +38,15 @@ def merge_shards(
     """
     run = merged_header([run for _, run in shards], "")
     run = replace(run, id=_id_of(run, [run for _, run in shards]))
-    joined = store.merge(run, shards, on_verdicts)
-    kept = store.run(run.id)
-    remarks = [] if joined.is_new else [_merged_before(run, joined.labels)]
-    if joined.damaged:
-        was, is_sent = ("was", "it is") if joined.damaged == 1 else ("were", "they are")
+    merge = store.merge(run, shards, on_verdicts)
+    stored = store.run(run.id)
+    remarks = [] if merge.is_new else [_merged_before(run, merge.labels)]
+    if merge.damaged:
+        was, is_sent = ("was", "it is") if merge.damaged == 1 else ("were", "they are")
         remarks.append(
-            f"{count(joined.damaged, 'recorded call')} {was} damaged and left out; {is_sent} sent again when needed."
+            f"{count(merge.damaged, 'recorded call')} {was} damaged and left out; {is_sent} sent again when needed."
         )
-    return MergedShards(run=kept, remarks=tuple(remarks))
+    return MergedShards(run=stored, remarks=tuple(remarks))
 
 
 def _merged_before(run: Run, labels: int) -> str:

@@ -24,20 +24,20 @@ def recorded_cases(project: str, settings: Settings, note: Callable[[str], None]
     Raises:
         DataError: nothing is recorded of the project, or no label can be used.
     """
-    place = f"{SESSIONS_PREFIX}{project}"
+    location = f"{SESSIONS_PREFIX}{project}"
     try:
         with open_store(settings.store, read_only=True) as store:
-            found = store.sessions.labelled_answers(project)
-            others = [] if found.cases else store.sessions.projects()
+            labelled = store.sessions.labelled_answers(project)
+            others = [] if labelled.cases else store.sessions.projects()
     except StoreError as fault:
-        raise DataError(f"{place}: {fault}") from fault
-    if not found.cases:
-        raise DataError(f"{place}: {_nothing(project, found, others)}")
-    if found.contested:
-        note(f"{place}: {count(found.contested, 'answer')} that people disagree on left out.")
-    if found.failed:
-        note(f"{place}: {count(found.failed, 'labelled answer')} that ended in an error left out.")
-    return iter(found.cases)
+        raise DataError(f"{location}: {fault}") from fault
+    if not labelled.cases:
+        raise DataError(f"{location}: {_nothing(project, labelled, others)}")
+    if labelled.contested:
+        note(f"{location}: {count(labelled.contested, 'answer')} that people disagree on left out.")
+    if labelled.failed:
+        note(f"{location}: {count(labelled.failed, 'labelled answer')} that ended in an error left out.")
+    return iter(labelled.cases)
 
 
 def as_row(case: Case) -> dict[str, object]:
@@ -49,12 +49,16 @@ def as_row(case: Case) -> dict[str, object]:
     return {**row, "metadata": plain(case.metadata)}
 
 
-def _nothing(project: str, found: "LabelledAnswers", others: list[str]) -> str:
-    answers = found.contested + found.unlabelled + found.failed
+def _nothing(project: str, labelled: "LabelledAnswers", others: list[str]) -> str:
+    answers = labelled.contested + labelled.unlabelled + labelled.failed
     if not answers:
         close = get_close_matches(project, others, n=1)
-        known = f"there is {', '.join(others)}." if others else "record something with evalmark.record first."
-        return f"nothing is recorded of this project; {f'did you mean {close[0]}?' if close else known}"
-    said = f"{count(answers, 'answer')} recorded, and no label that can be used"
-    said += f" ({found.contested} contested, {found.failed} on errors)" if found.contested or found.failed else ""
-    return f"{said}; label answers with: evalmark note ID --label up"
+        advice = f"there is {', '.join(others)}." if others else "record something with evalmark.record first."
+        return f"nothing is recorded of this project; {f'did you mean {close[0]}?' if close else advice}"
+    message = f"{count(answers, 'answer')} recorded, and no label that can be used"
+    message += (
+        f" ({labelled.contested} contested, {labelled.failed} on errors)"
+        if labelled.contested or labelled.failed
+        else ""
+    )
+    return f"{message}; label answers with: evalmark note ID --label up"

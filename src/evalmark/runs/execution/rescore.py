@@ -42,25 +42,25 @@ class RescoreRequest:
     overrides: Overrides = NO_OVERRIDES
 
 
-def plan_rescore(wanted: RescoreRequest, settings: Settings, load: Loader = load_embedder) -> Plan:
+def plan_rescore(request: RescoreRequest, settings: Settings, load: Loader = load_embedder) -> Plan:
     """Plan new scores for the outputs of an earlier run.
 
     Raises:
         ConfigError: there is nothing to judge by, or twice over, a metric or the suite cannot be used, or a metric
             judges conversations and the run has none.
     """
-    run = wanted.run
+    run = request.run
     if not settings.judge:  # the same judges score again, where no other is named
         settings = replace(settings, judge=tuple(dict.fromkeys(m.judge for m in run.metrics if m.judge)))
-    if wanted.metrics and wanted.suite is not None:
+    if request.metrics and request.suite is not None:
         raise ConfigError("--metric and --suite are mutually exclusive; use one of them.")
-    if wanted.metrics:
-        plan = _of_metrics(wanted, settings, load)
+    if request.metrics:
+        plan = _of_metrics(request, settings, load)
     else:
-        suite = wanted.suite or (Path(run.suite) if run.suite else None)
+        suite = request.suite or (Path(run.suite) if run.suite else None)
         if suite is None:
             raise ConfigError(f"run {run.id} was made without a suite; specify the metrics with --metric or --suite.")
-        plan = plan_suite(suite, settings, replace(wanted.overrides, target=_NOT_ASKED), load, recorded_cases)
+        plan = plan_suite(suite, settings, replace(request.overrides, target=_NOT_ASKED), load, recorded_cases)
     plan = replace(
         plan, name=run.name, kept=run, repeat=run.repeat, targets=(_Kept(run.target),), sources=_sources(run)
     )
@@ -91,9 +91,9 @@ class _Kept:
         return Output(error="the target is not asked again")
 
 
-def _of_metrics(wanted: RescoreRequest, settings: Settings, load: Loader) -> Plan:
-    plan = plan_metrics(wanted.metrics, settings, wanted.overrides, load)
-    return replace(plan, name=wanted.run.name, suite=wanted.run.suite)
+def _of_metrics(request: RescoreRequest, settings: Settings, load: Loader) -> Plan:
+    plan = plan_metrics(request.metrics, settings, request.overrides, load)
+    return replace(plan, name=request.run.name, suite=request.run.suite)
 
 
 def plan_metrics(names: Sequence[str], settings: Settings, overrides: Overrides, load: Loader) -> Plan:

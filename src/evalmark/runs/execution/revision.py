@@ -13,21 +13,21 @@ _DESCRIBE = ("describe", "--always", "--abbrev=40", f"--dirty={CHANGED}", "--exc
 
 def revision() -> str:
     """Return the commit that is checked out, with a `+` where tracked files differ; empty where it is unknown."""
-    code, said = _git(*_DESCRIBE)
-    return said if code == 0 else ""
+    code, text = _git(*_DESCRIBE)
+    return text if code == 0 else ""
 
 
 def revision_in_background() -> Callable[[], str]:
     """Start asking for the revision; return a function that waits for it and returns it."""
-    said: list[str] = []
-    thread = threading.Thread(target=lambda: said.append(revision()), name="evalmark-revision", daemon=True)
+    texts: list[str] = []
+    thread = threading.Thread(target=lambda: texts.append(revision()), name="evalmark-revision", daemon=True)
     thread.start()
 
-    def answer() -> str:
+    def wait() -> str:
         thread.join(SECONDS)
-        return said[0] if said else ""
+        return texts[0] if texts else ""
 
-    return answer
+    return wait
 
 
 def is_ancestor(commit: str) -> bool | None:

@@ -45,9 +45,9 @@ class RunWriter:
         Raises:
             StoreError: the store cannot be written.
         """
-        kept = [*map(masked_result, results)]
-        await self._sink.write(kept)
-        self._masked += sum(result.output.masked for result in kept)
+        masked = [*map(masked_result, results)]
+        await self._sink.write(masked)
+        self._masked += sum(result.output.masked for result in masked)
         for result in results:
             self._rows[result.trial.dataset].add(result.trial.position)
 
@@ -88,13 +88,13 @@ def with_part(run: Run, part: Run, held: Collection[Held] = ()) -> Run:
     A metric that another dataset has under the same name, but with another threshold say, is for its dataset alone. What
     is `held` already is unchanged: a dataset gets its metrics once.
     """
-    known = {info.name for info in run.datasets}
-    met = tuple(info for info in part.datasets if info.name not in known)
+    names = {info.name for info in run.datasets}
+    new = tuple(info for info in part.datasets if info.name not in names)
     targets = dict.fromkeys(filter(None, (*run.target.split(", "), part.target)))
     return replace(
         run,
         target=", ".join(targets),
-        datasets=(*(_again(info, part) for info in run.datasets), *met),
+        datasets=(*(_again(info, part) for info in run.datasets), *new),
         metrics=_metrics(run.metrics, part, held),
         repeat=max(run.repeat, part.repeat),
         embedder=run.embedder or part.embedder,
@@ -108,14 +108,14 @@ def _again(info: DatasetInfo, part: Run) -> DatasetInfo:
     return next((other for other in part.datasets if other.name == info.name and other.plan), info)
 
 
-def _metrics(known: Sequence[Metric], part: Run, held: Collection[Held]) -> tuple[Metric, ...]:
-    found = list(known)
+def _metrics(metrics: Sequence[Metric], part: Run, held: Collection[Held]) -> tuple[Metric, ...]:
+    merged = list(metrics)
     for info, metric in product(part.datasets, part.metrics):
-        current = metrics_for(found, info.name).get(metric.name)
+        current = metrics_for(merged, info.name).get(metric.name)
         if current is None:
-            found.append(metric)
+            merged.append(metric)
         elif replace(current, dataset="") != metric and (info.name, metric.name) not in held:
-            found = [other for other in found if (other.name, other.dataset) != (metric.name, info.name)]
-            if metric not in found:
-                found.append(replace(metric, dataset=info.name))
-    return tuple(found)
+            merged = [other for other in merged if (other.name, other.dataset) != (metric.name, info.name)]
+            if metric not in merged:
+                merged.append(replace(metric, dataset=info.name))
+    return tuple(merged)

@@ -26,6 +26,6 @@ def save_runs(runs: Sequence[Run], store: RunStore) -> list[Run]:
         StoreError: the store cannot be written, and nothing was.
     """
     now = timestamp()
-    kept = [replace(run, id=new_run_id(), created=now, finished=now, versions=versions()) for run in runs]
-    store.add(kept)
-    return [store.run(run.id) for run in kept]
+    new = [replace(run, id=new_run_id(), created=now, finished=now, versions=versions()) for run in runs]
+    store.add(new)
+    return [store.run(run.id) for run in new]

@@ -27,13 +27,13 @@ def with_label_notes(plan: Plan, store: RunStore) -> Plan:
         return plan
     sources = {(entry.labels.kind, entry.labels.name) for entry in plan.locked}
     now = {source: current_evidence(*source, store) for source in sorted(sources)}
-    said = [
+    warnings = [
         warning
         for entry in plan.locked
-        if (found := now[entry.labels.kind, entry.labels.name]) is not None
-        and (warning := label_drift.label_changes(entry, found, plan.lock))
+        if (evidence_now := now[entry.labels.kind, entry.labels.name]) is not None
+        and (warning := label_drift.label_changes(entry, evidence_now, plan.lock))
     ]
-    return replace(plan, notes=(*plan.notes, *said))
+    return replace(plan, notes=(*plan.notes, *warnings))
 
 
 def current_evidence(kind: "Kind", name: str, store: Store) -> "LabelEvidence | None":

@@ -114,7 +114,7 @@ def check(
     if not isinstance(plan.repeat, int) or plan.repeat < 1:
         faults.append(f"repeat has to be a whole number of at least 1; found {plan.repeat!r}.")
     unjudged = [scorer for scorer in _bound(plan) if scorer.needs_judge and scorer.judge is None]
-    asked: set[str] = set()
+    judged: set[str] = set()
     messages: list[str] = []
     rows: dict[str, int] = {}
     found_rows: list[_Rows] = []
@@ -126,12 +126,12 @@ def check(
         messages += found.all_faults(plan, final=final)
         if most is None or found.count < most:
             rows[source.info.name] = found.count
-            asked |= found.asked
+            judged |= found.asked
         else:  # a row behind those that were read may ask any of them
-            asked |= {scorer.name for scorer in unjudged}
+            judged |= {scorer.name for scorer in unjudged}
     if len(rows) == len(plan.sources):
         messages += _never_there(plan, found_rows)
-    if final and (names := [scorer.name for scorer in unjudged if scorer.name in asked]):
+    if final and (names := [scorer.name for scorer in unjudged if scorer.name in judged]):
         verb = "needs" if len(names) == 1 else "need"
         faults.append(
             f"{', '.join(names)} {verb} a judge; name one with --judge, EVALMARK_JUDGE or `judge:` in the suite."
@@ -179,15 +179,16 @@ def _scorer_faults(plan: Plan) -> list[str]:
             names.append(scorer.name)
     if not plan.scorers:
         faults.append(_nothing_judges(plan.suite))
-    called = [target.name for target in plan.targets]
+    targets = [target.name for target in plan.targets]
     faults += [
-        f"{name} is under test twice; leave it out once." for name in sorted({n for n in called if called.count(n) > 1})
+        f"{name} is under test twice; leave it out once."
+        for name in sorted({n for n in targets if targets.count(n) > 1})
     ]
     twice = sorted({name for name in names if names.count(name) > 1})
     faults += [f"two scorers are called {name!r}; give one of them another `name`." for name in twice]
-    known = {*names, *(spec.base for spec in plan.scorers if spec.base)}
-    unknown = [name for name in (plan.gate.thresholds if plan.gate else {}) if name not in known]
-    faults += [_no_metric(name, sorted(known), plan.suite) for name in unknown]
+    metrics = {*names, *(spec.base for spec in plan.scorers if spec.base)}
+    unknown = [name for name in (plan.gate.thresholds if plan.gate else {}) if name not in metrics]
+    faults += [_no_metric(name, sorted(metrics), plan.suite) for name in unknown]
     return faults
 
 
@@ -200,15 +201,15 @@ def _nothing_judges(suite: str) -> str:
     return "no scorer is named, so nothing would be judged; name at least one under `metrics`."
 
 
-def _no_metric(name: str, known: list[str], suite: str) -> str:
+def _no_metric(name: str, metrics: list[str], suite: str) -> str:
     """Return the message for a threshold of an unknown metric; with its line, where a suite file names it."""
-    close = get_close_matches(name, known, n=1)
-    advice = f"did you mean `{close[0]}`?" if close else f"the metrics are {', '.join(known)}."
+    close = get_close_matches(name, metrics, n=1)
+    advice = f"did you mean `{close[0]}`?" if close else f"the metrics are {', '.join(metrics)}."
     try:
-        place = f"{load_document(Path(suite)).place_of(('gate', 'thresholds', name))}: " if suite else ""
+        location = f"{load_document(Path(suite)).place_of(('gate', 'thresholds', name))}: " if suite else ""
     except DataError:  # the file has changed since
-        place = f"{suite}: "
-    return f"{place}the gate has a threshold for {name!r}, which is no metric here; {advice}"
+        location = f"{suite}: "
+    return f"{location}the gate has a threshold for {name!r}, which is no metric here; {advice}"
 
 
 def raise_faults(faults: Iterable[str]) -> None:

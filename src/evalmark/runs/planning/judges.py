@@ -61,8 +61,8 @@ def metric_from_file(path: Path, settings: Mapping[str, Any], place: str, *, nam
     """
     unknown = [key for key in settings if key not in FILE_SETTINGS]
     if unknown:
-        knows = ", ".join(FILE_SETTINGS)
-        raise ConfigError(f"{place}: a metric file has no setting {unknown[0]!r} in a suite; it knows {knows}.")
+        known = ", ".join(FILE_SETTINGS)
+        raise ConfigError(f"{place}: a metric file has no setting {unknown[0]!r} in a suite; it knows {known}.")
     scorer: Rubric | PromptMetric
     if path.name.lower().endswith(".prompty"):
         scorer = prompt_metric_files.read_prompt_metric(path, named=named)
@@ -99,8 +99,8 @@ def with_judges(spec: ScorerSpec, judges: Sequence[Judge], models: ModelFactory)
     opened = [_opened(judge, models) for judge in judges]
     if len(opened) == 1:
         return (replace(spec, judge=opened[0]),)
-    called = [judge.name for judge in opened]
-    if twice := next((judge for judge, name in zip(judges, called, strict=True) if called.count(name) > 1), None):
+    names = [judge.name for judge in opened]
+    if twice := next((judge for judge, name in zip(judges, names, strict=True) if names.count(name) > 1), None):
         raise ConfigError(f"{twice.place} repeats a judge; remove the duplicate.")
     name = spec.bound(None).name
     return tuple(replace(spec, judge=judge, name=f"{name} [{judge.name}]", base=name) for judge in opened)
@@ -140,21 +140,23 @@ def scorer_specs(
         raise ConfigError(f"scorers is {scorers!r}; put it into a list, also where it is the only one: scorers=[…].")
     judges = _judges(models.settings.judge if judge is None else judge)
     specs: list[ScorerSpec] = []
-    for wanted in scorers:
-        one = (
-            metric_named(wanted, "scorers", folders).spec
-            if isinstance(wanted, str)
-            else scorer_spec(wanted, "scorers", folders)
+    for scorer in scorers:
+        spec = (
+            metric_named(scorer, "scorers", folders).spec
+            if isinstance(scorer, str)
+            else scorer_spec(scorer, "scorers", folders)
         )
-        specs += with_judges(one, judges if one.needs_judge else (), models)
+        specs += with_judges(spec, judges if spec.needs_judge else (), models)
     return tuple(specs)
 
 
-def _judges(wanted: str | ChatModel | Sequence[str | ChatModel]) -> list[Judge]:
-    several = wanted if isinstance(wanted, Sequence) and not isinstance(wanted, str) else [wanted]
-    for judge in several:
+def _judges(judge_option: str | ChatModel | Sequence[str | ChatModel]) -> list[Judge]:
+    judges = (
+        judge_option if isinstance(judge_option, Sequence) and not isinstance(judge_option, str) else [judge_option]
+    )
+    for judge in judges:
         if isinstance(judge, type) or not isinstance(judge, (str, ChatModel)):
             raise ConfigError(
                 f"judge: {judge!r} is neither the name of a model, such as 'openai/NAME', nor a ChatModel."
             )
-    return [judge_named(judge) if isinstance(judge, str) else Judge(model=judge, place="judge") for judge in several]
+    return [judge_named(judge) if isinstance(judge, str) else Judge(model=judge, place="judge") for judge in judges]

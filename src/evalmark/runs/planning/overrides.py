@@ -46,7 +46,7 @@ NO_OVERRIDES = Overrides()
 
 
 def model_targets(
-    wanted: TargetSpec, named: Sequence[str], models: ModelFactory, unnamed: str | None = None
+    spec: TargetSpec, named: Sequence[str], models: ModelFactory, unnamed: str | None = None
 ) -> tuple[Target, ...]:
     """Return each model as a target, with the prompt if there is one; `named` models replace those of the suite.
 
@@ -55,14 +55,14 @@ def model_targets(
     Raises:
         ConfigError: the prompt cannot be read, no model is named, or a name is not that of a model.
     """
-    prompt = None if wanted.prompt is None else prompt_files.read_prompt(wanted.prompt)
+    prompt = None if spec.prompt is None else prompt_files.read_prompt(spec.prompt)
     own = () if prompt is None or prompt.model is None else (prompt.model,)
-    names = tuple(dict.fromkeys(named)) or wanted.models or own or ((unnamed,) if unnamed else ())
+    names = tuple(dict.fromkeys(named)) or spec.models or own or ((unnamed,) if unnamed else ())
     if not names:
-        raise ConfigError(f"{wanted.prompt}: no model is named; name one or several with --model provider/model.")
-    asked = [models.chat(name) for name in names]
+        raise ConfigError(f"{spec.prompt}: no model is named; name one or several with --model provider/model.")
+    chat_models = [models.chat(name) for name in names]
     if prompt is not None:
         return tuple(
-            prompt_module.PromptTarget(prompt=prompt, model=model, settings=wanted.settings) for model in asked
+            prompt_module.PromptTarget(prompt=prompt, model=model, settings=spec.settings) for model in chat_models
         )
-    return tuple(ModelTarget(model=model, system=wanted.system or "", settings=wanted.settings) for model in asked)
+    return tuple(ModelTarget(model=model, system=spec.system or "", settings=spec.settings) for model in chat_models)

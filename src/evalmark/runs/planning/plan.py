@@ -60,8 +60,8 @@ def file_source(path: Path, name: str = "", options: ReadOptions = DEFAULT_READ_
     info = DatasetInfo(name=name or dataset_name(path), path=str(path))
 
     def read(note: NoteHandler, answer_is_reference: bool = False) -> Iterator[Case | BadRow]:
-        found = path if Path.cwd() == here else here / path
-        return read_cases(found, options=options, notes=note, answer_is_reference=answer_is_reference)
+        location = path if Path.cwd() == here else here / path
+        return read_cases(location, options=options, notes=note, answer_is_reference=answer_is_reference)
 
     return DatasetSource(info=info, read=read, read_references=partial(read, answer_is_reference=True))
 
@@ -181,18 +181,18 @@ def load_embedder(name: str, settings: Settings, folders: tuple[Path, ...]) -> E
 
 
 def embedder_for(
-    asked: Iterable[ScorerSpec],
-    wanted: str | Callable[..., Any],
+    specs: Iterable[ScorerSpec],
+    model: str | Callable[..., Any],
     models: ModelFactory,
     folders: tuple[Path, ...],
     load: Loader = load_embedder,
 ) -> Embedder | None:
     """Return the embedding model, loaded only if a scorer needs one; the run closes what `models` opens."""
-    if not any(a.needs_embedder for a in asked):
+    if not any(a.needs_embedder for a in specs):
         return None
-    if not isinstance(wanted, str):
-        return adapters.as_embedder(wanted)
-    return models.embedder(wanted) or load(wanted, models.settings, folders)
+    if not isinstance(model, str):
+        return adapters.as_embedder(model)
+    return models.embedder(model) or load(model, models.settings, folders)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -283,16 +283,16 @@ class Plan:
     @property
     def modes(self) -> tuple[Mode, ...]:
         """How rows are run: by themselves, as turns of a conversation, or both."""
-        found = {spec.mode for spec in self.scorers}
-        return tuple(mode for mode in get_args(Mode) if mode in found)
+        modes = {spec.mode for spec in self.scorers}
+        return tuple(mode for mode in get_args(Mode) if mode in modes)
 
     @property
     def chat_models(self) -> tuple[ChatModel, ...]:
         """Every chat model that may be asked, each once."""
-        asked_of = self.targets if self.kept is None else ()
-        under_test = (model for target in asked_of if (model := model_of(target)) is not None)
-        found = (*under_test, *(spec.judge for spec in self.scorers if spec.judge is not None))
-        return tuple({(model.identity, model.name): model for model in found}.values())
+        targets = self.targets if self.kept is None else ()
+        under_test = (model for target in targets if (model := model_of(target)) is not None)
+        models = (*under_test, *(spec.judge for spec in self.scorers if spec.judge is not None))
+        return tuple({(model.identity, model.name): model for model in models}.values())
 
     @property
     def fingerprint(self) -> str:
@@ -300,8 +300,8 @@ class Plan:
         bound = self.bound()
         embedder = self.embedder.fingerprint if self.embedder is not None else ""
         targets = [getattr(target, "fingerprint", target.name) for target in self.targets]
-        kept = () if self.kept is None else (self.kept.id,)
-        return fingerprint(*targets, [scorer.fingerprint for scorer in bound.scorers], embedder, *kept)
+        rescored = () if self.kept is None else (self.kept.id,)
+        return fingerprint(*targets, [scorer.fingerprint for scorer in bound.scorers], embedder, *rescored)
 
 
 def _through(target: Target, through: ModelWrapper) -> Target:
@@ -317,7 +317,7 @@ def model_of(target: Target) -> ChatModel | None:
 
 
 def scorer_spec(
-    wanted: str | Mapping[str, Any] | Callable[..., Any], place: str, folders: tuple[Path, ...] = ()
+    spec: str | Mapping[str, Any] | Callable[..., Any], place: str, folders: tuple[Path, ...] = ()
 ) -> ScorerSpec:
     """Return a scorer from a name, from `{name: settings}` or from any callable.
 
@@ -327,13 +327,13 @@ def scorer_spec(
     Raises:
         ConfigError: there is no such scorer, or a setting is unknown or of the wrong kind.
     """
-    if callable(wanted):
-        return ScorerSpec(scorer=wanted)
-    name, given = (wanted, {}) if isinstance(wanted, str) else _only_item(wanted, place)
-    settings = dict(given or {})
-    threshold, called = settings.pop("threshold", None), settings.pop("name", None)
+    if callable(spec):
+        return ScorerSpec(scorer=spec)
+    name, options = (spec, {}) if isinstance(spec, str) else _only_item(spec, place)
+    settings = dict(options or {})
+    threshold, label = settings.pop("threshold", None), settings.pop("name", None)
     return ScorerSpec(
-        scorer=resolve_scorer(name, settings, place, folders), name=called or _short(name), threshold=threshold
+        scorer=resolve_scorer(name, settings, place, folders), name=label or _short(name), threshold=threshold
     )
 
 
@@ -342,7 +342,7 @@ def _short(name: str) -> str | None:
     return None if ":" in name else name
 
 
-def _only_item(wanted: Mapping[str, Any], place: str) -> tuple[str, Any]:
-    if not isinstance(wanted, Mapping) or len(wanted) != 1:
-        raise ConfigError(f"{place}: a scorer is a name, a callable or {{name: settings}}; found {wanted!r}.")
-    return next(iter(wanted.items()))
+def _only_item(spec: Mapping[str, Any], place: str) -> tuple[str, Any]:
+    if not isinstance(spec, Mapping) or len(spec) != 1:
+        raise ConfigError(f"{place}: a scorer is a name, a callable or {{name: settings}}; found {spec!r}.")
+    return next(iter(spec.items()))

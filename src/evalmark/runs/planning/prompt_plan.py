@@ -60,19 +60,19 @@ def plan_prompt(path: Path, settings: Settings, overrides: Overrides, load: Load
     """
     spec = spec_module.read_spec(path)
     models = ModelFactory(settings=settings)
-    found = list(metrics_of(path, spec))
-    specs = [one for metric in found for one in _specs_of(metric, overrides, models, spec)]
-    wanted = overrides.embeddings or settings.embeddings
+    metrics = list(metrics_of(path, spec))
+    specs = [scorer for metric in metrics for scorer in _specs_of(metric, overrides, models, spec)]
+    embeddings = overrides.embeddings or settings.embeddings
     return Plan(
         name=spec.prompt.name,
         sources=tests_of(path, spec),
         targets=model_targets(TargetSpec(prompt=path), overrides.models, models),
         scorers=tuple(specs),
-        embedder=embedder_for(specs, wanted, models, (path.parent,), load),
+        embedder=embedder_for(specs, embeddings, models, (path.parent,), load),
         repeat=overrides.repeat or 1,
         timeout=overrides.timeout,
         suite=str(path),
-        notes=(*spec.prompt.notes, *spec.notes, *(note for metric in found for note in metric.notes)),
+        notes=(*spec.prompt.notes, *spec.notes, *(note for metric in metrics for note in metric.notes)),
         models=models,
     )
 
@@ -91,25 +91,25 @@ def _specs_of(
     metric: ResolvedMetric, overrides: Overrides, models: ModelFactory, spec: "PromptSpec"
 ) -> tuple[ScorerSpec, ...]:
     """Return a metric with its prompt once for each judge: of the flag, else of its file, else of the settings."""
-    asked = with_prompt(metric.spec, spec, metric.place)
-    if not asked.needs_judge:
-        return with_judges(asked, (), models)
+    scorer = with_prompt(metric.spec, spec, metric.place)
+    if not scorer.needs_judge:
+        return with_judges(scorer, (), models)
     if overrides.judges:
-        return with_judges(asked, [judge_named(name, "--judge") for name in overrides.judges], models)
+        return with_judges(scorer, [judge_named(name, "--judge") for name in overrides.judges], models)
     names = (metric.judge,) if metric.judge else models.settings.judge
-    return with_judges(asked, [judge_named(name) for name in names], models)
+    return with_judges(scorer, [judge_named(name) for name in names], models)
 
 
-def with_prompt(asked: ScorerSpec, spec: "PromptSpec | None", place: str) -> ScorerSpec:
+def with_prompt(metric_spec: ScorerSpec, spec: "PromptSpec | None", place: str) -> ScorerSpec:
     """Return the scorer with the prompt under test, if it needs one.
 
     Raises:
         ConfigError: it needs one, and there is none.
     """
-    if not getattr(asked.scorer, "needs_spec", False):  # no need to load what knows more of them
-        return asked
-    scorer = prompt_metric.with_spec(asked.scorer, spec, place)
-    return asked if scorer is asked.scorer else replace(asked, scorer=scorer)
+    if not getattr(metric_spec.scorer, "needs_spec", False):  # no need to load what knows more of them
+        return metric_spec
+    scorer = prompt_metric.with_spec(metric_spec.scorer, spec, place)
+    return metric_spec if scorer is metric_spec.scorer else replace(metric_spec, scorer=scorer)
 
 
 def tests_of(path: Path, spec: "PromptSpec") -> tuple[DatasetSource, ...]:

@@ -8,59 +8,59 @@ from evalmark.core.values.run import Run, Shard
 from .plan import Plan
 
 
-def check_resumable(kept: Run, plan: Plan, shard: Shard | None, *, limit: int | None, is_filtered: bool) -> None:
+def check_resumable(run: Run, plan: Plan, shard: Shard | None, *, limit: int | None, is_filtered: bool) -> None:
     """Check that a run belongs to a plan, and that resuming it leaves out nothing it was to run.
 
     Raises:
         ConfigError: it is not, or it would.
     """
-    if not _is_same_suite(kept, plan):
+    if not _is_same_suite(run, plan):
         raise ConfigError(
-            f"run {kept.id} belongs to {_called(kept)}, not to {_called(plan)}; resume it with its own suite, "
+            f"run {run.id} belongs to {_called(run)}, not to {_called(plan)}; resume it with its own suite, "
             "or omit --resume."
         )
-    if kept.plan != plan.fingerprint:
+    if run.plan != plan.fingerprint:
         raise ConfigError(
-            f"run {kept.id} used a different target, scorers or model; resume it with the original ones, or omit --resume."
+            f"run {run.id} used a different target, scorers or model; resume it with the original ones, or omit --resume."
         )
-    if str(kept.shard) != str(shard):
-        raise ConfigError(_other_share(kept, shard))
-    if narrowed := [*_repeats(kept, plan), *_cases(kept, shard, limit, is_filtered=is_filtered)]:
+    if str(run.shard) != str(shard):
+        raise ConfigError(_other_share(run, shard))
+    if narrowed := [*_repeats(run, plan), *_cases(run, shard, limit, is_filtered=is_filtered)]:
         raise ConfigError(
-            f"run {kept.id} was started with another selection ({'; '.join(narrowed)}); resume it with the original "
+            f"run {run.id} was started with another selection ({'; '.join(narrowed)}); resume it with the original "
             "flags and suite, or omit --resume."
         )
 
 
-def _is_same_suite(kept: Run, plan: Plan) -> bool:
+def _is_same_suite(run: Run, plan: Plan) -> bool:
     """Return whether name or file is the same: a suite may be renamed or moved while it is edited."""
-    return kept.name == plan.name or (kept.suite == plan.suite != "")
+    return run.name == plan.name or (run.suite == plan.suite != "")
 
 
 def _called(of: Run | Plan) -> str:
     return f"the suite {of.name!r} ({of.suite})" if of.suite else repr(of.name)
 
 
-def _other_share(kept: Run, shard: Shard | None) -> str:
-    covered, selected = ("all cases" if one is None else f"shard {one}" for one in (kept.shard, shard))
-    advice = "omit --shard" if kept.shard is None else f"use --shard {kept.shard}"
-    return f"run {kept.id} covers {covered}, but the command selects {selected}; {advice}, or omit --resume."
+def _other_share(run: Run, shard: Shard | None) -> str:
+    covered, selected = ("all cases" if one is None else f"shard {one}" for one in (run.shard, shard))
+    advice = "omit --shard" if run.shard is None else f"use --shard {run.shard}"
+    return f"run {run.id} covers {covered}, but the command selects {selected}; {advice}, or omit --resume."
 
 
-def _repeats(kept: Run, plan: Plan) -> Iterator[str]:
+def _repeats(run: Run, plan: Plan) -> Iterator[str]:
     """Yield a difference if there are fewer repeats than before; more of them leave nothing out."""
-    if plan.repeat < kept.repeat:
-        yield f"each case {kept.repeat} times, and now {plan.repeat} (--repeat)"
+    if plan.repeat < run.repeat:
+        yield f"each case {run.repeat} times, and now {plan.repeat} (--repeat)"
 
 
-def _cases(kept: Run, shard: Shard | None, limit: int | None, *, is_filtered: bool) -> Iterator[str]:
+def _cases(run: Run, shard: Shard | None, limit: int | None, *, is_filtered: bool) -> Iterator[str]:
     """Yield how the selected cases differ; only a shard records its selection."""
-    if kept.shard is not None and shard is not None:
-        if kept.shard.limit != shard.limit:
-            yield f"{_first(kept.shard.limit)}, and now {_first(shard.limit)} (--limit)"
-        if kept.shard.only != shard.only:
-            yield f"{_fitting(kept.shard.only)}, and now {_fitting(shard.only)} (--filter)"
-    elif not kept.is_part:
+    if run.shard is not None and shard is not None:
+        if run.shard.limit != shard.limit:
+            yield f"{_first(run.shard.limit)}, and now {_first(shard.limit)} (--limit)"
+        if run.shard.only != shard.only:
+            yield f"{_fitting(run.shard.only)}, and now {_fitting(shard.only)} (--filter)"
+    elif not run.is_part:
         if limit is not None:
             yield f"all cases, and now {_first(limit)} (--limit)"
         if is_filtered:

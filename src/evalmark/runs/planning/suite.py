@@ -71,7 +71,7 @@ def plan_suite(
     suite = read_suite(path)
     planner = _SuitePlanner(suite, ModelFactory(settings=settings), overrides)
     specs = planner.scorers()
-    tested = planner.targets()
+    targets = planner.targets()
     sources = planner.sources(recorded)
     raise_faults(planner.faults)
     embedder = planner.embedder(specs, load)
@@ -79,7 +79,7 @@ def plan_suite(
     plan = Plan(
         name=suite.name,
         sources=sources,
-        targets=tested,
+        targets=targets,
         scorers=specs,
         embedder=embedder,
         repeat=overrides.repeat or suite.repeat,
@@ -114,16 +114,16 @@ class _SuitePlanner:
 
     def scorers(self) -> tuple[ScorerSpec, ...]:
         """Return the scorers of the suite, or of the prompt under test, each once for each of its judges."""
-        found: list[ScorerSpec] = []
+        specs: list[ScorerSpec] = []
         for metric in self.suite.metrics or self._found():
             try:
-                one = self._metric(metric) if isinstance(metric, MetricSpec) else metric
-                asked = with_prompt(one.spec, self.spec, metric.place)
-                found += with_judges(asked, self._judges(metric, one) if asked.needs_judge else (), self.models)
-                self.notes += one.notes
+                resolved = self._metric(metric) if isinstance(metric, MetricSpec) else metric
+                spec = with_prompt(resolved.spec, self.spec, metric.place)
+                specs += with_judges(spec, self._judges(metric, resolved) if spec.needs_judge else (), self.models)
+                self.notes += resolved.notes
             except ConfigError as fault:
                 self.faults.append(str(fault))
-        return tuple(found)
+        return tuple(specs)
 
     def _found(self) -> tuple[ResolvedMetric, ...]:
         """Return the metrics beside the prompt under test."""
@@ -139,16 +139,16 @@ class _SuitePlanner:
             spec = self.spec
             if spec is not None and not self.suite.datasets:
                 return tests_of(Path(spec.prompt.file), spec)
-            found = self._named(recorded)
+            sources = self._named(recorded)
         except ConfigError as fault:
             self.faults.append(str(fault))
             return ()
-        if not found:
+        if not sources:
             self.faults.append(
                 f"{self.suite.path}: the suite has no `datasets`, and --target replaces the prompt that would supply "
                 "tests; add `datasets`."
             )
-        return found
+        return sources
 
     def _named(self, recorded: OpenRecorded) -> tuple[DatasetSource, ...]:
         """Return the datasets of the suite, in its order."""
@@ -162,52 +162,52 @@ class _SuitePlanner:
     @cached_property
     def spec(self) -> "PromptSpec | None":
         """The prompt under test with its rules; None where there is none."""
-        wanted = self.suite.target
-        is_prompt_asked = isinstance(wanted, TargetSpec) and wanted.prompt is not None and not self.overrides.target
-        return spec_module.read_spec(wanted.prompt) if is_prompt_asked else None  # type: ignore[union-attr,arg-type]
+        target = self.suite.target
+        is_prompt_target = isinstance(target, TargetSpec) and target.prompt is not None and not self.overrides.target
+        return spec_module.read_spec(target.prompt) if is_prompt_target else None  # type: ignore[union-attr,arg-type]
 
     def _metric(self, metric: MetricSpec) -> ResolvedMetric:
-        said = {"threshold": metric.threshold, "repeat": metric.repeat}
-        settings = {**metric.settings, **{name: value for name, value in said.items() if value is not None}}
+        overrides = {"threshold": metric.threshold, "repeat": metric.repeat}
+        settings = {**metric.settings, **{name: value for name, value in overrides.items() if value is not None}}
         if metric.path is not None:
             return metric_from_file(metric.path, settings, metric.place)
         return ResolvedMetric(spec=scorer_spec({metric.name: settings}, metric.place, self.named))
 
-    def _judges(self, metric: MetricSpec | ResolvedMetric, one: ResolvedMetric) -> Sequence[Judge]:
+    def _judges(self, metric: MetricSpec | ResolvedMetric, resolved: ResolvedMetric) -> Sequence[Judge]:
         """Return the judges of a metric: of the flag, else of suite, metric file or settings."""
         if self.overrides.judges:
             return [judge_named(name, "--judge") for name in self.overrides.judges]
         own = metric.judges if isinstance(metric, MetricSpec) else ()
-        if given := own or (() if one.judge else self.suite.judges):
-            return [Judge(model=spec.model, settings=spec.settings, place=spec.place) for spec in given]
-        names = (one.judge,) if one.judge else self.models.settings.judge
+        if specs := own or (() if resolved.judge else self.suite.judges):
+            return [Judge(model=spec.model, settings=spec.settings, place=spec.place) for spec in specs]
+        names = (resolved.judge,) if resolved.judge else self.models.settings.judge
         return [judge_named(name) for name in names]
 
     def targets(self) -> tuple[Target, ...]:
         """Return what is under test; a placeholder where it has a fault."""
-        wanted = self.overrides.target or self.suite.target
-        place = f"--target {self.overrides.target}" if self.overrides.target else self.suite.target_place
+        target = self.overrides.target or self.suite.target
+        location = f"--target {self.overrides.target}" if self.overrides.target else self.suite.target_place
         try:
-            if not isinstance(wanted, str) and (wanted is not None or self.overrides.models):
+            if not isinstance(target, str) and (target is not None or self.overrides.models):
                 models = self.overrides.models
-                return model_targets(wanted or TargetSpec(), models, self.models, self.overrides.unnamed)
-            return (GivenTarget(),) if wanted is None else (self._code(wanted),)
+                return model_targets(target or TargetSpec(), models, self.models, self.overrides.unnamed)
+            return (GivenTarget(),) if target is None else (self._code(target),)
         except ConfigError as fault:
-            self.faults.append(f"{place}: {fault}" if place else str(fault))
+            self.faults.append(f"{location}: {fault}" if location else str(fault))
             return (GivenTarget(),)
 
-    def _code(self, wanted: str) -> Target:
+    def _code(self, name: str) -> Target:
         if self.overrides.models:
             raise ConfigError("--model is for a prompt or a model under test, and this target is code; leave it out.")
-        return as_target(wanted, folders=self.folders if self.overrides.target else self.named)
+        return as_target(name, folders=self.folders if self.overrides.target else self.named)
 
-    def embedder(self, asked: tuple[ScorerSpec, ...], load: Loader) -> Embedder | None:
+    def embedder(self, specs: tuple[ScorerSpec, ...], load: Loader) -> Embedder | None:
         """Return the embedding model, where a metric needs one."""
-        said, own = self.overrides.embeddings, self.suite.embeddings
-        folders = self.named if own and not said else self.folders
-        if own and not said and is_named_object(own):
+        override, own = self.overrides.embeddings, self.suite.embeddings
+        folders = self.named if own and not override else self.folders
+        if own and not override and is_named_object(own):
             check_object_module(own, self.named, what="embedder")  # also where nothing is loaded, as in a plan
-        return embedder_for(asked, said or own or self.models.settings.embeddings, self.models, folders, load)
+        return embedder_for(specs, override or own or self.models.settings.embeddings, self.models, folders, load)
 
     def imported(self, embedder: Embedder | None) -> tuple[str, ...]:
         """Return the modules of the user's code that were imported."""
@@ -223,28 +223,28 @@ def _sources(datasets: Sequence[DatasetSpec], prompt: "PromptSpec | None") -> tu
 
     Tests of the prompt under test are read with it, unless the suite says how to read them.
     """
-    found = [(spec, ReadOptions(**spec.options)) for spec in datasets]
+    read_options = [(spec, ReadOptions(**spec.options)) for spec in datasets]
     of_prompt = [prompt is not None and not s.options and detection.holds_tests(s.path, prompt) for s in datasets]
     own = [
         None if spec.named or is_tests else read_header(spec.path, options).name
-        for (spec, options), is_tests in zip(found, of_prompt, strict=True)
+        for (spec, options), is_tests in zip(read_options, of_prompt, strict=True)
     ]
-    names = [name or spec.name for name, (spec, _) in zip(own, found, strict=True)]
+    names = [name or spec.name for name, (spec, _) in zip(own, read_options, strict=True)]
     sources: list[DatasetSource] = []
-    for name, (spec, options), is_tests in zip(names, found, of_prompt, strict=True):
-        called = name if names.count(name) == 1 else spec.name
+    for name, (spec, options), is_tests in zip(names, read_options, of_prompt, strict=True):
+        label = name if names.count(name) == 1 else spec.name
         if is_tests and prompt is not None:
-            sources.append(tests_in(spec.path, prompt, called))
+            sources.append(tests_in(spec.path, prompt, label))
         else:
-            sources.append(file_source(spec.path, called, options))
+            sources.append(file_source(spec.path, label, options))
     return tuple(sources)
 
 
-def _gate(suite: Suite, asked: tuple[ScorerSpec, ...]) -> Gate | None:
+def _gate(suite: Suite, specs: tuple[ScorerSpec, ...]) -> Gate | None:
     """Return the suite's gate; `flags: true` adds the usual limits of the RAG metrics in use."""
     if not suite.gate_flags:
         return suite.gate
-    limits = grounding.flag_thresholds(a.name for a in asked if a.name)
+    limits = grounding.flag_thresholds(a.name for a in specs if a.name)
     gate = suite.gate or Gate()
     return replace(gate, thresholds={**limits, **gate.thresholds})
 

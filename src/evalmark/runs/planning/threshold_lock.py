@@ -37,26 +37,26 @@ def with_lock(plan: Plan, path: str | Path | None) -> Plan:
     lock = lock_reader.read_lock(Path(path))
     specs: list[ScorerSpec] = []
     used: dict[str, LockedThreshold] = {}
-    notes, known = list(plan.notes), False
-    for one in plan.scorers:
+    notes, has_metrics = list(plan.notes), False
+    for spec in plan.scorers:
         try:
-            metric = one.bound(None).versioned
+            metric = spec.bound(None).versioned
         except ConfigError:  # the check before the run names what is wrong with it
-            specs.append(one)
+            specs.append(spec)
             continue
         entry = entry_for(metric, lock.metrics)
         if entry is None:
-            specs.append(one)
+            specs.append(spec)
             continue
-        known = True
-        held, said = _with_threshold(one, metric, entry, lock)
-        specs.append(held)
-        notes += said
-        if held is not one:
+        has_metrics = True
+        locked, remarks = _with_threshold(spec, metric, entry, lock)
+        specs.append(locked)
+        notes += remarks
+        if locked is not spec:
             used[metric.name] = entry
-            embedder = plan.embedder.fingerprint if plan.embedder is not None and one.needs_embedder else ""
+            embedder = plan.embedder.fingerprint if plan.embedder is not None and spec.needs_embedder else ""
             notes += label_drift.metric_changes(entry, metric, embedder, lock.path)
-    if not known:
+    if not has_metrics:
         notes.append(f"{lock.path} sets no threshold here; it has {', '.join(sorted(lock.metrics)) or 'no metric'}.")
     return replace(plan, scorers=tuple(specs), notes=tuple(notes), locked=tuple(used.values()), lock=lock.path)
 
@@ -66,8 +66,8 @@ def entry_for(metric: "Metric", entries: "Mapping[str, LockedThreshold]") -> "Lo
 
     With one judge a metric goes by its own name, with several each judge's stands behind it.
     """
-    if (found := entries.get(metric.name)) is not None:
-        return found
+    if (own := entries.get(metric.name)) is not None:
+        return own
     same = (
         entry
         for name, entry in entries.items()
@@ -77,7 +77,7 @@ def entry_for(metric: "Metric", entries: "Mapping[str, LockedThreshold]") -> "Lo
 
 
 def _with_threshold(
-    one: ScorerSpec, metric: "Metric", entry: "LockedThreshold", lock: "LockFile"
+    spec: ScorerSpec, metric: "Metric", entry: "LockedThreshold", lock: "LockFile"
 ) -> "tuple[ScorerSpec, list[str]]":
     """Return a scorer with its learned threshold, and notes on it."""
     if entry.direction != metric.direction:
@@ -85,13 +85,13 @@ def _with_threshold(
             f"{lock.path}: the threshold of {metric.name} was learned when {entry.direction} was better, and now "
             f"{metric.direction} is; run evalmark calibrate again."
         )
-    if one.threshold is not None:
-        return one, list(_override_notes(metric, one.threshold, entry, lock.path))
-    held = replace(one, threshold=entry.threshold)
+    if spec.threshold is not None:
+        return spec, list(_override_notes(metric, spec.threshold, entry, lock.path))
+    locked = replace(spec, threshold=entry.threshold)
     if metric.threshold is None or metric.threshold == entry.threshold:
-        return held, []
+        return locked, []
     own = f"instead of the metric's default {metric.threshold:g}"
-    return held, [f"{metric.name}: uses threshold {entry.threshold:g} from {lock.path} {own}."]
+    return locked, [f"{metric.name}: uses threshold {entry.threshold:g} from {lock.path} {own}."]
 
 
 def _override_notes(metric: "Metric", threshold: float, entry: "LockedThreshold", path: str) -> Iterator[str]:

@@ -34,11 +34,11 @@ class AgentTarget:
 
     async def __call__(self, case: Case) -> Output:
         """Run the agent on a case. Raises the agent's error."""
-        asked = case.input if isinstance(case.input, str) else canonical(case.input)
+        message = case.input if isinstance(case.input, str) else canonical(case.input)
         if self.kind == "pydantic_ai":
-            run = partial(self.agent.run, asked, message_history=_messages(case.history))
+            run = partial(self.agent.run, message, message_history=_messages(case.history))
         else:
-            run = _runner(self.agent, asked, case.history)
+            run = _runner(self.agent, message, case.history)
         uses = current_trial_context()
         clock = uses.clock()
         with clock:
@@ -68,14 +68,14 @@ def agent_target(agent: Any, kind: Framework, name: str) -> AgentTarget:
     )
 
 
-def _runner(agent: Any, asked: str, history: Sequence[Turn]) -> partial[Any]:
+def _runner(agent: Any, message: str, history: Sequence[Turn]) -> partial[Any]:
     """Return a call of `Runner.run` with tracing disabled, since traces would go to OpenAI."""
     package = need("agents", "openai-agents")
-    given = [{"role": turn.role, "content": _as_text(turn)} for turn in history]
+    messages = [{"role": turn.role, "content": _as_text(turn)} for turn in history]
     return partial(
         package.Runner.run,
         agent,
-        [*given, {"role": "user", "content": asked}] if given else asked,
+        [*messages, {"role": "user", "content": message}] if messages else message,
         run_config=package.RunConfig(tracing_disabled=True),
     )
 

@@ -51,9 +51,9 @@ class ModelTarget:
     def request(self, case: Case) -> Request:
         """Build the request of a case."""
         system = (Turn(role="system", content=self.system),) if self.system else ()
-        asked = case.input if isinstance(case.input, str) else canonical(case.input)
+        text = case.input if isinstance(case.input, str) else canonical(case.input)
         return Request(
-            messages=(*system, *map(_as_text, case.history), Turn(role="user", content=asked)), settings=self.settings
+            messages=(*system, *map(_as_text, case.history), Turn(role="user", content=text)), settings=self.settings
         )
 
 
@@ -88,5 +88,5 @@ def _as_text(turn: Turn) -> Turn:
 
 def _reply_metadata(reply: Reply) -> Mapping[str, Any]:
     """Return the call log key and the reasoning of a reply."""
-    told = {"calls": [reply.key] if reply.key else [], "reasoning": reply.reasoning}
-    return {name: value for name, value in told.items() if value}
+    metadata = {"calls": [reply.key] if reply.key else [], "reasoning": reply.reasoning}
+    return {name: value for name, value in metadata.items() if value}

@@ -71,14 +71,14 @@ class PromptTarget:
         )
 
 
-def input_values(prompt: Prompt, given: Any) -> Mapping[str, Any]:
+def input_values(prompt: Prompt, value: Any) -> Mapping[str, Any]:
     """Map the input of a case to the inputs of a prompt.
 
     A mapping is used by name. Any other value fills the first required input, or else the first one.
     """
-    if isinstance(given, Mapping):
-        return given
-    if given is None or not prompt.inputs:
+    if isinstance(value, Mapping):
+        return value
+    if value is None or not prompt.inputs:
         return {}
-    open_ones = [known for known in prompt.inputs if known.required]
-    return {(open_ones or prompt.inputs)[0].name: given}
+    required = [known for known in prompt.inputs if known.required]
+    return {(required or prompt.inputs)[0].name: value}

@@ -35,15 +35,17 @@ def mean_scores(scores: Sequence[Score], judges: Mapping[str, Sequence[Metric]])
     """
     by_name = {score.name: score for score in scores}
     for several in judges.values():
-        said = [score for metric in several if (score := by_name.get(metric.name)) is not None]
-        if not said:
+        judged = [score for metric in several if (score := by_name.get(metric.name)) is not None]
+        if not judged:
             continue
-        found = Score(name=mean_metric(several).name, direction=said[0].direction)
-        values = [score.value for score in said if score.status == "scored" and score.value is not None]
+        mean = Score(name=mean_metric(several).name, direction=judged[0].direction)
+        values = [score.value for score in judged if score.status == "scored" and score.value is not None]
         if len(values) < len(several):
-            if any(score.status in ("unscored", "error") for score in said):
-                yield replace(found, status="unscored", reason="not every judge gave a score")
+            if any(score.status in ("unscored", "error") for score in judged):
+                yield replace(mean, status="unscored", reason="not every judge gave a score")
             continue
-        raws = [score.raw for score in said if isinstance(score.raw, (int, float)) and not isinstance(score.raw, bool)]
+        raws = [
+            score.raw for score in judged if isinstance(score.raw, (int, float)) and not isinstance(score.raw, bool)
+        ]
         value = math.fsum(values) / len(values)
-        yield replace(found, value=value, raw=math.fsum(raws) / len(raws) if len(raws) == len(values) else value)
+        yield replace(mean, value=value, raw=math.fsum(raws) / len(raws) if len(raws) == len(values) else value)

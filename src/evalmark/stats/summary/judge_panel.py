@@ -50,25 +50,25 @@ class JudgePanel:
 
     def add(self, scores: Iterable[Score], case: int) -> None:
         """Add the scores of one output, if at least two judges scored it."""
-        found = {self._place[s.name]: s for s in scores if s.status == "scored" and s.name in self._place}
-        said = {place: self._read(score) for place, score in found.items()}
-        if sum(not math.isnan(x) for x in said.values()) < 2:
+        scored = {self._place[s.name]: s for s in scores if s.status == "scored" and s.name in self._place}
+        numbers = {place: self._read(score) for place, score in scored.items()}
+        if sum(not math.isnan(x) for x in numbers.values()) < 2:
             return
         self._cases.append(case)
         for place in self._place.values():
-            self._scores[place].append(said.get(place, math.nan))
-            self._values[place].append(number_or_nan(found[place].value) if place in found else math.nan)
+            self._scores[place].append(numbers.get(place, math.nan))
+            self._values[place].append(number_or_nan(scored[place].value) if place in scored else math.nan)
 
     def _read(self, score: Score) -> float:
         """Return a score as a number; labels are numbered in the order of their occurrence."""
         if isinstance(score.raw, str):
             return self._choices.setdefault(score.raw[:_LONGEST], _NAMED + len(self._choices))
-        said = number_or_nan(score.value if finite_number(score.raw) is None else score.raw)
-        if abs(said) > _LARGEST:
+        number = number_or_nan(score.value if finite_number(score.raw) is None else score.raw)
+        if abs(number) > _LARGEST:
             return math.nan
         self._numbers = self._numbers or not isinstance(score.raw, bool)
-        self._fractions = self._fractions or (math.isfinite(said) and not said.is_integer())
-        return said
+        self._fractions = self._fractions or (math.isfinite(number) and not number.is_integer())
+        return number
 
     @property
     def _level(self) -> Literal["nominal", "ordinal", "interval"]:
@@ -130,10 +130,10 @@ class JudgePanel:
         counts = Counter(x for judge in self._scores for x in judge if not math.isnan(x))
         if self._level == "interval" or not counts:
             return "", None
-        said, times = min(counts.items(), key=lambda item: (-item[1], item[0]))
+        number, times = min(counts.items(), key=lambda item: (-item[1], item[0]))
         names = {code: name for name, code in self._choices.items()}
-        word = f"{said:g}" if self._numbers else str(bool(said)).lower()
-        return names.get(said, word), times / counts.total()
+        word = f"{number:g}" if self._numbers else str(bool(number)).lower()
+        return names.get(number, word), times / counts.total()
 
 
 def judge_panels(metrics: Iterable[Metric]) -> tuple[JudgePanel, ...]:

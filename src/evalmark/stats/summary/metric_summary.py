@@ -147,6 +147,6 @@ def _bins(values: Sequence[float], low: float, high: float) -> tuple[int, ...]:
     counts = [0] * BINS
     width = high / BINS - low / BINS  # divided first, since the difference of two large numbers can be infinite
     for value in values:
-        place = (value / width - low / width) if width else 0
-        counts[min(BINS - 1, max(0, int(place)))] += 1
+        position = (value / width - low / width) if width else 0
+        counts[min(BINS - 1, max(0, int(position)))] += 1
     return tuple(counts)

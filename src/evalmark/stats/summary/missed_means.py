@@ -24,13 +24,13 @@ def missed_means(groups: Iterable[SummaryGroup], gate: Gate) -> tuple[str, ...]:
 
 def _missed(groups: Sequence[SummaryGroup], thresholds: Mapping[str, float]) -> Iterator[str]:
     targets = dict.fromkeys(group.target for group in groups)
-    for (wanted, needed), target in product(thresholds.items(), targets):
-        parts = [m for g in groups if g.target == target for m in g.metrics if wanted in (m.name, m.base)]
+    for (metric, needed), target in product(thresholds.items(), targets):
+        parts = [m for g in groups if g.target == target for m in g.metrics if metric in (m.name, m.base)]
         for name in dict.fromkeys(m.name for m in parts):
-            known = [(m, m.mean) for m in parts if m.name == name and m.mean is not None]
-            n = sum(m.n for m, _ in known)
-            found = math.fsum(value * m.n for m, value in known) / n if n else None
-            if found is not None and not mean_reaches(found, needed, lower=_lower(known[0][0].direction)):
+            means = [(m, m.mean) for m in parts if m.name == name and m.mean is not None]
+            n = sum(m.n for m, _ in means)
+            mean = math.fsum(value * m.n for m, value in means) / n if n else None
+            if mean is not None and not mean_reaches(mean, needed, lower=_lower(means[0][0].direction)):
                 yield name
 
 

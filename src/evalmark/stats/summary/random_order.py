@@ -55,10 +55,10 @@ class OrderedResults:
     def add(self, results: Iterable[Result]) -> None:
         """Add results in any order; results of other cases are ignored."""
         for result in results:
-            place = result.trial.dataset, result.trial.position
-            if place in self._trials:
-                self._waiting.setdefault(place, []).append(_without_texts(result))
-                self.met.add(place)
+            case = result.trial.dataset, result.trial.position
+            if case in self._trials:
+                self._waiting.setdefault(case, []).append(_without_texts(result))
+                self.met.add(case)
                 self.left -= 1
         while self._next < len(self._order) and self._is_whole(self._order[self._next]):
             self._take(self._waiting.pop(self._order[self._next]))

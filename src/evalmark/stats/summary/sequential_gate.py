@@ -71,14 +71,14 @@ class SequentialGate:
     def _decide(self) -> None:
         missed = [bar.description for bar in self._bars if bar.is_met is False]
         complete = self._errors <= self._gate.max_errors and self._unscored <= self._gate.max_unscored
-        held = [description for bar in self._bars if (description := bar.description)]
+        descriptions = [description for bar in self._bars if (description := bar.description)]
         if missed:
             self.outcome = "fail"
-        elif complete and held and self._has_a_mean() and all(bar.is_met for bar in self._bars):
+        elif complete and descriptions and self._has_a_mean() and all(bar.is_met for bar in self._bars):
             self.outcome = "pass"
         else:
             return
-        text = "; ".join(missed or held)
+        text = "; ".join(missed or descriptions)
         self.reason = f"Decided after {self.after:,} of {self.cases:,} cases: {text}."
 
     def _has_a_mean(self) -> bool:

@@ -64,7 +64,7 @@ class SteadinessCounts:
         )
 
 
-def _count(counts: Counter[str], said: object) -> None:
-    if isinstance(said, str) and said:
-        kind = said[:_LONGEST]
+def _count(counts: Counter[str], text: object) -> None:
+    if isinstance(text, str) and text:
+        kind = text[:_LONGEST]
         counts[kind if kind in counts or len(counts) < KINDS else OTHERS] += 1

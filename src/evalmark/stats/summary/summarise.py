@@ -56,9 +56,9 @@ def _by_target(groups: Mapping[GroupKey, TrialGroup], run: Run, level: float) ->
 
 def _in_order(groups: Iterable[GroupKey], run: Run, datasets: Mapping[str, int]) -> list[GroupKey]:
     """Sort groups: counting ones first, then by dataset and by the order of the targets."""
-    known = list(groups)
-    targets = {target: number for number, target in enumerate(run.in_order(key[1] for key in known))}
-    return sorted(known, key=lambda key: (key[-1] is not None, datasets[key[0]], targets[key[1]]))
+    keys = list(groups)
+    targets = {target: number for number, target in enumerate(run.in_order(key[1] for key in keys))}
+    return sorted(keys, key=lambda key: (key[-1] is not None, datasets[key[0]], targets[key[1]]))
 
 
 def _group(key: GroupKey, trials: TrialGroup, run: Run, level: float) -> SummaryGroup:
@@ -101,8 +101,8 @@ def _not_run(run: Run, groups: Mapping[GroupKey, TrialGroup]) -> int | None:
     stopped_early = run.until_decided is not None and run.until_decided.outcome is not None
     if run.status == "complete" and not stopped_early:
         return 0
-    wanted = planned_trials(run, len({target for _, target, *_ in groups}) or 1)
-    return None if wanted is None else max(0, wanted - sum(len(trials.verdicts) for trials in groups.values()))
+    planned = planned_trials(run, len({target for _, target, *_ in groups}) or 1)
+    return None if planned is None else max(0, planned - sum(len(trials.verdicts) for trials in groups.values()))
 
 
 @check_arguments
@@ -154,7 +154,7 @@ def _quantile(ordered: Sequence[float], q: float) -> float | None:
     """Return a quantile by linear interpolation, like numpy."""
     if not ordered:
         return None
-    place = q * (len(ordered) - 1)
-    below = math.floor(place)
+    position = q * (len(ordered) - 1)
+    below = math.floor(position)
     above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
+    return ordered[below] + (ordered[above] - ordered[below]) * (position - below)

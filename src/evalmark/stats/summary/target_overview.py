@@ -89,24 +89,24 @@ def overview(run: Run, *, level: float = LEVEL, margin: float = MARGIN) -> Overv
     """
     names = {metric.name for metric in run.metrics if COMPLIANCE in (metric.name, metric.base)}
     judges = {base: several for base, several in metrics_with_several_judges(run.metrics).items() if base != COMPLIANCE}
-    known = list(_with_means(run.metrics, judges))
-    held: dict[str, _Tests] = {}
+    metrics = list(_with_means(run.metrics, judges))
+    targets: dict[str, _Tests] = {}
     cases: dict[tuple[str, int], int] = {}
     judged = judge_panels(run.metrics)
     for result in run.results:
         trial = result.trial
-        if (tests := held.get(trial.target)) is None:
-            tests = held[trial.target] = _Tests(names)
+        if (tests := targets.get(trial.target)) is None:
+            tests = targets[trial.target] = _Tests(names)
         tests.add(replace(result, scores=(*result.scores, *mean_scores(result.scores, judges))) if judges else result)
         for panel in judged:
             panel.add(result.scores, cases.setdefault((trial.dataset, trial.position), len(cases)))
-    held = {target: held[target] for target in run.in_order(held)}
+    targets = {target: targets[target] for target in run.in_order(targets)}
     return Overview(
-        standings=tuple(tests.standing(target, known, level) for target, tests in held.items()),
+        standings=tuple(tests.standing(target, metrics, level) for target, tests in targets.items()),
         agreements=tuple(panel.agreement(level) for panel in judged),
-        differences=tuple(_differences(held, level, margin)),
+        differences=tuple(_differences(targets, level, margin)),
         level=level,
-        split=any(tests.verdicts[kind] for tests in held.values() for kind in ("positive", "negative")),
+        split=any(tests.verdicts[kind] for tests in targets.values() for kind in ("positive", "negative")),
         has_compliance=bool(names),
     )
 
@@ -119,15 +119,15 @@ def _with_means(metrics: Sequence[Metric], judges: Mapping[str, Sequence[Metric]
             yield mean_metric(judges[metric.base])
 
 
-def _differences(held: Mapping[str, "_Tests"], level: float, margin: float) -> Iterable[Difference]:
+def _differences(targets: Mapping[str, "_Tests"], level: float, margin: float) -> Iterable[Difference]:
     """Yield the differences of all pairs of targets, metric by metric; pairs without a common case are left out."""
-    pairs = list(combinations(held, 2))
+    pairs = list(combinations(targets, 2))
     sure = 1 - (1 - level) / max(1, len(pairs))
-    for metric in dict.fromkeys(name for tests in held.values() for name in ("", *tests.counted)):
-        if metric and all(tests.means(metric) == tests.means("") for tests in held.values()):
+    for metric in dict.fromkeys(name for tests in targets.values() for name in ("", *tests.counted)):
+        if metric and all(tests.means(metric) == tests.means("") for tests in targets.values()):
             continue  # the only deciding metric would be reported twice
         for first, second in pairs:
-            one, other = held[first].judged(metric), held[second].judged(metric)
+            one, other = targets[first].judged(metric), targets[second].judged(metric)
             found = difference((first, second), one.values, other.values, sure, margin)
             if found.n:
                 yield with_missing(replace(found, metric=metric), one, other)
@@ -180,25 +180,25 @@ class _Tests:
 
     def add(self, result: Result) -> None:
         trial, kinds = result.trial, test_kinds(result.trial.case)
-        kept = _is_compliant(result, self.names)
+        compliant = _is_compliant(result, self.names)
         case = self.datasets.setdefault(trial.dataset, len(self.datasets)) << 40 | trial.position
         self.repeated = self.repeated or trial.repeat > 0
         self.errors += result.verdict == "error"
-        self.unscored += kept is None and result.verdict not in ("error", "ungated")
+        self.unscored += compliant is None and result.verdict not in ("error", "ungated")
         for kind in kinds:
-            self.verdicts[kind].append(-1 if kept is None else kept)
+            self.verdicts[kind].append(-1 if compliant is None else compliant)
             self.cases[kind].append(case)
         if "counted" in kinds:
-            self._count(result, kept)
+            self._count(result, compliant)
         if "tests" in kinds:
             self.unanswered += result.output.error is not None
             add_scores(self.metrics, result, case, self.names)
 
-    def _count(self, result: Result, kept: bool | None) -> None:
+    def _count(self, result: Result, compliant: bool | None) -> None:
         case = (result.trial.dataset, result.trial.case.id)
         has_output = result.output.error is None
-        values = {"": None if kept is None else float(kept)}
-        if kept is None and (self.names or result.verdict != "ungated"):
+        values = {"": None if compliant is None else float(compliant)}
+        if compliant is None and (self.names or result.verdict != "ungated"):
             self.lost[""][case] += 1
         for score in self._others(result.scores):
             if score.value is not None and 0 <= score.value <= 1:

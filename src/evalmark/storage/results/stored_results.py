@@ -269,8 +269,8 @@ class StoredResults(Collection[Result]):
         with store_errors(self.path), closing(open_read_only(self.path)) as db:
             return int(db.execute("select count(*) from result where run = ? and pass > 0", (self.number,)).get)
 
-    def __contains__(self, wanted: object) -> bool:
-        return any(wanted == result for result in self)
+    def __contains__(self, item: object) -> bool:
+        return any(item == result for result in self)
 
 
 def stored_result(db: Connection, path: StoreLocation, run: int, key: int) -> Result | None:

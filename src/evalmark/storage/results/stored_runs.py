@@ -67,8 +67,8 @@ def list_runs(
     With `before`, the id of a run, only runs that were started earlier; none if that run no longer exists.
     """
     header = f"{_HEADER} where number < (select number from run where id = ?)" if before else _HEADER  # noqa: S608  texts of ours
-    given = *([before] if before else ()), NO_LIMIT if limit is None else limit, offset
-    rows = db.execute(f"{header} order by number desc limit ? offset ?", given).fetchall()
+    parameters = *([before] if before else ()), NO_LIMIT if limit is None else limit, offset
+    rows = db.execute(f"{header} order by number desc limit ? offset ?", parameters).fetchall()
     return [_run(db, path, here, *row) for row in rows]
 
 
@@ -165,9 +165,9 @@ def current_status(db: Connection, of: PassRow, here: WriterProcess) -> RunStatu
     Raises:
         ValueError: it is no status, or the holder is damaged.
     """
-    said, writer = read_status(of.status), from_text(of.holder)
-    is_left = said == "running" and (writer is None or writer_has_ended(db, of.run, of.number, writer, here))
-    return "interrupted" if is_left else said
+    stored, writer = read_status(of.status), from_text(of.holder)
+    is_abandoned = stored == "running" and (writer is None or writer_has_ended(db, of.run, of.number, writer, here))
+    return "interrupted" if is_abandoned else stored
 
 
 def _run(db: Connection, path: StoreLocation, here: WriterProcess, *row: Any) -> Run:

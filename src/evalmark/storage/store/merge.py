@@ -89,9 +89,9 @@ def _open_source(source: MergeSource) -> Iterator[SelectRows]:
     with store_errors(source.path):
         there = source.connect()
 
-    def select(sql: str, given: Sequence[Any]) -> list[Any]:
+    def select(sql: str, parameters: Sequence[Any]) -> list[Any]:
         with store_errors(source.path):
-            return there.execute(sql, given).fetchall()
+            return there.execute(sql, parameters).fetchall()
 
     with closing(there):
         yield select
@@ -101,8 +101,8 @@ def _copy_shard(select: SelectRows, db: Connection, source: MergeSource, target:
     """Copy one shard and return how many of its calls could not be read."""
     whole, number, on_verdicts = target
     carrier = CallTransfer(select, db, number)
-    for (there,) in select("select number from run where id = ?", (source.run.id,)):
-        carrier.copy_run_calls(int(there))
+    for (number_there,) in select("select number from run where id = ?", (source.run.id,)):
+        carrier.copy_run_calls(int(number_there))
     for results in _batches(iter(source.run.results)):
         put(db, (number, 1), names_of(whole), [encode_result(result) for result in results])
         carrier.copy_keys({key for result in results for key in result.calls})

@@ -141,13 +141,13 @@ def amend(db: Connection, path: StoreLocation, run_lock: RunLock, run: Run) -> R
     return replace(run_lock, sources=names_of(run))
 
 
-def _refuse_held(db: Connection, run: tuple[str, int, int], held: WriterProcess | None, here: WriterProcess) -> None:
+def _refuse_held(db: Connection, run: tuple[str, int, int], writer: WriterProcess | None, here: WriterProcess) -> None:
     run_id, number, passed = run
-    if held is None or writer_has_ended(db, number, passed, held, here):
+    if writer is None or writer_has_ended(db, number, passed, writer, here):
         return
-    where = "" if held.host == here.host else f" on {held.host!r}"
+    where = "" if writer.host == here.host else f" on {writer.host!r}"
     raise StoreBusyError(
-        f"run {run_id} is being written by process {held.pid}{where} since {held.since}; wait until it is done, or end it."
+        f"run {run_id} is being written by process {writer.pid}{where} since {writer.since}; wait until it is done, or end it."
     )
 
 
@@ -161,9 +161,9 @@ def _confirm_held(db: Connection, path: StoreLocation, run_lock: RunLock) -> Non
     row = db.execute("select holder, pass from run where number = ?", (run_lock.number,)).fetchone()
     if row is None:
         raise StoreError(f"{path}: run {run_lock.run_id} has been deleted while it was written.")
-    held = from_text(row[0])
-    if row[1] != run_lock.pass_ or held is None or not held.same_process(run_lock.holder):
-        by = f"process {held.pid}" if held else "another process"
+    writer = from_text(row[0])
+    if row[1] != run_lock.pass_ or writer is None or not writer.same_process(run_lock.holder):
+        by = f"process {writer.pid}" if writer else "another process"
         raise StoreBusyError(f"run {run_lock.run_id} was taken over by {by}; this one stops writing it.")
 
 

@@ -90,12 +90,12 @@ def open_store(
     ...     store.runs()
     []
     """
-    place = parse_store_location(path)
+    location = parse_store_location(path)
     tell = notes or (lambda _: None)
     if read_only:
-        open_read_only(place, tell).close()
-        return Store(StoreAccess(place, None, tell))
-    return Store(StoreAccess(place, open_writable(place, tell, max_pages), tell))
+        open_read_only(location, tell).close()
+        return Store(StoreAccess(location, None, tell))
+    return Store(StoreAccess(location, open_writable(location, tell, max_pages), tell))
 
 
 class Store:
@@ -134,8 +134,8 @@ class Store:
         Raises:
             StoreError: there is a run with this id, or the store cannot be written.
         """
-        held = self._access.write(lambda db: run_transactions.start(db, self.path, run, this_process()), "the run")
-        self._held[run.id] = self._hold(held)
+        run_lock = self._access.write(lambda db: run_transactions.start(db, self.path, run, this_process()), "the run")
+        self._held[run.id] = self._hold(run_lock)
 
     def resume(self, run_id: str, *, force: bool = False, retry_errors: bool = False) -> Run:
         """Continue a run, also a complete one; its stored results count as recorded.
@@ -147,12 +147,12 @@ class Store:
             StoreBusyError: another process writes the run.
             StoreError: there is no such run, or the store cannot be written.
         """
-        held = self._access.write(
+        run_lock = self._access.write(
             lambda db: run_transactions.resume(db, self.path, run_id, this_process(), force=force), "the run"
         )
         if (earlier := self._held.get(run_id)) is not None:
             earlier.close()
-        self._held[run_id] = self._hold(held)
+        self._held[run_id] = self._hold(run_lock)
         self._held[run_id].retry_errors = retry_errors
         return self.run(run_id)
 
@@ -163,8 +163,8 @@ class Store:
         earlier results that were not looked up are dropped. With `retry_errors`, a trial that ended in an
         error is not found, and its new result replaces the error.
         """
-        held = self._holding(run_id)
-        return RecordedTrials(held, self._access.write, retry_errors=retry_errors or held.retry_errors)
+        open_run = self._holding(run_id)
+        return RecordedTrials(open_run, self._access.write, retry_errors=retry_errors or open_run.retry_errors)
 
     def sink(self, run_id: str) -> Sink:
         """Return the sink for the results of a run."""
@@ -176,9 +176,9 @@ class Store:
         Raises:
             StoreError: the store cannot be written.
         """
-        held = self._holding(run.id)
-        held.run_lock = self._access.write(
-            lambda db: run_transactions.amend(db, self.path, held.run_lock, run), "the run"
+        open_run = self._holding(run.id)
+        open_run.run_lock = self._access.write(
+            lambda db: run_transactions.amend(db, self.path, open_run.run_lock, run), "the run"
         )
 
     def finish(self, run: Run) -> None:
@@ -187,15 +187,15 @@ class Store:
         Raises:
             StoreError: the store cannot be written.
         """
-        held = self._holding(run.id)
+        open_run = self._holding(run.id)
         self._log.drain()
-        with held.take_confirmed() as seen:
+        with open_run.take_confirmed() as confirmed:
             self._access.write(
-                lambda db: run_transactions.finish(db, self.path, held.run_lock, run, seen, held.sent),
+                lambda db: run_transactions.finish(db, self.path, open_run.run_lock, run, confirmed, open_run.sent),
                 "the end of the run",
             )
-        held.close()
-        held.sent.remove()
+        open_run.close()
+        open_run.sent.remove()
         del self._held[run.id]
 
     def add(self, runs: Sequence[Run]) -> None:
@@ -226,9 +226,9 @@ class Store:
         Raises:
             StoreError: a share is damaged, or there is another run with this id, or the store cannot be written.
         """
-        found = [merge.MergeSource(run=run, path=store.path, connect=store._access.connect) for store, run in shares]
+        sources = [merge.MergeSource(run=run, path=store.path, connect=store._access.connect) for store, run in shares]
         return self._access.write(
-            lambda db: merge.merge_shards(db, self.path, whole, found, on_verdicts), "the merged run"
+            lambda db: merge.merge_shards(db, self.path, whole, sources, on_verdicts), "the merged run"
         )
 
     # Reading.
@@ -421,8 +421,8 @@ class Store:
         needed = sum(300 + entry.row.size for entry in entries)
         self._access.write_now(lambda db: save_calls(db, entries), f"saving {count(len(entries), 'call')}", needed)
 
-    def _hold(self, held: RunLock) -> OpenRun:
-        return OpenRun(held, self.path, self._access.check_usable, self._access.connect)
+    def _hold(self, run_lock: RunLock) -> OpenRun:
+        return OpenRun(run_lock, self.path, self._access.check_usable, self._access.connect)
 
     def _holding(self, run_id: str) -> OpenRun:
         self._access.check_writable()
