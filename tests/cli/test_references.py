@@ -32,7 +32,7 @@ def written(column: str, suite: str = MODEL, cases: str = CASES) -> str:
 def test_answer_is_the_reference_where_a_model_is_asked(evalmark, server, verb):
     said = evalmark(verb, written("Answer"))
     assert said.code == (1 if verb == "run" else 0)
-    assert "qa: `answer` is read as the expected answer, since" in " ".join(said.out.split())
+    assert "qa: column `answer` is read as the expected answer, since" in " ".join(said.out.split())
     assert "to be judged" not in said.out
     if verb == "run":
         assert "1 of 2 passed" in said.out
@@ -61,7 +61,7 @@ def test_a_blank_answer_is_no_reference(evalmark, server):
 def test_answers_beside_a_reference_are_not_taken_for_one(evalmark, server):
     said = evalmark("run", written("Answer,Expected", cases="Question,{}\nWhat is 2+2?,7,4\nTwo more?,4,\n"))
     assert "1 of 1 passed" in said.out  # the second row has no expected answer, and 4 is what the app once said
-    assert "qa: the answers in the rows are not judged, since openai/small is asked for new ones." in " ".join(
+    assert "qa: the answers in the rows are not scored, since openai/small produces new ones." in " ".join(
         said.out.split()
     )
 
@@ -125,4 +125,4 @@ def test_rows_of_python_follow_the_same_rule(world):
     run = evaluate([{"question": "2+2?", "answer": "4"}], lambda question: "4", ["equals"], store=None)
     assert [result.verdict for result in run.results] == ["pass"]
     [note] = run.notes
-    assert note.startswith("cases: `answer` is read as the expected answer, since ")
+    assert note.startswith("cases: column `answer` is read as the expected answer, since ")

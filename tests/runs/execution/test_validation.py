@@ -58,7 +58,7 @@ def test_one_misspelled_key_does_not_make_another_kind_of_file(world, name, data
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        pytest.param("rigth", "the gate has a threshold for 'rigth', which is no metric here; did you mean `right`?", id="a slip"),
+        pytest.param("rigth", "the gate has a threshold for 'rigth', which is not a metric of this run; did you mean `right`?", id="a slip"),
         pytest.param("zzz", "the metrics are equals, right.", id="nothing like it"),
     ],
 )  # fmt: skip

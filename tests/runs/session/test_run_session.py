@@ -94,7 +94,7 @@ def test_a_conversation_judge_has_no_place_here():
             return 1.0
 
     mine = session()
-    with pytest.raises(ConfigError, match="talk judges conversations"):
+    with pytest.raises(ConfigError, match="talk scores conversations"):
         prepare(mine, scorers=[Talk()])
 
 

@@ -56,9 +56,9 @@ class _Pipeline:
         self.window: FairQueue[None] = FairQueue(self._enter_window, self._leave_window)
         """Trials that wait to be run, because as many as the window allows are being scored."""
         self.free = limits.window
-        self.judging: set[asyncio.Task[None]] = set()
-        self.judges: dict[Mode, Sequence[Scorer]] = {"single": work.scorers, "conversation": work.turn_scorers}
-        self.at_once = {mode for mode, scorers in self.judges.items() if not any(map(may_wait, scorers))}
+        self.scoring: set[asyncio.Task[None]] = set()
+        self.scorers: dict[Mode, Sequence[Scorer]] = {"single": work.scorers, "conversation": work.turn_scorers}
+        self.at_once = {mode for mode, scorers in self.scorers.items() if not any(map(may_wait, scorers))}
         """Modes whose scorers wait for nothing, so that the task that calls the target scores its output too."""
         self.writer = ResultWriter(work, limits, watch)
         self.source_exhausted = False
@@ -67,16 +67,16 @@ class _Pipeline:
 
     async def run(self) -> EngineOutcome:
         lag = _LoopMonitor()
-        lagging = asyncio.create_task(lag.watch())
-        recording = asyncio.create_task(self.writer.run())
-        answering = [asyncio.create_task(self._answer()) for _ in range(self.limits.jobs)]
+        monitoring = asyncio.create_task(lag.watch())
+        writing = asyncio.create_task(self.writer.run())
+        runners = [asyncio.create_task(self._run_items()) for _ in range(self.limits.jobs)]
         try:
-            await self._until_done(answering, recording)
+            await self._until_done(runners, writing)
         finally:
-            lagging.cancel()
-            for task in (*answering, *self.judging, recording):
+            monitoring.cancel()
+            for task in (*runners, *self.scoring, writing):
                 task.cancel()
-            await asyncio.gather(*answering, *self.judging, recording, lagging, return_exceptions=True)
+            await asyncio.gather(*runners, *self.scoring, writing, monitoring, return_exceptions=True)
         stopped = self.left_out or not self.source_exhausted
         return EngineOutcome(
             recorded=self.writer.recorded,
@@ -86,16 +86,14 @@ class _Pipeline:
             notes=self.writer.notes,
         )
 
-    async def _until_done(self, answering: list[asyncio.Task[None]], recording: asyncio.Task[None]) -> None:
+    async def _until_done(self, runners: list[asyncio.Task[None]], writing: asyncio.Task[None]) -> None:
         """Wait until all trials are done, until a stop and its grace period are over, or until the writer fails."""
-        finishing = asyncio.create_task(self._finish(answering))
+        finishing = asyncio.create_task(self._finish(runners))
         stopping = asyncio.create_task(self.stop.wait())
         try:
-            await asyncio.wait({finishing, stopping, recording}, return_when=asyncio.FIRST_COMPLETED)
-            if not finishing.done() and not recording.done():
-                await asyncio.wait(
-                    {finishing, recording}, timeout=self.limits.grace, return_when=asyncio.FIRST_COMPLETED
-                )
+            await asyncio.wait({finishing, stopping, writing}, return_when=asyncio.FIRST_COMPLETED)
+            if not finishing.done() and not writing.done():
+                await asyncio.wait({finishing, writing}, timeout=self.limits.grace, return_when=asyncio.FIRST_COMPLETED)
             if finishing.done():
                 finishing.result()
             else:
@@ -105,14 +103,14 @@ class _Pipeline:
             stopping.cancel()
             await asyncio.gather(finishing, stopping, return_exceptions=True)
         self.writer.end()
-        await recording
+        await writing
 
-    async def _finish(self, answering: list[asyncio.Task[None]]) -> None:
-        await asyncio.gather(*answering)
-        while self.judging:
-            await asyncio.gather(*self.judging)
+    async def _finish(self, runners: list[asyncio.Task[None]]) -> None:
+        await asyncio.gather(*runners)
+        while self.scoring:
+            await asyncio.gather(*self.scoring)
 
-    async def _answer(self) -> None:
+    async def _run_items(self) -> None:
         """Run trials and conversations, one after the other; one of `jobs` such tasks."""
         async for item in self.source:
             if isinstance(item, Result):
@@ -122,7 +120,7 @@ class _Pipeline:
                 await self._converse(item)
             else:
                 trial = item.trial if isinstance(item, AnsweredTrial) else item
-                await self._ask(item, trial.case, self._target(trial.target))
+                await self._run_trial(item, trial.case, self._target(trial.target))
             if self.stop.is_set():
                 return
         self.source_exhausted = True
@@ -144,7 +142,7 @@ class _Pipeline:
                 asked = item.trial.case if isinstance(item, AnsweredTrial) else item.case
                 if isinstance(item, Trial):
                     await self._replay_turns_to_target(target, unseen_turns, item.repeat)
-                if (output := await self._ask(item, _after(history, asked), target)) is None:
+                if (output := await self._run_trial(item, _after(history, asked), target)) is None:
                     return
                 history += _turns(asked, output)
 
@@ -161,7 +159,7 @@ class _Pipeline:
                 except RunStoppedError as reason:
                     self._end(reason)
 
-    async def _ask(self, item: Trial | AnsweredTrial, case: Case, target: Target) -> Output | None:
+    async def _run_trial(self, item: Trial | AnsweredTrial, case: Case, target: Target) -> Output | None:
         """Return the target's output, which goes on to the scorers; None when the run stops."""
         trial = item.trial if isinstance(item, AnsweredTrial) else item
         await self.window.acquire(None)
@@ -177,13 +175,13 @@ class _Pipeline:
             except RunStoppedError as reason:
                 self._end(reason)
                 return None
-            judging = self._judge(trial, case, output)
+            scoring = self._score(trial, case, output)
             if trial.mode in self.at_once:
-                await judging
+                await scoring
                 return output
-            task = asyncio.create_task(judging)
-        self.judging.add(task)
-        task.add_done_callback(self.judging.discard)
+            task = asyncio.create_task(scoring)
+        self.scoring.add(task)
+        task.add_done_callback(self.scoring.discard)
         return output
 
     def _enter_window(self, _: None = None) -> bool:
@@ -203,9 +201,9 @@ class _Pipeline:
         tools = self.work.tools
         return TrialContext(repeat, None if tools is None else TrialTools(tools, case.input), self.work.get_model)
 
-    async def _judge(self, trial: Trial, case: Case, output: Output) -> None:
+    async def _score(self, trial: Trial, case: Case, output: Output) -> None:
         try:
-            scores = await run_scorers(self.judges[trial.mode], case, output, self.limits.timeout)
+            scores = await run_scorers(self.scorers[trial.mode], case, output, self.limits.timeout)
             await self.writer.put(Result(trial=trial, output=output, scores=scores))
         except RunStoppedError as reason:
             self._end(reason)

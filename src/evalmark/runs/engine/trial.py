@@ -21,9 +21,9 @@ T = TypeVar("T")
 GRACE = 0.5
 """Grace period after cancellation, in seconds."""
 MASKED = "a secret was masked in the stored output or case, so it cannot be scored; run the case again"
-"""Why an output that was kept is not judged."""
+"""Why a stored output is not scored."""
 LONGEST_REASON = 2_000
-"""Characters kept of what an exception says."""
+"""Characters kept of the text of an exception."""
 
 
 async def call_target(target: Target, case: Case, within: float | None = None) -> Output:
@@ -77,7 +77,7 @@ def _failed(message: str, started: float, error: BaseException | None = None) ->
 def with_tool_calls(output: Output, tools: TrialTools | None) -> Output:
     """Return the output with the calls that its target made; an error where one was refused.
 
-    The target may have gone on: agents hand what a tool raises to their model, as if the tool had said so.
+    The target may have continued: agents pass the error of a tool to their model as the output of the tool.
     """
     if tools is None:
         return output
@@ -93,7 +93,7 @@ async def run_scorers(
 ) -> tuple[Score, ...]:
     """Run every scorer on an output and return the scores, in the order of the scorers.
 
-    An output with an error is not judged: its scores are `skipped`. One that was kept without a secret is `unscored`.
+    An output with an error is not scored: its scores are `skipped`. An output with a masked secret is `unscored`.
 
     Raises:
         RunStoppedError: a scorer could make no further call in this run.
@@ -103,8 +103,10 @@ async def run_scorers(
     if output.masked:
         return tuple(Score(name=s.name, status="unscored", reason=MASKED) for s in scorers)
     if len(scorers) == 1 or not any(map(may_wait, scorers)):  # a task each would cost more than they do
-        return tuple([score for scorer in scorers for score in await _ask(scorer, case, output, within)])
-    outcomes = await asyncio.gather(*(_ask(scorer, case, output, within) for scorer in scorers), return_exceptions=True)
+        return tuple([score for scorer in scorers for score in await _run_scorer(scorer, case, output, within)])
+    outcomes = await asyncio.gather(
+        *(_run_scorer(scorer, case, output, within) for scorer in scorers), return_exceptions=True
+    )
     for outcome in outcomes:  # only now, when none of them is still at work
         if isinstance(outcome, BaseException):
             raise outcome
@@ -116,7 +118,7 @@ def may_wait(scorer: Scorer) -> bool:
     return bool(getattr(scorer, "may_block", True))
 
 
-async def _ask(scorer: Scorer, case: Case, output: Output, within: float | None) -> Sequence[Score]:
+async def _run_scorer(scorer: Scorer, case: Case, output: Output, within: float | None) -> Sequence[Score]:
     try:
         return await _within(within if may_wait(scorer) else None, scorer(case, output))
     except TimeLimitError as timeout:

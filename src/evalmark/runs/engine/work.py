@@ -20,15 +20,15 @@ class Limits:
     """How many trials run at once, and for how long."""
 
     jobs: int = 10
-    """Trials being answered."""
+    """Trials whose target is called at the same time."""
     timeout: float | None = None
     """Time limit of one target call and of one scorer, in seconds; None: no limit."""
     window: int = 2_048
-    """Trials being judged; what lets embedders and judges gather large batches."""
+    """Trials that are scored at the same time, so that embedders and judges can work on large batches."""
     batch: int = 2_000
     """Results written at once, at the most."""
     grace: float = 10.0
-    """Seconds that trials under way get to finish once a stop was asked for."""
+    """Seconds that trials under way have to finish after a stop."""
 
 
 DEFAULT_LIMITS = Limits()
@@ -36,7 +36,7 @@ DEFAULT_LIMITS = Limits()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnsweredTurn:
-    """A turn whose output is recorded already; later turns build on it."""
+    """A turn whose output is recorded already; later turns follow it."""
 
     case: Case
     output: Output
@@ -44,7 +44,7 @@ class AnsweredTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnsweredTrial:
-    """A trial whose output is known, and only scored; its target is not called."""
+    """A trial whose output is known; it is scored, and its target is not called."""
 
     trial: Trial
     output: Output
@@ -60,7 +60,7 @@ class Conversation:
     target: str
     """Name of the target."""
     turns: Iterable[Trial | Result | AnsweredTurn | AnsweredTrial]
-    """A Result is recorded as it is, and is no turn."""
+    """A Result is recorded unchanged and is not a turn."""
 
 
 EngineItem = Trial | Result | AnsweredTrial | Conversation
@@ -72,7 +72,7 @@ class Work:
     """What an engine runs, with everything it needs."""
 
     trials: "Iterable[EngineItem] | AsyncIterator[EngineItem]"
-    """A Result is recorded as it is: a row that could not be read, say."""
+    """A Result is recorded unchanged, for example that of a row that could not be read."""
     targets: Mapping[str, Target]
     """By the names that the trials give."""
     scorers: Sequence[Scorer]
@@ -84,7 +84,7 @@ class Work:
     tools: ToolReplay | None = None
     """Record/replay of the target's tool calls; None: the tools are called without it."""
     get_model: GetModel | None = None
-    """Where the target gets chat models that it asks for by name; None: it opens its own."""
+    """Returns the chat models that the target names; None: it opens its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +100,7 @@ class EngineOutcome:
     longest_block: float
     """The longest time, in seconds, that something kept the event loop to itself."""
     notes: tuple[str, ...] = ()
-    """What else a reader of the run should know."""
+    """Remarks for readers of the run."""
 
 
 class Engine(Protocol):

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from evalmark.storage.store.store import Store
 
 LAST_GREEN = "last-green"
-"""The newest run of all cases of a suite whose gate passed, made from what is checked out or from what came before it."""
+"""The newest run of all cases of a suite whose gate passed, made from the commit that is checked out or from one of its ancestors."""
 NO_BASELINE = "none"
-"""No baseline, whatever the suite says."""
+"""No baseline, even if the suite names one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,14 +28,14 @@ class Baseline:
 
     run: Run | None = None
     said: str = ""
-    """One sentence where there is none; empty where none was asked for."""
+    """Why there is none, in one sentence; empty if no baseline was named."""
 
 
 def baseline_of(store: "Store", reference: str | None, of: Run) -> Baseline:
     """Return the run that a reference names: an id, `last`, `last~1`, or `last-green`; none for `none` and None.
 
-    `of` says whose baseline it is; of that run, only name and suite count, and its id where it is kept already: `last-green`
-    is older than it.
+    `of` is the run to compare, of which only name and suite count, and its id if it is stored already: `last-green` is an
+    older run.
 
     Raises:
         StoreError: there is no such run.

@@ -72,11 +72,11 @@ class EvaluateOptions(TypedDict, total=False):
     shard: str
     """Which share of the cases to run, as `2/4`; `evalmark merge` joins the runs of all shares."""
     until_decided: bool
-    """Stop as soon as the gate is decided either way; cases are asked in a random order."""
+    """Stop as soon as the gate is decided either way; cases run in a random order."""
     seed: int
     """Seed of that order; random by default."""
     judge: str | ChatModel | Sequence[str | ChatModel]
-    """The chat model of scorers that ask one: `provider/model`, an object, or several of them."""
+    """The chat model of scorers that need a judge: `provider/model`, an object, or several of them."""
     replay: Replay
     """How cached replies are used: `auto`, `off`, `record` or `strict`; see the page on model calls."""
     max_cost: float
@@ -196,7 +196,9 @@ def _source(data: Data, settings: Settings) -> DatasetSource:
         return recorded_source(data.removeprefix(SESSIONS_PREFIX), settings, recorded_cases)
     if isinstance(data, (str, PathLike)):
         return file_source(Path(data))
-    items = data if isinstance(data, Mapping | Case) else tuple(data)  # the one of which as_cases says what is wrong
+    items = (
+        data if isinstance(data, Mapping | Case) else tuple(data)
+    )  # as_cases reports what is wrong with a single one
     as_cases(items)
 
     def read(note: NoteHandler, answer_is_reference: bool = False) -> Iterator[Case | BadRow]:

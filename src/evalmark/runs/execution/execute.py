@@ -37,7 +37,7 @@ else:
 OWN_FILES = 32
 """Open files left to evalmark itself: the store, the model, the reports."""
 STOPPED = "Stopped: "
-"""Start of the note that says why a run stopped sending calls; a resumed run drops the note."""
+"""Start of the note on why a run stopped sending calls; a resumed run drops the note."""
 GAPS = "--filter excluded some turns of conversations; later turns ran without them in their history."
 UNMATCHED = "No case fits the conditions that were given."
 FILES_EACH = 2
@@ -132,9 +132,9 @@ def _interrupted_note(calls: int | None) -> str:
 
 
 def _with_spending(run: Run, session: RunSession, store: RunStore, plan: Plan) -> Run:
-    """Add what model calls came to in all passes; only the store knows which of them were sent a second time.
+    """Add the spending of all passes; only the store knows which calls were sent a second time.
 
-    Models are in the order of the plan; those that targets ask for by name come after.
+    Models are in the order of the plan; those that only targets name come after.
     """
     order = {model.name: place for place, model in enumerate(plan.chat_models)}
     repeated = {spent.model: spent.repeated for spent in store.spending(run.id)}
@@ -178,7 +178,7 @@ def _start(plan: Plan, options: RunOptions, revision: str, checked: PlanCheck) -
         kept = options.store.run(options.resume)
         check_resumable(kept, plan, options.shard, limit=options.limit, is_filtered=options.only is not None)
         order = _order(plan, kept.until_decided)
-        # The answers stay; what they are held to, and how many are wanted, is what the suite says now.
+        # The outputs stay; gate, thresholds and repeats are those of the present suite.
         taken = options.store.resume(kept.id, retry_errors=options.retry_errors)
         dropped = (STOPPED, UNMATCHED, sequential_stop.DRAWN, sequential_stop.SAVED, MISSING_PREFIX)
         notes = tuple(note for note in taken.notes if not note.startswith(dropped))

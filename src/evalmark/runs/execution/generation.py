@@ -1,4 +1,4 @@
-"""Generates tests from a prompt; models are asked through a gateway, as in a run."""
+"""Generates tests from a prompt; models are called through a gateway, as in a run."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ MOST_RUNS = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateJob:
-    """The request of `evalmark generate`."""
+    """The options of `evalmark generate`."""
 
     prompt: Path
     effort: Effort
@@ -42,7 +42,7 @@ class GenerateJob:
 async def generate_tests(
     job: GenerateJob, settings: Settings, call_log: CallLog, *, models: ModelFactory | None = None
 ) -> tuple[GenerationResult, tuple[Spending, ...]]:
-    """Create the missing files of a prompt's folder; return what was done, and the spending.
+    """Create the missing files of a prompt's folder; return what each stage did, and the spending.
 
     Raises:
         ConfigError: the prompt, a file or a model cannot be used; nothing was sent.

@@ -19,7 +19,7 @@ class MergedShards:
     """The run made of shards."""
 
     run: Run
-    """As it is kept."""
+    """As it is stored."""
     remarks: tuple[str, ...] = ()
     """Remarks on the merge, one sentence each."""
 
@@ -33,7 +33,7 @@ def merge_shards(
     is called while results are merged, in another thread.
 
     Raises:
-        ConfigError: they are not the shards of one run, or one is there twice; all faults are named, nothing was written.
+        ConfigError: they are not the shards of one run, or one is given twice; all faults are named, nothing was written.
         StoreError: a shard cannot be read, or the store cannot be written; nothing of the run is there.
     """
     run = merged_header([run for _, run in shards], "")

@@ -22,7 +22,7 @@ from evalmark.scoring.builtin.grounding import RAG_METRICS, flag_thresholds
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RagJob:
-    """The request of `evalmark rag`."""
+    """The options of `evalmark rag`."""
 
     dataset: Path
     options: ReadOptions = DEFAULT_READ_OPTIONS
@@ -37,7 +37,7 @@ class RagJob:
     fail_on_flags: bool = False
     """Turn the usual limits into a gate on the means."""
     max_unscored: int = 0
-    """So many trials may be left unscored before the run cannot tell."""
+    """The largest number of unscored trials with which the gate can decide."""
     max_errors: int = 0
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def recorded_cases(project: str, settings: Settings, note: Callable[[str], None]) -> Iterator[Case]:
     """Return the labelled outputs of a project in the store of the settings: a case for each input, with examples.
 
-    `note` is called with a sentence for each group of outputs that is left out.
+    `note` is called once for each group of outputs that is left out.
 
     Raises:
         DataError: nothing is recorded of the project, or no label can be used.

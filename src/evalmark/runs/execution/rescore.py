@@ -32,7 +32,7 @@ NO_OVERRIDES = Overrides()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RescoreRequest:
-    """The request of `evalmark rescore`."""
+    """The options of `evalmark rescore`."""
 
     run: Run
     metrics: tuple[str, ...] = ()
@@ -46,8 +46,8 @@ def plan_rescore(request: RescoreRequest, settings: Settings, load: Loader = loa
     """Plan new scores for the outputs of an earlier run.
 
     Raises:
-        ConfigError: there is nothing to judge by, or twice over, a metric or the suite cannot be used, or a metric
-            judges conversations and the run has none.
+        ConfigError: metrics are named neither by --metric nor by a suite, or by both; a metric or the suite cannot be
+            used; or a metric scores conversations and the run has none.
     """
     run = request.run
     if not settings.judge:  # the same judges score again, where no other is named
@@ -88,7 +88,7 @@ class _Kept:
     name: str
 
     async def __call__(self, case: Case) -> Output:
-        return Output(error="the target is not asked again")
+        return Output(error="the target is not called again")
 
 
 def _of_metrics(request: RescoreRequest, settings: Settings, load: Loader) -> Plan:

@@ -1,4 +1,4 @@
-"""Writes a run whose parts come one by one: from tests, or from other processes."""
+"""Writes a run that consists of parts, which come from tests or from other processes."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
@@ -17,7 +17,7 @@ from .execute import timestamp, versions
 from .revision import revision_in_background as asked_revision
 
 Held = tuple[str, str]
-"""A dataset, and the name of a metric that it is held to."""
+"""A dataset, and the name of a metric that applies to it."""
 
 
 class RunWriter:
@@ -85,8 +85,8 @@ def start_run(store: RunStore, name: str, gate: Gate | None = None, resume: str 
 def with_part(run: Run, part: Run, held: Collection[Held] = ()) -> Run:
     """Return the header of a run with the datasets, metrics and spending of a part.
 
-    A metric that another dataset has under the same name, but with another threshold say, is for its dataset alone. What
-    is `held` already is unchanged: a dataset gets its metrics once.
+    A metric that differs from another dataset's metric of the same name, for example in its threshold, applies to its
+    dataset only. Metrics that are `held` by a dataset already stay unchanged.
     """
     names = {info.name for info in run.datasets}
     new = tuple(info for info in part.datasets if info.name not in names)

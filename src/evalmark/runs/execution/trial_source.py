@@ -19,7 +19,7 @@ from .options import RunOptions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedRow:
-    """A row of a dataset, asked by itself."""
+    """A row of a dataset that runs as a single case."""
 
     source: DatasetSource
     row: Case | BadRow
@@ -92,7 +92,7 @@ class TrialSource:
         return self.recorded is not None and self.recorded(trial)
 
     def _selects(self, row: Case | BadRow, dataset: str, position: int) -> bool:
-        """Whether a row is to be run; what is recorded of other rows is kept."""
+        """Return whether a row is to be run; recorded results of other rows are kept."""
         only = self.options.only
         return self._is_within_limit(position) and (only is None or (isinstance(row, Case) and only(row, dataset)))
 
@@ -120,7 +120,7 @@ class TrialSource:
             yield position, row, is_selected
 
     def _single_trials(self, source: DatasetSource) -> Iterator[Trial | Result]:
-        """Yield trials row by row, each for every target, so that all models are asked from the beginning."""
+        """Yield trials row by row, each for every target, so that all targets are called from the beginning."""
         for position, row, is_selected in self._rows(source, "single"):
             for trial in PlannedRow(source=source, row=row, position=position).trials(self.plan):
                 if not self.is_recorded(trial) and is_selected:
@@ -129,9 +129,9 @@ class TrialSource:
     def _turns(self, source: DatasetSource, target: str, repeat: int) -> Iterator[Trial | Result | AnsweredTurn]:
         """Yield the rows of a dataset as one conversation, read when its turn comes.
 
-        Once a turn is asked again, all later ones are too: their recorded outputs rest on another history.
+        Once a turn runs again, all later ones do too, since their recorded outputs follow another history.
         """
-        asks_again = False
+        runs_again = False
         is_counted = target == self.plan.targets[0].name and not repeat
         for position, row, is_selected in self._rows(source, "conversation", is_counted=is_counted):
             if isinstance(row, BadRow) and repeat:
@@ -144,11 +144,11 @@ class TrialSource:
                 repeat=repeat,
                 mode="conversation",
             )
-            if self.recorded is not None and self.recorded(trial) and not (asks_again and is_selected):
+            if self.recorded is not None and self.recorded(trial) and not (runs_again and is_selected):
                 if (output := self.recorded.output(trial)) is not None:
                     yield AnsweredTurn(case=trial.case, output=output)
             elif is_selected:
-                asks_again = True
+                runs_again = True
                 yield _item(trial, row)
 
     def _kept_outputs(self, run: Run) -> Iterator[AnsweredTrial | Conversation]:

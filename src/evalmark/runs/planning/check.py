@@ -72,12 +72,12 @@ def _with_target(source: DatasetSource, target: str, compares: bool) -> DatasetS
         rows = source.read_references if compares and not any(case.liked or case.disliked for case in first) else None
         if rows is not None and _have_references(rows):
             return rows, (
-                f"{source.info.name}: `answer` is read as the expected answer, since {target} is asked and no other "
-                "column holds one."
+                f"{source.info.name}: column `answer` is read as the expected answer, since no other column holds one and "
+                f"{target} produces the outputs."
             )
         return (
             lambda note: source.read(lambda text: None if text.startswith(JUDGED_ANSWER) else note(text)),
-            f"{source.info.name}: the answers in the rows are not judged, since {target} is asked for new ones.",
+            f"{source.info.name}: the answers in the rows are not scored, since {target} produces new ones.",
         )
 
     def read(note: NoteHandler) -> Iterator[Case | BadRow]:
@@ -127,7 +127,7 @@ def check(
         if most is None or found.count < most:
             rows[source.info.name] = found.count
             judged |= found.asked
-        else:  # a row behind those that were read may ask any of them
+        else:  # later rows may need any of them
             judged |= {scorer.name for scorer in unjudged}
     if len(rows) == len(plan.sources):
         messages += _never_there(plan, found_rows)
@@ -209,7 +209,7 @@ def _no_metric(name: str, metrics: list[str], suite: str) -> str:
         location = f"{load_document(Path(suite)).place_of(('gate', 'thresholds', name))}: " if suite else ""
     except DataError:  # the file has changed since
         location = f"{suite}: "
-    return f"{location}the gate has a threshold for {name!r}, which is no metric here; {advice}"
+    return f"{location}the gate has a threshold for {name!r}, which is not a metric of this run; {advice}"
 
 
 def raise_faults(faults: Iterable[str]) -> None:
@@ -229,15 +229,15 @@ class _Rows:
     where: str
     faults: FaultList
     unanswered: FaultList
-    """Rows that bring no answer; faults only where others do."""
+    """Rows without an output; they are faults only if other rows have one."""
     unjudged: Sequence[BoundScorer] = ()
-    """Scorers that wait for a judge."""
+    """Scorers without their judge."""
     asked: set[str] = field(default_factory=set)
-    """The names of those that some case asks."""
+    """The names of scorers that need their judge for some case."""
     waiting: dict[str, BoundScorer] = field(default_factory=dict)
-    """Scorers, by name, for which no case has brought yet what they judge by."""
+    """Scorers, by name, that can score none of the cases so far."""
     bare: dict[str, BoundScorer] = field(default_factory=dict)
-    """Scorers, by name, that judge by contexts, as long as no case has brought any."""
+    """Scorers, by name, that need contexts, while no case so far has any."""
     notes: dict[str, None] = field(default_factory=dict)
     count: int = 0
     cases: int = 0
@@ -302,7 +302,7 @@ def _read(plan: Plan, source: DatasetSource, most: int | None, unjudged: Sequenc
 
 
 def _unfit(target: Target, case: Case) -> str | None:
-    """Return why a target cannot take a case, if it can tell beforehand."""
+    """Return why a target cannot take a case, if that is known beforehand."""
     unfit = getattr(target, "unfit", None)
     return unfit(case) if callable(unfit) else None
 

@@ -27,12 +27,12 @@ ScorerLike = str | Mapping[str, Any] | Callable[..., Any]
 """A scorer as Python code names it: a name, `{name: settings}`, or a callable."""
 METRIC_FILES = (".json", ".yaml", ".yml", ".prompty")
 FILE_SETTINGS = ("name", "threshold", "repeat", "judge")
-"""What a suite may say of a metric file; `judge` is read by the suite itself."""
+"""Settings that a suite may give to a metric file; `judge` is read by the suite itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judge:
-    """A model that judges, by name or as an object, and how it is asked."""
+    """A model that judges, by name or as an object, and the settings of its requests."""
 
     model: str | ChatModel
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -54,10 +54,10 @@ class ResolvedMetric:
 def metric_from_file(path: Path, settings: Mapping[str, Any], place: str, *, named: bool = True) -> ResolvedMetric:
     """Read a metric file; `settings` may set its `name`, `threshold` and `repeat`.
 
-    `named` is false for a file that was only found beside a prompt.
+    `named` is false for a file that was only found next to a prompt.
 
     Raises:
-        ConfigError: the file is no metric, something in it is wrong, or a setting is unknown.
+        ConfigError: the file is not a metric, has a fault, or a setting is unknown.
     """
     unknown = [key for key in settings if key not in FILE_SETTINGS]
     if unknown:
@@ -79,7 +79,7 @@ def metric_named(name: str, place: str, folders: tuple[Path, ...]) -> ResolvedMe
     """Return the scorer that a command line names: by name, `module:attribute`, or a metric file.
 
     Raises:
-        ConfigError: there is no such scorer, or the file is no metric.
+        ConfigError: there is no such scorer, or the file is not a metric.
     """
     if Path(name).suffix.lower() in METRIC_FILES:
         return metric_from_file(Path(name), {}, place)
@@ -92,7 +92,7 @@ def with_judges(spec: ScorerSpec, judges: Sequence[Judge], models: ModelFactory)
     With several judges, each one's scores go by the metric's name with the judge's in brackets.
 
     Raises:
-        ConfigError: a name means no model, or one stands there twice.
+        ConfigError: a name names no model, or two judges are the same.
     """
     if not judges:
         return (spec,)
@@ -134,7 +134,7 @@ def scorer_specs(
     """Return scorers as Python code names them, once for each judge where they need one.
 
     Raises:
-        ConfigError: they are no list, there is no such scorer, or a judge is none.
+        ConfigError: they are not a list, there is no such scorer, or a judge is not a model.
     """
     if isinstance(scorers, (str, Mapping)) or callable(scorers):
         raise ConfigError(f"scorers is {scorers!r}; put it into a list, also where it is the only one: scorers=[…].")

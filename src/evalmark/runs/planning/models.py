@@ -1,4 +1,4 @@
-"""The models of one command, and the gateway through which a run asks them."""
+"""The models of one command, and the gateway through which a run calls them."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -155,7 +155,7 @@ def is_remote(name: str, table: Mapping[str, Any]) -> bool:
 
 
 REMOTE = ("azure", "gemini", "google", "mistral", "ollama", "openai", "openrouter")
-"""Providers of embedding models, as they stand before the slash of a name."""
+"""Providers of embedding models: the part of a name before the slash."""
 
 
 class ModelGateway:
@@ -171,10 +171,10 @@ class ModelGateway:
         self._made: dict[tuple[str, str], ChatModel] = {}
 
     def __call__(self, model: ChatModel) -> ChatModel:
-        """Return the model as a run asks it; the same object for the same model."""
+        """Return the model with the middleware of a run; the same object for the same model."""
         if isinstance(model, ConfiguredModel):
             return replace(model, model=self(model.model))
-        known = (model.identity, model.name)  # one endpoint may stand in the table under two names, with two prices
+        known = (model.identity, model.name)  # the table may have one endpoint under two names, with two prices
         if known not in self._made:
             self._made[known] = self.around(model)
         return self._made[known]
@@ -197,7 +197,7 @@ class ModelGateway:
 
     def _throttle(self, model: ChatModel) -> "Throttle":
         endpoint = self._models.endpoint(model)
-        # pydantic-ai does not tell the endpoints of its models, so each model has its own throttle.
+        # pydantic-ai does not expose the endpoints of its models, so each model has its own throttle.
         where = endpoint.host if endpoint is not None and endpoint.base_url else model.identity
         if where not in self._throttles:
             self._throttles[where] = self._models.throttle()
@@ -208,7 +208,7 @@ class ModelGateway:
         await self._models.close()
 
     def faults(self, models: Iterable[ChatModel]) -> list[str]:
-        """Return why models cannot be asked with these settings: a missing key, an unknown price; nothing is sent."""
+        """Return why models cannot be called with these settings: a missing key, an unknown price; nothing is sent."""
         if self._models.settings.replay == "strict":  # nothing will be sent, so no key and no price is needed
             return []
         inner = [model.model if isinstance(model, ConfiguredModel) else model for model in models]

@@ -39,7 +39,7 @@ class Overrides:
     until_decided: bool = False
     """Whether the run stops as soon as its gate is decided."""
     seed: int | None = None
-    """Of the random order in which such a run asks its cases."""
+    """The seed of the random order in which the cases of such a run are run."""
 
 
 NO_OVERRIDES = Overrides()

@@ -41,7 +41,7 @@ NoteHandler = Callable[[str], None]
 
 
 RowSource = Callable[[NoteHandler], Iterator[Case | BadRow]]
-"""Starts from the first row at each call; its argument is called with what a reader of the run should know."""
+"""Starts from the first row at each call; its argument is called with remarks for readers of the run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +91,7 @@ ModelWrapper = Callable[[ChatModel], ChatModel]
 
 
 def unwrapped(model: ChatModel) -> ChatModel:
-    """Return the model without middleware; it is not asked before the run."""
+    """Return the model without middleware; it is not called before the run."""
     return model
 
 
@@ -125,7 +125,7 @@ class ScorerSpec:
     name: str | None = None
     threshold: float | None = None
     judge: ChatModel | None = None
-    """Who judges; None for scorers that ask no chat model."""
+    """The judge; None for scorers without one."""
     base: str = ""
     """What the metric is called without its judge, where several judges share it."""
     file: Path | None = None
@@ -226,9 +226,9 @@ class Plan:
     sources: tuple[DatasetSource, ...]
     scorers: tuple[ScorerSpec, ...]
     targets: tuple[Target, ...] = field(default_factory=lambda: (GivenTarget(),))
-    """What is under test: every row is asked of each."""
+    """What is under test; every row runs on each."""
     embedder: Embedder | None = None
-    """Used by the scorers that ask for one; None only where none of them does."""
+    """Used by the scorers that need one; None only if none of them does."""
     repeat: int = 1
     timeout: float | None = None
     """Time limit in seconds for each target call and each scorer call; None: the setting `timeout`."""
@@ -238,7 +238,7 @@ class Plan:
     suite: str = ""
     notes: tuple[str, ...] = ()
     models: ModelFactory | None = None
-    """Opens the chat models that the target and the scorers ask; None where they were handed over as objects."""
+    """Opens the chat models of the target and the scorers; None where they were given as objects."""
     until_decided: bool = False
     """Whether the run stops as soon as its gate is decided either way."""
     seed: int | None = None
@@ -272,7 +272,7 @@ class Plan:
 
     @property
     def asks_models(self) -> bool:
-        """Whether all targets are chat models, whose calls the run sees."""
+        """Whether all targets are chat models, which are called through the run."""
         return self.kept is None and all(model_of(target) is not None for target in self.targets)
 
     @property
@@ -288,7 +288,7 @@ class Plan:
 
     @property
     def chat_models(self) -> tuple[ChatModel, ...]:
-        """Every chat model that may be asked, each once."""
+        """Every chat model that may be called, each once."""
         targets = self.targets if self.kept is None else ()
         under_test = (model for target in targets if (model := model_of(target)) is not None)
         models = (*under_test, *(spec.judge for spec in self.scorers if spec.judge is not None))
@@ -305,7 +305,7 @@ class Plan:
 
 
 def _through(target: Target, through: ModelWrapper) -> Target:
-    """Return a target that asks a model with the run's middleware around it; any other target unchanged."""
+    """Return a target that calls a model with the run's middleware around it; any other target unchanged."""
     model = model_of(target)
     return target if model is None else cast(Target, replace(cast(Any, target), model=through(model)))
 

@@ -1,4 +1,4 @@
-"""A plan from a prompt file: its tests, its rules and the metrics beside it, for every model that is named."""
+"""A plan from a prompt file: its tests, its rules and the metrics in its folder, for every model that is named."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -56,7 +56,7 @@ def plan_prompt(path: Path, settings: Settings, overrides: Overrides, load: Load
     """Plan the run of a prompt: its tests, or else its samples, on each model, scored by its rules and metrics.
 
     Raises:
-        ConfigError: the prompt, a file beside it, a model or a judge cannot be used, or there are no tests.
+        ConfigError: the prompt, a file in its folder, a model or a judge cannot be used, or there are no tests.
     """
     spec = spec_module.read_spec(path)
     models = ModelFactory(settings=settings)
@@ -78,7 +78,7 @@ def plan_prompt(path: Path, settings: Settings, overrides: Overrides, load: Load
 
 
 def metrics_of(path: Path, spec: "PromptSpec") -> Iterator[ResolvedMetric]:
-    """Yield the metrics of a prompt: its rules, by a judge and by machine checks, and every metric file beside it."""
+    """Yield the metrics of a prompt: its rules, by a judge and by machine checks, and every metric file in its folder."""
     if spec.rules:
         yield ResolvedMetric(spec=ScorerSpec(scorer=compliance.Compliance()), place=str(path))
         if rule_checks.has_checkable_rules(spec):
@@ -106,14 +106,14 @@ def with_prompt(metric_spec: ScorerSpec, spec: "PromptSpec | None", place: str) 
     Raises:
         ConfigError: it needs one, and there is none.
     """
-    if not getattr(metric_spec.scorer, "needs_spec", False):  # no need to load what knows more of them
+    if not getattr(metric_spec.scorer, "needs_spec", False):  # avoids loading the module for those that need it
         return metric_spec
     scorer = prompt_metric.with_spec(metric_spec.scorer, spec, place)
     return metric_spec if scorer is metric_spec.scorer else replace(metric_spec, scorer=scorer)
 
 
 def tests_of(path: Path, spec: "PromptSpec") -> tuple[DatasetSource, ...]:
-    """Return the tests beside the prompt, or the samples in it, and those made without rules as another dataset.
+    """Return the tests in the folder of the prompt, or the samples in it, and those made without rules as another dataset.
 
     Raises:
         ConfigError: there are neither tests nor samples.

@@ -108,7 +108,7 @@ class _SuitePlanner:
         self.suite, self.models, self.overrides = suite, models, overrides
         self.folders = (suite.path.parent.resolve(), Path.cwd())
         self.named = AllowedFolders(self.folders, models.settings.allow_code)
-        """Where what the suite names is found; what the user names, in the folders alone."""
+        """Where code that the suite names is found; code that the user names is found in `folders` only."""
         self.faults: list[str] = []
         self.notes: list[str] = []
 
@@ -126,7 +126,7 @@ class _SuitePlanner:
         return tuple(specs)
 
     def _found(self) -> tuple[ResolvedMetric, ...]:
-        """Return the metrics beside the prompt under test."""
+        """Return the metrics of the prompt under test."""
         try:
             return () if self.spec is None else tuple(metrics_of(Path(self.spec.prompt.file), self.spec))
         except ConfigError as fault:
@@ -221,7 +221,7 @@ class _SuitePlanner:
 def _sources(datasets: Sequence[DatasetSpec], prompt: "PromptSpec | None") -> tuple[DatasetSource, ...]:
     """Return the datasets, named by the suite, else by the dataset itself, else by its file.
 
-    Tests of the prompt under test are read with it, unless the suite says how to read them.
+    Tests of the prompt under test are read with it, unless the suite has options for reading them.
     """
     read_options = [(spec, ReadOptions(**spec.options)) for spec in datasets]
     of_prompt = [prompt is not None and not s.options and detection.holds_tests(s.path, prompt) for s in datasets]

@@ -1,4 +1,4 @@
-"""Chat models for code under test: within a trial they are asked through the gateway of the run."""
+"""Chat models for code under test: within a trial they are called through the gateway of the run."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -21,9 +21,9 @@ T = TypeVar("T")
 
 @asynccontextmanager
 async def chat_model(name: str, settings: Settings | None = None) -> AsyncIterator[ChatModel]:
-    """Open a chat model by its name, for code that asks one, such as an agent.
+    """Open a chat model by its name, for code that calls one, such as an agent.
 
-    While evalmark runs a case, it is asked as judges are: its calls are logged, replayed, limited and counted with the
+    While evalmark runs a case, its calls are treated as those of judges: logged, replayed, limited and counted with the
     run. Elsewhere, and with `settings` of its own, it has retries, limits and budgets, and no call log.
 
     Raises:
@@ -42,7 +42,7 @@ async def chat_model(name: str, settings: Settings | None = None) -> AsyncIterat
 
 
 class TargetModels:
-    """Gives targets the models of a run; targets may ask them from threads and loops of their own."""
+    """Gives targets the models of a run; targets may call them from threads and event loops of their own."""
 
     def __init__(
         self, models: ModelFactory, gateway: Callable[[], ModelGateway], loop: asyncio.AbstractEventLoop
@@ -50,7 +50,7 @@ class TargetModels:
         self._models, self._gateway, self._loop = models, gateway, loop
 
     async def __call__(self, name: str) -> ChatModel:
-        """Return the model of a name, as the run asks it.
+        """Return the model of a name with the middleware of the run.
 
         Raises:
             ConfigError: the name is not that of a model, its key is missing, or its price is not known and a budget is set.
@@ -64,7 +64,7 @@ class TargetModels:
         return gateway(model)
 
     async def run_on_model_loop(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run work on the loop on which the run asks its models, since rate limits and budgets live there.
+        """Run work on the loop on which the run calls its models, which has its rate limits and budgets.
 
         Raises:
             RunStoppedError: the run is over.
@@ -75,7 +75,7 @@ class TargetModels:
             asked = asyncio.run_coroutine_threadsafe(work, self._loop)
         except RuntimeError:  # the loop is closed
             work.close()
-            raise RunStoppedError("No further model is asked, since the run is over.") from None
+            raise RunStoppedError("No model can be called any more, since the run is over.") from None
         return await asyncio.wrap_future(asked)
 
 

@@ -20,17 +20,16 @@ else:
 
 
 NO_LOCK = "none"
-"""Stands for no lock file, whatever the suite and the settings name."""
+"""No lock file, even if the suite or the settings name one."""
 
 
 def with_lock(plan: Plan, path: str | Path | None) -> Plan:
     """Apply the thresholds of a lock file to metrics that have none in the suite; unchanged without a file.
 
-    A threshold that the suite writes wins, and a note says so. What has changed since a threshold was learned is said
-    in the notes as well.
+    A threshold in the suite takes precedence. Notes report this, and what has changed since a threshold was learned.
 
     Raises:
-        ConfigError: the lock file cannot be read, or a metric has turned round since.
+        ConfigError: the lock file cannot be read, or the direction of a metric has changed.
     """
     if not path or path == NO_LOCK:
         return plan
@@ -41,7 +40,7 @@ def with_lock(plan: Plan, path: str | Path | None) -> Plan:
     for spec in plan.scorers:
         try:
             metric = spec.bound(None).versioned
-        except ConfigError:  # the check before the run names what is wrong with it
+        except ConfigError:  # the check before the run reports why
             specs.append(spec)
             continue
         entry = entry_for(metric, lock.metrics)
@@ -64,7 +63,7 @@ def with_lock(plan: Plan, path: str | Path | None) -> Plan:
 def entry_for(metric: "Metric", entries: "Mapping[str, LockedThreshold]") -> "LockedThreshold | None":
     """Return the entry of a metric: by its name, or by its name without the judge, where the judge is the same.
 
-    With one judge a metric goes by its own name, with several each judge's stands behind it.
+    With one judge a metric has its own name; with several, the name of the judge is appended.
     """
     if (own := entries.get(metric.name)) is not None:
         return own

@@ -113,7 +113,7 @@ class RunSession:
 
     @cached_property
     def gateway(self) -> ModelGateway:
-        """What every model is asked through; opens the call log."""
+        """Calls every model through the middleware; opens the call log."""
         if self._call_log is not None or self._run_id is None:
             return ModelGateway(self.models, self._store().call_log() if self._call_log is None else self._call_log())
         store, run_id = self._store(), self._run_id
@@ -125,7 +125,7 @@ class RunSession:
         return TargetModels(self.models, lambda: self.gateway, self._loop())
 
     def context(self, trial: Trial) -> TrialContext:
-        """Return what the code under test meets during a trial: tools, models, and the count of its calls."""
+        """Return the context of a trial for the code under test: tools, models, and the count of its calls."""
         return TrialContext(trial.repeat, TrialTools(self.tools, trial.case.input), self.provider)
 
     def load_embedder(self, name: str, settings: Settings, folders: tuple[Path, ...]) -> Embedder | None:
@@ -135,7 +135,7 @@ class RunSession:
         return self._embedders[name]
 
     def check(self, plan: Plan) -> PlanCheck:
-        """Check a plan and whether its models can be asked; nothing is sent or written.
+        """Check a plan and whether its models can be called; nothing is sent or written.
 
         Raises:
             ConfigError: the plan has faults; all of them are named.
@@ -143,7 +143,7 @@ class RunSession:
         return check_plan(plan, self.models)
 
     def bind(self, plan: Plan, cache: Callable[[], EmbeddingCache | None] | None = None) -> PreparedPlan:
-        """Bind a checked plan to the models of the session; the store is opened only if a model is asked.
+        """Bind a checked plan to the models of the session; the store is opened only if a model is called.
 
         Args:
             plan: The plan.
@@ -160,16 +160,14 @@ class RunSession:
         )
 
     def prepare(self, plan: Plan) -> PreparedPlan:
-        """Check a plan whose cases are asked one by one, and bind it.
+        """Check a plan whose cases run one by one, and bind it.
 
         Raises:
             ConfigError: the plan has faults, or a metric judges conversations; all of them are named.
         """
         faults = list(check(plan).faults)
         names = [] if faults else [spec.bound(None).name for spec in plan.scorers if spec.mode == "conversation"]
-        faults += [
-            f"{name} judges conversations, and here each case is asked by itself; use evaluate()." for name in names
-        ]
+        faults += [f"{name} scores conversations, but cases run separately here; use evaluate()." for name in names]
         if plan.chat_models:
             faults += self.gateway.faults(plan.chat_models)
         raise_faults(faults)
@@ -229,11 +227,11 @@ class RunSession:
         return found.results[0]
 
     def spending(self) -> tuple[Spending, ...]:
-        """Return what the calls of models have come to so far."""
+        """Return the spending on model calls so far."""
         return self.gateway.meter.spending() if "gateway" in self.__dict__ else ()
 
     def spent_since(self, before: Sequence[Spending]) -> tuple[Spending, ...]:
-        """Return what calls have come to since `spending` returned `before`."""
+        """Return the spending on model calls since `spending` returned `before`."""
         earlier = {spent.model: spent for spent in before}
         return tuple(
             subtract_spending(spent, earlier[spent.model]) if spent.model in earlier else spent
@@ -242,7 +240,7 @@ class RunSession:
         )
 
     def notes(self) -> tuple[str, ...]:
-        """Return what a reader of the run should know of its models and tools."""
+        """Return remarks on models and tools for readers of the run."""
         return (*(self.gateway.meter.notes() if "gateway" in self.__dict__ else ()), *self.tools.notes())
 
     async def close(self) -> None:
@@ -251,7 +249,7 @@ class RunSession:
 
 
 def check_plan(plan: Plan, models: ModelFactory) -> PlanCheck:
-    """Check a plan and whether its models can be asked; nothing is sent or written.
+    """Check a plan and whether its models can be called; nothing is sent or written.
 
     Raises:
         ConfigError: the plan has faults; all of them are named.

@@ -1,4 +1,4 @@
-"""Where a run is kept: `RunStore` is the protocol, `MemoryRunStore` keeps a run that is not stored."""
+"""Storage of a run: `RunStore` is the protocol, `MemoryRunStore` keeps a run in memory."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class RunStore(EmbeddingCache, Protocol):
-    """What a run needs of the place where it is kept."""
+    """Storage of a run."""
 
     def start(self, run: Run) -> None: ...
 
@@ -115,7 +115,7 @@ class MemoryRunStore:
         return [] if self._run is None else [self.run(self._run.id)]
 
     async def get(self, fingerprint: str, texts: Sequence[str]) -> "Mapping[str, Vectors]":
-        """Return no vectors: the embedder asks for each text once in a run anyway."""
+        """Return no vectors: the embedder looks up each text once in a run anyway."""
         return {}
 
     async def put(self, fingerprint: str, vectors: "Mapping[str, Vectors]") -> None:

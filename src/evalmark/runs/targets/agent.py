@@ -47,7 +47,7 @@ class AgentTarget:
 
 
 def agent_framework(thing: Any) -> Framework | None:
-    """Return the package of an agent, or None if the object is no agent. Imports neither package."""
+    """Return the package of an agent, or None if the object is not an agent. Imports neither package."""
     for kind in type(thing).__mro__:
         named = (kind.__module__.partition(".")[0], kind.__name__)
         if named == ("pydantic_ai", "AbstractAgent"):

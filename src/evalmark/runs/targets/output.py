@@ -28,7 +28,7 @@ def as_output(returned: Any, seconds: float | None) -> Output:
 
 
 def join_chunks(pieces: Iterable[Any], is_wanted: Callable[[], bool] = lambda: True) -> Any:
-    """Join the chunks of a stream to a text, or return a list if a chunk is no text.
+    """Join the chunks of a stream to a text, or return a list if a chunk is not a text.
 
     Reading stops once `is_wanted` returns False.
 

@@ -119,7 +119,7 @@ def read_prediction(returned: Any, seconds: float | None) -> Output:
     if not is_prediction(returned):
         return as_output(returned, seconds)
     plain = returned.toDict()
-    fields = {name: plain[name] for name in returned.keys()}  # noqa: SIM118  a prediction is no mapping
+    fields = {name: plain[name] for name in returned.keys()}  # noqa: SIM118  a prediction is not a mapping
     contexts = next((tuple(fields[name]) for name in CONTEXT_FIELDS if _are_texts(fields.get(name))), None)
     aside = [name for name in fields if name in REASONING_FIELDS or (contexts is not None and name in CONTEXT_FIELDS)]
     answer = {name: value for name, value in fields.items() if name not in aside} or fields

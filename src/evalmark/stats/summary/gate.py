@@ -122,15 +122,15 @@ def _trials(summary: Summary, gate: Gate) -> Iterable[_Finding]:
             )
         return
     rate = total.passed / judged
-    said = f"{total.passed} of {count(judged, 'judged trial')} passed ({percent_beside(rate, needed)})"
+    text = f"{total.passed} of {count(judged, 'judged trial')} passed ({percent_beside(rate, needed)})"
     if rate >= needed:
-        yield _Finding("pass", f"{said}, at least {percent(needed)}.")
+        yield _Finding("pass", f"{text}, at least {percent(needed)}.")
     elif missing is not None and (total.passed + missing) / (judged + missing) < needed:
-        yield _Finding("fail", f"{said}, less than {percent(needed)}.")
+        yield _Finding("fail", f"{text}, less than {percent(needed)}.")
     else:
         rest = "missing trials" if missing is None else f"the {count(missing, 'missing trial')}"
         yield _Finding(
-            "cannot tell", f"{said}, less than {percent(needed)}; {rest} could still raise it to the minimum."
+            "cannot tell", f"{text}, less than {percent(needed)}; {rest} could still raise it to the minimum."
         )
 
 
@@ -169,10 +169,10 @@ def _every_mean(summary: Summary, gate: Gate) -> Iterable[_Finding]:
     needed = gate.min_score
     if needed is None or not summary.counted:
         return
-    held = [(group, metric) for group in summary.counted for metric in group.metrics if _is_held(metric)]
-    if not held:
+    metrics = [(group, metric) for group in summary.counted for metric in group.metrics if _is_held(metric)]
+    if not metrics:
         yield _Finding("cannot tell", f"min_score is {needed:g}, but no metric has a mean.")
-    for group, metric in held:
+    for group, metric in metrics:
         name = metric.name + _where(group, summary)
         if metric.scale == "raw":
             yield _Finding("cannot tell", f"min_score is {needed:g}, but {name} has numbers outside 0 to 1.")
@@ -212,15 +212,15 @@ def _mean(name: str, needed: float, parts: Sequence[MetricSummary], not_run: int
         return _Finding("cannot tell", f"{name} has values in one dataset and only raw numbers in another.")
     total = math.fsum(average * m.n for m, average in scored)
     lower = scored[0][0].direction == "lower"
-    limit, said = ("at most", "more than") if lower else ("at least", "less than")
+    limit, relation = ("at most", "more than") if lower else ("at least", "less than")
     text = f"The mean of {name} is {total / n:z.4g} over {count(n, 'score')}"
     if mean_reaches(total / n, needed, lower=lower):
         return _Finding("pass", f"{text}, {limit} {needed:g}.")
     missing = None if not_run is None else not_run + sum(m.missing for m in parts)
     if missing == 0:
-        return _Finding("fail", f"{text}, {said} {needed:g}.")
+        return _Finding("fail", f"{text}, {relation} {needed:g}.")
     best = None if missing is None or scored[0][0].scale == "raw" else total + (0 if lower else missing)
     if best is not None and missing is not None and not mean_reaches(best / (n + missing), needed, lower=lower):
-        return _Finding("fail", f"{text}, {said} {needed:g}.")
+        return _Finding("fail", f"{text}, {relation} {needed:g}.")
     rest = "missing scores" if missing is None else f"the {count(missing, 'missing score')}"
-    return _Finding("cannot tell", f"{text}, {said} {needed:g}; {rest} could still change that.")
+    return _Finding("cannot tell", f"{text}, {relation} {needed:g}; {rest} could still change that.")

@@ -31,7 +31,7 @@ def mean_metric(several: Sequence[Metric]) -> Metric:
 def mean_scores(scores: Sequence[Score], judges: Mapping[str, Sequence[Metric]]) -> Iterator[Score]:
     """Yield the mean score of all judges of a metric; unscored if one of them gave no score.
 
-    `judges` maps base names to metrics. Nothing is yielded if no judge was asked, or if the judges return labels.
+    `judges` maps base names to metrics. Nothing is yielded if no judge was called, or if the judges return labels.
     """
     by_name = {score.name: score for score in scores}
     for several in judges.values():

@@ -145,7 +145,7 @@ def _tally(parts: Sequence[TrialGroup], level: float) -> TrialCounts:
 
 
 def _flips(trials: TrialGroup) -> int:
-    # an error is no verdict, so a case that passed once and failed with an error has not flipped
+    # an error is not a verdict, so a case that passed once and failed with an error has not flipped
     pairs = sorted({pair for pair in zip(trials.cases, trials.verdicts, strict=True) if pair[1] < 2})
     return sum(len(list(group)) > 1 for _, group in groupby(pairs, key=itemgetter(0)))
 

@@ -66,7 +66,7 @@ class Steadiness:
     flipped: Share | None = None
     """Outputs with different verdicts, of those that were judged several times."""
     order_decided: Share | None = None
-    """Comparisons whose winner changed with the order of the outputs, of those asked in both orders."""
+    """Comparisons whose winner changed with the order of the outputs, of those judged in both orders."""
     weighting: Mapping[str, int] = field(default_factory=dict)
     """How often a score was weighted by token probabilities (`logprobs`), or why not (`plain: ...`)."""
     unscored: Mapping[str, int] = field(default_factory=dict)
@@ -211,7 +211,7 @@ class Summary:
     agreements: tuple[JudgeAgreement, ...]
     """One for each metric with several judges, over all trials."""
     until_decided: UntilDecided | None = None
-    """How the run stopped early; None if it was planned to ask every case."""
+    """How the run stopped early; None if every case was to run."""
     shard: Shard | None = None
     """Which shard of an evaluation the run is; None for a complete one."""
     left_out: TrialCounts | None = None

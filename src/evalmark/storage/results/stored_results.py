@@ -63,7 +63,7 @@ class EncodedResult(NamedTuple):
 
 
 def encode_result(result: Result) -> EncodedResult:
-    """Encode a result, whatever a target or a scorer has put into it."""
+    """Encode a result with any content that a target or a scorer gave it."""
     trial, case = result.trial, result.trial.case
     content = dump_fields(case, CASE)
     del content["id"]
@@ -191,12 +191,12 @@ def masked_result(result: Result) -> Result:
 
 def _mask_errors(data: dict[str, Any]) -> dict[str, Any]:
     """Mask everything in the text of an exception that may be a secret: no scorer reads such texts."""
-    name, beside = ("reason", "detail") if data.get("status") == "error" else ("error", "metadata")
+    name, details = ("reason", "detail") if data.get("status") == "error" else ("error", "metadata")
     masked_fields = {**data, **({name: mask_secrets(data[name])} if name in data else {})}
-    if "traceback" in masked_fields.get(beside, ()):
-        masked_fields[beside] = {
-            **masked_fields[beside],
-            "traceback": map_texts(masked_fields[beside]["traceback"], mask_secrets),
+    if "traceback" in masked_fields.get(details, ()):
+        masked_fields[details] = {
+            **masked_fields[details],
+            "traceback": map_texts(masked_fields[details]["traceback"], mask_secrets),
         }
     return masked_fields
 

@@ -163,7 +163,7 @@ def current_status(db: Connection, of: PassRow, here: WriterProcess) -> RunStatu
     """Return the status of a run; a running one whose process has ended is `interrupted`.
 
     Raises:
-        ValueError: it is no status, or the holder is damaged.
+        ValueError: the status is unknown, or the holder is damaged.
     """
     stored, writer = read_status(of.status), from_text(of.holder)
     is_abandoned = stored == "running" and (writer is None or writer_has_ended(db, of.run, of.number, writer, here))

@@ -35,7 +35,7 @@ def store_exists(where: str | os.PathLike[str]) -> bool:
     """Return whether a store exists at this location.
 
     Raises:
-        StoreError: a server cannot be asked.
+        StoreError: the server cannot be reached.
     """
     place = parse_store_location(where)
     return place.exists() if isinstance(place, Path) else bool(postgres_stores().store_exists(place))
@@ -45,7 +45,7 @@ def store_is_writable(where: str | os.PathLike[str]) -> bool:
     """Return whether a store exists at this location and the user may write it.
 
     Raises:
-        StoreError: a server cannot be asked.
+        StoreError: the server cannot be reached.
     """
     place = parse_store_location(where)
     if not isinstance(place, Path):

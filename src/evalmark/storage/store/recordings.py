@@ -91,7 +91,7 @@ class Recordings:
         Calls of an endpoint in `addresses` are added as calls of the address that it maps to.
 
         Raises:
-            DataError: a line may not be used: its form is wrong, or its key is not that of what was asked; or no call is
+            DataError: a line may not be used: its form is wrong, or its key does not fit its request; or no call is
                 of one of the addresses.
         """
         rows = recording_file.read_calls(Path(path), addresses)
