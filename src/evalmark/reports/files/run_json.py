@@ -5,7 +5,7 @@ from typing import Any
 
 from evalmark.core.values.case import Case, Output, ToolCall, Turn
 from evalmark.core.values.plain_data import finite_number, plain
-from evalmark.core.values.run import Run
+from evalmark.core.values.run import Metric, Run
 from evalmark.core.values.score import Result, Score
 from evalmark.stats.inference.intervals import Share
 from evalmark.stats.summary.gate import GateVerdict, summary_and_verdict
@@ -54,7 +54,7 @@ def _head(run: Run, options: ReportOptions) -> dict[str, Any]:
             "revision": run.revision,
             "repeat": run.repeat,
             "datasets": plain(run.datasets),
-            "metrics": plain(run.metrics),
+            "metrics": [_run_metric(metric) for metric in run.metrics],
             "gate": plain(run.gate),
             "versions": plain(run.versions),
             "notes": list(run.notes),
@@ -191,6 +191,11 @@ def _tally(tally: TrialCounts, options: ReportOptions) -> dict[str, Any]:
         "pass_rate": _share(tally.pass_rate),
         "flips": tally.flips,
     } | times
+
+
+def _run_metric(metric: Metric) -> dict[str, Any]:
+    """Convert a metric of a run; files call its own limits `bars`."""
+    return {"bars" if name == "own_thresholds" else name: value for name, value in plain(metric).items()}
 
 
 def _metric(metric: MetricSummary) -> dict[str, Any]:
