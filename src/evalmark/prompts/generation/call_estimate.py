@@ -130,6 +130,5 @@ class _CallEstimator:
 
 
 def format_total(counts: tuple[CallCount, ...]) -> str:
-    """Return the total number of calls as text."""
     exact = all(one.exact for one in counts)
     return f"{'' if exact else 'about '}{count(sum(one.calls for one in counts), 'call')}"

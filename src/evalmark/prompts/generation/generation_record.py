@@ -51,14 +51,12 @@ class GenerationRecord:
         return self.origins.get(stage, StageOrigin())
 
     def marked_for_redo(self, stages: Iterable[str]) -> "GenerationRecord":
-        """Return the record with these stages marked for redoing."""
         names = tuple(stages)
         origins = {name: self.origin(name)._replace(times=self.origin(name).times + 1) for name in names}
         redo = tuple(dict.fromkeys((*self.redo, *names)))
         return replace(self, origins={**self.origins, **origins}, redo=redo)
 
     def made(self, stage: str, basis: str, model: str) -> "GenerationRecord":
-        """Return the record with a finished stage."""
         origin = StageOrigin(basis, self.origin(stage).times, model)
         redo = tuple(name for name in self.redo if name != stage)
         return replace(self, origins={**self.origins, stage: origin}, redo=redo)

@@ -146,7 +146,6 @@ class GenerationPipeline:
         return bool(self.rows)
 
     def keep(self, record: GenerationRecord) -> None:
-        """Store the generation record."""
         self.record = record
         write_record(self.spec.folder, record)
 

@@ -40,7 +40,6 @@ class FieldNames:
 
 
 def field_names(spec: PromptSpec) -> FieldNames:
-    """Return the field names for a prompt."""
     return FieldNames(frozenset(known.name for known in spec.prompt.inputs))
 
 
@@ -73,7 +72,6 @@ def input_problem(spec: PromptSpec, inputs: Mapping[str, Any], scenario: Scenari
 
 
 def unique_drafts(drafts: Sequence[GeneratedTest]) -> list[GeneratedTest]:
-    """Return the tests without duplicates."""
     return list({draft.key: draft for draft in reversed(drafts)}.values())[::-1]
 
 
@@ -120,7 +118,6 @@ def inputs_text(inputs: Any) -> str:
 
 
 def scenario_of(spec: PromptSpec, row: Mapping[str, Any]) -> Scenario:
-    """Return the scenario that a row names."""
     name = field_names(spec).get(row, "scenario")
     return next((known for known in spec.prompt.scenarios if known.name == name), NO_SCENARIO)
 

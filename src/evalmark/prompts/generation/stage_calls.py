@@ -36,7 +36,6 @@ class StageQuestion:
     """Untrusted texts, by slot; a section with a slot without a value is left out."""
 
     def question(self, settings: Mapping[str, Any]) -> Question:
-        """Return the question with its slots filled."""
         words, frame = load_texts("generation", self.words), load_texts("generation", "frame")
         template = QuestionTemplate(
             sections=words["sections"],

@@ -171,12 +171,10 @@ def missing_spec_message(metric: PromptMetric) -> str:
 
 
 def with_name(metric: PromptMetric, name: str) -> PromptMetric:
-    """Return the metric with another name."""
     return replace(metric, metric=replace(metric.metric, name=name))
 
 
 def needs_spec(scorer: Callable[..., Any]) -> bool:
-    """Return whether a scorer needs the prompt under test."""
     return bool(getattr(scorer, "needs_spec", False))
 
 

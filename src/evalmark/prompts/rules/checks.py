@@ -47,7 +47,6 @@ class AllOf:
 
     @property
     def description(self) -> str:
-        """All descriptions."""
         return ", ".join(check.description for check in self.checks)
 
     def __call__(self, text: str) -> CheckResult:

@@ -49,7 +49,6 @@ class Matches:
 
     @property
     def description(self) -> str:
-        """The pattern."""
         return f"matches {preview(self.pattern)}"
 
     def __call__(self, text: str) -> CheckResult:

@@ -70,13 +70,11 @@ class JsonText:
 
     @property
     def description(self) -> str:
-        """The shape."""
         if self.of_texts:
             return f"a JSON array of {'unique ' if self.unique else ''}texts"
         return "JSON" if self.shape == "any" else f"a JSON {self.shape}"
 
     def __call__(self, text: str) -> CheckResult:
-        """Parse the output."""
         try:
             data = as_json(text.strip())
         except NotJsonError as error:
@@ -117,7 +115,6 @@ class SchemaText:
         object.__setattr__(self, "checker", JsonSchema(self.schema))
 
     def __call__(self, text: str) -> CheckResult:
-        """Validate the output."""
         score = self.checker(Case(id="rule"), Output(value=text))
         return CheckResult(None, score.reason) if score.passed is None else CheckResult(score.passed, score.reason)
 

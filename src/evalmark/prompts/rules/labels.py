@@ -90,12 +90,10 @@ class OneOf:
 
     @property
     def description(self) -> str:
-        """The labels."""
         first = ", ".join(self.labels[:4])
         return f"exactly one of {first}" + (f" and {len(self.labels) - 4} more" if len(self.labels) > 4 else "")
 
     def __call__(self, text: str) -> CheckResult:
-        """Compare the output with the labels."""
         value = text.strip()
         of = f"of the {len(self.labels)} labels"
         if value in self.labels:

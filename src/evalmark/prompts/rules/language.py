@@ -57,11 +57,9 @@ class Language:
 
     @property
     def description(self) -> str:
-        """The language."""
         return f"in {self.name}"
 
     def __call__(self, text: str) -> CheckResult:
-        """Check the script, then the words."""
         letters = [letter for letter in text if letter.isalpha()]
         if len(letters) < MIN_LETTERS:
             return CheckResult(None, "too short to detect its language")

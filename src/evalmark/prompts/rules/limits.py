@@ -105,7 +105,6 @@ class Limit:
 
     @property
     def description(self) -> str:
-        """The limit in words."""
         return f"{describe_bounds(self.low, self.high)} {self.unit}{'' if (self.high or self.low) == 1 else 's'}"
 
     def __call__(self, text: str) -> CheckResult:

@@ -124,11 +124,9 @@ class TagCount:
 
     @property
     def description(self) -> str:
-        """The number and the tag."""
         return f"{describe_bounds(self.low, self.high)} <{self.tag}>"
 
     def __call__(self, text: str) -> CheckResult:
-        """Count the elements."""
         number = parse_markup(text).tags.count(self.tag)
         return CheckResult(
             within_bounds(number, self.low, self.high), f"{number} <{self.tag}>, {describe_bounds(self.low, self.high)}"
@@ -147,11 +145,9 @@ class TagsInside:
 
     @property
     def description(self) -> str:
-        """The number and both tags."""
         return f"{describe_bounds(self.low, self.high)} <{self.tag}> in each <{self.outer}>"
 
     def __call__(self, text: str) -> CheckResult:
-        """Count the elements in each."""
         inside = parse_markup(text).inside(self.outer, self.tag)
         if not inside:
             return CheckResult(None, f"there is no <{self.outer}>")
@@ -177,7 +173,6 @@ class ClosedTags:
     description: str = "all tags are closed"
 
     def __call__(self, text: str) -> CheckResult:
-        """Check all tags."""
         found = parse_markup(text)
         if not found.tags and not found.fault:
             return CheckResult(None, "there is no tag")
@@ -192,7 +187,6 @@ class HasMarkup:
     description: str = "some HTML tag"
 
     def __call__(self, text: str) -> CheckResult:
-        """Look for a tag."""
         number = len(parse_markup(text).tags)
         return CheckResult(number > 0, count(number, "element"))
 

@@ -36,13 +36,11 @@ class NumberText:
 
     @property
     def description(self) -> str:
-        """What kind of number."""
         kind = "a whole number" if self.integer else "a number"
         low, high = ("…" if bound is None else f"{bound:g}" for bound in (self.low, self.high))
         return kind if self.low is None and self.high is None else f"{kind} from {low} to {high}"
 
     def __call__(self, text: str) -> CheckResult:
-        """Parse the number."""
         value = text.strip()
         if re.fullmatch(r"-?\d{1,15}(?:\.\d{1,15})?", value) is None:
             many = len(value.split()) > 3 or not value
@@ -68,11 +66,9 @@ class LetterCase:
 
     @property
     def description(self) -> str:
-        """Which letters."""
         return "in small letters" if self.case == "lower" else "in capital letters"
 
     def __call__(self, text: str) -> CheckResult:
-        """Check each letter."""
         wrong = next((s for s in text if (s.isupper() if self.case == "lower" else s.islower())), None)
         return CheckResult(
             wrong is None, self.description if wrong is None else f"{preview(wrong)} is not {self.description}"

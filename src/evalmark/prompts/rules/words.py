@@ -51,11 +51,9 @@ class ForbiddenWords:
 
     @property
     def description(self) -> str:
-        """The words."""
         return "not " + " or ".join(map(preview, self.words))
 
     def __call__(self, text: str) -> CheckResult:
-        """Search for each word."""
         small = text.lower()
         there = [w for w in self.words if _contains_word(w, text) or (w.islower() and _contains_word(w, small))]
         if there:
@@ -75,11 +73,9 @@ class RequiredTexts:
 
     @property
     def description(self) -> str:
-        """The texts."""
         return " and ".join(map(preview, self.texts))
 
     def __call__(self, text: str) -> CheckResult:
-        """Search for each text."""
         missing = [expected for expected in self.texts if not _stands_alone(expected, text)]
         gone = [expected for expected in missing if expected.rstrip(".,;!?").casefold() not in text.casefold()]
         if gone or not missing:
@@ -97,11 +93,9 @@ class StartsOrEndsWith:
 
     @property
     def description(self) -> str:
-        """Where, and what."""
         return f"{self.where}s with {preview(self.text)}"
 
     def __call__(self, text: str) -> CheckResult:
-        """Compare the text."""
         value = text.strip()
         at_start = self.where == "start"
         holds: bool | None = value.startswith(self.text) if at_start else value.endswith(self.text)
@@ -127,11 +121,9 @@ class OrderedTexts:
 
     @property
     def description(self) -> str:
-        """The order."""
         return "in order: " + ", ".join(self.texts)
 
     def __call__(self, text: str) -> CheckResult:
-        """Compare the first positions."""
         found = [_places(expected, text) for expected in self.texts]
         for expected, there in zip(self.texts, found, strict=True):
             if len(there) != 1:

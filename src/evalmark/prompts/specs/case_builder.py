@@ -76,7 +76,6 @@ class PromptCaseBuilder:
         )
 
     def _parameters(self, scenario: str, place: str) -> Mapping[str, Any]:
-        """Return the values that a scenario sets."""
         if not scenario:
             return {}
         found = next((known for known in self.spec.prompt.scenarios if known.name == scenario), None)
@@ -166,7 +165,6 @@ class _Fields:
         return None, ""
 
     def rest(self) -> dict[str, Any]:
-        """Return all remaining fields."""
         return dict(self._row)
 
 

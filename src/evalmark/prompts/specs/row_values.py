@@ -93,5 +93,4 @@ def _name_list(names: list[str]) -> str:
 
 
 def backticked(name: str) -> str:
-    """Return a field name in backticks."""
     return f"`{name}`"

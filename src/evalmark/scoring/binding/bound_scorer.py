@@ -87,7 +87,6 @@ class BoundScorer:
 
     @property
     def name(self) -> str:
-        """The name in reports."""
         return self.metric.name
 
     @property
@@ -302,7 +301,6 @@ def _has_kwargs(scorer: Callable[..., Any]) -> bool:
 
 
 def _own_threshold(scorer: Any) -> float | None:
-    """Return the scorer's own threshold."""
     own = getattr(scorer, "default_threshold", None)
     return own if isinstance(own, (int, float)) and not isinstance(own, bool) else None
 

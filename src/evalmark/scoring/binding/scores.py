@@ -17,7 +17,6 @@ def check_score(name: str, passed: bool, reason: str, **detail: Any) -> Score:
 
 
 def unscored(name: str, reason: str, direction: Direction = "higher") -> Score:
-    """Return an unscored score with its reason."""
     return Score(name=name, status="unscored", direction=direction, reason=reason)
 
 

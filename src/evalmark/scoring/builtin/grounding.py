@@ -69,7 +69,6 @@ def similarities(one: Matrix, many: Matrix) -> list[float]:
 
 
 def similarity(one: Matrix, other: Matrix) -> float:
-    """Return the cosine of two texts."""
     return similarities(one, other[None, :])[0]
 
 

@@ -135,7 +135,6 @@ class ContextSufficiency:
 
 
 async def _question_similarities(texts: RagTexts, embedder: Embedder) -> list[float]:
-    """Return the similarity of each context to the question."""
     vectors = rows(await embedder([texts.question, *texts.contexts]))
     return similarities(vectors[0], vectors[1:])
 

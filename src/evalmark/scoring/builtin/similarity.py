@@ -234,5 +234,4 @@ class Similarity(CosineRule):
 
 
 def _first_zero_vector(vectors: Matrix) -> int | None:
-    """Return the index of the first zero vector, or None."""
     return next((i for i, vector in enumerate(vectors) if not vector.any()), None)

@@ -21,12 +21,10 @@ class PackagedMetricScorer(JudgeScorer):
 
     @cached_property
     def rubric(self) -> Rubric:
-        """The metric as a `Rubric`."""
         return Rubric(metric=replace(packaged_metric(self.name), **self._changes()), repeat=self.repeat)
 
     @property
     def fingerprint(self) -> str:
-        """The fingerprint of the rubric."""
         return self.rubric.fingerprint
 
     def _changes(self) -> dict[str, Any]:

@@ -21,7 +21,6 @@ class UntrustedText(NamedTuple):
 
     @property
     def is_cut(self) -> bool:
-        """Whether the text was cut."""
         return self.length > len(self.text)
 
 

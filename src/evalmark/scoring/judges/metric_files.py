@@ -81,7 +81,6 @@ def read_metric(path: str | os.PathLike[str]) -> MetricFile:
 
 @cache
 def packaged_metric(name: str) -> MetricFile:
-    """Return a metric that is shipped with evalmark."""
     return parse_metric(load_prompt(name))
 
 

@@ -80,7 +80,6 @@ class Pairwise(JudgeScorer):
         return f"the row's metadata has no {self.against!r}" if self.against else NO_EXPECTED
 
     def _other(self, case: Case) -> Any:
-        """Return the answer to compare with."""
         return case.metadata.get(self.against) if self.against else next(iter(case.references), None)
 
     async def __call__(self, case: Case, output: Output, judge: ChatModel) -> Score:

@@ -37,7 +37,6 @@ class Question:
 
     @property
     def request(self) -> Request:
-        """The question as a model request."""
         return Request(messages=self.messages, schema=self.schema, settings=self.settings, logprobs=self.logprobs)
 
     def repair_request(self, reply: str, fault: str) -> Request:

@@ -56,12 +56,10 @@ class MetricScorer:
 
     @property
     def name(self) -> str:
-        """The name of the metric."""
         return self.metric.name
 
     @property
     def unit(self) -> str:
-        """The unit of the metric's verdicts."""
         return self.metric.measure.unit
 
     @property
@@ -71,7 +69,6 @@ class MetricScorer:
 
     @property
     def default_threshold(self) -> float | None:
-        """The metric's own threshold."""
         return self.metric.threshold
 
     @property
@@ -145,7 +142,6 @@ class Rubric(MetricScorer):
 
 
 def prompt_sections(name: str) -> Sequence[str]:
-    """Return the sections of a packaged question."""
     sections: Sequence[str] = load_prompt(name).data["sections"]
     return sections
 

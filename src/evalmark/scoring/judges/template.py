@@ -62,7 +62,6 @@ class CommonPrompt:
 
 @cache
 def common_prompt() -> CommonPrompt:
-    """Return the packaged common prompt."""
     texts = load_prompt("frame").data
     return CommonPrompt(
         system=texts["system"], forms=texts["forms"], repair=texts["repair"], fingerprint=fingerprint("frame", texts)
