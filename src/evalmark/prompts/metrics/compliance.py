@@ -21,7 +21,7 @@ from evalmark.scoring.judges.judge_calls import ask_repeatedly
 from evalmark.scoring.judges.judge_scores import NO_REASON, call_details, unusable_reply_score
 from evalmark.scoring.judges.measure import REASON, object_schema
 from evalmark.scoring.judges.question import Question, QuestionTemplate
-from evalmark.scoring.judges.replies import ReplyFault, describe_reply_value, reply_object
+from evalmark.scoring.judges.replies import ReplyFault, describe_reply_value, list_under, reply_object
 from evalmark.scoring.judges.rubric import NO_ANSWER, JudgeScorer
 from evalmark.scoring.judges.template import common_prompt
 from evalmark.scoring.judges.verdict import shorten_reason
@@ -132,14 +132,9 @@ def read_rule_verdicts(reply: Reply, rules: int, material: Sequence[str] = ()) -
     found = reply_object(reply, VERDICTS_KEY, material)
     if isinstance(found, ReplyFault):
         return found
-    rows, reason = found.get(VERDICTS_KEY), found.get(REASON)
-    if not isinstance(rows, list):
-        wrong = (
-            f"`{VERDICTS_KEY}` is {describe_reply_value(rows)}, not a list"
-            if VERDICTS_KEY in found
-            else f"the JSON object has no `{VERDICTS_KEY}`"
-        )
-        return ReplyFault(wrong)
+    rows, reason = list_under(found, VERDICTS_KEY), found.get(REASON)
+    if isinstance(rows, ReplyFault):
+        return rows
     if not (reason is None or isinstance(reason, str)):
         return ReplyFault(f"`{REASON}` is {describe_reply_value(reason)}, not a text")
     by_rule: dict[int, RuleOutcome] = {}

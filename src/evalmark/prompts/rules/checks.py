@@ -58,7 +58,7 @@ class AllOf:
         return CheckResult(True, "; ".join(finding.reason for finding in found))
 
 
-def within_bounds(number: int, low: int | None, high: int | None) -> bool:
+def within_bounds(number: float, low: float | None, high: float | None) -> bool:
     """Return whether a number is within bounds; None: no bound on that side."""
     return (low is None or number >= low) and (high is None or number <= high)
 

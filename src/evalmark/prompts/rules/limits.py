@@ -14,7 +14,6 @@ from .checks import CheckResult, Requirement, RuleCheck, describe_bounds, within
 from .language import language_named
 from .phrases import NUMBER, Clause, number_of
 
-UNITS = ("word", "sentence", "line", "character", "paragraph", "bullet point")
 _UNIT = r"\s+(?P<unit>words?|sentences?|lines?|characters?|paragraphs?|bullet\s+points?|bullets?)\b"
 _NO_TAIL = r"(?:\s+(?:in\s+(?:total\s+)?length|in\s+total|total|long|overall|of\s+text|only|under\s+any\s+circumstances|in\s+a\s+single\s+(?:response|reply|answer)))*"
 _TAIL = rf"{_NO_TAIL}(?:,?\s+including\s+(?:the\s+|any\s+|all\s+)?\w+)?"
@@ -98,7 +97,7 @@ class Limit:
     """
 
     unit: str
-    """One of `UNITS`."""
+    """`word`, `sentence`, `line`, `character`, `paragraph` or `bullet point`."""
     low: int | None = None
     high: int | None = None
     is_whole: bool = True

@@ -6,7 +6,7 @@ from typing import Literal
 
 from evalmark.scoring.binding.text import preview
 
-from .checks import CheckResult, Requirement
+from .checks import CheckResult, Requirement, within_bounds
 from .phrases import NUMBER, Clause, number_of
 
 _NUMBER_ONLY = re.compile(
@@ -50,7 +50,7 @@ class NumberText:
             return CheckResult(
                 None if number.is_integer() else False, f"{preview(value)} is not a whole number in digits"
             )
-        inside = (self.low is None or number >= self.low) and (self.high is None or number <= self.high)
+        inside = within_bounds(number, self.low, self.high)
         return CheckResult(
             inside,
             f"{preview(value)} is {'' if inside else 'not '}{self.description.partition(' number ')[2] or 'a number'}",

@@ -5,7 +5,6 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from evalmark.core.errors import ConfigError
@@ -16,16 +15,13 @@ from evalmark.inputs.documents.files import local_file, path_kind
 from evalmark.inputs.documents.text import read_text
 from evalmark.prompts.rules.explicit_checks import explicit_check
 from evalmark.prompts.templates.prompt import Prompt
-from evalmark.prompts.templates.prompt_files import read_prompt
+from evalmark.prompts.templates.prompt_files import NO_ENV, read_prompt
 
 from .statement_files import StatementLine, is_refusal, statements_with_checks
 
 SPEC_FILES = ("intent.txt", "input_spec.txt", "rules.txt", "inverse_rules.txt")
 """Files of a prompt's folder beside its tests; each is optional and may be edited by hand."""
 _ENDS = (".prompty", ".markdown", ".md", ".txt", ".yaml", ".yml")
-NO_ENV: Mapping[str, str] = MappingProxyType({})
-
-
 RULES_FILE = "rules.txt"
 
 

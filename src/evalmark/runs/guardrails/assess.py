@@ -25,7 +25,12 @@ class Passage(Protocol):
 
 
 class Assessment(TypedDict):
-    """The result of `assess_answer`."""
+    """The result of `assess_answer`.
+
+    Example:
+        >>> Assessment(is_good_enough=True, issues=[])["issues"]
+        []
+    """
 
     is_good_enough: bool
     """Whether there are no issues."""

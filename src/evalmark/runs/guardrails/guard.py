@@ -41,6 +41,19 @@ class Guard:
 
     A guard has no state of its own: any number of threads and event loops can share it.
 
+    Args:
+        checks: scorer names, `{name: settings}`, functions or scorers; all have to pass.
+        on_fail: what happens to an answer that fails. `log`: return it. `retry`: call the function again, and use the
+            best answer. `fallback`: return `fallback` instead. `block`: raise `BlockedError`. All of them log a warning.
+        max_passes: the maximum number of retries.
+        then: what `retry` does if the best answer fails too.
+        fallback: the replacement for an answer that fails.
+        fail_open: whether an answer passes a check that fails with an error or gives no result.
+        embeddings: the embedding model of the checks; loaded once, or opened for each answer if it is behind a server.
+        judge: the judge model of the checks; a named one is opened for each answer.
+        timeout: time limit of each check in seconds; a check that takes longer counts as failed with an error.
+        watch: a callback that gets each verdict before the answer is returned.
+
     Raises:
         ConfigError: a check cannot be used or lacks its judge, or a setting is invalid.
 
@@ -51,26 +64,15 @@ class Guard:
     """
 
     checks: Sequence[Check] = field(kw_only=False)
-    """Scorer names, `{name: settings}`, functions or scorers; all have to pass."""
     on_fail: OnFail = "log"
-    """What happens to an answer that fails. `log`: return it. `retry`: call the function again, and use the best answer.
-    `fallback`: return `fallback` instead. `block`: raise `BlockedError`. All of them log a warning."""
     max_passes: int = 1
-    """The maximum number of retries."""
     then: FinalAction = "log"
-    """What `retry` does if the best answer fails too."""
     fallback: Any = None
-    """The replacement for an answer that fails."""
     fail_open: bool = False
-    """Whether an answer passes a check that fails with an error or gives no result."""
     embeddings: Embeddings = None
-    """The embedding model of the checks; loaded once, or opened for each answer if it is behind a server."""
     judge: Judge = None
-    """The judge model of the checks; a named one is opened for each answer."""
     timeout: float | None = None
-    """Time limit of each check in seconds; a check that takes longer counts as failed with an error."""
     watch: Callable[[GuardVerdict], object] | None = None
-    """A callback that gets each verdict before the answer is returned."""
 
     def __post_init__(self) -> None:
         if faults := _faults(self):

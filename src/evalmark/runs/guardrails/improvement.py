@@ -72,7 +72,7 @@ async def improve_answer_async(  # noqa: PLR0913  as `improve_answer`
     rules: QualityRules = DEFAULT_RULES,
     strict_compat: bool = False,
 ) -> str:
-    """`improve_answer`, on the caller's event loop."""
+    """Run `improve_answer` on the caller's event loop; arguments, result and errors are the same."""
     texts, faults = read_contexts(contexts)
     faults = [*check_writer(llm), *check_texts(question=question, answer=answer), *faults, *check_rules(rules)]
     if not isinstance(issues, list | tuple) or not all(isinstance(issue, str) for issue in issues):

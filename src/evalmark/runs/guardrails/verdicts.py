@@ -10,29 +10,44 @@ from evalmark.core.values.score import Score
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuardVerdict:
-    """Whether an answer passed a guard, and the answer to show."""
+    """Whether an answer passed a guard, and the answer to show.
+
+    Args:
+        passed: whether there are no issues.
+        answer: the answer to show: the answer, the best of several, or the fallback.
+        issues: one sentence per issue of the checked answer, in the order of the checks.
+        scores: the scores of the checks.
+        passes: the number of retries.
+        is_fallback: whether `answer` is the fallback.
+
+    Example:
+        >>> GuardVerdict(passed=False, answer="", issues=("is_json: the output '' is not JSON",)).passes
+        0
+    """
 
     passed: bool
-    """Whether there are no issues."""
     answer: Any
-    """The answer to show: the answer, the best of several, or the fallback."""
     issues: tuple[str, ...] = ()
-    """One sentence per issue of the checked answer, in the order of the checks."""
     scores: tuple[Score, ...] = ()
-    """The scores of the checks."""
     passes: int = 0
-    """The number of retries."""
     is_fallback: bool = False
-    """Whether `answer` is the fallback."""
 
 
 class BlockedError(EvalmarkError):
-    """A guard blocked an answer. The message names the failed checks, not the answer."""
+    """A guard blocked an answer. The message names the failed checks, not the answer.
+
+    Args:
+        verdict: the verdict, with the blocked answer.
+        failed: the names of the failed checks.
+
+    Example:
+        >>> str(BlockedError(GuardVerdict(passed=False, answer="no"), ["is_json"]))
+        'The guard blocked the answer: it did not pass is_json.'
+    """
 
     def __init__(self, verdict: GuardVerdict, failed: Sequence[str]) -> None:
         super().__init__(f"The guard blocked the answer: it did not pass {', '.join(failed)}.")
         self.verdict = verdict
-        """The verdict, with the blocked answer."""
 
     @property
     def issues(self) -> tuple[str, ...]:

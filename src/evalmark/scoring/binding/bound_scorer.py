@@ -18,7 +18,7 @@ from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Direction, Score
 
 from .score_conversion import as_scores
-from .scores import meets_threshold
+from .scores import fails_at_any_threshold, meets_threshold
 from .text import preview
 
 if TYPE_CHECKING:
@@ -221,8 +221,7 @@ class BoundScorer:
                 f"{preview(score.raw)} is not on a scale from 0 to 1, so the threshold {threshold:g} does not apply"
             )
             return replace(score, status="unscored", passed=None, reason=reason)
-        barred = bool(getattr(self.scorer, "cannot_pass", _returns_false)(score))
-        passed = not barred and meets_threshold(score.value, threshold, score.direction)
+        passed = not fails_at_any_threshold(score) and meets_threshold(score.value, threshold, score.direction)
         score = getattr(self.scorer, "without_own_thresholds", _unchanged)(score)
         return score if score.passed is passed else replace(score, passed=passed)
 

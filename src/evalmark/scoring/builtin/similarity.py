@@ -153,7 +153,7 @@ class Similarity(CosineRule):
     name: ClassVar[str] = "similarity"
     unit: ClassVar[str] = "cosine"
     own_thresholds: ClassVar[tuple[str, ...]] = ("positive", "negative")
-    """Settings that decide what passes but do not change the value; each score holds them in its detail."""
+    """Settings that decide what passes but do not change the value; each score has them in its detail."""
 
     auto_unwrap: bool = True
     embedder: Any = field(default=None, repr=False)
@@ -185,10 +185,6 @@ class Similarity(CosineRule):
             for example, (_, mismatch) in zip(examples, pairs, strict=True)
         ]
         return self._score(output, compared, closest_example(compared, self))
-
-    def cannot_pass(self, score: Score) -> bool:
-        """Return whether the liked guard keeps the score from passing, whatever the metric's threshold."""
-        return bool(score.detail.get("barred"))
 
     def without_own_thresholds(self, score: Score) -> Score:
         """Return the score without its own limits in the reason, for metrics whose threshold decides."""

@@ -18,7 +18,7 @@ from .judge_calls import ask_repeatedly
 from .judge_scores import call_details, unusable_reply_score
 from .measure import REASON, object_schema
 from .question import Question, QuestionTemplate, material_of
-from .replies import ReplyFault, describe_reply_value, reply_object
+from .replies import ReplyFault, describe_reply_value, list_under, reply_object
 from .rubric import JudgeScorer, prompt_sections
 from .template import common_prompt, load_prompt
 from .verdict import shorten_reason
@@ -105,14 +105,9 @@ def read_claims(reply: Reply, contexts: int, material: Sequence[str] = ()) -> tu
     found = reply_object(reply, "claims", material)
     if isinstance(found, ReplyFault):
         return found
-    rows = found.get("claims")
-    if not isinstance(rows, list):
-        fault = (
-            f"`claims` is {describe_reply_value(rows)}, not a list"
-            if "claims" in found
-            else "the JSON object has no `claims`"
-        )
-        return ReplyFault(fault)
+    rows = list_under(found, "claims")
+    if isinstance(rows, ReplyFault):
+        return rows
     claims = [_claim(row, number, contexts) for number, row in enumerate(rows, 1)]
     return next((c for c in claims if isinstance(c, ReplyFault)), None) or tuple(
         c for c in claims if isinstance(c, Claim)

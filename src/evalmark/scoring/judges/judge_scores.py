@@ -66,7 +66,7 @@ def _combined_score(replies: Sequence[JudgeReply[Verdict]], metric: MetricFile, 
     raws = [verdict.raw for verdict in verdicts]
     found = {"verdict": raws[0], **detail}
     if len(raws) > 1:
-        found |= {"verdict": _most_common(raws), "verdicts": raws, "flipped": len(set(raws)) > 1}
+        found |= {"verdict": Counter(raws).most_common(1)[0][0], "verdicts": raws, "flipped": len(set(raws)) > 1}
     if metric.measure.kind == "choice" and (meaning := metric.measure.options[found["verdict"]].meaning):
         found["meaning"] = meaning
     numbers: list[Any] = raws
@@ -89,11 +89,6 @@ def _combined_score(replies: Sequence[JudgeReply[Verdict]], metric: MetricFile, 
         reason=reason,
         detail=found,
     )
-
-
-def _most_common(raws: Sequence[Any]) -> Any:
-    """Return the most frequent verdict; the first one on a tie."""
-    return Counter(raws).most_common(1)[0][0]
 
 
 def _raw(numbers: Sequence[Any], measure: Measure, usual: Any) -> Any:

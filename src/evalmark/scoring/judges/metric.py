@@ -17,6 +17,21 @@ MAX_REPEATS = 100
 class MetricFile:
     """What a judge looks for, and the unit of its verdict.
 
+    Args:
+        name: The name in reports.
+        description: What the metric measures, in the words of its author.
+        measure: The allowed verdicts.
+        needs_history: Whether the judge is shown the conversation before the output.
+        needs_example_output: Whether the judge is shown the expected answer; a case without one cannot be scored.
+        threshold: The smallest value that passes, from 0 to 1; the largest if lower is better.
+        direction: Whether higher or lower values are better.
+        repeat: How often the judge is asked about each output.
+        weighted: Whether the numbers of a scale are weighted with their probabilities, if the endpoint reports them.
+        template: Sections of the question, with slots; empty uses the packaged ones.
+        judge: The model that judges this metric; None uses the run's judge.
+        settings: Request settings such as `temperature`.
+        notes: Remarks on the file for the user, one sentence each.
+
     >>> from evalmark.scoring.judges.measure import Measure
     >>> MetricFile(name="polite", description="Is it polite?", measure=Measure(kind="boolean")).repeat
     1
@@ -24,27 +39,17 @@ class MetricFile:
 
     name: str
     description: str
-    """What the metric measures, in the words of its author."""
     measure: Measure
     needs_history: bool = False
-    """Whether the judge is shown the conversation before the output."""
     needs_example_output: bool = False
-    """Whether the judge is shown the expected answer; a case without one cannot be scored."""
     threshold: float | None = None
-    """The smallest value that passes, from 0 to 1; the largest if lower is better."""
     direction: Direction = "higher"
     repeat: int = 1
-    """How often the judge is asked about each output."""
     weighted: bool = False
-    """Whether the numbers of a scale are weighted with their probabilities, if the endpoint gives them."""
     template: tuple[str, ...] = ()
-    """Sections of the question, with slots; empty uses the packaged ones."""
     judge: str | None = None
-    """The model that judges this metric; None uses the run's judge."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """Request settings such as `temperature`."""
     notes: tuple[str, ...] = field(default=(), compare=False)
-    """Remarks on the file for the user, one sentence each."""
 
     @property
     def fingerprint(self) -> str:

@@ -84,6 +84,14 @@ def reply_object(reply: Reply, key: str, material: Sequence[str]) -> Mapping[str
     return found
 
 
+def list_under(found: Mapping[str, Any], key: str) -> list[Any] | ReplyFault:
+    """Return the list under a key of a reply's object, or why there is none."""
+    if key not in found:
+        return ReplyFault(f"the JSON object has no `{key}`")
+    rows = found[key]
+    return rows if isinstance(rows, list) else ReplyFault(f"`{key}` is {describe_reply_value(rows)}, not a list")
+
+
 def status_fault(reply: Reply) -> ReplyFault | None:
     """Return the fault of a reply that was cut off, refused or empty."""
     if reply.status == "truncated":

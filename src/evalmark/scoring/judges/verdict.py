@@ -12,18 +12,21 @@ from .replies import ReplyFault, describe_reply_value, refusal_fault, reply_obje
 MAX_REASON_CHARS = 4_096
 """Characters of a reason that are stored."""
 PASS_KEYS = ("pass", "passed")
-"""Truth values beside the verdict that must not contradict it."""
+"""Other keys of a reply with a truth value that must not contradict the verdict."""
 
 
 class Verdict(NamedTuple):
     """A judge's verdict with its reason.
+
+    Args:
+        raw: The verdict in the judge's own unit.
+        reason: The judge's reason; empty if it gave none.
 
     >>> Verdict(4, "It is short.").raw
     4
     """
 
     raw: Any
-    """The verdict in the judge's own unit."""
     reason: str = ""
 
 
