@@ -15,8 +15,10 @@ def drawn(seed, n, mean=0.5, deviation=0.12):
 
 @pytest.mark.parametrize("later", ["the same", "higher", "wider"])
 def test_both_tests_are_those_of_scipy(later):
-    earlier = [round(x, 2) for x in drawn(1, 120)]
-    later = [round(x, 2) for x in drawn(2, 200, *{"the same": (), "higher": (0.56,), "wider": (0.5, 0.3)}[later])]
+    earlier = [round(20 * x) / 20 for x in drawn(1, 120)]
+    later = [
+        round(20 * x) / 20 for x in drawn(2, 200, *{"the same": (), "higher": (0.56,), "wider": (0.5, 0.3)}[later])
+    ]
     assert len(set(earlier)) <= POINTS
     found = distribution_shift(score_distribution(earlier), later)
     ranks = mannwhitneyu(later, earlier, use_continuity=False, method="asymptotic")
@@ -32,7 +34,7 @@ def test_many_scores_become_few_points_and_say_nearly_the_same():
     found = distribution_shift(known, later)
     assert (len(known.points), known.n, known.is_exact) == (POINTS, 5000, False)
     assert found.higher == pytest.approx(mannwhitneyu(later, earlier).statistic / (500 * 5000), abs=0.002)
-    assert found.apart == pytest.approx(ks_2samp(later, earlier).statistic, abs=0.02)
+    assert found.apart == pytest.approx(ks_2samp(later, earlier).statistic, abs=0.05)
 
 
 @pytest.mark.parametrize("step", [-0.5, 0.5])

@@ -18,6 +18,7 @@ from evalmark.runs.planning.plan import BoundPlan, Plan
 from evalmark.runs.planning.resume import check_resumable
 from evalmark.runs.session.run_session import PreparedPlan, RunSession
 from evalmark.runs.session.run_store import RunStore
+from evalmark.stats.inference.shift import MOVED
 from evalmark.storage.merging.missing import MISSING_PREFIX
 from evalmark.storage.results.run_ids import new_run_id
 
@@ -25,7 +26,7 @@ from .engines import open_engine
 from .options import RunOptions
 from .revision import revision_in_background
 from .shards import rows_asked, shard_deal, shard_faults
-from .threshold_notes import with_label_notes
+from .threshold_notes import score_notes, with_label_notes
 from .trial_source import TrialSource
 
 if TYPE_CHECKING:
@@ -89,10 +90,18 @@ async def execute(plan: Plan, options: RunOptions) -> Run:
             if stopper is not None:
                 run = replace(run, notes=run.notes + stopper.notes(run.spending))
             try:
-                options.store.finish(_ended(run, outcome, source, stopper))
+                options.store.finish(_with_score_notes(plan, _ended(run, outcome, source, stopper), options.store))
             finally:  # last, since the SDK of a provider may break on it
                 await session.close()
     return options.store.run(run.id)
+
+
+def _with_score_notes(plan: Plan, run: Run, store: RunStore) -> Run:
+    """Add a warning for each learned threshold whose metric scores otherwise now."""
+    if not plan.locked or run.status != "complete":
+        return run
+    notes = score_notes(plan, replace(run, results=store.run(run.id).results))
+    return replace(run, notes=run.notes + notes)
 
 
 async def _run_engine(
@@ -181,7 +190,7 @@ def _start(plan: Plan, options: RunOptions, revision: str, checked: PlanCheck) -
         # The outputs stay; gate, thresholds and repeats are those of the present suite.
         taken = options.store.resume(kept.id, retry_errors=options.retry_errors)
         dropped = (STOPPED, UNMATCHED, sequential_stop.DRAWN, sequential_stop.SAVED, MISSING_PREFIX)
-        notes = tuple(note for note in taken.notes if not note.startswith(dropped))
+        notes = tuple(note for note in taken.notes if not note.startswith(dropped) and MOVED not in note)
         known = replace(taken, notes=notes, until_decided=order, is_part=_is_part(plan, options), shard=options.shard)
         return replace(known, gate=plan.gate, repeat=plan.repeat, datasets=_known_datasets(kept, plan))
     run = Run(

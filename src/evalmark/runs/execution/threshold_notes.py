@@ -1,4 +1,4 @@
-"""Warns of learned thresholds whose labels have changed since."""
+"""Warns of learned thresholds whose labels, or whose scores, have changed since."""
 
 from dataclasses import replace
 from itertools import chain
@@ -9,16 +9,18 @@ from evalmark.core.lazy import LazyModule
 from evalmark.core.values.label import Label, about_output, content_fingerprint
 from evalmark.core.values.run import Run
 from evalmark.runs.planning.plan import Plan
+from evalmark.runs.planning.threshold_lock import entry_for
 from evalmark.runs.session.run_store import RunStore
 from evalmark.storage.store.store import Store
 
 if TYPE_CHECKING:
-    from evalmark.stats.calibration import evidence, label_drift
+    from evalmark.stats.calibration import evidence, label_drift, score_drift
     from evalmark.stats.calibration.evidence import LabelEvidence
     from evalmark.stats.calibration.threshold_calibration import Kind
 else:
     evidence = LazyModule("evalmark.stats.calibration.evidence")
     label_drift = LazyModule("evalmark.stats.calibration.label_drift")
+    score_drift = LazyModule("evalmark.stats.calibration.score_drift")
 
 
 def with_label_notes(plan: Plan, store: RunStore) -> Plan:
@@ -34,6 +36,18 @@ def with_label_notes(plan: Plan, store: RunStore) -> Plan:
         and (warning := label_drift.label_changes(entry, evidence_now, plan.lock))
     ]
     return replace(plan, notes=(*plan.notes, *warnings))
+
+
+def score_notes(plan: Plan, run: Run) -> tuple[str, ...]:
+    """Return a warning for each metric whose scores have moved since its threshold was learned.
+
+    A run of some of its cases has none, since these may have been chosen.
+    """
+    if not plan.locked or run.status != "complete" or run.is_part:
+        return ()
+    locked = {entry.metric: entry for entry in plan.locked}
+    entries = {metric.name: entry for metric in run.metrics if (entry := entry_for(metric, locked)) is not None}
+    return tuple(score_drift.score_changes(run, entries, plan.lock))
 
 
 def current_evidence(kind: "Kind", name: str, store: Store) -> "LabelEvidence | None":

@@ -7,6 +7,7 @@ from typing import Any
 
 from evalmark.core.values.score import Direction
 from evalmark.stats.inference.argument_checks import check_arguments
+from evalmark.stats.inference.shift import ScoreDistribution
 
 from .threshold_calibration import CalibratedMetric, Calibration, Kind
 
@@ -58,6 +59,8 @@ class LockedThreshold:
     evalmark: str
     base: str = ""
     """The name of the metric without its judge, if it has several judges."""
+    scores: ScoreDistribution | None = None
+    """The scores that later ones are compared with; None in files of older versions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +126,7 @@ def _locked(one: CalibratedMetric, found: Calibration, created: str, evalmark: s
         embedder=one.embedder,
         created=created,
         evalmark=evalmark,
+        scores=one.scores,
     )
 
 

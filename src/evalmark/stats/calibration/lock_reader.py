@@ -10,6 +10,7 @@ from evalmark.core.values.score import Direction
 from evalmark.inputs.documents.document import DataPath, Document, load_document
 from evalmark.inputs.documents.errors import PlacedError
 from evalmark.stats.inference.argument_checks import check_arguments
+from evalmark.stats.inference.shift import ScoreDistribution
 
 from .lock_file import VERSION, LockedLabels, LockedThreshold, LockFile
 from .threshold_calibration import Kind
@@ -77,9 +78,22 @@ class _LockReader:
         labels = self._checked((*at, "labels"), found["labels"], LABELS)
         if labels is None or len(self.faults) > before:
             return None
+        scores = found.pop("scores", None)
+        if scores is not None:
+            scores = self._checked((*at, "scores"), scores, SCORES)
+            if scores is None or not self._is_distribution((*at, "scores"), scores, before):
+                return None
+            found["scores"] = ScoreDistribution(**scores | {name: tuple(scores[name]) for name in ("points", "counts")})
         area = found.pop("auc")
         found |= {"labels": LockedLabels(**labels), "auc": None if area is None else tuple(map(float, area))}
         return LockedThreshold(metric=name, **found)
+
+    def _is_distribution(self, at: DataPath, scores: Mapping[str, Any], before: int) -> bool:
+        """Check that the fields of a distribution fit together, if there are no other faults."""
+        points, counts = scores["points"], scores["counts"]
+        if len(self.faults) == before and (len(points) != len(counts) or sorted(set(points)) != [*points]):
+            self._find((*at, "points"), "does not ascend, or has not as many numbers as `counts`")
+        return len(self.faults) == before
 
     def _checked(self, at: DataPath, said: Any, wanted: "Mapping[str, Check]") -> dict[str, Any] | None:
         """Check the fields of a mapping; return None and a fault if it is not a mapping."""
@@ -88,11 +102,12 @@ class _LockReader:
             return None
         self._unknown(at, said, wanted)
         for name, (is_fine, what) in wanted.items():
-            if name not in said:
+            if name not in said and name not in OPTIONAL:
                 self._find((*at, name), "is missing")
-            elif not is_fine(said[name]):
+            elif name in said and not is_fine(said[name]):
                 self._find((*at, name), f"is {said[name]!r}, not {what}")
-        return {name: said[name] for name in wanted} if all(name in said for name in wanted) else None
+        found = {name: said[name] for name in wanted if name in said}
+        return found if len(found) == len(wanted) or {*wanted} - {*found} <= OPTIONAL else None
 
     def _unknown(self, at: DataPath, said: Mapping[Any, Any], known: Any) -> None:
         for name in said:
@@ -130,6 +145,10 @@ def _is_area(said: Any) -> bool:
     return said is None or (isinstance(said, (list, tuple)) and len(said) == 3 and all(map(_is_share, said)))
 
 
+def _is_list_of(is_fine: Callable[[Any], bool], said: Any) -> bool:
+    return isinstance(said, (list, tuple)) and all(map(is_fine, said))
+
+
 SHARE: Check = (_is_share, "a number from 0 to 1")
 COUNT: Check = (_is_count, "a whole number from 0 on")
 TEXT: Check = (_is_text, "a text")
@@ -154,8 +173,17 @@ ENTRY: Mapping[str, Check] = {
     "created": TEXT,
     "evalmark": TEXT,
     "base": TEXT,
+    "scores": (lambda said: True, ""),
 }
 """The fields of an entry, besides its name."""
+OPTIONAL = {"scores"}
+"""Fields that lock files of older versions do not have."""
+SCORES: Mapping[str, Check] = {
+    "points": (lambda said: _is_list_of(_is_number, said), "a list of numbers"),
+    "counts": (lambda said: _is_list_of(_is_count, said) and sum(said) > 0, "a list of whole numbers from 0 on"),
+    "is_exact": (lambda said: isinstance(said, bool), "true or false"),
+    "effective": (lambda said: _is_number(said) and said > 0, "a number above 0"),
+}
 LABELS: Mapping[str, Check] = {
     field.name: _one_of(get_args(Kind)) if field.name == "kind" else TEXT if field.type is str else COUNT
     for field in fields(LockedLabels)

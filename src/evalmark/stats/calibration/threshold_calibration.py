@@ -188,12 +188,15 @@ def _calibrated(
 
 
 def _values(metric: Metric, found: CalibrationScores) -> dict[str, float]:
-    """Return the values of all scored outputs, those that fail at any threshold below or above all others."""
-    values = {}
-    for (key, name), score in found.scores.items():
-        if name == metric.name and score.status == "scored" and (value := _value(score)) is not None:
-            values[key] = _barred(metric) if fails_at_any_threshold(score) else value
-    return values
+    """Return the values of all scored outputs."""
+    values = {key: score_value(score, metric) for (key, name), score in found.scores.items() if name == metric.name}
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def score_value(score: Score, metric: Metric) -> float | None:
+    """Return the value of a score from 0 to 1, or one beyond all others if it fails at any threshold; None without a value."""
+    value = _value(score) if score.status == "scored" else None
+    return _barred(metric) if value is not None and fails_at_any_threshold(score) else value
 
 
 def _barred(metric: Metric) -> float:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from evalmark.core.embedding_modes import model_and_mode
 from evalmark.core.text import count
 from evalmark.core.values.run import Run
+from evalmark.stats.inference.shift import MOVED
 
 from .change import Matching, TargetChange
 from .rule_caveats import gate_caveats, rule_caveats
@@ -33,6 +34,7 @@ def warnings(
                 *rule_caveats(rules),
                 *gate_caveats(run, baseline, rules),
                 *_models(run, baseline),
+                *_moved_scores(run, baseline),
             ]
         )
     )
@@ -45,6 +47,13 @@ def _is_one(run: Run, baseline: Run) -> bool:
 def _same_run(run: Run, baseline: Run, changes: Sequence[TargetChange]) -> Iterator[str]:
     if run.id and changes and _is_one(run, baseline) and all(one.target == one.against for one in changes):
         yield f"{run.id} is compared with itself."
+
+
+def _moved_scores(run: Run, baseline: Run) -> Iterator[str]:
+    """Repeat the notes of the runs on scores that have moved since a threshold was learned."""
+    sides = ((run, "The run"), (baseline, "The baseline"))
+    for one, called in sides[:1] if _is_one(run, baseline) else sides:
+        yield from (f"{called}: {note}" for note in one.notes if MOVED in note)
 
 
 def _datasets(run: Run, baseline: Run) -> Iterator[str]:

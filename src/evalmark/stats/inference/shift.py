@@ -10,8 +10,10 @@ from statistics import NormalDist
 from .argument_checks import check_arguments
 from .means import FEW, clustered_error
 
-POINTS = 50
-"""The largest number of points of a distribution."""
+MOVED = "have moved since its threshold was learned"
+"""In notes of runs whose scores come from another distribution than those of a calibration."""
+POINTS = 20
+"""The largest number of points of a distribution; as quantiles they are exact enough for both tests."""
 _DIGITS = 6
 """Scores are compared to this many digits."""
 
@@ -49,7 +51,7 @@ class DistributionShift:
 
 @check_arguments
 def score_distribution(values: Sequence[float], clusters: Sequence[Hashable] | None = None) -> ScoreDistribution | None:
-    """Return the distribution of scores, at no more than 50 points; None without scores.
+    """Return the distribution of scores, at no more than 20 points; None without scores.
 
     `clusters` names the case of each score if cases have several.
 
