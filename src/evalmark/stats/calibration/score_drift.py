@@ -17,7 +17,7 @@ ALARM = 0.05
 
 
 @dataclass(slots=True)
-class _Column:
+class _TargetScores:
     """The scores of one metric on one target."""
 
     values: list[float] = field(default_factory=list)
@@ -53,8 +53,8 @@ def _described(found: DistributionShift) -> str:
     return f"{percent(found.higher, 2)} of pairs have a higher later score; probability without a change: {chance}"
 
 
-def _columns(run: Run, metrics: Mapping[str, Metric]) -> dict[tuple[str, str], _Column]:
-    columns: defaultdict[tuple[str, str], _Column] = defaultdict(_Column)
+def _columns(run: Run, metrics: Mapping[str, Metric]) -> dict[tuple[str, str], _TargetScores]:
+    columns: defaultdict[tuple[str, str], _TargetScores] = defaultdict(_TargetScores)
     for result in run.results:
         trial = result.trial
         for score in result.scores:
