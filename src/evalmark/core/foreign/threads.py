@@ -6,6 +6,7 @@ call would hang the whole command.
 
 import asyncio
 import contextlib
+import inspect
 import queue
 import threading
 import traceback
@@ -132,3 +133,8 @@ def task_error(error: BaseException) -> BaseException:
     found = RuntimeError(f"the function raised {text}")
     found.__cause__ = error
     return found
+
+
+def is_async_callable(function: Any) -> bool:
+    """Return whether a function, or the `__call__` of an object, is defined with `async def`."""
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from evalmark.core.errors import ConfigError
+from evalmark.core.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from evalmark.runs.planning.plan import ScorerSpec
@@ -43,8 +43,7 @@ def with_thresholds(specs: "Sequence[ScorerSpec]", threshold: Threshold, place: 
         return tuple(_with_threshold(one, threshold, place) for one in specs)
     names = {id(one): one.base or one.bound(None).name for one in specs}
     if unknown := [name for name in threshold if name not in names.values()]:
-        close = get_close_matches(str(unknown[0]), names.values(), n=1)
-        advice = f"did you mean {close[0]!r}?" if close else f"the scorers are {', '.join(names.values())}."
+        advice = did_you_mean(str(unknown[0]), names.values()) or f"the scorers are {', '.join(names.values())}."
         raise ConfigError(
             f"{place}: there is a threshold for {unknown[0]!r}, which is not a scorer of this eval; {advice}"
         )

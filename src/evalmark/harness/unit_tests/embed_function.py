@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, get_origin
 
 from evalmark.core.errors import ConfigError
+from evalmark.core.foreign.threads import is_async_callable
 from evalmark.core.protocols import Embedder
 from evalmark.models.embeddings.adapters import FunctionEmbedder, as_embedder
 from evalmark.runs.planning.models import ModelFactory
@@ -60,7 +61,7 @@ class OneOrMany:
 
     def __call__(self, texts: list[str]) -> Any:
         """Return one vector for each text; of an async function, an awaitable."""
-        if inspect.iscoroutinefunction(self._function) or inspect.iscoroutinefunction(type(self._function).__call__):
+        if is_async_callable(self._function):
             return self._call_async(texts)
         if self._takes_lists is None:
             vectors = self._try_list(texts)

@@ -2,7 +2,6 @@
 
 import asyncio
 import functools
-import inspect
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from evalmark.core.errors import ConfigError, ModelError
 from evalmark.core.foreign.identity import describe_object
-from evalmark.core.foreign.threads import DaemonThreads
+from evalmark.core.foreign.threads import DaemonThreads, is_async_callable
 from evalmark.core.protocols import Embedder
 from evalmark.core.values.plain_data import fingerprint
 
@@ -101,8 +100,7 @@ def _is_sentence_transformer(thing: object) -> bool:
 
 
 def _is_async(thing: Any) -> bool:
-    inner = thing.func if isinstance(thing, functools.partial) else thing
-    return inspect.iscoroutinefunction(inner) or inspect.iscoroutinefunction(type(inner).__call__)
+    return is_async_callable(thing.func if isinstance(thing, functools.partial) else thing)
 
 
 def _name(thing: Any) -> str:

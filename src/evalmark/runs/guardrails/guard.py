@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, get_args
 
 from evalmark.core.errors import ConfigError
+from evalmark.core.foreign.threads import is_async_callable
 from evalmark.core.protocols import ChatModel
 from evalmark.core.sync import run_sync
 from evalmark.core.values.case import Output
@@ -145,7 +146,7 @@ class Guard:
         guarded_function = _GuardedFunction(function, question_parameter(function, name), _takes_issues(function))
         guarded = (
             _awaiting(self, guarded_function, verdicts)
-            if _is_async(function)
+            if is_async_callable(function)
             else _plain(self, guarded_function, verdicts)
         )
         return functools.wraps(function)(guarded)
@@ -231,10 +232,6 @@ def _awaiting(guard: Guard, target: _GuardedFunction, verdicts: bool) -> Callabl
         return verdict if verdicts else returned
 
     return guarded
-
-
-def _is_async(function: Any) -> bool:
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
 
 
 def _takes_issues(function: Callable[..., Any]) -> Literal["", "offered", "needed"]:

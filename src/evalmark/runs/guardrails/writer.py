@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 from evalmark.core.errors import ModelCallError, ModelError, RunStoppedError
-from evalmark.core.foreign.threads import DaemonThreads
+from evalmark.core.foreign.threads import DaemonThreads, is_async_callable
 from evalmark.core.protocols import ChatModel
 from evalmark.core.values.call import Request
 from evalmark.core.values.case import Turn
@@ -69,7 +69,7 @@ async def _ask_model(model: ChatModel, prompt: RewritePrompt) -> Rewrite:
 
 
 async def _call_function(function: Callable[[str], Any], prompt: RewritePrompt) -> Rewrite:
-    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__):
+    if is_async_callable(function):
         result = function(prompt.text)
     else:
         result = await DaemonThreads(idle=IDLE).run(lambda _: function(prompt.text))

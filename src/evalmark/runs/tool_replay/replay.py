@@ -8,6 +8,7 @@ from typing import Any, ParamSpec, TypeVar, overload
 
 from evalmark.core.context.trial_context import current_tools
 from evalmark.core.errors import ConfigError
+from evalmark.core.foreign.threads import is_async_callable
 
 from .call import Key, Sanitize, Tool
 from .trial_calls import counting_failures, find_recording, keep_recording, request_in_trial
@@ -130,8 +131,7 @@ def _owner(function: Callable[..., Any], signature: inspect.Signature) -> str | 
 
 
 def _wrap(function: Callable[..., Any], tool: Tool) -> Callable[..., Any]:
-    is_async = any(map(inspect.iscoroutinefunction, (function, getattr(function, "__call__", None))))  # noqa: B004
-    return (_asynchronous if is_async else _synchronous)(function, tool)
+    return (_asynchronous if is_async_callable(function) else _synchronous)(function, tool)
 
 
 def _synchronous(function: Callable[..., Any], tool: Tool) -> Callable[..., Any]:

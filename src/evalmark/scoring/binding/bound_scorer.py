@@ -9,7 +9,7 @@ from evalmark.core.errors import ConfigError
 from evalmark.core.foreign.binding import Binding, bind
 from evalmark.core.foreign.copying import copy_value
 from evalmark.core.foreign.identity import describe_object
-from evalmark.core.foreign.threads import DaemonThreads
+from evalmark.core.foreign.threads import DaemonThreads, is_async_callable
 from evalmark.core.lazy import LazyModule
 from evalmark.core.protocols import ChatModel, Embedder
 from evalmark.core.values.case import Case, Output, is_blank
@@ -135,7 +135,7 @@ class BoundScorer:
     @property
     def is_foreign_async(self) -> bool:
         """Whether it is a user's scorer that runs on the event loop, where blocking work delays all others."""
-        return _is_async(self.scorer) and not _is_builtin(self.scorer)
+        return is_async_callable(self.scorer) and not _is_builtin(self.scorer)
 
     async def __call__(self, case: Case, output: Output) -> tuple[Score, ...]:
         """Score one output. May raise whatever the scorer raises.
@@ -281,8 +281,8 @@ def as_scorer(
         takes_kwargs=not _is_builtin(scorer) and _has_kwargs(scorer),
         may_compare=not _is_builtin(scorer)
         and (_has_kwargs(scorer) or not REFERENCE_PARAMETERS.isdisjoint(binding.names)),
-        may_block=_is_async(scorer) or not _is_builtin(scorer),
-        threads=None if _is_builtin(scorer) or _is_async(scorer) else DaemonThreads(),
+        may_block=is_async_callable(scorer) or not _is_builtin(scorer),
+        threads=None if _is_builtin(scorer) or is_async_callable(scorer) else DaemonThreads(),
     )
 
 
@@ -291,7 +291,7 @@ def _own_embedder(embedder: Any) -> Embedder:
 
 
 def _allowed_parameters(scorer: Callable[..., Any]) -> tuple[str, ...]:
-    return (*ARGUMENTS, *MODEL_PARAMETERS) if _is_async(scorer) else tuple(ARGUMENTS)
+    return (*ARGUMENTS, *MODEL_PARAMETERS) if is_async_callable(scorer) else tuple(ARGUMENTS)
 
 
 def _has_kwargs(scorer: Callable[..., Any]) -> bool:
@@ -308,10 +308,6 @@ def _own_judge(scorer: Any) -> ChatModel | None:
     """Return the chat model that a scorer holds; None for a model name or a method called `judge`."""
     own = getattr(scorer, "judge", None)
     return own if isinstance(own, ChatModel) else None
-
-
-def _is_async(scorer: Any) -> bool:
-    return inspect.iscoroutinefunction(scorer) or inspect.iscoroutinefunction(type(scorer).__call__)
 
 
 def _is_builtin(scorer: Any) -> bool:
@@ -346,7 +342,7 @@ def _check(scorer: Any, label: str, threshold: Any) -> None:
 
 def _check_models(scorer: Any, label: str) -> None:
     """Raise an error for a plain function with a model parameter: it could not await the model."""
-    if _is_async(scorer):
+    if is_async_callable(scorer):
         return
     parameters = inspect.signature(scorer).parameters
     for name in MODEL_PARAMETERS:

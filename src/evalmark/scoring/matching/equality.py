@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Any, Final
 
 from evalmark.core.errors import ConfigError
+from evalmark.core.foreign.threads import is_async_callable
 from evalmark.core.lazy import need
 from evalmark.core.values.plain_data import MAX_DEPTH, plain
 from evalmark.scoring.binding.text import preview
@@ -256,7 +257,7 @@ def check_rule(rule: Any, setting: str, names: tuple[str, ...], place: str) -> N
     if not callable(rule) or inspect.isclass(rule):
         some = ", ".join(repr(name) for name in names)
         raise ConfigError(f"{place}: `{setting}` is {preview(rule)}; it takes {some} or a function.")
-    if inspect.iscoroutinefunction(rule) or inspect.iscoroutinefunction(type(rule).__call__):
+    if is_async_callable(rule):
         raise ConfigError(f"{place}: `{setting}` is an async function; use a plain one.")
 
 

@@ -5,11 +5,11 @@ import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from difflib import get_close_matches
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from evalmark.core.errors import ConfigError, NotFoundError
+from evalmark.core.suggestions import did_you_mean
 from evalmark.core.text import count
 from evalmark.core.values.label import Label, about_output, about_score, about_span, content_fingerprint, current_labels
 from evalmark.core.values.run import Run
@@ -178,7 +178,8 @@ def result_subject(run: str, result: Result, metric: str | None = None) -> Label
     names = [score.name for score in result.scores]
     trial = result.trial
     if metric is not None and metric not in names:
-        raise ConfigError(f"{run}: {trial.case.id!r} has no score {metric!r}; {_near(metric, names)}")
+        advice = did_you_mean(metric, names) or f"its scores are {_join_names(names)}."
+        raise ConfigError(f"{run}: {trial.case.id!r} has no score {metric!r}; {advice}")
     content = content_fingerprint(trial.case.input, result.output.value)
     if metric is None:
         about, title = about_output(run, trial.id), f"the output for {trial.case.id!r} in {run}"
@@ -319,11 +320,6 @@ def _distinguishing_flags(results: Sequence[Result]) -> str:
         if flags
         else "one is a turn of a conversation; label it in the viewer."
     )
-
-
-def _near(name: str, names: Sequence[str]) -> str:
-    close = get_close_matches(name, names, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"its scores are {_join_names(names)}."
 
 
 def _join_names(names: Sequence[str]) -> str:
