@@ -51,7 +51,7 @@ def import_jsonl(path: Path) -> ImportResult:
 def _file(path: Path) -> Path:
     files = files_of(path, (".jsonl",))
     if len(files) != 1:
-        raise PlacedError(str(path), f"holds {len(files)} .jsonl files; name the one that is meant.")
+        raise PlacedError(str(path), f"has {len(files)} .jsonl files; name one of them.")
     return files[0]
 
 
@@ -59,7 +59,7 @@ def _head(data: Any, place: str) -> Run:
     if not isinstance(data, dict) or data.get("format") != "evalmark-run" or data.get("kind") != "run":
         raise PlacedError(place, 'is not a header of a run; a report begins with {"format": "evalmark-run", …}.')
     if data.get("version") not in VERSIONS:
-        raise PlacedError(place, f"`$.version` is {data.get('version')!r:.40}; versions 1 to 3 are read here.")
+        raise PlacedError(place, f"`$.version` is {data.get('version')!r:.40}; versions 1 to 3 are supported.")
     head = data.get("run")
     if isinstance(head, dict):
         head = {name: _rows(item) if isinstance(item, list) else item for name, item in head.items()}
@@ -97,8 +97,8 @@ def _output(data: Data) -> Data:
 def _event(event: Any) -> Any:
     if not isinstance(event, dict):
         return event
-    said = {name: value for name, value in event.items() if name != "kind"}
-    return said if "role" in said else _without_nulls(said)
+    fields = {name: value for name, value in event.items() if name != "kind"}
+    return fields if "role" in fields else _without_nulls(fields)
 
 
 def _without_nulls(data: Any) -> Data:

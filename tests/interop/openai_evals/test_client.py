@@ -100,13 +100,16 @@ def test_a_key_that_the_service_sends_back_stands_in_no_message():
 def test_what_was_created_before_a_fault_is_named():
     with (
         Service(fail_runs=True) as there,
-        pytest.raises(EvalmarkError, match=r"The eval is there as eval_0, with 0 of 2 runs"),
+        pytest.raises(EvalmarkError, match=r"The eval exists as eval_0, with 0 of 2 runs"),
     ):
         post(evals_endpoint({}, f"{there.url}/v1"))
 
 
 def test_what_was_posted_without_an_answer_may_exist():
-    with Service(slow=True) as there, pytest.raises(EvalmarkError, match=r"within 0\.05 s\. The eval may exist there"):
+    with (
+        Service(slow=True) as there,
+        pytest.raises(EvalmarkError, match=r"within 0\.05 s\. The eval may exist nevertheless"),
+    ):
         post(evals_endpoint({}, f"{there.url}/v1"), within=0.05)
 
 

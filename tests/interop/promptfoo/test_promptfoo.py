@@ -105,12 +105,12 @@ def test_an_assertion_becomes_a_check(said, wanted):
         ({"type": "equals", "value": "x", "transform": "output.trim()"}, "refused", "`transform` is code"),
         ({"type": "equals", "value": "file:///etc/passwd"}, "left out", "reads a file"),
         ({"type": "rouge-n", "value": "x"}, "left out", "'rouge-n'"),
-        ({"type": "not-llm-rubric", "value": "x"}, "left out", "cannot be negated"),
+        ({"type": "not-llm-rubric", "value": "x"}, "left out", "cannot negate"),
         ({"type": "regex"}, "left out", "not a text"),
         ({"type": "contains"}, "left out", "no `value`"),
         ({"type": "latency", "threshold": "soon"}, "left out", "milliseconds"),
-        ({"type": "llm-rubric", "value": "x", "rubricPrompt": "y"}, "left out", "`rubricPrompt` of its own"),
-        ({"type": "__import__('os')"}, "left out", "no metric here does what"),
+        ({"type": "llm-rubric", "value": "x", "rubricPrompt": "y"}, "left out", "its own `rubricPrompt`"),
+        ({"type": "__import__('os')"}, "left out", "evalmark has no metric for"),
     ],
     ids=lambda value: value["type"] if isinstance(value, dict) else "",
 )
@@ -334,7 +334,7 @@ def test_two_files_of_one_name_are_not_taken_for_each_other(tmp_path):
     assert len(suite["metrics"]) == 1
     assert imported.files["check.py"] == CHECK
     left = [part.to for part in imported.parts if part.outcome == "left out"]
-    assert left == ["another file is called check.py too; rename one of them"]
+    assert left == ["another file has the name check.py; rename one of them"]
 
 
 def test_braces_in_data_are_none_of_the_template():

@@ -38,7 +38,7 @@ SCENARIOS = {
     ],
 }
 CASES = [
-    ("promptfoo", "c.json", json.dumps(SCENARIOS), "c.json:1: the tests spread out to more than 100,000"),
+    ("promptfoo", "c.json", json.dumps(SCENARIOS), "c.json:1: the tests expand to more than 100,000"),
     ("jsonl", "a.jsonl", "", "a.jsonl: is empty"),
     ("jsonl", "a.jsonl", "{", "a.jsonl:1:2: not valid JSON"),
     ("jsonl", "a.jsonl", "[]\n", "a.jsonl:1: is not a header"),
@@ -58,8 +58,8 @@ CASES = [
     ("jsonl", "a.jsonl", result(mode="both"), "a.jsonl:2: `trial.mode`: 'both'"),
     ("jsonl", "a.jsonl", HEAD + '{"kind": "result", "kind": "result"}\n', "a.jsonl:2:20: the key $.kind occurs a second time"),
     ("jsonl", "a.jsonl", HEAD + '{"kind": NaN}\n', "a.jsonl:2:10: NaN"),
-    ("openai-evals", "a.json", "{}", "a.json: holds no eval"),
-    ("openai-evals", "a.json", "[1]", "a.json:1: holds no object"),
+    ("openai-evals", "a.json", "{}", "a.json: has no eval"),
+    ("openai-evals", "a.json", "[1]", "a.json:1: is not an object"),
     ("openai-evals", "a.json", '{\n"testing_criteria": 1}', "a.json:2: `$.testing_criteria` is not a list"),
     ("openai-evals", "a.json", '{"testing_criteria": [\n1]}', "a.json:2: `$.testing_criteria[0]` is not an object"),
     ("openai-evals", "a.json", '{"data_source":\n[]}', "a.json:1: `$.data_source` is not an object"),
@@ -73,7 +73,7 @@ CASES = [
     ("openai-registry", "a.yaml", "x: 1\n", "a.yaml:1: `x` is not a mapping"),
     ("openai-registry", "a.yaml", "x: {class: a\n", "not valid YAML"),
     ("openai-registry", "a.jsonl", '{"ideal": "x"}\n', "a.jsonl:1: `$.input` is missing"),
-    ("openai-registry", "a.jsonl", "1\n", "a.jsonl:1: holds no object"),
+    ("openai-registry", "a.jsonl", "1\n", "a.jsonl:1: is not an object"),
     ("openai-registry", "a.jsonl", '{"spec": {}}\n{"x": 1}\n', "a.jsonl:2: is neither a spec"),
     ("openai-registry", "a.txt", "x", "is neither YAML nor JSONL"),
     ("github-models", "a.yml", "name: x\n", "a.yml:1: has neither `messages`"),
@@ -92,7 +92,7 @@ CASES = [
     ("promptfoo", "a.yaml", "prompts: [a]\ndefaultTest: {assert: 1}\ntests: [{vars: {}}]\n", "`$.defaultTest.assert` is not a list"),
     ("promptfoo", "a.yaml", "prompts: [a]\ntests: file://none.csv\n", "a.yaml:2: `$.tests` names 'none.csv', which cannot be read"),
     ("promptfoo", "a.yaml", "prompts: [a]\nscenarios: 1\n", "a.yaml:2: `$.scenarios` is not a list"),
-    ("promptfoo", "a.yaml", f"prompts: [a]\ntests:\n- vars: {{a: {[*map(str, range(400))]}, b: {[*map(str, range(400))]}}}\n", "spreads out to 160,000 tests"),
+    ("promptfoo", "a.yaml", f"prompts: [a]\ntests:\n- vars: {{a: {[*map(str, range(400))]}, b: {[*map(str, range(400))]}}}\n", "expands to 160,000 tests"),
     ("promptfoo", "a.json", '{"results": {"results": [\n1]}}', "a.json:2: `$.results.results[0]` is not an object"),
     ("promptfoo", "a.yaml", "a: &a [*a]\nprompts: x\n", "a.yaml:1"),
     ("promptfoo", "a.yaml", "!!python/object/apply:os.system ['boom']\n", "a.yaml:1"),
@@ -118,7 +118,7 @@ def test_a_bad_file_is_one_sentence_with_its_place(format, name, text, wanted, t
 def test_what_stands_beside_an_export_is_read_strictly(name, tmp_path):
     folder = laid_out(tmp_path, FORMATS[name][0](CARRIED).files)
     (folder / "evalmark.json").write_text('{"format": "other"}')
-    with pytest.raises(DataError, match="is not what an export of version 1 puts beside its files"):
+    with pytest.raises(DataError, match="is not the side file of an export, version 1"):
         FORMATS[name][1](folder)
 
 

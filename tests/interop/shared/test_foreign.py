@@ -115,7 +115,7 @@ def test_two_evals_of_a_folder_are_two_suites(tmp_path):
 
 def test_what_belongs_to_none_of_two_evals_is_refused(tmp_path):
     files = {"e.json": [EVAL, {**EVAL, "id": "eval_2"}], "rows.jsonl": {"item": ITEM}}
-    with pytest.raises(DataError, match=r"rows.jsonl:1: nothing says to which of the 2 evals this belongs"):
+    with pytest.raises(DataError, match=r"rows.jsonl:1: it is unclear to which of the 2 evals this belongs"):
         import_openai_evals(laid_out(tmp_path, {name: json.dumps(data) for name, data in files.items()}))
 
 
@@ -250,12 +250,12 @@ def test_the_samples_of_a_log_are_those_of_its_eval(tmp_path):
         ),
         pytest.param(
             {"type": "text_similarity", "input": "{{sample.output_text}}", "reference": "x", "evaluation_metric": "cosine", "pass_threshold": 0.5},
-            "compares with a text of its own",
+            "compares with its own text",
             id="a text",
         ),
         pytest.param(
             {"type": "text_similarity", "input": "{{item.ticket}}", "reference": "{{item.correct_label}}", "evaluation_metric": "cosine", "pass_threshold": 0.5},
-            "looks at something else than the whole output",
+            "reads something else than the whole output",
             id="an input",
         ),
     ],
@@ -376,14 +376,14 @@ def test_json_match_compares_all_of_it(tmp_path, answer, verdict):
 @pytest.mark.parametrize(
     ("evals", "samples", "why"),
     [
-        (basic("fuzzy_match:FuzzyMatch"), SAMPLES, "no metric here does what FuzzyMatch does"),
-        (basic("json_validator:JsonValidator"), SAMPLES, "no metric here does what JsonValidator does"),
+        (basic("fuzzy_match:FuzzyMatch"), SAMPLES, "evalmark has no metric for FuzzyMatch"),
+        (basic("json_validator:JsonValidator"), SAMPLES, "evalmark has no metric for JsonValidator"),
         (basic("match:Match", num_few_shot=2), SAMPLES, "its argument `num_few_shot` changes"),
         (basic("includes:Includes"), '{"input": "q", "ideal": ["a", ""]}\n', "is blank"),
         (basic("includes:Includes"), '{"input": "q"}\n', "neither a text nor a list of texts"),
         (basic("match:Match"), '{"input": "q", "ideal": 4}\n', "neither a text nor a list of texts"),
-        (basic("json_match:JsonMatch"), '{"input": "q", "ideal": "{}}"}\n', "an ideal answer is no JSON"),
-        (basic("json_match:JsonMatch"), '{"input": "q", "ideal": "[null]"}\n', "null equals nothing there"),
+        (basic("json_match:JsonMatch"), '{"input": "q", "ideal": "{}}"}\n', "an ideal answer is not JSON"),
+        (basic("json_match:JsonMatch"), '{"input": "q", "ideal": "[null]"}\n', "an ideal answer has null or a boolean"),
         (basic("match:Match", samples_jsonl="gone.jsonl"), SAMPLES, "'gone.jsonl' are in none of the files"),
         (basic("match:Match"), '{"input": [{"role": "system", "content": "q"}], "ideal": "a"}\n', "do not end with one of the user"),
         (basic("match:Match"), '{"input": [{"role": "user", "name": "x", "content": "q"}], "ideal": "a"}\n', "nor plain messages"),
@@ -405,7 +405,7 @@ def test_what_would_mean_something_else_is_left_out_of_the_suite_of_a_registry(t
         ({"choice_strings": "from_n"}, None, "fewer than two choices"),
         ({"choice_scores": "from_strings"}, None, "gives no score"),
         ({}, '{"input": "q", "ideal": ["a", "b"]}\n', "shows all ideal answers"),
-        ({}, '{"input": "q", "ideal": "a", "completion": "x"}\n', "brings the answer to be judged"),
+        ({}, '{"input": "q", "ideal": "a", "completion": "x"}\n', "contains the answer to judge"),
         ({}, '{"input": [{"role": "system", "content": "s"}, {"role": "user", "content": "q"}], "ideal": "a"}\n', "shows all messages"),
     ],
 )  # fmt: skip

@@ -96,7 +96,7 @@ def test_rows_that_are_not_as_their_header_says_are_told_by_line(runs):
     assert said == {
         "elements": ["tests.csv: 15 blank lines left out."],
         "extract-names": [],
-        "speech-tag": ["tests.csv:42: 6 cells under a header of 5; what is too much is empty."],
+        "speech-tag": ["tests.csv:42: 6 cells under a header of 5; the additional cells are empty."],
         "text-to-p": [],
     }
 

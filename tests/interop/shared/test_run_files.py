@@ -71,7 +71,7 @@ def test_the_metrics_of_a_prompt_go_out_word_by_word(folder):
     assert "- The answer is an English noun." in compliance["input"][1]["content"]
     with pytest.raises(NoCriterionError, match="a template with more than variables"):
         criteria_of(found["long"], VARIABLES)
-    with pytest.raises(NoCriterionError, match="nothing that the API's graders do"):
+    with pytest.raises(NoCriterionError, match="has no equivalent among the API's graders"):
         criteria_of(found["rules"], VARIABLES)
     with pytest.raises(NoCriterionError, match=r"shows \{\{expected\}\}, which not every case has"):
         criteria_of(found["near"], {"output": "x"})
@@ -128,38 +128,38 @@ def test_what_a_test_expects_is_no_template_to_promptfoo(folder):
         pytest.param(
             "---\n---\nuser:\n{% if rules %}{{output}}{% endif %} OK or ERR?\n",
             "openai/judge",
-            "x: it has a template with more than variables; its scores stand in the results alone.",
+            "x: it has a template with more than variables; only the results have its scores.",
             id="a template",
         ),
         pytest.param(
             "---\ntags: [scorer]\ndirection: lower\n---\nuser:\nScore how dull {{output}} is from 0 to 100.\n",
             "openai/judge",
-            "x: it has better scores the lower they are, and a rubric has them the other way round; "
-            "its scores stand in the results alone.",
+            "x: it has better scores the lower they are, but a rubric needs better scores to be higher; "
+            "only the results have its scores.",
             id="lower is better",
         ),
         pytest.param(
             "---\n---\nuser:\n{{output}} OK or ERR? {# not for {{input}} #}\n",
             "openai/judge",
-            "x: it has '{#' in its words, which begins a comment there; its scores stand in the results alone.",
+            "x: it has '{#' in its text, which begins a comment in promptfoo; only the results have its scores.",
             id="a comment",
         ),
         pytest.param(
             "---\n---\nuser:\n{{output}} OK or ERR?\n",
             "mine/judge",
-            "x: it is judged by mine/judge here; promptfoo knows no such provider and asks its own grader.",
+            "x: it is judged by mine/judge in evalmark; promptfoo has no such provider and uses its own grader.",
             id="a judge that promptfoo does not know",
         ),
         pytest.param(
             "---\nrepeat: 3\n---\nuser:\n{{output}} OK or ERR?\n",
             "openai/judge",
-            "x: it is asked 3 times here, and once there.",
+            "x: it is asked 3 times in evalmark, and once in promptfoo.",
             id="asked several times",
         ),
         pytest.param(
             "---\ntags: [scorer]\n---\nuser:\nScore how dull {{output}} is from 0 to 100.\n",
             "openai/judge",
-            "x: it gives a score that fails no test, there as here.",
+            "x: it gives a score that fails no test.",
             id="a score without a threshold",
         ),
     ],

@@ -35,33 +35,33 @@ def read(folder, text: str, needed=("a",), name="t.csv"):
         pytest.param("a,b\n 1, 2\n", [(2, {"a": " 1", "b": " 2"})], [], id="blanks of cells stay where the header has none"),
         pytest.param("a,b\n\n1,2\n  \n", [(3, {"a": "1", "b": "2"})], ["t.csv: 2 blank lines left out."], id="blank lines"),
         pytest.param(
-            "a,b\n1\n", [(2, {"a": "1"})], ["t.csv:2: 1 cell under a header of 2; `b` and what comes after it are not known."], id="short"
+            "a,b\n1\n", [(2, {"a": "1"})], ["t.csv:2: 1 cell under a header of 2; `b` and the following columns are unknown."], id="short"
         ),
         pytest.param(
-            "a,b\n1,2,\n", [(2, {"a": "1", "b": "2"})], ["t.csv:2: 3 cells under a header of 2; what is too much is empty."], id="a comma too much"
+            "a,b\n1,2,\n", [(2, {"a": "1", "b": "2"})], ["t.csv:2: 3 cells under a header of 2; the additional cells are empty."], id="a comma too much"
         ),
         pytest.param(
             "a,b\n1,one, two\n3,4\n",
             [(3, {"a": "3", "b": "4"})],
-            ["t.csv:2: 3 cells under a header of 2; the row is left out, as ' two' belongs to no column. Quote texts that hold commas."],
+            ["t.csv:2: 3 cells under a header of 2; the row is left out because ' two' belongs to no column. Quote texts that hold commas."],
             id="a comma that is not quoted",
         ),
         pytest.param(
             'a,b\n1,"x" y\n3,4\n',
             [(3, {"a": "3", "b": "4"})],
-            ["t.csv:2: the row is left out, as its quotes are not closed or not doubled (',' expected after '\"')."],
+            ["t.csv:2: the row is left out, because its quotes are not closed or not doubled (',' expected after '\"')."],
             id="text behind a closing quote",
         ),
         pytest.param(
             'a,b\n1,2\n3,"x\n5,6\n',
             [(2, {"a": "1", "b": "2"})],
-            ["t.csv:3: the row is left out, as its quotes are not closed or not doubled (unexpected end of data)."],
+            ["t.csv:3: the row is left out, because its quotes are not closed or not doubled (unexpected end of data)."],
             id="a quote that is never closed",
         ),
         pytest.param('a,b\n1,"x\n\ny"\n3,4\n', [(2, {"a": "1", "b": "x\n\ny"}), (5, {"a": "3", "b": "4"})], [], id="line ends in a cell"),
         pytest.param("a,b\r\n1,2\r\n", [(2, {"a": "1", "b": "2"})], [], id="line ends of Windows"),
         pytest.param("a,b\n1,x\u2028y\x0bz\n", [(2, {"a": "1", "b": "x\u2028y\x0bz"})], [], id="what only looks like a line end"),
-        pytest.param("b,a\n1\n", [], ["t.csv:2: 1 cell under a header of 2; `a` and what comes after it are not known.", "t.csv:2: the row has no `a` and is left out."], id="too short for what is needed"),
+        pytest.param("b,a\n1\n", [], ["t.csv:2: 1 cell under a header of 2; `a` and the following columns are unknown.", "t.csv:2: the row has no `a` and is left out."], id="too short for what is needed"),
     ],
 )  # fmt: skip
 def test_a_table_is_read_as_it_is(tmp_path, text, rows, notes):

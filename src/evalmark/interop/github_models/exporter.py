@@ -8,9 +8,9 @@ from evalmark.inputs.documents.serialization import file_name, json_text, yaml_t
 from evalmark.interop.shared.export_run import ExportCheck, ExportResult, ExportRun
 from evalmark.interop.shared.grader_prompts import NotExpressibleError, labels_of, messages_of
 from evalmark.interop.shared.import_builder import PromptText, prompt_data
-from evalmark.interop.shared.items import case_data_of, inputs_of, list_or_empty
+from evalmark.interop.shared.items import case_data_of, dict_or_empty, inputs_of, list_or_empty, texts_of
 from evalmark.interop.shared.model_names import is_model
-from evalmark.interop.shared.results import REST, remainder_of, verdicts_of
+from evalmark.interop.shared.results import REST, native_score, native_trial, remainder_of, verdicts_of
 from evalmark.scoring.binding.text import text_of
 
 Data = dict[str, Any]
@@ -18,7 +18,7 @@ _PARAMETERS = {"max_tokens": "maxTokens", "temperature": "temperature", "top_p":
 
 
 def to_github_models(export: ExportRun) -> ExportResult:
-    """The files of an export, by name."""
+    """Make the files of an export."""
     remarks = list(export.remarks)
     files: dict[str, str] = {}
     names: list[str] = []
@@ -59,15 +59,15 @@ def row_of(result: Result, export: ExportRun) -> Data:
 
 
 def _evaluators(export: ExportRun, shown: str, remarks: list[str]) -> list[Data]:
-    found: list[Data] = []
+    evaluators: list[Data] = []
     for check in export.checks:
         evaluator, why = _evaluator(check, shown)
         if evaluator is None:
-            remarks.append(f"{check.name}: it {why}; its scores stand in the results alone.")
+            remarks.append(f"{check.name}: it {why}; only the results have its scores.")
         else:
-            found.append({"name": check.name, **evaluator})
+            evaluators.append({"name": check.name, **evaluator})
             remarks += [f"{check.name}: it {why}."] if why else []
-    return found
+    return evaluators
 
 
 def _evaluator(check: ExportCheck, shown: str) -> tuple[Data | None, str]:
@@ -77,45 +77,43 @@ def _evaluator(check: ExportCheck, shown: str) -> tuple[Data | None, str]:
     if check.scorer == "equals" and not check.settings:
         return {"string": {"equals": "{{expected}}"}}, ""
     if check.scorer == "contains":
-        draft = [*_listed(check.settings.get("any")), *_listed(check.settings.get("all"))]
+        draft = [*texts_of(check.settings.get("any")), *texts_of(check.settings.get("all"))]
         if len(draft) > 1:
-            return None, "looks for several texts, and an evaluator looks for one"
-        why = "" if check.settings.get("ignore_case") else "overlooks upper and lower case there"
+            return None, "searches several texts, but an evaluator searches one"
+        why = "" if check.settings.get("ignore_case") else "ignores case in GitHub Models"
         return {"string": {"contains": draft[0] if draft else "{{expected}}"}}, why
-    return None, "is nothing that an evaluator of GitHub Models does"
-
-
-def _listed(said: Any) -> list[str]:
-    return [said] if isinstance(said, str) else [str(text) for text in said or ()]
+    return None, "has no equivalent evaluator in GitHub Models"
 
 
 def _judge_evaluator(check: ExportCheck, shown: str) -> tuple[Data | None, str]:
     metric = check.metric
     judge = check.judge or (metric.judge if metric else None)
     if metric is None or not judge:
-        return None, "has no judge by name, and an evaluator wants a model"
+        return None, "has no named judge, but an evaluator requires a model"
     variables = {"input": shown, "output": "{{completion}}", "expected": "{{expected}}"}
     labels = labels_of(metric, check.threshold)
     if labels:
         choices = [{"choice": label.word, "score": float(label.passes)} for label in labels]
         # The first choice that occurs anywhere in the reply counts, so longer words come before their parts.
         choices.sort(key=lambda choice: -len(str(choice["choice"])))
-        why = "" if metric.measure.kind == "boolean" else "counts 1 there for what passes, and 0 for the rest"
+        why = (
+            "" if metric.measure.kind == "boolean" else "scores 1 for what passes in GitHub Models, and 0 for the rest"
+        )
     else:
         low, high = metric.measure.low, metric.measure.high
         if metric.measure.kind != "scale" or high - low > 10:
-            return None, "gives a number, and an evaluator chooses between a few words"
+            return None, "gives a number, but an evaluator chooses between a few words"
         choices = [_step(number, low, high, check) for number in range(high, low - 1, -1)]
-        why = "passes there where the score is above 0, which is so from the threshold upwards"
+        why = "passes in GitHub Models if the score is above 0, which holds from the threshold upwards"
     try:
         messages = messages_of(check, variables)
     except NotExpressibleError as error:
         return None, str(error)
     # GitHub Models fills no variables in a system prompt, so one with variables moves to the user prompt.
     system = [text for role, text in messages if role == "system" and "{{" not in text]
-    asked = [text for role, text in messages if not (role == "system" and "{{" not in text)]
-    said: Data = {"modelId": judge, "prompt": "\n\n".join(asked), "choices": choices}
-    return {"llm": said | ({"systemPrompt": "\n\n".join(system)} if system else {})}, why
+    prompts = [text for role, text in messages if not (role == "system" and "{{" not in text)]
+    evaluator: Data = {"modelId": judge, "prompt": "\n\n".join(prompts), "choices": choices}
+    return {"llm": evaluator | ({"systemPrompt": "\n\n".join(system)} if system else {})}, why
 
 
 def _step(number: int, low: int, high: int, check: ExportCheck) -> Data:
@@ -158,26 +156,19 @@ def _row(export: ExportRun, result: Result, number: int) -> Data:
 
 def native_of(row: Mapping[str, Any], dataset: str, target: str, number: int) -> Data:
     """Convert a test result to the form of `result_data`."""
-    case = row.get("testCase")
-    said = row.get("modelResponse")
+    reply = row.get("modelResponse")
+    scores = [score for score in list_or_empty(row.get("evaluationResults")) if isinstance(score, dict)]
     return {
-        "trial": {"dataset": dataset, "target": target, "position": number, "repeat": 0, "mode": "single"},
-        "case": case_data_of(case if isinstance(case, dict) else {}),
-        "output": {"value": said} if isinstance(said, str) else {},
+        "trial": native_trial(dataset, target, number),
+        "case": case_data_of(dict_or_empty(row.get("testCase"))),
+        "output": {"value": reply} if isinstance(reply, str) else {},
         "scores": [
-            _native_score(found) for found in list_or_empty(row.get("evaluationResults")) if isinstance(found, dict)
+            native_score(
+                str(score.get("evaluatorName") or "score"),
+                score.get("score"),
+                score.get("passed"),
+                score.get("details"),
+            )
+            for score in scores
         ],
     }
-
-
-def _native_score(said: Mapping[str, Any]) -> Data:
-    number, passed, reason = said.get("score"), said.get("passed"), said.get("details")
-    score: Data = {"name": str(said.get("evaluatorName") or "score")}
-    if isinstance(number, (int, float)) and not isinstance(number, bool):
-        score["raw"] = number
-        score |= {"value": number} if 0 <= number <= 1 else {}
-    if isinstance(passed, bool):
-        score["passed"] = passed
-    elif "raw" not in score:
-        score["status"] = "unscored"
-    return score | ({"reason": reason} if isinstance(reason, str) and reason else {})

@@ -21,7 +21,7 @@ from evalmark.interop.shared.import_builder import (
     read_side_file,
 )
 from evalmark.interop.shared.import_result import ImportResult
-from evalmark.interop.shared.items import case_data_of, unique_names
+from evalmark.interop.shared.items import case_data_of, is_number, list_or_empty, unique_names
 from evalmark.interop.shared.results import REST, SIDE, result_from
 from evalmark.prompts.templates.frontmatter import is_text
 from evalmark.prompts.templates.prompt import Prompt
@@ -67,12 +67,12 @@ def import_github_models(path: Path) -> ImportResult:
         if isinstance(data, dict) and "testResults" in data:
             _results(document, data, results)
         elif isinstance(data, dict) and "messages" in data:
-            alike = canonical({key: said for key, said in data.items() if key not in ("model", "testData")})
+            alike = canonical({key: value for key, value in data.items() if key not in ("model", "testData")})
             _prompt(document, data, groups.setdefault(alike, ImportBuilder()))
         elif file == path:
             raise PlacedError(f"{file}:1", "has neither `messages`, as a prompt of GitHub Models, nor `testResults`.")
     if not (groups or results.results or results.parts):
-        raise PlacedError(str(path), "holds no prompt file and no results of GitHub Models.")
+        raise PlacedError(str(path), "has no prompt file and no results of GitHub Models.")
     named = unique_names(builder.name for builder in groups.values())
     return combine_imports(dict(zip(named, groups.values(), strict=True)), results)
 
@@ -88,7 +88,7 @@ def _prompt(document: Document, data: Data, builder: ImportBuilder) -> None:
         builder.name = prompt.name
     if isinstance(model := data.get("model"), str) and model and model not in builder.models:
         builder.models.append(model)
-        builder.part(f"{place} model", "mapped", f"the model {model}; its name has to be one that you can reach")
+        builder.part(f"{place} model", "mapped", f"the model {model}; it has to be available to you")
     _messages(data, prompt.name, place, builder)
     _evaluators(document, data, builder)
     for number, row in enumerate(_list(document, data, "testData")):
@@ -102,23 +102,23 @@ def _prompt(document: Document, data: Data, builder: ImportBuilder) -> None:
 def _case(row: Data, data: Data) -> Data:
     """Convert a row of the test data to a case, with the checks that depend on its variables."""
     case = case_data_of(row)
-    strings = [said for said in data.get("evaluators") or () if isinstance(said.get("string"), dict)]
-    own = [check for said in strings if (check := _check_of_row(said, row)) is not None]
+    strings = [evaluator for evaluator in data.get("evaluators") or () if isinstance(evaluator.get("string"), dict)]
+    own = [check for evaluator in strings if (check := _check_of_row(evaluator, row)) is not None]
     return {**case, "metadata": {**case.get("metadata", {}), KEY: own}} if own else case
 
 
-def _check_of_row(said: Data, row: Data) -> Data | None:
+def _check_of_row(evaluator: Data, row: Data) -> Data | None:
     """Return a row's check by an evaluator with variables in its text; None if there is no such check."""
-    key, text = _text_of(said["string"])
+    key, text = _text_of(evaluator["string"])
     if not _is_of_rows(key, text) or any(name not in row for name in _WHOLE.findall(text)):
         return None
-    name = str(said.get("name") or "evaluator")
+    name = str(evaluator.get("name") or "evaluator")
     draft, _ = _check(name, key, _WHOLE.sub(lambda slot: text_of(row[slot[1]]), text), expected=False)
     return None if draft is None else {draft.scorer: {**draft.settings, "name": name}}
 
 
 def _is_of_rows(key: str, text: str) -> bool:
-    """Tell whether an evaluator searches a different text in each row, other than the expected answer."""
+    """Return whether an evaluator searches a different text in each row, other than the expected answer."""
     names, is_whole = set(_WHOLE.findall(text)), "{{" not in _WHOLE.sub("", text)
     is_expected = key in ("equals", "contains") and text.strip("{} ") == "expected"
     return bool(names) and is_whole and "completion" not in names and not is_expected
@@ -134,19 +134,17 @@ def _read(document: Document, data: Data) -> Prompt:
 def _messages(data: Data, name: str, place: str, builder: ImportBuilder) -> None:
     more = {key: data[key] for key in _KEPT if key in data and key not in ("name", "messages", "model")}
     messages = [{"role": str(m["role"]), "content": str(m["content"])} for m in data["messages"]]
-    if all(messages != other.messages for other in builder.prompts):
-        builder.prompts.append(PromptText(name=name, messages=messages, more=more, place=place))
-        builder.part(f"{place} messages", "mapped", "a prompt file")
+    builder.add_prompt(PromptText(name=name, messages=messages, more=more, place=place), f"{place} messages")
 
 
 def _evaluators(document: Document, data: Data, builder: ImportBuilder) -> None:
-    known = {draft.name for draft in builder.metrics}
-    for number, said in enumerate(_list(document, data, "evaluators")):
+    names = {draft.name for draft in builder.metrics}
+    for number, evaluator in enumerate(_list(document, data, "evaluators")):
         at = ("evaluators", number)
-        if not isinstance(said, dict):
+        if not isinstance(evaluator, dict):
             raise PlacedError(document.place_of(at), f"`{json_path(at)}` is not a mapping.")
-        if str(said.get("name")) not in known:
-            _evaluator(said, f"{document.place_of(at)} {json_path(at)}", builder)
+        if str(evaluator.get("name")) not in names:
+            _evaluator(evaluator, f"{document.place_of(at)} {json_path(at)}", builder)
 
 
 def _list(document: Document, data: Data, key: str) -> list[Any]:
@@ -156,15 +154,15 @@ def _list(document: Document, data: Data, key: str) -> list[Any]:
     return found or []
 
 
-def _evaluator(said: Data, place: str, builder: ImportBuilder) -> None:
-    name = str(said.get("name") or "evaluator")
+def _evaluator(evaluator: Data, place: str, builder: ImportBuilder) -> None:
+    name = str(evaluator.get("name") or "evaluator")
     what = f"{place} {name!r}"
-    if isinstance(said.get("string"), dict):
-        draft, why = _string(name, said["string"])
-    elif isinstance(said.get("llm"), dict):
-        draft, why = _judge_metric(name, said["llm"])
+    if isinstance(evaluator.get("string"), dict):
+        draft, why = _string(name, evaluator["string"])
+    elif isinstance(evaluator.get("llm"), dict):
+        draft, why = _judge_metric(name, evaluator["llm"])
     else:
-        draft, why = _built_in(name, str(said.get("uses", "")))
+        draft, why = _built_in(name, str(evaluator.get("uses", "")))
     if draft is None:
         builder.part(what, "left out", why)
         return
@@ -173,20 +171,20 @@ def _evaluator(said: Data, place: str, builder: ImportBuilder) -> None:
     builder.part(what, "mapped", f"{'a metric file' if draft.file else draft.scorer}{f'; {why}' if why else ''}")
 
 
-def _text_of(said: Data) -> tuple[str, str]:
+def _text_of(string: Data) -> tuple[str, str]:
     """Return the kind and the text of a `string` evaluator; the first one that is set counts."""
-    found = ((key, said.get(key)) for key in ("equals", "contains", "startsWith", "endsWith"))
-    return next(((key, text) for key, text in found if isinstance(text, str) and text), ("", ""))
+    texts = ((key, string.get(key)) for key in ("equals", "contains", "startsWith", "endsWith"))
+    return next(((key, text) for key, text in texts if isinstance(text, str) and text), ("", ""))
 
 
-def _string(name: str, said: Data) -> tuple[MetricDraft | None, str]:
-    key, text = _text_of(said)
+def _string(name: str, string: Data) -> tuple[MetricDraft | None, str]:
+    key, text = _text_of(string)
     if not text:
-        return None, "it names no text to look for"
+        return None, "it names no text to search"
     if _is_of_rows(key, text):
-        return MetricDraft(name="assertions", scorer="evalmark.scorers:Assertions"), "each case says which text"
+        return MetricDraft(name="assertions", scorer="evalmark.scorers:Assertions"), "each case has its text"
     if "{{" in text and text.strip("{} ") != "expected":
-        return None, "it looks for a text that is put together from more than the variables of a row"
+        return None, "it searches a text made from more than the variables of a row"
     return _check(name, key, text, expected="{{" in text)
 
 
@@ -201,16 +199,15 @@ def _check(name: str, key: str, text: str, *, expected: bool) -> tuple[MetricDra
     return MetricDraft(name=name, scorer="regex", settings=settings), ""
 
 
-def _judge_metric(name: str, said: Data) -> tuple[MetricDraft | None, str]:
-    choices = said.get("choices")
-    rows = [row for row in choices if isinstance(row, dict)] if isinstance(choices, list) else []
+def _judge_metric(name: str, judge: Data) -> tuple[MetricDraft | None, str]:
+    rows = [row for row in list_or_empty(judge.get("choices")) if isinstance(row, dict)]
     worths = {str(row.get("choice")): row.get("score") for row in rows}
-    numbers = [worth for worth in worths.values() if isinstance(worth, (int, float)) and not isinstance(worth, bool)]
+    numbers = [worth for worth in worths.values() if is_number(worth)]
     if len(worths) < 2 or len(numbers) != len(worths) or not all(0 <= n <= 1 for n in numbers):
-        return None, "its choices are not two or more with a score from 0 to 1 each"
+        return None, "it needs at least two choices, each with a score from 0 to 1"
     texts = [
         _slots(text)
-        for text in (said.get("systemPrompt"), said.get("prompt"))
+        for text in (judge.get("systemPrompt"), judge.get("prompt"))
         if isinstance(text, str) and text.strip()
     ]
     if not any("{{output}}" in text for text in texts):
@@ -223,7 +220,7 @@ def _judge_metric(name: str, said: Data) -> tuple[MetricDraft | None, str]:
         "threshold": min(above) if above else 1.0,
         "template": texts,
     }
-    return MetricDraft(name=name, file=file, judge=_model(said.get("modelId"))), ""
+    return MetricDraft(name=name, file=file, judge=_model(judge.get("modelId"))), ""
 
 
 def _slots(text: str) -> str:
@@ -236,13 +233,19 @@ def _slots(text: str) -> str:
     return head + ("{{input}}" if slot else "") + rest.replace("\0", "(in the input above)")
 
 
-def _model(said: Any) -> str:
-    return said if isinstance(said, str) and "/" in said else f"openai/{said}" if isinstance(said, str) and said else ""
+def _model(value: Any) -> str:
+    return (
+        value
+        if isinstance(value, str) and "/" in value
+        else f"openai/{value}"
+        if isinstance(value, str) and value
+        else ""
+    )
 
 
 def _built_in(name: str, uses: str) -> tuple[MetricDraft | None, str]:
     if uses not in _BUILT_IN:
-        return None, f"there is no evaluator {uses!r:.60}" if uses else "it says neither `string`, `llm` nor `uses`"
+        return None, f"there is no evaluator {uses!r:.60}" if uses else "it has neither `string`, `llm` nor `uses`"
     looks_at, expected, question = _BUILT_IN[uses]
     file = {
         "config": {"needs_history": False, "needs_example_output": expected},
@@ -252,7 +255,7 @@ def _built_in(name: str, uses: str) -> tuple[MetricDraft | None, str]:
     }
     return MetricDraft(
         name=name, file=file
-    ), "it asks the same as GitHub's metric in an evalmark prompt, so scores will differ"
+    ), "it asks the same as GitHub's metric with an evalmark prompt, so scores will differ"
 
 
 def _results(document: Document, data: Mapping[str, Any], builder: ImportBuilder) -> None:

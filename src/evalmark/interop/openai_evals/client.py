@@ -44,10 +44,10 @@ def evals_endpoint(environ: Mapping[str, str], base_url: str | None = None) -> E
         ConfigError: the address is invalid, or the key is missing.
     """
     if base_url is None:
-        found = find_endpoint("openai/evals", environ, _NO_TABLE)
+        endpoint = find_endpoint("openai/evals", environ, _NO_TABLE)
     elif _is_azure(address := validate_address(base_url, "--base-url")):
         token = environ.get(AZURE_TOKEN, "").strip()
-        found = Endpoint(
+        endpoint = Endpoint(
             name="azure/evals",
             provider="openai" if token else "azure",  # which of the two headers holds the key
             model="evals",
@@ -57,10 +57,10 @@ def evals_endpoint(environ: Mapping[str, str], base_url: str | None = None) -> E
             needs_key=True,
         )
     else:
-        found = find_endpoint("openai/evals", {**environ, "OPENAI_BASE_URL": base_url}, _NO_TABLE)
-    if (fault := missing_key(found)) is not None:
+        endpoint = find_endpoint("openai/evals", {**environ, "OPENAI_BASE_URL": base_url}, _NO_TABLE)
+    if (fault := missing_key(endpoint)) is not None:
         raise ConfigError(fault)
-    return found
+    return endpoint
 
 
 def _is_azure(address: str) -> bool:
@@ -87,8 +87,8 @@ async def post_evals(
         try:
             made[name] = await _create(f"evals/{quote(eval_id, safe='')}/runs", body, endpoint, http, within)
         except EvalmarkError as error:
-            there = f"The eval is there as {eval_id}, with {len(made)} of {count(len(runs), 'run')}."
-            raise EvalmarkError(f"{error} {there}") from error
+            created = f"The eval exists as {eval_id}, with {len(made)} of {count(len(runs), 'run')}."
+            raise EvalmarkError(f"{error} {created}") from error
     return CreatedEval(eval_id=eval_id, runs=made)
 
 
@@ -107,12 +107,10 @@ async def _create(what: str, body: Mapping[str, Any], endpoint: Endpoint, http: 
         if error.fault != "transient" or _was_never_sent(error):
             raise
         noun = "run" if what.endswith("/runs") else "eval"
+        raise EvalmarkError(f"{error} The {noun} may exist nevertheless; check before you post it again.") from error
+    created_id = data.get("id")
+    if not isinstance(created_id, str) or not created_id:
         raise EvalmarkError(
-            f"{error} The {noun} may exist there all the same; look before it is posted again."
-        ) from error
-    found = data.get("id")
-    if not isinstance(found, str) or not found:
-        raise EvalmarkError(
-            f"{endpoint.host} answered without an id when {what} was posted; look there whether it exists."
+            f"{endpoint.host} replied without an id when {what} was posted; check at the service whether it exists."
         )
-    return found
+    return created_id

@@ -7,7 +7,7 @@ from typing import Any
 from evalmark.interop.shared.export_run import ExportCheck
 from evalmark.interop.shared.grader_prompts import NotExpressibleError, labels_of, messages_of
 from evalmark.interop.shared.import_builder import ImportBuilder, MetricDraft
-from evalmark.interop.shared.items import list_or_empty
+from evalmark.interop.shared.items import is_number, list_or_empty, texts_of
 from evalmark.interop.shared.model_names import openai_model_name
 from evalmark.scoring.judges.metric import MetricFile
 
@@ -34,29 +34,25 @@ def criteria_of(check: ExportCheck, variables: Mapping[str, str]) -> list[Data]:
         return [_judged(check, check.metric, variables)]
     if check.scorer in _MAKERS:
         return _MAKERS[check.scorer](check)
-    raise NoCriterionError("is nothing that the API's graders do")
+    raise NoCriterionError("has no equivalent among the API's graders")
 
 
 def _equals(check: ExportCheck) -> list[Data]:
     if check.settings.get("ignore_case") or check.settings.get("strip"):
-        raise NoCriterionError("overlooks case or blanks, and the API compares every letter")
+        raise NoCriterionError("ignores case or blanks, but the API compares every letter")
     return [_string(check.name, "ne" if check.scorer.startswith("not-") else "eq", EXPECTED)]
 
 
 def _contains(check: ExportCheck) -> list[Data]:
     operation = "ilike" if check.settings.get("ignore_case") else "like"
-    draft, every = (_texts(check.settings.get(key)) for key in ("any", "all"))
+    draft, every = (texts_of(check.settings.get(key)) for key in ("any", "all"))
     if len(draft) > 1:
-        raise NoCriterionError("takes one text of several, and the API knows no such choice")
+        raise NoCriterionError("passes with one of several texts, which the API does not support")
     texts = [*draft, *every] or [EXPECTED]
     if any(text != EXPECTED and _ANY.search(text) for text in texts):
-        raise NoCriterionError("looks for a text with braces, which the API would take for a variable")
+        raise NoCriterionError("searches a text with braces, which the API would read as a variable")
     names = [check.name, *(f"{check.name} {number}" for number in range(2, len(texts) + 1))]
     return [_string(name, operation, text) for name, text in zip(names, texts, strict=True)]
-
-
-def _texts(said: Any) -> list[str]:
-    return [said] if isinstance(said, str) else [str(text) for text in said or ()]
 
 
 def _string(name: str, operation: str, reference: str) -> Data:
@@ -68,7 +64,7 @@ def _similar(check: ExportCheck) -> list[Data]:
     if least is None and metric == "cosine":
         least = check.settings.get("positive", 0.9) if check.threshold is None else check.threshold
     if least is None:
-        raise NoCriterionError("has no threshold, and the API wants one")
+        raise NoCriterionError("has no threshold, which the API requires")
     return [
         {
             "type": "text_similarity",
@@ -93,21 +89,21 @@ _MAKERS = {
 def _judged(check: ExportCheck, metric: MetricFile, variables: Mapping[str, str]) -> Data:
     judge = check.judge or metric.judge or ""
     if not judge:
-        raise NoCriterionError("has no judge by name, and the API wants a model")
+        raise NoCriterionError("has no named judge, but the API requires a model")
     labels = labels_of(metric, check.threshold)
     if not labels and check.direction == "lower":
-        raise NoCriterionError("is better where lower, and the API passes from a score upwards")
+        raise NoCriterionError("has better scores the lower they are, but the API passes scores above a threshold")
     head = {"name": check.name, "model": openai_model_name(judge)}
     try:
-        asked = [_message(role, text) for role, text in messages_of(check, variables)]
+        messages = [_message(role, text) for role, text in messages_of(check, variables)]
     except NotExpressibleError as error:
         raise NoCriterionError(str(error)) from None
     if labels:
         words = [label.word for label in labels]
         passing = [label.word for label in labels if label.passes]
-        return {"type": "label_model", **head, "input": asked, "labels": words, "passing_labels": passing}
+        return {"type": "label_model", **head, "input": messages, "labels": words, "passing_labels": passing}
     low, high = (metric.measure.low, metric.measure.high) if metric.measure.kind == "scale" else (0, 100)
-    criterion: Data = {"type": "score_model", **head, "input": asked, "range": [low, high]}
+    criterion: Data = {"type": "score_model", **head, "input": messages, "range": [low, high]}
     if check.threshold is not None:
         criterion["pass_threshold"] = low + check.threshold * (high - low)
     return criterion
@@ -130,27 +126,29 @@ def reference_of(criteria: Any) -> str | None:
     return None
 
 
-def read_criterion(said: Mapping[str, Any], place: str, builder: ImportBuilder, expected: str | None = None) -> None:
+def read_criterion(
+    criterion: Mapping[str, Any], place: str, builder: ImportBuilder, expected: str | None = None
+) -> None:
     """Add the metric of a criterion to the import, or record why there is none.
 
     `expected` is the item key of the reference answer, if a criterion names it.
     """
-    kind = str(said.get("type"))
-    name = str(said.get("name") or kind)
+    kind = str(criterion.get("type"))
+    name = str(criterion.get("name") or kind)
     what = f"{place} {name!r} ({kind})"
     if kind == "python":
         builder.part(
-            what, "refused", "it is code; look at it, keep it in a file of yours, and name its function as a metric"
+            what, "refused", "it is code; review it, save it in a Python file, and name its function as a metric"
         )
         return
     reader = _READERS.get(kind)
     try:
-        draft = reader(said, name, expected) if reader else None
+        draft = reader(criterion, name, expected) if reader else None
     except NoCriterionError as error:
         builder.part(what, "left out", f"it {error}")
         return
     if draft is None:
-        builder.part(what, "left out", "no metric here does what it does")
+        builder.part(what, "left out", "evalmark has no equivalent metric")
         return
     builder.metrics.append(draft)
     builder.part(
@@ -158,12 +156,12 @@ def read_criterion(said: Mapping[str, Any], place: str, builder: ImportBuilder, 
     )
 
 
-def _read_string(said: Mapping[str, Any], name: str, expected: str | None) -> MetricDraft:
-    if not _SAMPLE.fullmatch(str(said.get("input", "")).strip()):
-        raise NoCriterionError("looks at something else than the whole output")
-    operation, reference = str(said.get("operation")), str(said.get("reference", ""))
-    if (found := _ITEM.fullmatch(reference.strip())) is not None:
-        _check_reference(found[1], expected)
+def _read_string(criterion: Mapping[str, Any], name: str, expected: str | None) -> MetricDraft:
+    if not _SAMPLE.fullmatch(str(criterion.get("input", "")).strip()):
+        raise NoCriterionError("reads something else than the whole output")
+    operation, reference = str(criterion.get("operation")), str(criterion.get("reference", ""))
+    if (match := _ITEM.fullmatch(reference.strip())) is not None:
+        _check_reference(match[1], expected)
         scorers: dict[str, tuple[str, Data]] = {
             "eq": ("equals", {}),
             "ne": ("not-equals", {}),
@@ -171,7 +169,7 @@ def _read_string(said: Mapping[str, Any], name: str, expected: str | None) -> Me
             "ilike": ("contains", {"ignore_case": True}),
         }
     elif _ANY.search(reference):
-        raise NoCriterionError("compares with a text that is put together from variables")
+        raise NoCriterionError("compares with a text made from variables")
     else:
         whole = {"pattern": re.escape(reference), "full": True}
         scorers = {
@@ -191,14 +189,14 @@ def _check_reference(key: str, expected: str | None) -> None:
         raise NoCriterionError(f"compares with `{key}` of the items, and a case has one expected answer, `{expected}`")
 
 
-def _read_similar(said: Mapping[str, Any], name: str, expected: str | None) -> MetricDraft:
-    if not _SAMPLE.fullmatch(str(said.get("input", "")).strip()):
-        raise NoCriterionError("looks at something else than the whole output")
-    found = _ITEM.fullmatch(str(said.get("reference", "")).strip())
-    if found is None:
-        raise NoCriterionError("compares with a text of its own, and an evalmark metric with the expected answer")
-    _check_reference(found[1], expected)
-    metric, least = said.get("evaluation_metric"), said.get("pass_threshold")
+def _read_similar(criterion: Mapping[str, Any], name: str, expected: str | None) -> MetricDraft:
+    if not _SAMPLE.fullmatch(str(criterion.get("input", "")).strip()):
+        raise NoCriterionError("reads something else than the whole output")
+    match = _ITEM.fullmatch(str(criterion.get("reference", "")).strip())
+    if match is None:
+        raise NoCriterionError("compares with its own text, but an evalmark metric compares with the expected answer")
+    _check_reference(match[1], expected)
+    metric, least = criterion.get("evaluation_metric"), criterion.get("pass_threshold")
     if not (isinstance(least, (int, float)) and 0 <= least <= 1):
         raise NoCriterionError(f"passes from {least!r:.40}, which is not a number from 0 to 1")
     if metric == "cosine":
@@ -208,42 +206,42 @@ def _read_similar(said: Mapping[str, Any], name: str, expected: str | None) -> M
     raise NoCriterionError(f"measures by {metric!r:.40}, which no evalmark metric computes in the same way")
 
 
-def _read_labels(said: Mapping[str, Any], name: str, expected: str | None) -> MetricDraft:
-    labels, passing = said.get("labels"), said.get("passing_labels")
+def _read_labels(criterion: Mapping[str, Any], name: str, expected: str | None) -> MetricDraft:
+    labels, passing = criterion.get("labels"), criterion.get("passing_labels")
     if not (isinstance(labels, list) and len(labels) > 1 and isinstance(passing, list)):
         raise NoCriterionError("names fewer than two labels")
     choices = {str(label): 1.0 if label in passing else 0.0 for label in labels}
     score = {"type": "choice", "description": "the label that fits", "choices": choices}
-    return _file(said, name, (score, 1.0), expected)
+    return _file(criterion, name, (score, 1.0), expected)
 
 
-def _read_scores(said: Mapping[str, Any], name: str, expected: str | None) -> MetricDraft:
-    low, high = _range(said.get("range"))
-    least = said.get("pass_threshold")
-    share = (least - low) / (high - low) if isinstance(least, (int, float)) and not isinstance(least, bool) else None
+def _read_scores(criterion: Mapping[str, Any], name: str, expected: str | None) -> MetricDraft:
+    low, high = _range(criterion.get("range"))
+    least = criterion.get("pass_threshold")
+    share = (least - low) / (high - low) if is_number(least) else None
     if share is not None and not 0 <= share <= 1:
         raise NoCriterionError(f"passes from {least}, outside of its range")
     if low == int(low) and high == int(high) and high - low > 1:
         score = {"type": "scale", "description": "the score", "min": int(low), "max": int(high)}
     else:
         score = {"type": "percentage", "description": f"the share of the way from {low:g} to {high:g}"}
-    return _file(said, name, (score, share), expected)
+    return _file(criterion, name, (score, share), expected)
 
 
-def _range(said: Any) -> tuple[float, float]:
-    if said is None:
+def _range(value: Any) -> tuple[float, float]:
+    if value is None:
         return 0, 1
-    numbers = (
-        [n for n in said if isinstance(n, (int, float)) and not isinstance(n, bool)] if isinstance(said, list) else []
-    )
+    numbers = [n for n in list_or_empty(value) if is_number(n)]
     if len(numbers) != 2 or numbers[0] >= numbers[1]:
-        raise NoCriterionError(f"has the range {said!r:.40}, which is not two numbers in order")
+        raise NoCriterionError(f"has the range {value!r:.40}, which is not two numbers in order")
     return numbers[0], numbers[1]
 
 
-def _file(said: Mapping[str, Any], name: str, measure: tuple[Data, float | None], expected: str | None) -> MetricDraft:
+def _file(
+    criterion: Mapping[str, Any], name: str, measure: tuple[Data, float | None], expected: str | None
+) -> MetricDraft:
     score, threshold = measure
-    texts = [text for message in list_or_empty(said.get("input")) if (text := _text(message)).strip()]
+    texts = [text for message in list_or_empty(criterion.get("input")) if (text := _text(message)).strip()]
     if not texts:
         raise NoCriterionError("asks its model nothing")
     sections = [slots_of_ours(text, expected) for text in texts]
@@ -258,7 +256,7 @@ def _file(said: Mapping[str, Any], name: str, measure: tuple[Data, float | None]
         "threshold": threshold,
         "template": sections,
     }
-    model = str(said.get("model") or "")
+    model = str(criterion.get("model") or "")
     return MetricDraft(
         name=name,
         judge=model if "/" in model or not model else f"openai/{model}",
@@ -289,7 +287,7 @@ def slots_of_ours(text: str, expected: str | None) -> str:
 
 
 def _is_reference(key: str, expected: str | None) -> bool:
-    """Tell whether a key holds the reference answer; if no criterion names the key, its name decides."""
+    """Return whether a key holds the reference answer; if no criterion names the key, its name decides."""
     return (
         key == expected
         if expected is not None

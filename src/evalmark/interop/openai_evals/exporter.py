@@ -12,9 +12,9 @@ from evalmark.core.values.case import Case
 from evalmark.core.values.score import Result, Verdict
 from evalmark.inputs.documents.serialization import file_name, json_line, json_text
 from evalmark.interop.shared.export_run import ExportResult, ExportRun
-from evalmark.interop.shared.items import case_data_of, inputs_of, item_of, list_or_empty
+from evalmark.interop.shared.items import case_data_of, dict_or_empty, inputs_of, item_of, list_or_empty
 from evalmark.interop.shared.model_names import is_model, openai_model_name
-from evalmark.interop.shared.results import REST, remainder_of, verdicts_of
+from evalmark.interop.shared.results import REST, native_score, native_trial, remainder_of, verdicts_of
 from evalmark.prompts.templates.prompt import Prompt
 from evalmark.scoring.binding.text import text_of
 
@@ -35,7 +35,7 @@ STATUS: Mapping[Verdict, str] = {
 
 
 def to_openai_evals(export: ExportRun) -> ExportResult:
-    """The files of an export, by name."""
+    """Make the files of an export."""
     remarks = list(export.remarks)
     groups = export.by_target
     cases = [result.trial.case for results in groups.values() for result in results]
@@ -67,7 +67,7 @@ def eval_body(export: ExportRun, cases: Sequence[Case], remarks: list[str]) -> D
         try:
             criteria += criteria_of(check, _variables(export, cases))
         except NoCriterionError as error:
-            remarks.append(f"{check.name}: it {error}; its scores stand in the results alone.")
+            remarks.append(f"{check.name}: it {error}; only the results have its scores.")
     return {
         "name": export.run.name,
         "metadata": {"evalmark_run": export.run.id} if export.run.id else {},
@@ -86,7 +86,7 @@ def schema_of(items: Iterable[Mapping[str, Any]]) -> Data:
         for key, value in item.items():
             types.setdefault(key, set()).add(_type(value))
             counts[key] = counts.get(key, 0) + 1
-    properties = {key: {"type": min(found) if len(found) == 1 else sorted(found)} for key, found in types.items()}
+    properties = {key: {"type": min(kinds) if len(kinds) == 1 else sorted(kinds)} for key, kinds in types.items()}
     return {"type": "object", "properties": properties, "required": [k for k in types if counts[k] == total]}
 
 
@@ -141,24 +141,26 @@ def _model_run_body(prompt: Prompt, target: str, results: Sequence[Result]) -> D
         _SETTINGS[key]: value for key, value in prompt.settings.items() if key in _SETTINGS and value is not None
     }
     if prompt.schema is not None:
-        asked = {"name": "answer", "schema": dict(prompt.schema)}
-        settings["response_format"] = {"type": "json_schema", "json_schema": asked}
+        json_schema = {"name": "answer", "schema": dict(prompt.schema)}
+        settings["response_format"] = {"type": "json_schema", "json_schema": json_schema}
     return {"name": target, "data_source": source | ({"sampling_params": settings} if settings else {})}
 
 
 def _with_items(text: str, prompt: Prompt) -> str:
     """Replace the prompt's variables by those of the items."""
-    for known in prompt.inputs:
-        for written in (f"{{{{{known.name}}}}}", f"{{{{ {known.name} }}}}"):
-            text = text.replace(written, f"{{{{item.{known.name}}}}}")
+    for variable in prompt.inputs:
+        for written in (f"{{{{{variable.name}}}}}", f"{{{{ {variable.name} }}}}"):
+            text = text.replace(written, f"{{{{item.{variable.name}}}}}")
     return text
 
 
 def _output_item(export: ExportRun, result: Result, number: int, expected: str | None) -> Data:
     """Convert a result to an output item of the API, with the remainder."""
     trial, item = result.trial, item_of(result.trial.case, export.prompt)
-    spoken = [] if result.output.error is not None else [{"role": "assistant", "content": text_of(result.output.value)}]
-    found: Data = {
+    messages = (
+        [] if result.output.error is not None else [{"role": "assistant", "content": text_of(result.output.value)}]
+    )
+    row: Data = {
         "object": "eval.run.output_item",
         "id": f"outputitem_{number}",
         "datasource_item_id": number,
@@ -171,54 +173,34 @@ def _output_item(export: ExportRun, result: Result, number: int, expected: str |
         "sample": {
             "model": openai_model_name(trial.target),
             "input": [],
-            "output": spoken,
+            "output": messages,
             "error": None if result.output.error is None else {"code": "error", "message": result.output.error},
         },
     }
-    native = native_of(found, export.run.name, number, expected)
-    return found | {REST: remainder_of(result, native)}
+    native = native_of(row, export.run.name, number, expected)
+    return row | {REST: remainder_of(result, native)}
 
 
 def native_of(item: Mapping[str, Any], dataset: str, number: int, expected: str | None) -> Data:
     """Convert an output item to the form of `result_data`; `number` is its position."""
-    row = item.get("datasource_item")
-    sample = item.get("sample")
-    sample = sample if isinstance(sample, dict) else {}
-    scores = [_native_score(said) for said in list_or_empty(item.get("results")) if isinstance(said, dict)]
+    sample = dict_or_empty(item.get("sample"))
+    scores = [score for score in list_or_empty(item.get("results")) if isinstance(score, dict)]
     return {
-        "trial": {
-            "dataset": dataset,
-            "target": str(sample.get("model") or ""),
-            "position": number,
-            "repeat": 0,
-            "mode": "single",
-        },
-        "case": case_data_of(row if isinstance(row, dict) else {}, expected),
+        "trial": native_trial(dataset, str(sample.get("model") or ""), number),
+        "case": case_data_of(dict_or_empty(item.get("datasource_item")), expected),
         "output": _output_data(sample),
-        "scores": scores,
+        "scores": [_native_score(score) for score in scores],
     }
 
 
 def _output_data(sample: Mapping[str, Any]) -> Data:
     if isinstance(error := sample.get("error"), dict) and error.get("message"):
         return {"error": str(error["message"])}
-    texts = [said.get("content") for said in list_or_empty(sample.get("output")) if isinstance(said, dict)]
+    texts = [message.get("content") for message in list_or_empty(sample.get("output")) if isinstance(message, dict)]
     texts = [text for text in texts if isinstance(text, str)] or [sample.get("output_text")]
     return {"value": texts[-1]} if isinstance(texts[-1], str) else {}
 
 
-def _native_score(said: Mapping[str, Any]) -> Data:
-    number, passed = said.get("score"), said.get("passed")
-    is_number = isinstance(number, (int, float)) and not isinstance(number, bool)
-    name = str(said.get("name") or said.get("type") or "score")
-    score: Data = {"name": name}
-    if is_number:
-        score["raw"] = number
-        score |= {"value": number} if 0 <= (number or 0) <= 1 else {}
-    if isinstance(passed, bool):
-        score["passed"] = passed
-    elif not is_number:
-        score["status"] = "unscored"
-    if isinstance(said.get("reason"), str) and said["reason"]:
-        score["reason"] = said["reason"]
-    return score
+def _native_score(row: Mapping[str, Any]) -> Data:
+    name = str(row.get("name") or row.get("type") or "score")
+    return native_score(name, row.get("score"), row.get("passed"), row.get("reason"))

@@ -10,8 +10,8 @@ from evalmark.core.values.score import Result, Score
 from evalmark.inputs.documents.serialization import file_name, json_line, yaml_text
 from evalmark.interop.shared.export_run import ExportCheck, ExportResult, ExportRun
 from evalmark.interop.shared.grader_prompts import NotExpressibleError, labels_of, messages_of
-from evalmark.interop.shared.items import generated_row_id
-from evalmark.interop.shared.results import REST, remainder_of, verdicts_of
+from evalmark.interop.shared.items import generated_row_id, is_number
+from evalmark.interop.shared.results import REST, native_trial, remainder_of, verdicts_of
 from evalmark.prompts.templates.prompt import Prompt
 from evalmark.prompts.templates.rendering import render
 from evalmark.runs.targets.prompt import input_values
@@ -58,8 +58,8 @@ def _messages(case: Case, prompt: Prompt | None) -> Any:
             return [{"role": role, "content": text} for role, text in (*rendered, *turns)]
         except ConfigError:
             pass
-    asked = [*turns, ("user", text_of(case.input))]
-    return [{"role": role, "content": text} for role, text in asked]
+    messages = [*turns, ("user", text_of(case.input))]
+    return [{"role": role, "content": text} for role, text in messages]
 
 
 def _evals(export: ExportRun, name: str, cases: Sequence[Case], remarks: list[str]) -> tuple[Data, Data]:
@@ -69,11 +69,11 @@ def _evals(export: ExportRun, name: str, cases: Sequence[Case], remarks: list[st
     for check in export.checks:
         key = file_name(f"{name}-{check.name}", [other.split(".")[0] for other in evals]).replace(".", "-")
         lacks = not has_ideal and (check.metric is None or check.expects)
-        found, why = _class(check, key, {} if lacks else graded, has_ideal)
-        if found is not None and lacks:
-            found, why = None, "needs a sample with an ideal answer each, and some have none"
-        if found is None:
-            remarks.append(f"{check.name}: it {why}; its scores stand in the logs alone.")
+        eval_class, why = _class(check, key, {} if lacks else graded, has_ideal)
+        if eval_class is not None and lacks:
+            eval_class, why = None, "needs a sample with an ideal answer each, and some have none"
+        if eval_class is None:
+            remarks.append(f"{check.name}: it {why}; only the logs have its scores.")
             continue
         remarks += [f"{check.name}: it {why}."] if why else []
         evals[key] = {
@@ -81,7 +81,10 @@ def _evals(export: ExportRun, name: str, cases: Sequence[Case], remarks: list[st
             "description": f"{check.name} of {export.run.name}",
             "metrics": ["accuracy"],
         }
-        evals[f"{key}.test.v0"] = {"class": found[0], "args": {"samples_jsonl": f"{name}/samples.jsonl", **found[1]}}
+        evals[f"{key}.test.v0"] = {
+            "class": eval_class[0],
+            "args": {"samples_jsonl": f"{name}/samples.jsonl", **eval_class[1]},
+        }
     return evals, graded
 
 
@@ -103,10 +106,10 @@ def _model_graded(check: ExportCheck, key: str, graded: Data, has_ideal: bool) -
         return None, "gives a number, and a model-graded eval chooses between words"
     variables = {"input": "\1input\2", "output": "\1completion\2"} | ({"expected": "\1ideal\2"} if has_ideal else {})
     try:
-        asked = "\n\n".join(text for _, text in messages_of(check, variables))
+        question = "\n\n".join(text for _, text in messages_of(check, variables))
     except NotExpressibleError as error:
         return None, str(error)
-    braced = asked.replace("{", "{{").replace("}", "}}").replace("\1", "{").replace("\2", "}")
+    braced = question.replace("{", "{{").replace("}", "}}").replace("\1", "{").replace("\2", "}")
     graded[key] = {
         "prompt": braced,
         "choice_strings": [label.word for label in labels],
@@ -142,65 +145,68 @@ def _log(export: ExportRun, name: str, target: str, results: Sequence[Result], o
 def _events(export: ExportRun, result: Result, number: int, target: str) -> list[tuple[str, Data]]:
     case, output = result.trial.case, result.output
     sampled = [] if output.error is not None else [text_of(output.value)]
-    asked: Data = {"prompt": _messages(case, export.prompt), "sampled": sampled}
+    sampling: Data = {"prompt": _messages(case, export.prompt), "sampled": sampled}
     matches = [_match(score, case, sampled) for score, _ in verdicts_of(result)]
     error = [] if output.error is None else [("error", {"type": "error", "message": output.error})]
-    native = native_of(sample_of(case, export), asked, [data for _, data in matches], error[0][1] if error else None)
-    native["trial"] = {"dataset": export.run.name, "target": target, "position": number, "repeat": 0, "mode": "single"}
-    return [("sampling", asked | {REST: remainder_of(result, native)}), *error, *matches]
+    native = native_of(sample_of(case, export), sampling, [data for _, data in matches], error[0][1] if error else None)
+    native["trial"] = native_trial(export.run.name, target, number)
+    return [("sampling", sampling | {REST: remainder_of(result, native)}), *error, *matches]
 
 
 def _match(score: Score, case: Case, sampled: list[str]) -> tuple[str, Data]:
-    said = {"name": score.name, "correct": score.passed, "score": score.value, "reason": score.reason}
-    return "match", {**said, "expected": plain(case.expected), "sampled": sampled[0] if sampled else None}
+    fields = {"name": score.name, "correct": score.passed, "score": score.value, "reason": score.reason}
+    return "match", {**fields, "expected": plain(case.expected), "sampled": sampled[0] if sampled else None}
 
 
 def _shares(results: Sequence[Result]) -> dict[str, float]:
-    said: dict[str, list[bool]] = {}
+    verdicts: dict[str, list[bool]] = {}
     for score in (score for result in results for score in result.scores):
         if score.passed is not None:
-            said.setdefault(score.name, []).append(score.passed)
-    return {f"{name}/accuracy": sum(found) / len(found) for name, found in said.items()}
+            verdicts.setdefault(score.name, []).append(score.passed)
+    return {f"{name}/accuracy": sum(passed) / len(passed) for name, passed in verdicts.items()}
 
 
-def native_of(sample: Data | None, asked: Data, matches: Sequence[Data], error: Data | None) -> Data:
+def native_of(sample: Data | None, sampling: Data, matches: Sequence[Data], error: Data | None) -> Data:
     """Convert a sample and its events to the form of `result_data`."""
-    row = sample or {"input": asked.get("prompt")}
-    sampled = asked.get("sampled")
+    row = sample or {"input": sampling.get("prompt")}
+    sampled = sampling.get("sampled")
     value = sampled[0] if isinstance(sampled, list) and sampled else sampled
     output: Data = {"value": value} if isinstance(value, str) else {}
     if error is not None:
         output = {"error": str(error.get("message") or error.get("type") or "error")}
-    return {"case": case_data(row), "output": output, "scores": [_native_score(said) for said in matches]}
+    return {"case": case_data(row), "output": output, "scores": [_native_score(match) for match in matches]}
 
 
 def case_data(sample: Mapping[str, Any]) -> Data:
     """Return the fields of the case in a sample; a final user message is the input, earlier messages are the history."""
-    said, ideal = sample.get("input"), sample.get("ideal")
+    content, ideal = sample.get("input"), sample.get("ideal")
     name = sample.get("id")
-    found: Data = {"id": name if isinstance(name, str) and name else generated_row_id([said, ideal]), "input": said}
-    if isinstance(said, list) and said and all(map(is_message, said)) and said[-1]["role"] == "user":
-        found["input"] = said[-1]["content"]
-        found |= {"history": said[:-1]} if said[:-1] else {}
+    fields: Data = {
+        "id": name if isinstance(name, str) and name else generated_row_id([content, ideal]),
+        "input": content,
+    }
+    if isinstance(content, list) and content and all(map(is_message, content)) and content[-1]["role"] == "user":
+        fields["input"] = content[-1]["content"]
+        fields |= {"history": content[:-1]} if content[:-1] else {}
     answers = ideal if isinstance(ideal, list) else [ideal]
     if answers and answers[0] is not None:
-        found["expected"] = answers[0]
-        found |= {"examples": [{"value": value, "liked": True} for value in answers[1:]]} if answers[1:] else {}
+        fields["expected"] = answers[0]
+        fields |= {"examples": [{"value": value, "liked": True} for value in answers[1:]]} if answers[1:] else {}
     rest = {key: value for key, value in sample.items() if key not in ("input", "ideal", "id")}
-    return found | ({"metadata": rest} if rest else {})
+    return fields | ({"metadata": rest} if rest else {})
 
 
-def is_message(said: Any) -> bool:
-    """Tell whether a value is a message with a role and a content, and nothing else."""
-    return isinstance(said, dict) and said.keys() == {"role", "content"} and isinstance(said["role"], str)
+def is_message(value: Any) -> bool:
+    """Return whether a value is a message with a role and a content, and nothing else."""
+    return isinstance(value, dict) and value.keys() == {"role", "content"} and isinstance(value["role"], str)
 
 
-def _native_score(said: Data) -> Data:
-    passed, value = said.get("correct"), said.get("score")
-    score: Data = {"name": str(said.get("name") or "match")}
+def _native_score(row: Data) -> Data:
+    passed, value = row.get("correct"), row.get("score")
+    score: Data = {"name": str(row.get("name") or "match")}
     if isinstance(passed, bool):
         score |= {"passed": passed, "raw": passed, "value": float(passed)}
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1:
+    if is_number(value) and 0 <= value <= 1:
         score |= {"raw": value, "value": value}
-    reason = said.get("reason")
+    reason = row.get("reason")
     return score | ({"reason": reason} if isinstance(reason, str) and reason else {})

@@ -12,7 +12,8 @@ from evalmark.inputs.documents.text import numbered_lines, text_chunks
 from evalmark.interop.shared.folders import files_of, folder_of
 from evalmark.interop.shared.import_builder import ImportBuilder, combine_imports, read_side_file
 from evalmark.interop.shared.import_result import ImportResult, PartOutcome
-from evalmark.interop.shared.results import REST, result_from
+from evalmark.interop.shared.items import dict_or_empty
+from evalmark.interop.shared.results import REST, native_trial, result_from
 
 from .registry_exporter import native_of
 from .registry_suites import READERS, RegistryEval, RegistrySample, suite_of
@@ -33,11 +34,11 @@ def import_openai_registry(path: Path) -> ImportResult:
     samples = {file: _samples(file) for file in rows}
     groups = specs.suites(samples, results)
     if not groups and any(samples.values()):  # without an eval nothing says how they are judged
-        groups = {results.name: suite_of((), [one for found in samples.values() for one in found])}
+        groups = {results.name: suite_of((), [one for group in samples.values() for one in group])}
     for file in logs:
         _log(file, samples, specs, results)
     if not (groups or results.results or specs.evals):
-        raise PlacedError(str(path), "holds no samples and no log of the openai/evals registry.")
+        raise PlacedError(str(path), "has no samples and no log of the openai/evals registry.")
     return combine_imports(groups, results)
 
 
@@ -64,17 +65,19 @@ def _lines(file: Path) -> Iterator[tuple[Data, str]]:
         if line.strip():
             data = parse_json(line, str(file), number)
             if not isinstance(data, dict):
-                raise PlacedError(f"{file}:{number}", "holds no object, as every line of a registry's JSONL does.")
+                raise PlacedError(
+                    f"{file}:{number}", "is not an object, as every line of a registry's JSONL has to be."
+                )
             yield data, f"{file}:{number}"
 
 
 def _samples(file: Path) -> list[RegistrySample]:
-    found = []
+    samples = []
     for row, place in _lines(file):
         if "input" not in row:
             raise PlacedError(place, "`$.input` is missing; a sample has one, and mostly an `ideal`.")
-        found.append(RegistrySample(row, place))
-    return found
+        samples.append(RegistrySample(row, place))
+    return samples
 
 
 class _Specs:
@@ -89,49 +92,51 @@ class _Specs:
         document = load_document(file)
         if not isinstance(document.data, dict):
             raise PlacedError(document.place_of(), "is not a mapping from names to evals.")
-        for name, said in document.data.items():
+        for name, definition in document.data.items():
             place = document.place_of((name,))
-            if isinstance(said, str):
+            if isinstance(definition, str):
                 continue  # another name for an eval
-            if not isinstance(said, dict):
+            if not isinstance(definition, dict):
                 raise PlacedError(place, f"`{name}` is not a mapping.")
-            if "class" in said:
-                self.evals[name] = (said, place)
-            elif "prompt" in said and "choice_strings" in said:
-                self.graded[name] = (said, place)
+            if "class" in definition:
+                self.evals[name] = (definition, place)
+            elif "prompt" in definition and "choice_strings" in definition:
+                self.graded[name] = (definition, place)
 
     def samples_of(self, spec: Data, samples: Mapping[Path, list[RegistrySample]]) -> list[RegistrySample]:
         """Return the samples that a log refers to; empty if several files are possible."""
-        said, _ = self.evals.get(str(spec.get("eval_name")), ({}, ""))
-        file = _file_of(_args(said), f"/{spec.get('base_eval')}/samples.jsonl", samples)
+        definition, _ = self.evals.get(str(spec.get("eval_name")), ({}, ""))
+        file = _file_of(dict_or_empty(definition.get("args")), f"/{spec.get('base_eval')}/samples.jsonl", samples)
         return [] if file is None else samples[file]
 
     def suites(self, samples: Mapping[Path, list[RegistrySample]], others: ImportBuilder) -> dict[str, ImportBuilder]:
         """Return a suite, by name, for each file of samples; parts that are in no suite are recorded in `others`."""
         evals: dict[Path, list[RegistryEval]] = {}
-        for name, (said, place) in self.evals.items():
-            one = RegistryEval(name.split(".")[0], str(said["class"]), _args(said), f"{place} {name}")
+        for name, (definition, place) in self.evals.items():
+            one = RegistryEval(
+                name.split(".")[0], str(definition["class"]), dict_or_empty(definition.get("args")), f"{place} {name}"
+            )
             file = _file_of(one.args, f"/{one.name}/samples.jsonl", samples)
             if (why := self._refusal(one, file)) is not None:
                 others.part(one.place, *why)
             elif file is not None:
                 evals.setdefault(file, []).append(one)
-        found: dict[str, ImportBuilder] = {}
+        suites: dict[str, ImportBuilder] = {}
         for file, group in evals.items():
             builder = suite_of([self._graded_by(one) for one in group], samples[file])
             name = group[0].name
-            found[name if name not in found else f"{name} {file.parent.name}"] = builder
-        judged = {name: builder for name, builder in found.items() if builder.metrics}
-        for builder in [builder for name, builder in found.items() if judged and name not in judged]:
+            suites[name if name not in suites else f"{name} {file.parent.name}"] = builder
+        has_metrics = {name: builder for name, builder in suites.items() if builder.metrics}
+        for builder in [builder for name, builder in suites.items() if has_metrics and name not in has_metrics]:
             others.parts |= builder.parts
-        return judged or found
+        return has_metrics or suites
 
     def _refusal(self, one: RegistryEval, file: Path | None) -> tuple[PartOutcome, str] | None:
         """Return the outcome of an eval that cannot be in a suite; None if it can."""
         if not one.kind.startswith("evals.elsuite."):
             return "refused", f"its class {one.kind!r:.60} is code of its own"
         if one.kind not in READERS:
-            return "left out", f"no metric here does what {one.kind.rpartition(':')[2]:.60} does"
+            return "left out", f"evalmark has no metric for {one.kind.rpartition(':')[2]:.60}"
         if file is None:
             return "left out", f"its samples {one.args.get('samples_jsonl')!r:.80} are in none of the files"
         return None
@@ -142,24 +147,19 @@ class _Specs:
         return one._replace(graded=spec)
 
 
-def _args(said: Data) -> Data:
-    args = said.get("args")
-    return args if isinstance(args, dict) else {}
-
-
 def _file_of(args: Data, usual: str, samples: Mapping[Path, list[RegistrySample]]) -> Path | None:
     """Return the file of samples of an eval; None if there is none, or several match."""
     name = str(args.get("samples_jsonl") or "")
     ending = f"/{name}" if name else usual
-    found = [file for file in samples if file.as_posix().endswith(ending)]
-    if not found and len(samples) == 1:
-        found = [file for file in samples if file.name == ending.rpartition("/")[2]]
-    return found[0] if len(found) == 1 else None
+    files = [file for file in samples if file.as_posix().endswith(ending)]
+    if not files and len(samples) == 1:
+        files = [file for file in samples if file.name == ending.rpartition("/")[2]]
+    return files[0] if len(files) == 1 else None
 
 
 def _log(file: Path, samples: Mapping[Path, list[RegistrySample]], specs: "_Specs", builder: ImportBuilder) -> None:
     spec: Data = {}
-    asked: list[tuple[str, Data, str]] = []
+    samplings: list[tuple[str, Data, str]] = []
     about: dict[str, list[tuple[str, Data]]] = {}
     last: dict[str, str] = {}
     for row, place in _lines(file):
@@ -169,23 +169,21 @@ def _log(file: Path, samples: Mapping[Path, list[RegistrySample]], specs: "_Spec
             sample, kind = row["sample_id"], str(row.get("type"))
             if kind == "sampling":
                 last[sample] = place
-                asked.append((sample, row["data"], place))
+                samplings.append((sample, row["data"], place))
             elif sample in last and kind in ("match", "error"):
                 about.setdefault(last[sample], []).append((kind, row["data"]))
         elif "final_report" not in row:
             raise PlacedError(place, "is neither a spec, an event about a sample, nor a final report.")
     mine = specs.samples_of(spec, samples)
     if not mine and len(samples) > 1:
-        builder.remark(
-            f"{file}: which of the files of samples it is about is not said; its cases are as it shows them."
-        )
-    _results(spec, asked, about, mine, builder)
-    builder.part(f"{file}: {len(asked)} answers", "mapped", "results of a run")
+        builder.remark(f"{file}: it does not name its file of samples; its cases are made from the log.")
+    _results(spec, samplings, about, mine, builder)
+    builder.part(f"{file}: {len(samplings)} answers", "mapped", "results of a run")
 
 
 def _results(
     spec: Data,
-    asked: list[tuple[str, Data, str]],
+    samplings: list[tuple[str, Data, str]],
     about: Mapping[str, list[tuple[str, Data]]],
     samples: list[RegistrySample],
     builder: ImportBuilder,
@@ -195,12 +193,12 @@ def _results(
     dataset = builder.side.name if builder.side else str(spec.get("base_eval") or builder.name)
     created = spec.get("created_at")
     builder.created = builder.created or (created if isinstance(created, str) else "")
-    for number, (sample, data, place) in enumerate(asked):
+    for number, (sample, data, place) in enumerate(samplings):
         events = about.get(place, [])
-        matches = [said for kind, said in events if kind == "match"]
-        error = next((said for kind, said in events if kind == "error"), None)
+        matches = [event for kind, event in events if kind == "match"]
+        error = next((event for kind, event in events if kind == "error"), None)
         native = native_of(_sample(sample, samples), data, matches, error)
-        native["trial"] = {"dataset": dataset, "target": target, "position": number, "repeat": 0, "mode": "single"}
+        native["trial"] = native_trial(dataset, target, number)
         builder.results.append(result_from(native, data.get(REST), place))
 
 

@@ -1,4 +1,4 @@
-"""Convert promptfoo's assertions to checks, and back."""
+"""Convert promptfoo's assertions to checks."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -7,13 +7,10 @@ from functools import partial
 from typing import Any
 
 from evalmark.core.errors import DataError
-from evalmark.core.values.case import Case
-from evalmark.core.values.plain_data import canonical, plain
+from evalmark.core.values.plain_data import canonical
 from evalmark.inputs.documents.strict_yaml import parse_yaml
-from evalmark.interop.promptfoo.rubrics import grader_of, rubric_assertion, shows_expected
-from evalmark.interop.shared.export_run import ExportCheck
-from evalmark.interop.shared.grader_prompts import NotExpressibleError, labels_of
 from evalmark.interop.shared.import_result import PartOutcome
+from evalmark.interop.shared.items import is_number
 from evalmark.interop.shared.model_names import from_promptfoo
 from evalmark.scoring.binding.text import text_of
 
@@ -60,69 +57,65 @@ class AssertionRequest:
 class UnsupportedAssertionError(Exception):
     """An assertion cannot be converted; it has the outcome and the reason."""
 
-    def __init__(self, outcome: PartOutcome, why: str) -> None:
+    def __init__(self, why: str, outcome: PartOutcome = "left out") -> None:
         super().__init__(why)
         self.outcome: PartOutcome = outcome
         self.why = why
 
 
 def read_assertion(
-    said: Mapping[str, Any], variables: Mapping[str, Any], options: Mapping[str, Any] = NO_OPTIONS
+    assertion: Mapping[str, Any], variables: Mapping[str, Any], options: Mapping[str, Any] = NO_OPTIONS
 ) -> AssertionRequest:
     """Convert an assertion of a test with these variables and options.
 
     Raises:
-        RefusedError: it is code, or nothing of ours does what it asks.
+        UnsupportedAssertionError: it is code, or no scorer of evalmark is equivalent.
     """
-    kind = str(said.get("type"))
+    kind = str(assertion.get("type"))
     base = kind.removeprefix("not-")
     if base in CODE:
-        raise _code(base, said)
-    _check_keys(said, options)
-    value = said.get("value")
+        raise _code(base, assertion)
+    _check_keys(assertion, options)
+    value = assertion.get("value")
     if isinstance(value, str) and value.startswith(("file://", "package:")):
-        raise UnsupportedAssertionError("left out", "it reads a file; write what stands there in its place")
+        raise UnsupportedAssertionError("it reads a file; write the content of the file in its place")
     reader = _READERS.get(base)
     if reader is None:
-        raise UnsupportedAssertionError("left out", _NOT_HERE.get(base, f"no metric here does what {base!r:.40} does"))
-    scorer, settings, expected = reader(fill_variables(value, variables), said)
+        raise UnsupportedAssertionError(_UNSUPPORTED.get(base, f"evalmark has no metric for {base!r:.40}"))
+    scorer, settings, expected = reader(fill_variables(value, variables), assertion)
     if base != kind:
         if scorer not in ("contains", "regex", "is_json", "json_schema", "length"):
-            raise UnsupportedAssertionError(
-                "left out", "this assertion cannot be negated here; rewrite its condition positively"
-            )
+            raise UnsupportedAssertionError("evalmark cannot negate this assertion; rewrite its condition positively")
         scorer = f"not-{scorer}"
     return AssertionRequest(
         scorer=scorer,
         settings=settings,
-        name=str(said.get("metric") or ""),
+        name=str(assertion.get("metric") or ""),
         expected=expected,
-        threshold=_THRESHOLDS[base](said) if base in _THRESHOLDS else None,
-        judge=_grader(said, options) if scorer in JUDGES else "",
+        threshold=_THRESHOLDS[base](assertion) if base in _THRESHOLDS else None,
+        judge=_grader(assertion, options) if scorer in JUDGES else "",
     )
 
 
-def _check_keys(said: Mapping[str, Any], options: Mapping[str, Any]) -> None:
+def _check_keys(assertion: Mapping[str, Any], options: Mapping[str, Any]) -> None:
     """Refuse keys that change the meaning of assertions of every type."""
     for key in ("transform", "contextTransform", "postprocess"):
-        if said.get(key) or options.get(key):
+        if assertion.get(key) or options.get(key):
             raise UnsupportedAssertionError(
-                "refused", f"its `{key}` is code, and it looks at what that makes of the output"
+                f"its `{key}` is code that changes the output before the check", outcome="refused"
             )
-    if said.get("weight") == 0:
-        raise UnsupportedAssertionError("left out", "its weight is 0, so it fails no test there; here it would")
-    if unknown := [key for key, found in said.items() if key not in _KEYS and found is not None]:
-        raise UnsupportedAssertionError(
-            "left out", f"its `{unknown[0]}` changes how it judges, and nothing here does that"
-        )
+    if assertion.get("weight") == 0:
+        raise UnsupportedAssertionError("its weight is 0, so promptfoo ignores it; evalmark would not")
+    if unknown := [key for key, value in assertion.items() if key not in _KEYS and value is not None]:
+        raise UnsupportedAssertionError(f"its `{unknown[0]}` changes how it judges, which evalmark does not support")
 
 
-def _grader(said: Mapping[str, Any], options: Mapping[str, Any]) -> str:
-    """The model that judges; empty where none is named."""
+def _grader(assertion: Mapping[str, Any], options: Mapping[str, Any]) -> str:
+    """Return the judge model; empty if none is named."""
     for key in ("rubricPrompt", "factuality"):
-        if said.get(key) or options.get(key):
-            raise UnsupportedAssertionError("left out", f"it has a `{key}` of its own; write it as a metric file")
-    grader = said.get("provider") or options.get("provider")
+        if assertion.get(key) or options.get(key):
+            raise UnsupportedAssertionError(f"it has its own `{key}`; write it as a metric file")
+    grader = assertion.get("provider") or options.get("provider")
     if isinstance(grader, dict) and "text" in grader:
         grader = grader["text"]
     if isinstance(grader, dict) and not grader.get("config"):
@@ -132,36 +125,36 @@ def _grader(said: Mapping[str, Any], options: Mapping[str, Any]) -> str:
     judge = from_promptfoo(grader) if isinstance(grader, str) else None
     if judge is None:
         raise UnsupportedAssertionError(
-            "left out", f"its grader {text_of(grader)!r:.60} is not a model that is asked here, or has settings"
+            f"its grader {text_of(grader)!r:.60} is not a model that evalmark supports, or has settings"
         )
     return judge
 
 
-def _code(base: str, said: Mapping[str, Any]) -> UnsupportedAssertionError:
-    value = said.get("value")
-    if base == "python" and isinstance(value, str) and (found := _PYTHON_FILE.fullmatch(value)):
+def _code(base: str, assertion: Mapping[str, Any]) -> UnsupportedAssertionError:
+    value = assertion.get("value")
+    if base == "python" and isinstance(value, str) and (match := _PYTHON_FILE.fullmatch(value)):
         return UnsupportedAssertionError(
-            "refused", f"it is code; look at {found['path']}, and name it with --code {found['path']}"
+            f"it is code; look at {match['path']}, and name it with --code {match['path']}", outcome="refused"
         )
     if base == "webhook":
-        return UnsupportedAssertionError("refused", "it would send the output to an address in the file")
+        return UnsupportedAssertionError("it would send the output to an address in the file", outcome="refused")
     return UnsupportedAssertionError(
-        "refused", "it is code; write it as a Python function of yours, and name that as a metric"
+        "it is code; rewrite it as a Python function, and name the function as a metric", outcome="refused"
     )
 
 
-def python_file(said: Mapping[str, Any]) -> tuple[str, str] | None:
+def python_file(assertion: Mapping[str, Any]) -> tuple[str, str] | None:
     """Return file and function of a Python assertion in its own file; None for other assertions."""
-    value = said.get("value")
-    found = _PYTHON_FILE.fullmatch(value) if said.get("type") == "python" and isinstance(value, str) else None
-    return (found["path"], found["function"] or "get_assert") if found else None
+    value = assertion.get("value")
+    match = _PYTHON_FILE.fullmatch(value) if assertion.get("type") == "python" and isinstance(value, str) else None
+    return (match["path"], match["function"] or "get_assert") if match else None
 
 
 def fill_variables(value: Any, variables: Mapping[str, Any]) -> Any:
-    """A value with the variables that it names, as promptfoo fills them in: in texts, and in the texts of a list.
+    """Fill in the variables of a text, or of the texts in a list, as promptfoo does.
 
     Raises:
-        RefusedError: a template does more than fill in variables, or one is missing or no plain value.
+        UnsupportedAssertionError: the template does more than fill in variables, or a variable is missing or not plain.
     """
     if isinstance(value, list):
         return [fill_variables(item, variables) for item in value]
@@ -169,17 +162,17 @@ def fill_variables(value: Any, variables: Mapping[str, Any]) -> Any:
         return without_raw_marks(value)
     parts = _VARIABLE.split(value)
     if any(_BRACES.search(part) for part in parts[::2]):
-        raise UnsupportedAssertionError("left out", "it is a template that does more than fill in variables")
+        raise UnsupportedAssertionError("it is a template that does more than fill in variables")
     for at, name in enumerate(parts[1::2]):
-        if not isinstance(found := variables.get(name), (str, int, float)):
+        if not isinstance(content := variables.get(name), (str, int, float)):
             what = "is neither a text nor a number" if name in variables else "the test does not have"
-            raise UnsupportedAssertionError("left out", f"it fills in the variable {name!r:.40}, which {what}")
-        parts[2 * at + 1] = js_text(found)
+            raise UnsupportedAssertionError(f"it fills in the variable {name!r:.40}, which {what}")
+        parts[2 * at + 1] = js_text(content)
     return "".join(parts)
 
 
 def js_text(value: Any) -> str:
-    """A value as JavaScript writes it.
+    """Format a value as JavaScript does.
 
     >>> js_text(True), js_text(2.0), js_text("x")
     ('true', '2', 'x')
@@ -191,93 +184,90 @@ def js_text(value: Any) -> str:
     return value if isinstance(value, str) else str(value)
 
 
-def _share(said: Any) -> float | None:
-    is_share = isinstance(said, (int, float)) and not isinstance(said, bool) and 0 <= said <= 1
-    return float(said) if is_share else None
+def _share(value: Any) -> float | None:
+    return float(value) if is_number(value) and 0 <= value <= 1 else None
 
 
-def _least(said: Mapping[str, Any], usual: float) -> float:
-    """The threshold of an assertion, which is a number from 0 to 1, or the usual one."""
-    least = said.get("threshold")
-    found = usual if least is None else _share(least)
-    if found is None:
-        raise UnsupportedAssertionError("left out", "its `threshold` is not a number from 0 to 1")
-    return found
+def _threshold(assertion: Mapping[str, Any], default: float) -> float:
+    """Return the threshold of an assertion, from 0 to 1, or the default."""
+    least = assertion.get("threshold")
+    share = default if least is None else _share(least)
+    if share is None:
+        raise UnsupportedAssertionError("its `threshold` is not a number from 0 to 1")
+    return share
 
 
 def _text(value: Any) -> str:
     if value is None or value == "":
-        raise UnsupportedAssertionError("left out", "it has no `value`")
+        raise UnsupportedAssertionError("it has no `value`")
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        raise UnsupportedAssertionError("left out", "its `value` is not a text")
+        raise UnsupportedAssertionError("its `value` is not a text")
     return js_text(value)
 
 
 def _required_text(value: Any) -> str:
-    """Only a text, as the assertion takes nothing else."""
+    """Return the value if it is a text; other values are errors."""
     if not isinstance(value, str):
-        raise UnsupportedAssertionError("left out", "its `value` is not a text")
+        raise UnsupportedAssertionError("its `value` is not a text")
     return _text(value)
 
 
 def _texts(value: Any) -> list[str]:
     items = [js_text(item) for item in value] if isinstance(value, list) else _between_commas(_required_text(value))
     if not items or not all(items):
-        raise UnsupportedAssertionError("left out", "it names no text, or an empty one")
+        raise UnsupportedAssertionError("it names no text, or an empty one")
     return items
 
 
 def _between_commas(text: str) -> list[str]:
     """Split texts at commas; texts with commas are quoted."""
-    found: list[str] = []
+    texts: list[str] = []
     rest = text.lstrip(", \t\r\n")
     while rest:
         quoted = _QUOTED.match(rest)
         if rest.startswith('"') and quoted is None:
-            raise UnsupportedAssertionError(
-                "left out", "a quote in its `value` is not closed, or something stands behind it"
-            )
+            raise UnsupportedAssertionError("a quote in its `value` is not closed, or is followed by other text")
         if quoted is not None:
-            found.append(re.sub(r'\\(["\\])|""', lambda sign: sign[1] or '"', quoted[1]))
+            texts.append(re.sub(r'\\(["\\])|""', lambda sign: sign[1] or '"', quoted[1]))
             rest = rest[quoted.end() :]
         else:
             one, _, rest = rest.partition(",")
-            found.append(one.strip())
+            texts.append(one.strip())
         rest = rest.lstrip(", \t\r\n")
-    return found
+    return texts
 
 
 Found = tuple[str, Data, Any]
 
 
-def _equals(value: Any, said: Mapping[str, Any]) -> Found:
+def _equals(value: Any, assertion: Mapping[str, Any]) -> Found:
     if value is None or value == "":
-        raise UnsupportedAssertionError("left out", "it has no `value`")
+        raise UnsupportedAssertionError("it has no `value`")
     if isinstance(value, (dict, list)):
         return "structured_output", {"allow_extras": False, "error_field": None}, value
-    if said.get("type") == "not-equals":
+    if assertion.get("type") == "not-equals":
         return "regex", {"pattern": re.escape(js_text(value)), "full": True}, None
     return "equals", {}, js_text(value)
 
 
-def _contains(value: Any, said: Mapping[str, Any], **more: Any) -> Found:
+def _contains(value: Any, assertion: Mapping[str, Any], **more: Any) -> Found:
     """Convert `contains`: a required text is the case's reference; a forbidden text is a setting."""
     text = _text(value)
-    return ("contains", {"any": [text], **more}, None) if _is_turned(said) else ("contains", more, text)
+    return ("contains", {"any": [text], **more}, None) if _is_negated(assertion) else ("contains", more, text)
 
 
-def _is_turned(said: Mapping[str, Any]) -> bool:
-    return str(said.get("type")).startswith("not-")
+def _is_negated(assertion: Mapping[str, Any]) -> bool:
+    return str(assertion.get("type")).startswith("not-")
 
 
-def _json(value: Any, said: Mapping[str, Any]) -> Found:
+def _json(value: Any, assertion: Mapping[str, Any]) -> Found:
     schema = _schema_in(value) if isinstance(value, str) and value.strip() else value
     if schema is None or schema == "":
         return "is_json", {}, None
     if not isinstance(schema, dict):
-        raise UnsupportedAssertionError("left out", "its `value` is no JSON Schema")
+        raise UnsupportedAssertionError("its `value` is not a JSON Schema")
     if _has_format(schema):
-        raise UnsupportedAssertionError("left out", "its schema asks for a `format`, which is not enforced here")
+        raise UnsupportedAssertionError("its schema has a `format`, which evalmark does not check")
     return "json_schema", {"schema": {"$schema": _DRAFT, **schema}}, None
 
 
@@ -285,7 +275,7 @@ def _schema_in(text: str) -> Any:
     try:
         return parse_yaml(text, "schema")
     except DataError as fault:
-        raise UnsupportedAssertionError("left out", f"its schema cannot be read: {fault}") from None
+        raise UnsupportedAssertionError(f"its schema cannot be read: {fault}") from None
 
 
 def _has_format(schema: Any) -> bool:
@@ -294,71 +284,67 @@ def _has_format(schema: Any) -> bool:
     return isinstance(schema, list) and any(map(_has_format, schema))
 
 
-def _starts(value: Any, said: Mapping[str, Any]) -> Found:
+def _starts(value: Any, assertion: Mapping[str, Any]) -> Found:
     return "regex", {"pattern": f"^{re.escape(_required_text(value))}"}, None
 
 
-def _regex(value: Any, said: Mapping[str, Any]) -> Found:
+def _regex(value: Any, assertion: Mapping[str, Any]) -> Found:
     try:
         return "regex", {"pattern": python_pattern(_required_text(value))}, None
     except ValueError as why:
-        raise UnsupportedAssertionError("left out", f"its pattern is for JavaScript: {why}") from None
+        raise UnsupportedAssertionError(f"its pattern is for JavaScript: {why}") from None
 
 
-def _similar(value: Any, said: Mapping[str, Any]) -> Found:
-    if said.get("provider"):
-        raise UnsupportedAssertionError(
-            "left out", "it names an embedding model; name it with `embeddings:` in the suite"
-        )
+def _similar(value: Any, assertion: Mapping[str, Any]) -> Found:
+    if assertion.get("provider"):
+        raise UnsupportedAssertionError("it names an embedding model; name it with `embeddings:` in the suite")
     if isinstance(value, list):
-        raise UnsupportedAssertionError("left out", "it compares with several texts, and a case has one reference here")
-    return "similarity", {"positive": _least(said, SIMILAR)}, _required_text(value)
+        raise UnsupportedAssertionError("it compares with several texts, and a case has one reference answer")
+    return "similarity", {"positive": _threshold(assertion, SIMILAR)}, _required_text(value)
 
 
-def _latency(value: Any, said: Mapping[str, Any]) -> Found:
-    most = said.get("threshold")
-    if not isinstance(most, (int, float)) or isinstance(most, bool) or most <= 0:
-        raise UnsupportedAssertionError("left out", "its `threshold` is not a number of milliseconds")
+def _latency(value: Any, assertion: Mapping[str, Any]) -> Found:
+    most = assertion.get("threshold")
+    if not is_number(most) or most <= 0:
+        raise UnsupportedAssertionError("its `threshold` is not a number of milliseconds")
     return "time", {"seconds": most / 1000}, None
 
 
-def _words(value: Any, said: Mapping[str, Any]) -> Found:
+def _words(value: Any, assertion: Mapping[str, Any]) -> Found:
     if isinstance(value, str) and value.strip().isdecimal():
         value = int(value)
     limits = value if isinstance(value, dict) else {"min": value, "max": value}
     counts = {f"{key}_words": n for key, n in limits.items() if key in ("min", "max") and type(n) is int and n >= 0}
     if not counts or len(counts) < len(limits):
-        raise UnsupportedAssertionError("left out", "its `value` is not a count of words")
+        raise UnsupportedAssertionError("its `value` is not a count of words")
     return "length", counts, None
 
 
-def _judged(value: Any, said: Mapping[str, Any]) -> Found:
-    if said.get("threshold") is not None:
+def _judged(value: Any, assertion: Mapping[str, Any]) -> Found:
+    if assertion.get("threshold") is not None:
         raise UnsupportedAssertionError(
-            "left out", "it has a threshold for a score, and a criterion here is either met or not"
+            "it has a threshold for a score, but a criterion is either met or not in evalmark"
         )
     return "closed_qa", {"criteria": _required_text(value)}, None
 
 
-def _closed(value: Any, said: Mapping[str, Any]) -> Found:
+def _closed(value: Any, assertion: Mapping[str, Any]) -> Found:
     return "closed_qa", {"criteria": _required_text(value)}, None
 
 
-def _criteria(value: Any, said: Mapping[str, Any]) -> Found:
+def _criteria(value: Any, assertion: Mapping[str, Any]) -> Found:
     one = value[0] if isinstance(value, list) and len(value) == 1 else value
     if isinstance(one, list):
-        raise UnsupportedAssertionError(
-            "left out", "it takes the mean of several criteria; write an assertion for each"
-        )
+        raise UnsupportedAssertionError("it uses the mean of several criteria; write an assertion for each")
     return "criteria", {"criteria": _required_text(one)}, None
 
 
-def _factual(value: Any, said: Mapping[str, Any]) -> Found:
+def _factual(value: Any, assertion: Mapping[str, Any]) -> Found:
     return "factuality", {}, _required_text(value)
 
 
 def _listed(key: str, **more: Any) -> Any:
-    return lambda value, said: ("contains", {key: _texts(value), **more}, None)
+    return lambda value, assertion: ("contains", {key: _texts(value), **more}, None)
 
 
 _READERS = {
@@ -383,15 +369,15 @@ _READERS = {
     "model-graded-factuality": _factual,
 }
 _THRESHOLDS: Mapping[str, Callable[[Mapping[str, Any]], float]] = {
-    "g-eval": lambda said: _least(said, 0.7) or 0.7,  # 0 counts as none there
-    # All but a contradiction passes: of the five cases only that one is worth 0.
-    "factuality": lambda said: 0.4,
-    "model-graded-factuality": lambda said: 0.4,
+    "g-eval": lambda assertion: _threshold(assertion, 0.7) or 0.7,  # promptfoo treats 0 as unset
+    # Everything but a contradiction passes: only a contradiction scores 0.
+    "factuality": lambda assertion: 0.4,
+    "model-graded-factuality": lambda assertion: 0.4,
 }
-_NOT_HERE = dict.fromkeys(
+_UNSUPPORTED = dict.fromkeys(
     ("context-faithfulness", "context-relevance", "context-recall", "answer-relevance"),
-    "promptfoo has a model judge it by the variables `query` and `context`, and the metric with a similar name here measures "
-    "something else",
+    "promptfoo judges it with the variables `query` and `context`; evalmark's metric of a similar name measures something "
+    "else",
 )
 _OTHERS = (
     "agent-rubric", "answer-relevance", "bleu", "classifier", "contains-html", "contains-json", "contains-sql",
@@ -406,64 +392,6 @@ TYPES = frozenset((*_READERS, *CODE, *_OTHERS))
 JUDGES = ("closed_qa", "criteria", "factuality")
 
 
-def assertion_of(check: ExportCheck, case: Case | None, shown: str = "{{input}}") -> Data | None:
-    """The assertion that judges as a check does; None where there is none, or the case lacks what it compares with.
-
-    Without a case it is one for all tests. `shown` is how a judge is shown the inputs of a test.
-    """
-    base = check.scorer.removeprefix("not-")
-    is_own = check.metric is not None and base not in ("factuality", "closed_qa", "criteria")
-    maker = _rubric_of if is_own else _MAKERS.get(base)
-    if maker is None or (check.expects and (case is None or case.expected is None)):
-        return None
-    if case is None and shows_expected(check):
-        return None
-    expected = plain(case.expected) if case is not None else None
-    try:
-        found = (
-            rubric_assertion(check, shown, text_of(expected)) if is_own and check.messages else maker(check, expected)
-        )
-    except NotExpressibleError:
-        return None
-    if found is None:
-        return None
-    if check.scorer != base:
-        found["type"] = f"not-{found['type']}"
-    judge = grader_of(check)
-    return {**found, **({"provider": judge} if judge and check.metric is not None else {}), "metric": check.name}
-
-
-def unsupported_reason(check: ExportCheck, shown: str) -> str:
-    """Why a check is not an assertion for any test: the rest of a sentence that names it."""
-    if check.metric is not None and check.messages:
-        try:
-            rubric_assertion(check, shown, "")
-        except NotExpressibleError as error:
-            return str(error)
-    if check.expects and assertion_of(check, Case(id="", expected=""), shown) is not None:
-        return "compares with an expected answer, and no case has one"
-    return "is not an assertion of promptfoo"
-
-
-def _rubric_of(check: ExportCheck, expected: Any) -> Data | None:
-    """Convert a metric file to a rubric: its description, the meaning of its scores, and the expected answer if needed."""
-    metric = check.metric
-    if metric is None or metric.needs_history or metric.direction == "lower":
-        return None
-    options = [f"{label.word}: {label.meaning}" for label in labels_of(metric) if label.meaning]
-    shown = [f"A good answer: {text_of(expected)}"] if metric.needs_example_output else []
-    lines = [metric.description, metric.measure.description, *options, *shown]
-    least = {} if check.threshold is None else {"threshold": check.threshold}
-    return {"type": "llm-rubric", "value": "\n".join(line.strip() for line in lines if line.strip()), **least}
-
-
-def assertions_with_raw_marks(found: Sequence[Data]) -> list[Data]:
-    """Protect assertions from promptfoo's templating, except the prompts of rubrics, which are templates."""
-    return [
-        {key: said if key == "rubricPrompt" else with_raw_marks(said) for key, said in one.items()} for one in found
-    ]
-
-
 def with_raw_marks(value: Any) -> Any:
     """Protect texts with braces from promptfoo's templating by Nunjucks raw marks."""
     if isinstance(value, str):
@@ -474,7 +402,7 @@ def with_raw_marks(value: Any) -> Any:
 
 
 def without_raw_marks(value: Any) -> Any:
-    """Data without the marks that `literal` sets.
+    """Remove the marks that `with_raw_marks` adds.
 
     >>> without_raw_marks(with_raw_marks(["{{x}}", 1])), with_raw_marks("{{x}}")
     (['{{x}}', 1], '{% raw %}{{x}}{% endraw %}')
@@ -487,74 +415,19 @@ def without_raw_marks(value: Any) -> Any:
     return {key: without_raw_marks(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
-def _contains_of(check: ExportCheck, expected: Any) -> Data | None:
-    before = "i" if check.settings.get("ignore_case") else ""
-    for key in ("any", "all"):
-        if texts := _as_list(check.settings.get(key)):
-            return {"type": f"{before}contains-{key}", "value": texts} if not _both(check) else None
-    return {"type": f"{before}contains", "value": text_of(expected)}
-
-
-def _both(check: ExportCheck) -> bool:
-    return bool(check.settings.get("any") and check.settings.get("all"))
-
-
-def _as_list(said: Any) -> list[str]:
-    return [said] if isinstance(said, str) else [str(text) for text in said or ()]
-
-
-def _regex_of(check: ExportCheck, expected: Any) -> Data | None:
-    pattern = check.settings.get("pattern")
-    if not pattern or check.settings.get("ignore_case"):
-        return None
-    return {"type": "regex", "value": f"^(?:{pattern})$" if check.settings.get("full") else pattern}
-
-
-def _criteria_maker(kind: str) -> Any:
-    def made(check: ExportCheck, expected: Any) -> Data | None:
-        criteria = check.settings.get("criteria")
-        least = {} if check.threshold is None or kind != "g-eval" else {"threshold": check.threshold}
-        return {"type": kind, "value": criteria, **least} if criteria else None
-
-    return made
-
-
-def _similar_of(check: ExportCheck, expected: Any) -> Data:
-    least = check.settings.get("positive", 0.9) if check.threshold is None else check.threshold
-    return {"type": "similar", "value": text_of(expected), "threshold": least}
-
-
-def _plain(kind: str) -> Any:
-    return lambda check, expected: {"type": kind, "value": expected} if not check.settings else None
-
-
-_MAKERS: Mapping[str, Any] = {
-    "equals": _plain("equals"),
-    "contains": _contains_of,
-    "regex": _regex_of,
-    "is_json": lambda check, expected: {"type": "is-json"},
-    "json_schema": lambda check, expected: {"type": "is-json", "value": plain(check.settings.get("schema"))},
-    "similarity": _similar_of,
-    "time": lambda check, expected: {"type": "latency", "threshold": 1000 * check.settings.get("seconds", 0)},
-    "factuality": lambda check, expected: {"type": "factuality", "value": text_of(expected)},
-    "closed_qa": _criteria_maker("model-graded-closedqa"),
-    "criteria": _criteria_maker("g-eval"),
-}
-
-
-def reference_of(asked: Sequence[AssertionRequest]) -> Any:
+def reference_of(requests: Sequence[AssertionRequest]) -> Any:
     """Choose the reference answer of a case: that of similarity or factuality, else that of equals or contains."""
     for scorers in _REFERENCES:
-        for one in asked:
+        for one in requests:
             if one.expected is not None and one.scorer in scorers:
                 return one.expected
     return None
 
 
-def row_checks(asked: Sequence[AssertionRequest], expected: Any) -> list[Data]:
+def row_checks(requests: Sequence[AssertionRequest], expected: Any) -> list[Data]:
     """Convert checks to a row's metadata; one with another reference than the row's has it in its settings."""
     rows = []
-    for one in asked:
+    for one in requests:
         scorer, settings = one.scorer, dict(one.settings)
         if one.expected is not None and canonical(one.expected) != canonical(expected):
             if scorer == "equals":
@@ -563,6 +436,6 @@ def row_checks(asked: Sequence[AssertionRequest], expected: Any) -> list[Data]:
                 settings["expected"] = one.expected
             else:
                 settings["any"] = [text_of(one.expected)]
-        said = {"name": one.name or None, "threshold": one.threshold}
-        rows.append({scorer: settings | {key: value for key, value in said.items() if value is not None}})
+        options = {"name": one.name or None, "threshold": one.threshold}
+        rows.append({scorer: settings | {key: value for key, value in options.items() if value is not None}})
     return rows

@@ -10,21 +10,26 @@ from evalmark.core.values.score import Result, Score
 from evalmark.inputs.documents.serialization import json_text, yaml_text
 from evalmark.interop.promptfoo.rubrics import differences
 from evalmark.interop.shared.export_run import ExportResult, ExportRun
-from evalmark.interop.shared.items import generated_row_id, input_from, inputs_of, list_or_empty
+from evalmark.interop.shared.items import (
+    dict_or_empty,
+    generated_row_id,
+    input_from,
+    inputs_of,
+    is_number,
+    list_or_empty,
+)
 from evalmark.interop.shared.model_names import from_promptfoo, to_promptfoo
-from evalmark.interop.shared.results import REST, remainder_of, verdicts_of
+from evalmark.interop.shared.results import REST, native_score, native_trial, remainder_of, verdicts_of
 from evalmark.scoring.binding.text import text_of
 
 from .assertions import (
     AssertionRequest,
     UnsupportedAssertionError,
-    assertion_of,
-    assertions_with_raw_marks,
     read_assertion,
     reference_of,
-    unsupported_reason,
     with_raw_marks,
 )
+from .exported_assertions import assertion_of, assertions_with_raw_marks, unsupported_reason
 
 Data = dict[str, Any]
 CONFIG, RESULTS = "promptfooconfig.yaml", "results.json"
@@ -35,7 +40,7 @@ _LITERAL = {"vars": with_raw_marks, "assert": assertions_with_raw_marks}
 
 
 def to_promptfoo_files(export: ExportRun) -> ExportResult:
-    """The files of an export, by name."""
+    """Make the files of an export."""
     remarks = list(export.remarks)
     groups = export.by_target
     cases = {r.trial.case.fingerprint: r for results in groups.values() for r in results}
@@ -54,21 +59,19 @@ def _config(export: ExportRun, results: Sequence[Result], shown: str, remarks: l
     targets = list(export.by_target)
     providers = [_provider(export, target, remarks) for target in targets]
     is_asked = any(to_promptfoo(target) is not None for target in targets)
-    common = {check.name: said for check in export.checks if (said := assertion_of(check, None, shown)) is not None}
+    common = {check.name: made for check in export.checks if (made := assertion_of(check, None, shown)) is not None}
     everywhere = set(common)
     tests = []
     for result in results:
         test = _test(export, result.trial.case, everywhere, shown)
         if not is_asked and result.output.error is None:
             test["providerOutput"] = text_of(result.output.value)
-        tests.append({key: _LITERAL[key](said) if key in _LITERAL else said for key, said in test.items()})
+        tests.append({key: _LITERAL[key](value) if key in _LITERAL else value for key, value in test.items()})
     for check in export.checks:
         if all(assertion_of(check, r.trial.case, shown) is None for r in results):
-            remarks.append(
-                f"{check.name}: it {unsupported_reason(check, shown)}; its scores stand in the results alone."
-            )
+            remarks.append(f"{check.name}: it {unsupported_reason(check, shown)}; only the results have its scores.")
         else:
-            remarks += [f"{check.name}: it {said}." for said in differences(check)]
+            remarks += [f"{check.name}: it {difference}." for difference in differences(check)]
     head: Data = {"description": export.run.name, "prompts": [_prompt(export)], "providers": providers}
     head |= {"defaultTest": {"assert": assertions_with_raw_marks(list(common.values()))}} if common else {}
     return head | {"tests": tests}
@@ -87,7 +90,9 @@ def _prompt(export: ExportRun) -> str:
 def _provider(export: ExportRun, target: str, remarks: list[str]) -> Any:
     name = to_promptfoo(target)
     if name is None:
-        remarks.append(f"{target}: it is no provider of promptfoo, so `echo` stands there; put in your own.")
+        remarks.append(
+            f"{target}: it is not a provider of promptfoo, so the config has `echo`; replace it with your own."
+        )
         return {"id": "echo", "label": target}
     settings = export.prompt.settings if export.prompt else {}
     config = {key: settings[key] for key in _PARAMETERS if settings.get(key) is not None}
@@ -95,8 +100,8 @@ def _provider(export: ExportRun, target: str, remarks: list[str]) -> Any:
 
 
 def _test(export: ExportRun, case: Case, common: set[str], shown: str) -> Data:
-    found = (assertion_of(check, case, shown) for check in export.checks if check.name not in common)
-    asserts = [said for said in found if said is not None]
+    assertions = (assertion_of(check, case, shown) for check in export.checks if check.name not in common)
+    asserts = [assertion for assertion in assertions if assertion is not None]
     metadata = {**plain(case.metadata), "id": case.id}
     test: Data = {"vars": inputs_of(case, export.prompt), "metadata": metadata}
     return test | ({"assert": asserts} if asserts else {})
@@ -109,9 +114,9 @@ def _row(export: ExportRun, prompt: Data, result: Result, number: int, shown: st
     components = [_component(score, number) for score, number in verdicts_of(result)]
     verdict = result.verdict
     success = verdict in ("pass", "ungated")
-    values = [said["score"] for said in components]
+    values = [component["score"] for component in components]
     mean = sum(values) / len(values) if values else float(success)
-    reason = "; ".join(said["reason"] for said in components if not said["pass"]) or verdict
+    reason = "; ".join(component["reason"] for component in components if not component["pass"]) or verdict
     row: Data = {
         "promptIdx": 0,
         "testIdx": number,
@@ -126,7 +131,7 @@ def _row(export: ExportRun, prompt: Data, result: Result, number: int, shown: st
         "success": success,
         "score": mean,
         "latencyMs": 0 if output.seconds is None else round(1000 * output.seconds, 3),
-        "namedScores": {said["assertion"]["metric"]: said["score"] for said in components},
+        "namedScores": {component["assertion"]["metric"]: component["score"] for component in components},
         "gradingResult": {"pass": success, "score": mean, "reason": reason, "componentResults": components},
         "metadata": {},
     }
@@ -159,18 +164,16 @@ def _component(score: Score, number: float) -> Data:
 def native_of(row: Mapping[str, Any], dataset: str, *, several: bool) -> Data:
     """Convert a promptfoo result to the form of `result_data`; with `several` prompts, the target includes the prompt."""
     provider = row.get("provider")
-    said = (provider.get("label") or provider.get("id")) if isinstance(provider, dict) else provider
-    name = str(said or "")
+    label = (provider.get("label") or provider.get("id")) if isinstance(provider, dict) else provider
+    name = str(label or "")
     target = from_promptfoo(name) or name
     position = row.get("testIdx")
     return {
-        "trial": {
-            "dataset": dataset,
-            "target": f"{target} (prompt {row.get('promptIdx')})" if several else target,
-            "position": position if type(position) is int and position >= 0 else 0,
-            "repeat": 0,
-            "mode": "single",
-        },
+        "trial": native_trial(
+            dataset,
+            f"{target} (prompt {row.get('promptIdx')})" if several else target,
+            position if type(position) is int and position >= 0 else 0,
+        ),
         "case": _case(row),
         "output": _output_data(row),
         "scores": _scores(row),
@@ -178,35 +181,32 @@ def native_of(row: Mapping[str, Any], dataset: str, *, several: bool) -> Data:
 
 
 def _case(row: Mapping[str, Any]) -> Data:
-    test = row.get("testCase")
-    test = test if isinstance(test, dict) else {}
-    variables = row.get("vars")
-    variables = variables if isinstance(variables, dict) else test.get("vars")
-    variables = variables if isinstance(variables, dict) else {}
-    metadata = dict(test["metadata"]) if isinstance(test.get("metadata"), dict) else {}
+    test = dict_or_empty(row.get("testCase"))
+    variables = row["vars"] if isinstance(row.get("vars"), dict) else dict_or_empty(test.get("vars"))
+    metadata = dict(dict_or_empty(test.get("metadata")))
     name = metadata.pop("id", None)
     metadata.pop(REST, None)
-    found: Data = {
+    fields: Data = {
         "id": name if isinstance(name, str) and name else generated_row_id(variables),
         "input": input_from(variables),
     }
     if isinstance(text := test.get("description"), str) and text:
         metadata["description"] = text
-    found["expected"] = reference_of(_requests_of(test, variables))
-    return {key: value for key, value in found.items() if value is not None} | (
+    fields["expected"] = reference_of(_requests_of(test, variables))
+    return {key: value for key, value in fields.items() if value is not None} | (
         {"metadata": metadata} if metadata else {}
     )
 
 
 def _requests_of(test: Data, variables: Data) -> list[AssertionRequest]:
     """Return the assertions of a test that can be converted."""
-    options = test.get("options")
-    found = []
-    for said in list_or_empty(test.get("assert")):
+    options = dict_or_empty(test.get("options"))
+    requests = []
+    for assertion in list_or_empty(test.get("assert")):
         with suppress(UnsupportedAssertionError):
-            if isinstance(said, dict):
-                found.append(read_assertion(said, variables, options if isinstance(options, dict) else {}))
-    return found
+            if isinstance(assertion, dict):
+                requests.append(read_assertion(assertion, variables, options))
+    return requests
 
 
 def _output_data(row: Mapping[str, Any]) -> Data:
@@ -217,15 +217,14 @@ def _output_data(row: Mapping[str, Any]) -> Data:
     elif isinstance(response, dict) and response.get("output") is not None:
         output["value"] = response["output"]
     seconds = row.get("latencyMs")
-    if isinstance(seconds, (int, float)) and not isinstance(seconds, bool) and seconds > 0:
+    if is_number(seconds) and seconds > 0:
         output["seconds"] = seconds / 1000
     return output
 
 
 def graded_parts(row: Mapping[str, Any]) -> list[Data]:
     """Return the grading of each assertion of a result, or else of the whole result."""
-    grading = row.get("gradingResult")
-    grading = grading if isinstance(grading, dict) else {}
+    grading = dict_or_empty(row.get("gradingResult"))
     parts = [part for part in list_or_empty(grading.get("componentResults")) if isinstance(part, dict)]
     if not parts and row.get("failureReason") == 2:
         return []  # there is no output to grade
@@ -235,35 +234,22 @@ def graded_parts(row: Mapping[str, Any]) -> list[Data]:
 
 
 def is_broken(part: Data) -> bool:
-    """Tell whether the grader failed, so that there is no verdict."""
-    metadata = part.get("metadata")
-    return isinstance(metadata, dict) and bool(metadata.get("graderError"))
+    """Return whether the grader failed, so that there is no verdict."""
+    return bool(dict_or_empty(part.get("metadata")).get("graderError"))
 
 
 def _scores(row: Mapping[str, Any]) -> list[Data]:
-    found: list[Data] = []
+    scores: list[Data] = []
     for part in graded_parts(row):
-        found.append(_score(part, [score["name"] for score in found]))
-    return found
+        scores.append(_score(part, [score["name"] for score in scores]))
+    return scores
 
 
 def _score(part: Data, taken: Sequence[str]) -> Data:
-    assertion = part.get("assertion")
-    assertion = assertion if isinstance(assertion, dict) else {}
+    assertion = dict_or_empty(part.get("assertion"))
     name = base = str(assertion.get("metric") or assertion.get("type") or "promptfoo")
     number = 2
     while name in taken:
         name, number = f"{base}-{number}", number + 1
-    score: Data = {"name": name}
-    reason = part.get("reason")
-    score |= {"reason": reason} if isinstance(reason, str) and reason else {}
-    if is_broken(part):
-        return score | {"status": "unscored"}
-    value = part.get("score")
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        score |= {"raw": value} | ({"value": value} if 0 <= value <= 1 else {})
-    if isinstance(part["pass"], bool):
-        score["passed"] = part["pass"]
-    elif "raw" not in score:
-        score["status"] = "unscored"
-    return score
+    value, passed = (None, None) if is_broken(part) else (part.get("score"), part["pass"])
+    return native_score(name, value, passed, part.get("reason"))

@@ -20,7 +20,7 @@ from evalmark.interop.shared.assertions import CHECKS, JUDGED, KEY
 from evalmark.interop.shared.folders import file_in, files_of, folder_of
 from evalmark.interop.shared.import_builder import ImportBuilder, MetricDraft, PromptText, read_side_file
 from evalmark.interop.shared.import_result import ImportResult, PartOutcome
-from evalmark.interop.shared.items import generated_row_id, input_from, list_or_empty
+from evalmark.interop.shared.items import dict_or_empty, generated_row_id, input_from, list_or_empty
 from evalmark.interop.shared.model_names import CODE, from_promptfoo
 from evalmark.interop.shared.results import SIDE
 
@@ -88,9 +88,11 @@ def import_promptfoo(path: Path, code: Sequence[Path] = ()) -> ImportResult:
     """
     builder = ImportBuilder(name="imported tests", side=read_side_file(folder_of(path)))
     files = _files(path)
-    found = {file: read_results(file) if file.suffix.lower() == ".json" else None for file in files}
-    configs = [document for file in files if found[file] is None and _is_config((document := load_document(file)).data)]
-    results = [one for one in found.values() if one is not None]
+    contents = {file: read_results(file) if file.suffix.lower() == ".json" else None for file in files}
+    configs = [
+        document for file in files if contents[file] is None and _is_config((document := load_document(file)).data)
+    ]
+    results = [one for one in contents.values() if one is not None]
     if not (configs or results):
         raise PlacedError(
             str(path), "is neither a config of promptfoo (with `prompts`, or `tests`) nor a file of its results."
@@ -117,10 +119,10 @@ def _is_config(data: Any) -> bool:
 
 
 def _config(document: Document, data: Data, at: tuple[str, ...], builder: ImportBuilder, code: Sequence[Path]) -> None:
-    if isinstance(said := data.get("description"), str) and said.strip():
-        builder.name = said.strip().splitlines()[0]
+    if isinstance(description := data.get("description"), str) and description.strip():
+        builder.name = description.strip().splitlines()[0]
     tests = list(tests_of(document, data, at, builder))
-    if tests and all(isinstance(test.said.get("providerOutput"), str) for test in tests):
+    if tests and all(isinstance(test.fields.get("providerOutput"), str) for test in tests):
         builder.part(f"{document.place_of(at)} prompts, providers", "no effect", "every test brings its output")
     else:
         _prompts(document, data.get("prompts"), (*at, "prompts"), builder)
@@ -133,36 +135,36 @@ def _config(document: Document, data: Data, at: tuple[str, ...], builder: Import
         if key in _CODE_KEYS and data[key]:
             builder.part(where, "refused", "it is code")
         elif key in _WITHOUT_EFFECT:
-            builder.part(where, "no effect", "it changes neither what is asked nor how it is judged")
+            builder.part(where, "no effect", "it changes neither the requests nor the scores")
         elif key not in _KNOWN:
-            builder.part(where, "left out", "nothing here acts on it")
+            builder.part(where, "left out", "evalmark does not support it")
     _tests(tests, builder, code, document.path.parent)
 
 
 # Prompts.
 
 
-def _prompts(document: Document, said: Any, at: tuple[str, ...], builder: ImportBuilder) -> None:
-    rows = [said] if isinstance(said, str) else said
+def _prompts(document: Document, value: Any, at: tuple[str, ...], builder: ImportBuilder) -> None:
+    rows = [value] if isinstance(value, str) else value
     if isinstance(rows, dict):
         rows = [{"raw": f"file://{file}", "label": label} for file, label in rows.items()]
     for number, row in enumerate(rows if isinstance(rows, list) else []):
         _one_prompt(document, row, (*at, number), builder)
-    if said is None:  # as promptfoo has it
+    if value is None:  # promptfoo's default
         builder.prompts.append(PromptText(name="prompt-1", messages=[{"role": "user", "content": "{{prompt}}"}]))
 
 
 def _one_prompt(document: Document, row: Any, at: tuple[str | int, ...], builder: ImportBuilder) -> None:
     where = f"{document.place_of(at)} {json_path(at)}"
-    said = row if isinstance(row, dict) else {"raw": row}
-    text, label = said.get("raw") or said.get("id"), said.get("label")
+    prompt = row if isinstance(row, dict) else {"raw": row}
+    text, label = prompt.get("raw") or prompt.get("id"), prompt.get("label")
     if not isinstance(text, str) or not text.strip():
         raise PlacedError(document.place_of(at), f"`{json_path(at)}` is not a prompt.")
     if (text.startswith(CODE) and not text.startswith("file://")) or text.lower().partition(":")[0].endswith(CODE):
         _drop_prompt(where, "refused", "a prompt that is made by code is code", builder)
         return
-    for more in [key for key in said if key not in ("raw", "id", "label", "display")]:
-        builder.part(f"{where} {more}", "left out", "nothing here acts on it for one prompt")
+    for more in [key for key in prompt if key not in ("raw", "id", "label", "display")]:
+        builder.part(f"{where} {more}", "left out", "evalmark does not support it for one prompt")
     for part in _texts(text, document, where, builder):
         messages = _messages(part)
         if isinstance(messages, str):
@@ -189,7 +191,7 @@ def _texts(text: str, document: Document, where: str, builder: ImportBuilder) ->
         _drop_prompt(where, "refused", "a prompt that is made by code is code", builder)
         return []
     if name.lower().endswith(_TABLES):
-        _drop_prompt(where, "left out", "a table of prompts is not read; write each of them here", builder)
+        _drop_prompt(where, "left out", "tables of prompts are not supported; write each prompt in the config", builder)
         return []
     folder = document.path.parent
     try:
@@ -209,18 +211,18 @@ def _messages(text: str) -> list[dict[str, str]] | str:
     is_yaml = text.strip().startswith("- role:")
     is_data = is_yaml or bool(_DATA.match(text.strip()))
     try:
-        found = parse_yaml(text, "prompt") if is_yaml else parse_json(text, "prompt")
+        data = parse_yaml(text, "prompt") if is_yaml else parse_json(text, "prompt")
     except DataError:
         if is_data:
-            return "it is a chat that is data only once its variables are filled in"
+            return "it is a chat that is valid only after its variables are filled in"
         return [{"role": "user", "content": text}]
-    if not isinstance(found, (list, dict)):
+    if not isinstance(data, (list, dict)):
         return [{"role": "user", "content": text}]
-    rows = found if isinstance(found, list) else []
+    rows = data if isinstance(data, list) else []
     if not rows or not all(isinstance(m, dict) and m.keys() <= {"role", "content"} and "role" in m for m in rows):
-        return "it is data that is sent as messages there, and not all of it is a role with a content"
+        return "it is a list of messages, and not every message has a role and a content"
     if not all(isinstance(m["role"], str) and isinstance(m.get("content"), str) for m in rows):
-        return "a message of it holds more than text, such as a picture"
+        return "one of its messages contains more than text, such as a picture"
     return [{"role": m["role"], "content": m["content"]} for m in rows]
 
 
@@ -229,18 +231,18 @@ def _messages(text: str) -> list[dict[str, str]] | str:
 
 def _providers(document: Document, data: Data, at: tuple[str, ...], builder: ImportBuilder) -> None:
     key = "targets" if "targets" in data else "providers"
-    said = data.get(key)
+    providers = data.get(key)
     settings: list[Data] = []
-    for number, row in enumerate([said] if isinstance(said, (str, dict)) else list_or_empty(said)):
+    for number, row in enumerate([providers] if isinstance(providers, (str, dict)) else list_or_empty(providers)):
         where = f"{document.place_of((*at, key, number))} {json_path((*at, key, number))}"
         name, config = _provider(row)
         model = from_promptfoo(name)
         if model is None:
             is_code = name.startswith(CODE) or name.lower().partition(":")[0].endswith(CODE)
             why = (
-                "it is code; name a Python function of yours as the target"
+                "it is code; name a Python function as the target"
                 if is_code
-                else "it is not a model that is asked here"
+                else "evalmark does not support this provider"
             )
             builder.part(where, "refused" if is_code else "left out", f"{name!r:.60}: {why}")
             continue
@@ -254,9 +256,9 @@ def _providers(document: Document, data: Data, at: tuple[str, ...], builder: Imp
         ):
             is_idle = other in _NO_EFFECT
             why = (
-                "it changes no answer"
+                "it changes no output"
                 if is_idle
-                else "keys and addresses stand in the environment, settings in the suite"
+                else "keys and addresses belong in the environment, settings in the suite"
             )
             builder.part(f"{where} {other}", "no effect" if is_idle else "left out", why)
     if settings and all(canonical(row) == canonical(settings[0]) for row in settings):
@@ -270,12 +272,10 @@ def _provider(row: Any) -> tuple[str, Data]:
     if isinstance(row, str):
         return row, {}
     if isinstance(row, dict) and isinstance(row.get("id"), str):
-        config = row.get("config")
-        return row["id"], config if isinstance(config, dict) else {}
+        return row["id"], dict_or_empty(row.get("config"))
     if isinstance(row, dict) and len(row) == 1:
         name, inner = next(iter(row.items()))
-        config = inner.get("config") if isinstance(inner, dict) else None
-        return str(name), config if isinstance(config, dict) else {}
+        return str(name), dict_or_empty(dict_or_empty(inner).get("config"))
     return str(plain(row))[:60], {}
 
 
@@ -284,28 +284,28 @@ def _provider(row: Any) -> tuple[str, Data]:
 
 def _tests(tests: Sequence[Test], builder: ImportBuilder, code: Sequence[Path], folder: Path) -> None:
     """Add the cases and metrics; assertions of all tests become metrics, others go to the cases' metadata."""
-    asked: list[list[AssertionRequest]] = []
+    requests: list[list[AssertionRequest]] = []
     rows: list[Data] = []
-    all_given = all(isinstance(test.said.get("providerOutput"), str) for test in tests)
+    all_given = all(isinstance(test.fields.get("providerOutput"), str) for test in tests)
     for test in tests:
         if why := test.lost or _excluded_reason(test, all_given):
             builder.part(test.place, "left out", why)
             continue
         draft = _requests_of(test, builder, code, folder)
         rows.append(_row(test, reference_of(draft), builder))
-        asked.append(draft)
-    shared = _shared(asked, rows)
+        requests.append(draft)
+    shared = _shared(requests, rows)
     for one in shared.values():
         name = one.name or one.scorer
         builder.metrics.append(
             MetricDraft(name=name, scorer=one.scorer, settings=one.settings, threshold=one.threshold, judge=one.judge)
         )
-    for row, draft in zip(rows, asked, strict=True):
-        own = [one for one in draft if canonical(one.shape) not in shared]
-        kept = [one for one in own if _can_stand(one, row)]
-        if kept:
-            row.setdefault("metadata", {})[KEY] = row_checks(kept, row.get("expected"))
-        _note_outcomes(draft, [one for one in own if one not in kept], builder)
+    for row, draft in zip(rows, requests, strict=True):
+        unshared = [one for one in draft if canonical(one.shape) not in shared]
+        row_requests = [one for one in unshared if _fits_metadata(one, row)]
+        if row_requests:
+            row.setdefault("metadata", {})[KEY] = row_checks(row_requests, row.get("expected"))
+        _note_outcomes(draft, [one for one in unshared if one not in row_requests], builder)
         builder.add(row)
     _own_scorers(builder)
 
@@ -314,7 +314,7 @@ def _note_outcomes(draft: Sequence[AssertionRequest], lost: Sequence[AssertionRe
     """Record the outcomes of a test's assertions."""
     for one in draft:
         if one in lost:
-            why = "only some tests have it, or with other settings, and here it can only judge all cases of a suite"
+            why = "only some tests have it, or with other settings, but in evalmark it scores all cases of a suite"
             builder.part(one.where, "left out", why)
         else:
             builder.part(one.where, "mapped", one.scorer)
@@ -322,33 +322,33 @@ def _note_outcomes(draft: Sequence[AssertionRequest], lost: Sequence[AssertionRe
 
 def _excluded_reason(test: Test, all_given: bool) -> str:
     """Return why a test cannot be in the suite; empty if it can."""
-    if test.said.get("providerOutput") is None or all_given:
+    if test.fields.get("providerOutput") is None or all_given:
         return ""
-    return "its output is given, and a suite takes given outputs for all of its cases or asks for all of them"
+    return "its output is given, and a suite has given outputs for all cases or for none"
 
 
 def _requests_of(test: Test, builder: ImportBuilder, code: Sequence[Path], folder: Path) -> list[AssertionRequest]:
-    found: list[AssertionRequest] = []
-    for said, where in test.asserts:
-        if (file := python_file(said)) is not None and _is_allowed_code(file[0], code, folder):
-            _python(said, file, where, builder, folder)
+    requests: list[AssertionRequest] = []
+    for assertion, where in test.asserts:
+        if (file := python_file(assertion)) is not None and _is_allowed_code(file[0], code, folder):
+            _python(assertion, file, where, builder, folder)
             continue
         try:
-            asked = read_assertion(said, test.variables, test.options)
+            request = read_assertion(assertion, test.variables, test.options)
         except UnsupportedAssertionError as refused:
-            builder.part(f"{where} ({said['type']})", refused.outcome, refused.why)
+            builder.part(f"{where} ({assertion['type']})", refused.outcome, refused.why)
             continue
-        if "weight" in said:
+        if "weight" in assertion:
             builder.part(f"{where} weight", "no effect", "whether a test passes does not depend on it")
-        found.append(replace(asked, where=f"{where} ({said['type']})"))
-    return found
+        requests.append(replace(request, where=f"{where} ({assertion['type']})"))
+    return requests
 
 
 def _is_allowed_code(name: str, code: Sequence[Path], folder: Path) -> bool:
     return any(path.resolve() == (folder / name).resolve() for path in code)
 
 
-def _python(said: Data, file: tuple[str, str], where: str, builder: ImportBuilder, folder: Path) -> None:
+def _python(assertion: Data, file: tuple[str, str], where: str, builder: ImportBuilder, folder: Path) -> None:
     """Add a function in a file that the user named; the file is copied."""
     path, function = folder / file[0], file[1]
     try:
@@ -357,36 +357,36 @@ def _python(said: Data, file: tuple[str, str], where: str, builder: ImportBuilde
     except (OSError, UnicodeDecodeError) as error:
         raise PlacedError(str(path), f"cannot be read: {error}.") from None
     if builder.files.setdefault(path.name, text) != text:
-        builder.part(f"{where} (python)", "left out", f"another file is called {path.name} too; rename one of them")
+        builder.part(f"{where} (python)", "left out", f"another file has the name {path.name}; rename one of them")
         return
     settings: Data = {"file": path.name, "function": function}
-    if isinstance(least := said.get("threshold"), (int, float)):
+    if isinstance(least := assertion.get("threshold"), (int, float)):
         settings["least"] = float(least)
     if all(dict(draft.settings) != settings for draft in builder.metrics):
-        name = str(said.get("metric") or function)
+        name = str(assertion.get("metric") or function)
         builder.metrics.append(MetricDraft(name=name, scorer="evalmark.scorers:PythonAssertion", settings=settings))
-    builder.part(
-        f"{where} (python)", "mapped", f"the function {function} of {path.name}, which every case is judged by"
-    )
+    builder.part(f"{where} (python)", "mapped", f"the function {function} of {path.name}, which scores every case")
 
 
 def _row(test: Test, expected: Any, builder: ImportBuilder) -> Data:
-    said = test.said
-    metadata = dict(said["metadata"]) if isinstance(said.get("metadata"), dict) else {}
-    if isinstance(text := said.get("description"), str) and text:
+    fields = test.fields
+    metadata = dict(dict_or_empty(fields.get("metadata")))
+    if isinstance(text := fields.get("description"), str) and text:
         metadata = {"description": text, **metadata}
     if metadata:
         builder.part(f"{test.place} metadata", "metadata", "with its case")
-    for key in [name for name in said if name not in _OF_TEST and said[name] is not None]:
+    for key in [name for name in fields if name not in _OF_TEST and fields[name] is not None]:
         builder.part(f"{test.place} {key}", *_outcome_of(key))
     for key in [name for name in test.options if name not in (*_NO_EFFECT_OPTIONS, *_OF_ASSERTIONS)]:
-        builder.part(f"{test.place} options.{key}", "left out", "nothing here acts on it for one test")
+        builder.part(f"{test.place} options.{key}", "left out", "evalmark does not support it for one test")
     row: Data = {
-        "id": str(metadata.pop("id", "") or generated_row_id(test.variables)),  # as a result of the same test has it
+        "id": str(
+            metadata.pop("id", "") or generated_row_id(test.variables)
+        ),  # equal to the id in the results of this test
         "input": input_from(test.variables),
     }
     row |= {"expected": expected} if expected is not None else {}
-    row |= {"answer": said["providerOutput"]} if isinstance(said.get("providerOutput"), str) else {}
+    row |= {"answer": fields["providerOutput"]} if isinstance(fields.get("providerOutput"), str) else {}
     return row | ({"metadata": metadata} if metadata else {})
 
 
@@ -395,22 +395,22 @@ def _outcome_of(key: str) -> tuple[PartOutcome, str]:
     if key == "assertScoringFunction":
         return "refused", "it is code"
     if key == "threshold":
-        return "left out", "a test passes there from a mean score on; here each metric has to pass"
-    return "left out", "nothing here acts on it for one test"
+        return "left out", "promptfoo passes a test by its mean score; in evalmark each metric has to pass"
+    return "left out", "evalmark does not support it for one test"
 
 
-def _shared(asked: Sequence[Sequence[AssertionRequest]], rows: Sequence[Data]) -> dict[str, AssertionRequest]:
+def _shared(requests: Sequence[Sequence[AssertionRequest]], rows: Sequence[Data]) -> dict[str, AssertionRequest]:
     """Return the assertions that every test has, compared with its own reference answer."""
     counts: dict[str, int] = {}
     first: dict[str, AssertionRequest] = {}
     twice: set[str] = set()
-    for draft, row in zip(asked, rows, strict=True):
+    for draft, row in zip(requests, rows, strict=True):
         expected = canonical(row.get("expected"))
         mine: set[str] = set()
         for one in draft:
             key = canonical(one.shape)
             if key in mine:
-                twice.add(key)  # they compare with different answers, and only one of these can be the case's
+                twice.add(key)  # they compare with different answers, but a case has only one
             elif one.expected is None or canonical(one.expected) == expected:
                 counts[key] = counts.get(key, 0) + 1
                 first.setdefault(key, one)
@@ -418,8 +418,8 @@ def _shared(asked: Sequence[Sequence[AssertionRequest]], rows: Sequence[Data]) -
     return {key: one for key, one in first.items() if counts[key] == len(rows) and key not in twice}
 
 
-def _can_stand(one: AssertionRequest, row: Data) -> bool:
-    """Tell whether a check can be in a case's metadata."""
+def _fits_metadata(one: AssertionRequest, row: Data) -> bool:
+    """Return whether a check can be in a case's metadata."""
     base = one.scorer.removeprefix("not-")
     same = one.expected is None or canonical(one.expected) == canonical(row.get("expected"))
     is_check = base in CHECKS and (same or base in ("equals", "contains", "structured_output"))
@@ -427,8 +427,8 @@ def _can_stand(one: AssertionRequest, row: Data) -> bool:
 
 
 def _own_scorers(builder: ImportBuilder) -> None:
-    said = [name for row in builder.cases for item in row.get("metadata", {}).get(KEY, ()) for name in item]
-    if any(name.removeprefix("not-") in CHECKS for name in said):
+    scorers = [name for row in builder.cases for item in row.get("metadata", {}).get(KEY, ()) for name in item]
+    if any(name.removeprefix("not-") in CHECKS for name in scorers):
         builder.metrics.append(MetricDraft(name="assertions", scorer="evalmark.scorers:Assertions"))
-    if any(name in JUDGES for name in said):
+    if any(name in JUDGES for name in scorers):
         builder.metrics.append(MetricDraft(name="judged_assertions", scorer="evalmark.scorers:JudgedAssertions"))

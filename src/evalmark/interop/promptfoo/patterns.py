@@ -22,13 +22,13 @@ def python_pattern(text: str) -> str:
         ValueError: the pattern has no equivalent or is invalid; the text has the reason.
     """
     reading = _PatternTranslator(text)
-    found = reading.whole()
+    pattern = reading.whole()
     module = need("regex")
     try:
-        module.compile(found)
+        module.compile(pattern)
     except module.error as error:
         raise ValueError(f"it cannot be read: {error}") from None
-    return found
+    return pattern
 
 
 class _PatternTranslator:
@@ -54,7 +54,7 @@ class _PatternTranslator:
         if (repeated := _REPEATS.match(self.text, self.at)) is not None:
             self.at = repeated.end()
             if not repeated[1] and self.text[self.at : self.at + 1] in ("+", "*"):
-                raise ValueError("it repeats a repetition, which JavaScript refuses")
+                raise ValueError("it repeats a repetition, which JavaScript does not allow")
             return repeated[0]
         self.at += 1
         return {"$": r"\Z", ".": _DOT, "{": r"\{", "}": r"\}", "]": r"\]"}.get(sign, sign)
@@ -63,13 +63,11 @@ class _PatternTranslator:
         if self.text[self.at + 1 : self.at + 2] != "?":
             self.at += 1
             return "("
-        found = _GROUPS.match(self.text, self.at)
-        if found is None:
-            raise ValueError(
-                f"{self.text[self.at : self.at + 4]!r} is not a group of JavaScript that can be written here"
-            )
-        self.at = found.end()
-        return found[0]
+        match = _GROUPS.match(self.text, self.at)
+        if match is None:
+            raise ValueError(f"{self.text[self.at : self.at + 4]!r} is not a group that evalmark can translate")
+        self.at = match.end()
+        return match[0]
 
     def escaped(self, *, in_class: bool) -> str:
         sign = self.text[self.at + 1 : self.at + 2]
@@ -83,12 +81,12 @@ class _PatternTranslator:
             return "\\x08" if in_class and sign == "b" else f"\\{sign}"
         if sign in ("s", "S"):
             if in_class and sign == "S":
-                raise ValueError(r"it has \S among characters in brackets")
+                raise ValueError(r"it has \S in brackets")
             return _SPACES if in_class else f"[{'^' if sign == 'S' else ''}{_SPACES}]"
         if sign and sign in "ntrfv":
             return f"\\{sign}"
         if not sign or sign.isalnum():
-            raise ValueError(f"a backslash before {sign!r} means something else here")
+            raise ValueError(f"a backslash before {sign!r} has another meaning in Python")
         return re.escape(sign)
 
     def characters(self) -> str:
@@ -106,5 +104,5 @@ class _PatternTranslator:
             parts.append(f"\\{sign}" if sign in "[&~|" else sign)
         self.at += 1
         if not parts:
-            raise ValueError("nothing stands in its brackets")
+            raise ValueError("its brackets are empty")
         return f"{start}{''.join(parts)}]"

@@ -1,6 +1,6 @@
 """Read promptfoo's result files row by row, since they are large."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from evalmark.inputs.documents.files import regular_file
 from evalmark.inputs.documents.json_stream import JsonStream
 from evalmark.inputs.documents.text import text_chunks
 from evalmark.interop.shared.import_builder import ImportBuilder
+from evalmark.interop.shared.items import dict_or_empty
 from evalmark.interop.shared.results import REST, result_from
 
 from .exporter import graded_parts, is_broken, native_of
@@ -39,27 +40,27 @@ def read_results(path: Path) -> ResultsFile | None:
     stream = JsonStream(text_chunks(regular_file(path)), str(path))
     if stream.peek() != "{":
         return None
-    found = ResultsFile(path=path)
+    results = ResultsFile(path=path)
     is_results = False
     for key in stream.members():
         if key == "results" and stream.peek() == "{":
-            is_results = _take(stream, found)
+            is_results = _take(stream, results)
         else:
             value = _value(stream)
-            found.config = value if key == "config" else found.config
+            results.config = value if key == "config" else results.config
     stream.finish()
-    return found if is_results else None
+    return results if is_results else None
 
 
-def _take(stream: JsonStream, found: ResultsFile) -> bool:
+def _take(stream: JsonStream, results: ResultsFile) -> bool:
     """Read the object with the rows, and tell whether it has any."""
     has_rows = False
     for key in stream.members():
         if key == "results" and stream.peek() == "[":
             has_rows = True
-            found.rows += _rows(stream, found.path)
-        elif key == "timestamp" and isinstance(said := _value(stream), str):
-            found.created = f"{said[:19]}Z" if len(said) >= 19 else ""
+            results.rows += _rows(stream, results.path)
+        elif key == "timestamp" and isinstance(timestamp := _value(stream), str):
+            results.created = f"{timestamp[:19]}Z" if len(timestamp) >= 19 else ""
         elif key != "timestamp":
             _value(stream)
     return has_rows
@@ -75,38 +76,36 @@ def _rows(stream: JsonStream, path: Path) -> Iterator[tuple[Data, str]]:
 
 
 def _value(stream: JsonStream) -> Any:
-    found = stream.value()
-    if isinstance(found, PlacedError):
-        raise found
-    return found
+    value = stream.value()
+    if isinstance(value, PlacedError):
+        raise value
+    return value
 
 
-def add_results(found: ResultsFile, builder: ImportBuilder) -> None:
+def add_results(results: ResultsFile, builder: ImportBuilder) -> None:
     """Add the results of a file to the import; further results of a test and target become repeats.
 
     Raises:
         DataError: a result is invalid.
     """
-    builder.created = builder.created or found.created
-    several = len({str(row.get("promptIdx")) for row, _ in found.rows}) > 1
+    builder.created = builder.created or results.created
+    several = len({str(row.get("promptIdx")) for row, _ in results.rows}) > 1
     repeats: dict[tuple[Any, ...], int] = {}
     odd: list[tuple[str, Any]] = []
-    for row, place in found.rows:
+    for row, place in results.rows:
         native = native_of(row, builder.name, several=several)
         key = (native["trial"]["target"], native["trial"]["position"])
         native["trial"]["repeat"] = repeats[key] = repeats.get(key, -1) + 1
-        metadata = row.get("metadata")
-        rest: Mapping[str, Any] | None = metadata.get(REST) if isinstance(metadata, dict) else None
-        builder.results.append(result_from(native, rest, place))
+        builder.results.append(result_from(native, dict_or_empty(row.get("metadata")).get(REST), place))
         odd += [
             (place, part["pass"])
             for part in graded_parts(row)
             if not (isinstance(part["pass"], bool) or is_broken(part))
         ]
     if odd:
-        place, said = odd[0]
+        place, value = odd[0]
         more = f", and so in {count(len(odd) - 1, 'more grading')}" if len(odd) > 1 else ""
         builder.remark(
-            f"{place}: `pass` is {canonical(said):.40}, neither true nor false{more}; its score has no verdict."
+            f"{place}: `pass` is {canonical(value):.40}, neither true nor false{more}; its score has no verdict."
         )
-    builder.part(f"{found.path}: {len(found.rows)} results", "mapped", "results of a run")
+    builder.part(f"{results.path}: {len(results.rows)} results", "mapped", "results of a run")

@@ -25,18 +25,21 @@ def rubric_assertion(check: ExportCheck, shown: str, expected: str) -> dict[str,
     """
     metric = check.metric
     if metric is None or metric.direction == "lower":
-        raise NotExpressibleError("has better scores the lower they are, and a rubric has them the other way round")
+        raise NotExpressibleError("has better scores the lower they are, but a rubric needs better scores to be higher")
     messages = messages_of(check, {"input": shown, "output": ANSWER, "expected": _as_text(expected)})
     if any("{#" in text for _, text in messages):
-        raise NotExpressibleError("has '{#' in its words, which begins a comment there")
+        raise NotExpressibleError("has '{#' in its text, which begins a comment in promptfoo")
     if any(f"{{{{{name}}}}}" in shown for name in RESERVED_VARIABLES):
         raise NotExpressibleError(
-            "would not see the answer there, since an input of the prompt has a name that stands for it"
+            "cannot show the output, because an input of the prompt has the name of a promptfoo variable"
         )
     *before, (role, last) = messages
-    told = [*before, (role, f"{last.rstrip()}\n\n{_reply_instructions(metric, labels_of(metric, check.threshold))}")]
+    prompt_messages = [
+        *before,
+        (role, f"{last.rstrip()}\n\n{_reply_instructions(metric, labels_of(metric, check.threshold))}"),
+    ]
     least = {} if check.threshold is None else {"threshold": check.threshold}
-    prompt = json_text([{"role": role, "content": text} for role, text in told]).strip()
+    prompt = json_text([{"role": role, "content": text} for role, text in prompt_messages]).strip()
     return {"type": "llm-rubric", "value": metric.description or metric.name, "rubricPrompt": prompt, **least}
 
 
@@ -55,21 +58,21 @@ def grader_of(check: ExportCheck) -> Any:
 
 def differences(check: ExportCheck) -> list[str]:
     """Return how the exported rubric differs from the metric, each as the rest of a sentence."""
-    found = []
+    texts = []
     if check.judge and to_promptfoo(check.judge) is None:
-        found.append(f"is judged by {check.judge} here; promptfoo knows no such provider and asks its own grader")
+        texts.append(f"is judged by {check.judge} in evalmark; promptfoo has no such provider and uses its own grader")
     if check.messages and check.metric is not None:
         if check.metric.repeat > 1:
-            found.append(f"is asked {check.metric.repeat} times here, and once there")
+            texts.append(f"is asked {check.metric.repeat} times in evalmark, and once in promptfoo")
         if check.threshold is None and not labels_of(check.metric):
-            found.append("gives a score that fails no test, there as here")
-    return found
+            texts.append("gives a score that fails no test")
+    return texts
 
 
 def _as_text(expected: str) -> str:
     """Protect a text from promptfoo's templating."""
     if "endraw" in expected:
-        raise NotExpressibleError("compares with a text that holds a mark of a template")
+        raise NotExpressibleError("compares with a text that contains template syntax")
     is_plain = not any(mark in expected for mark in ("{{", "{%", "{#"))
     return expected if is_plain else f"{{% raw %}}{expected}{{% endraw %}}"
 
@@ -81,8 +84,8 @@ def _reply_instructions(metric: MetricFile, labels: list[GraderLabel]) -> str:
         measure = metric.measure
         low, high = (measure.low, measure.high) if measure.kind == "scale" else (0, 100)
         return f'{opening} "score" is your score from {low} to {high}, moved to 0 to 1; "pass" is true.'
-    said = [
+    lines = [
         f'For {label.word}, "pass" is {str(label.passes).lower()} and "score" is {float(label.worth or 0):g}.'
         for label in labels
     ]
-    return " ".join([opening, *said])
+    return " ".join([opening, *lines])

@@ -12,7 +12,7 @@ from evalmark.inputs.documents.errors import PlacedError
 from evalmark.inputs.documents.files import allowed_path
 from evalmark.inputs.documents.json_walk import json_path
 from evalmark.interop.shared.import_builder import ImportBuilder
-from evalmark.interop.shared.items import list_or_empty
+from evalmark.interop.shared.items import dict_or_empty, list_or_empty
 from evalmark.interop.shared.tables import read_rows
 
 from .assertions import TYPES, UnsupportedAssertionError, fill_variables, without_raw_marks
@@ -31,7 +31,7 @@ class Test:
     variables: Mapping[str, Any]
     asserts: tuple[tuple[Data, str], ...]
     """Each assertion with its place."""
-    said: Mapping[str, Any]
+    fields: Mapping[str, Any]
     """All other keys."""
     place: str
     lost: str = ""
@@ -39,9 +39,9 @@ class Test:
 
     @property
     def options(self) -> Mapping[str, Any]:
-        """Those that are set."""
-        said = self.said.get("options")
-        return {key: value for key, value in said.items() if value is not None} if isinstance(said, dict) else {}
+        """The options with a value."""
+        options = dict_or_empty(self.fields.get("options"))
+        return {key: value for key, value in options.items() if value is not None}
 
 
 def tests_of(document: Document, data: Data, at: DataPath, builder: ImportBuilder) -> Iterator[Test]:
@@ -52,19 +52,19 @@ def tests_of(document: Document, data: Data, at: DataPath, builder: ImportBuilde
     """
     for number, test in enumerate(_all_tests(document, data, at, builder), 1):
         if number > MOST:
-            raise PlacedError(document.place_of(at), f"the tests spread out to more than {MOST:,}; divide the file.")
+            raise PlacedError(document.place_of(at), f"the tests expand to more than {MOST:,}; divide the file.")
         yield test
 
 
 def _all_tests(document: Document, data: Data, at: DataPath, builder: ImportBuilder) -> Iterator[Test]:
     reading = _TestReader(document, builder)
     defaults = reading.mapping((*at, "defaultTest"), data.get("defaultTest"))
-    said = data.get("tests")
-    rows = [said] if isinstance(said, (str, dict)) else said or []
+    tests = data.get("tests")
+    rows = [tests] if isinstance(tests, (str, dict)) else tests or []
     if not isinstance(rows, list):
         raise reading.fault((*at, "tests"), "is neither a list of tests nor the name of a file")
     for number, row in enumerate(rows):
-        yield from reading.test(row, defaults, (*at, "tests", number) if isinstance(said, list) else (*at, "tests"))
+        yield from reading.test(row, defaults, (*at, "tests", number) if isinstance(tests, list) else (*at, "tests"))
     for number, scenario in enumerate(reading.rows((*at, "scenarios"), data.get("scenarios"))):
         yield from reading.scenario(scenario, defaults, (*at, "scenarios", number))
 
@@ -77,38 +77,38 @@ class _TestReader:
     def fault(self, at: DataPath, what: str) -> PlacedError:
         return PlacedError(self.document.place_of(at), f"`{json_path(at)}` {what}.")
 
-    def mapping(self, at: DataPath, said: Any) -> Data:
-        if said is None or isinstance(said, dict):
-            return said or {}
-        if isinstance(said, str):
+    def mapping(self, at: DataPath, value: Any) -> Data:
+        if value is None or isinstance(value, dict):
+            return value or {}
+        if isinstance(value, str):
             self.left(at, "a test in a file of its own is not read; write it here")
             return {}
         raise self.fault(at, "is not a mapping")
 
-    def rows(self, at: DataPath, said: Any) -> list[Any]:
-        if said is None or isinstance(said, list):
-            return said or []
+    def rows(self, at: DataPath, value: Any) -> list[Any]:
+        if value is None or isinstance(value, list):
+            return value or []
         raise self.fault(at, "is not a list")
 
     def left(self, at: DataPath, why: str) -> None:
         self.builder.part(f"{self.document.place_of(at)} {json_path(at)}", "left out", why)
 
-    def scenario(self, said: Any, defaults: Data, at: DataPath) -> Iterator[Test]:
-        if isinstance(said, str):
+    def scenario(self, value: Any, defaults: Data, at: DataPath) -> Iterator[Test]:
+        if isinstance(value, str):
             self.left(at, "a scenario in a file of its own is not read; write it here")
             return
-        row = self.mapping(at, said)
+        row = self.mapping(at, value)
         tests = [{}] if row.get("tests") is None else self.rows((*at, "tests"), row["tests"])
         for number, config in enumerate(self.rows((*at, "config"), row.get("config"))):
             under = merge_defaults(defaults, self.mapping((*at, "config", number), config))
-            for place, test in enumerate(tests):
-                yield from self.test(test, under, (*at, "tests", place))
+            for number_in_scenario, test in enumerate(tests):
+                yield from self.test(test, under, (*at, "tests", number_in_scenario))
 
-    def test(self, said: Any, defaults: Data, at: DataPath) -> Iterator[Test]:
-        if isinstance(said, str):
-            yield from self.file(said, defaults, at)
+    def test(self, value: Any, defaults: Data, at: DataPath) -> Iterator[Test]:
+        if isinstance(value, str):
+            yield from self.file(value, defaults, at)
             return
-        row = self.mapping(at, said)
+        row = self.mapping(at, value)
         if "path" in row and "vars" not in row:
             self.builder.part(
                 f"{self.document.place_of(at)} {json_path(at)}", "refused", "a generator of tests is code"
@@ -118,8 +118,7 @@ class _TestReader:
         self.rows(("defaultTest", "assert"), defaults.get("assert"))
         whole = merge_defaults(defaults, row)
         variables = self.mapping((*at, "vars"), whole.get("vars"))
-        options = whole.get("options")
-        spread = not (isinstance(options, dict) and options.get("disableVarExpansion"))
+        spread = not dict_or_empty(whole.get("options")).get("disableVarExpansion")
         place = self.document.place_of(at)
         for values in self.spread(variables, at) if spread else (variables,):
             yield self.one({**whole, "vars": values}, place, f"{place} {json_path(at)}")
@@ -133,7 +132,7 @@ class _TestReader:
         except UnsupportedAssertionError as refused:
             lost = refused.why
         asserts = self.asserts(whole, place, where)
-        return Test(variables=variables, asserts=asserts, said=rest, place=where, lost=lost)
+        return Test(variables=variables, asserts=asserts, fields=rest, place=where, lost=lost)
 
     def spread(self, variables: Data, at: DataPath) -> Iterator[Data]:
         """Yield one test for each combination of values of variables that are lists, as promptfoo does."""
@@ -142,30 +141,32 @@ class _TestReader:
         for values in lists:
             size *= len(values)
         if size > MOST:
-            raise self.fault((*at, "vars"), f"spreads out to {size:,} tests, more than {MOST:,}")
+            raise self.fault((*at, "vars"), f"expands to {size:,} tests, more than {MOST:,}")
         for chosen in product(*lists):
             yield dict(zip(variables, chosen, strict=True))
 
     def asserts(self, whole: Data, place: str, where: str) -> tuple[tuple[Data, str], ...]:
         """Return the assertions, including those of sets; those of the default test come first."""
-        found: list[tuple[Data, str]] = []
+        assertions: list[tuple[Data, str]] = []
         for number, item in enumerate(list_or_empty(whole.get("assert"))):
-            said = self.referred(item, where)
-            if said is None:
+            assertion = self.referred(item, where)
+            if assertion is None:
                 continue
-            if not isinstance(said, dict) or not isinstance(said.get("type"), str):
+            if not isinstance(assertion, dict) or not isinstance(assertion.get("type"), str):
                 raise PlacedError(place, f"assertion {number + 1} of the test, its defaults first, has no `type`.")
-            own = f"{where} {said.get('metric') or said['type']}"
-            found += self.of_set(said, own) if said["type"] == "assert-set" else [(said, own)]
-        return tuple(found)
+            own = f"{where} {assertion.get('metric') or assertion['type']}"
+            assertions += self.of_set(assertion, own) if assertion["type"] == "assert-set" else [(assertion, own)]
+        return tuple(assertions)
 
-    def of_set(self, said: Data, own: str) -> Iterator[tuple[Data, str]]:
+    def of_set(self, assert_set: Data, own: str) -> Iterator[tuple[Data, str]]:
         """Yield the assertions of a set, which passes if each of them does."""
-        if said.get("threshold") is not None or said.get("weight") == 0:
-            self.builder.part(own, "left out", "a set passes there from a mean score on; here each metric has to pass")
+        if assert_set.get("threshold") is not None or assert_set.get("weight") == 0:
+            self.builder.part(
+                own, "left out", "promptfoo passes the set by its mean score; in evalmark each metric has to pass"
+            )
             return
-        self.builder.part(own, "mapped", "the assertions in the set, each by itself")
-        for item in list_or_empty(said.get("assert")):
+        self.builder.part(own, "mapped", "each assertion of the set")
+        for item in list_or_empty(assert_set.get("assert")):
             one = self.referred(item, own)
             if isinstance(one, dict) and isinstance(one.get("type"), str):
                 yield one, own
@@ -182,9 +183,9 @@ class _TestReader:
         for key in name.removeprefix("#/").split("/"):
             data = data.get(key) if isinstance(data, dict) else None
         if not name.startswith("#/") or not isinstance(data, dict):
-            self.builder.part(f"{where} $ref", "left out", f"{name!r:.80} points to nothing in the file")
+            self.builder.part(f"{where} $ref", "left out", f"{name!r:.80} is not in the file")
             return None
-        return {**data, **{key: said for key, said in item.items() if key != "$ref"}}
+        return {**data, **{key: value for key, value in item.items() if key != "$ref"}}
 
     def file(self, name: str, defaults: Data, at: DataPath) -> Iterator[Test]:
         """Yield the tests of a file that the config names; it must lie under the config's folder."""
@@ -194,7 +195,7 @@ class _TestReader:
             self.builder.part(where, "refused", "a generator of tests is code")
             return
         if plain.startswith(_REMOTE):
-            self.builder.part(where, "left out", "it stands on another machine; download it and name the file")
+            self.builder.part(where, "left out", "it is on another machine; download it and name the file")
             return
         path = self.under(plain, at)
         if path.suffix.lower() == ".csv":
@@ -210,7 +211,7 @@ class _TestReader:
                 yield from inner.test(test, defaults, (number,))
 
     def under(self, name: str, at: DataPath) -> Path:
-        """Return a file beside the config or below.
+        """Return a file in the folder of the config or below.
 
         Raises:
             DataError: the file is missing or lies elsewhere.
@@ -222,7 +223,7 @@ class _TestReader:
             raise self.fault(at, f"names {name!r:.60}, which cannot be read: {error.message.rstrip('.')}") from None
 
 
-_SAID = re.compile(r"(not-)?([a-z][a-z\-]*(?::[a-z]+)?)(?:\((-?[0-9.]+)\))?(?::(?!//)\s*(.*))?", re.DOTALL)
+_CELL = re.compile(r"(not-)?([a-z][a-z\-]*(?::[a-z]+)?)(?:\((-?[0-9.]+)\))?(?::(?!//)\s*(.*))?", re.DOTALL)
 _ALONE = (
     "is-json",
     "contains-json",
@@ -246,24 +247,22 @@ def _is_spread(value: Any) -> bool:
 
 
 def resolve_variables(variables: Mapping[str, Any]) -> Data:
-    """The variables with those that their own texts name.
+    """Fill in the variables that the texts of other variables name.
 
     Raises:
-        RefusedError: a text names a file, or is a template that does more.
+        UnsupportedAssertionError: a text names a file, or is a template that does more.
     """
-    found: Data = {}
+    resolved: Data = {}
     for name, value in variables.items():
         if isinstance(value, str) and value.startswith(("file://", "package:")):
-            raise UnsupportedAssertionError(
-                "left out", f"the variable {name!r:.40} is read from a file; write what stands there"
-            )
+            raise UnsupportedAssertionError(f"the variable {name!r:.40} is read from a file; write its content")
         try:
-            found[name] = fill_variables(value, variables) if isinstance(value, str) else without_raw_marks(value)
-            again = found[name] if isinstance(value, str) and value == without_raw_marks(value) else ""
+            resolved[name] = fill_variables(value, variables) if isinstance(value, str) else without_raw_marks(value)
+            again = resolved[name] if isinstance(value, str) and value == without_raw_marks(value) else ""
             fill_variables(again, {})
         except UnsupportedAssertionError as refused:
-            raise UnsupportedAssertionError("left out", f"the variable {name!r:.40}: {refused.why}") from None
-    return found
+            raise UnsupportedAssertionError(f"the variable {name!r:.40}: {refused.why}") from None
+    return resolved
 
 
 def csv_test(cells: Mapping[str, str]) -> Data:
@@ -273,7 +272,7 @@ def csv_test(cells: Mapping[str, str]) -> Data:
         if name.startswith("__") and cell.strip():
             _take_cell(test, name, cell)
     if metric := test.pop("__metric", ""):
-        test["assert"] = [{**said, "metric": metric} for said in test["assert"]]
+        test["assert"] = [{**assertion, "metric": metric} for assertion in test["assert"]]
     return test
 
 
@@ -298,19 +297,19 @@ def parse_cell_assertion(cell: str) -> Data:
     >>> parse_cell_assertion("not-contains: sorry"), parse_cell_assertion("Oslo")
     ({'type': 'not-contains', 'value': 'sorry'}, {'type': 'equals', 'value': 'Oslo'})
     """
-    found = _SAID.fullmatch(cell.strip())
-    kind = _SHORT.get(found[2], found[2]) if found else ""
-    if found is None or kind not in TYPES:
+    match = _CELL.fullmatch(cell.strip())
+    kind = _SHORT.get(match[2], match[2]) if match else ""
+    if match is None or kind not in TYPES:
         return {"type": "equals", "value": cell}
-    if found[4] is None and kind not in _ALONE:  # a word of an answer, such as "cost"
+    if match[4] is None and kind not in _ALONE:  # a word of an answer, such as "cost"
         return {"type": "equals", "value": cell}
     try:
-        least = {} if found[3] is None else {"threshold": float(found[3])}
+        least = {} if match[3] is None else {"threshold": float(match[3])}
     except ValueError:  # 1.2.3, say
         return {"type": "equals", "value": cell}
-    value = {} if found[4] is None else {"value": found[4]}
+    value = {} if match[4] is None else {"value": match[4]}
     usual = {"threshold": _CSV_SIMILAR} if kind == "similar" else {}
-    return {"type": f"{found[1] or ''}{kind}", **value, **usual, **least}
+    return {"type": f"{match[1] or ''}{kind}", **value, **usual, **least}
 
 
 def merge_defaults(defaults: Mapping[str, Any], test: Mapping[str, Any]) -> Data:
@@ -320,8 +319,7 @@ def merge_defaults(defaults: Mapping[str, Any], test: Mapping[str, Any]) -> Data
         over, under = test.get(key), defaults.get(key)
         if isinstance(over, dict) and isinstance(under, dict):
             whole[key] = {**under, **over}
-    options = test.get("options")
-    skips = isinstance(options, dict) and options.get("disableDefaultAsserts")
+    skips = dict_or_empty(test.get("options")).get("disableDefaultAsserts")
     first, more = defaults.get("assert") or [], test.get("assert") or []
     if isinstance(first, list) and isinstance(more, list) and (first or more):
         whole["assert"] = more if skips else [*first, *more]

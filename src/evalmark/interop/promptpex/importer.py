@@ -76,20 +76,20 @@ def read_promptpex(folder: Path | str) -> Run:
 def import_promptpex(folder: Path | str) -> ImportResult:
     """Do the same as `read_promptpex`, and return the outcome of each part too."""
     folder = Path(folder)
-    found = _read(folder)
-    known = FolderTables(
+    tables = _read(folder)
+    folder_tables = FolderTables(
         name=folder.resolve().name,
-        tests=found.tables["tests"],
-        verdicts=found.tables["test_evals"],
-        groundings=found.tables["rule_evals"],
+        tests=tables.tables["tests"],
+        verdicts=tables.tables["test_evals"],
+        groundings=tables.tables["rule_evals"],
         rules=_lines(folder, "rules.txt"),
         inverse_rules=_lines(folder, "inverse_rules.txt"),
     )
-    trials = trials_of(found.tables[RESULTS], known, found.notes.append)
+    trials = trials_of(tables.tables[RESULTS], folder_tables, tables.notes.append)
     now = datetime.now(UTC).isoformat(timespec="seconds")
     run = Run(
-        id=known.name,
-        name=known.name,
+        id=folder_tables.name,
+        name=folder_tables.name,
         created=now,
         finished=now,
         target=", ".join(trials.targets),
@@ -98,10 +98,10 @@ def import_promptpex(folder: Path | str) -> ImportResult:
         ),
         metrics=trials.metrics,
         repeat=trials.repeats,
-        notes=(f"Imported from results of PromptPex in {folder}.", *found.notes),
+        notes=(f"Imported from results of PromptPex in {folder}.", *tables.notes),
         results=trials.results,
     )
-    return ImportResult(run=run, parts=(*found.parts, *_column_outcomes(found)), remarks=tuple(found.notes))
+    return ImportResult(run=run, parts=(*tables.parts, *_column_outcomes(tables)), remarks=tuple(tables.notes))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,22 +119,22 @@ def _read(folder: Path) -> _Folder:
     Raises:
         DataError: the folder has no results.
     """
-    found = _Folder()
+    content = _Folder()
     for name, needed in TABLES.items():
         files = [path for ending in (".json", ".csv") if (path := file_in(folder, f"{name}{ending}"))]
         if not files and name == RESULTS:
             raise _no_results_error(folder)
-        found.tables[name] = read_rows(files[0], needed, found.notes.append) if files else ()
-        found.parts.extend(
-            [ImportedPart(name=path.name, outcome="mapped", to=_rows(found.tables[name])) for path in files[:1]]
+        content.tables[name] = read_rows(files[0], needed, content.notes.append) if files else ()
+        content.parts.extend(
+            [ImportedPart(name=path.name, outcome="mapped", to=_rows(content.tables[name])) for path in files[:1]]
         )
-        found.parts.extend(
+        content.parts.extend(
             [ImportedPart(name=path.name, outcome="left out", to=f"{files[0].name} is read") for path in files[1:]]
         )
     others = [ImportedPart(name=name, outcome="mapped", to=RULES) for name in ("rules.txt", "inverse_rules.txt")]
     others += [ImportedPart(name=name, outcome="left out", to=why) for name, why in LEFT_OUT.items()]
-    found.parts.extend(part for part in others if file_in(folder, part.name))
-    return found
+    content.parts.extend(part for part in others if file_in(folder, part.name))
+    return content
 
 
 def _no_results_error(folder: Path) -> PlacedError:
@@ -149,15 +149,15 @@ def _rows(rows: Sequence[RawRow]) -> str:
     return count(len(rows), "row")
 
 
-def _column_outcomes(found: _Folder) -> Iterable[ImportedPart]:
+def _column_outcomes(content: _Folder) -> Iterable[ImportedPart]:
     """Yield the outcomes of the columns that exist."""
-    columns = {name: {column for row in rows for column in row.cells} for name, rows in found.tables.items()}
+    columns = {name: {column for row in rows for column in row.cells} for name, rows in content.tables.items()}
     for part in COLUMN_OUTCOMES:
         table, _, names = part.name.rpartition(": ")
-        there = columns[table] if table else columns[RESULTS] | columns["tests"]
-        if kept := [name for name in names.split(", ") if name in there]:
+        columns_read = columns[table] if table else columns[RESULTS] | columns["tests"]
+        if existing := [name for name in names.split(", ") if name in columns_read]:
             label = f"{table}: " if table else ""
-            yield ImportedPart(name=label + ", ".join(kept), outcome=part.outcome, to=part.to)
+            yield ImportedPart(name=label + ", ".join(existing), outcome=part.outcome, to=part.to)
 
 
 def _lines(folder: Path, name: str) -> tuple[str, ...]:

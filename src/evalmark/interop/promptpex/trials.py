@@ -51,24 +51,24 @@ class ImportedTrials:
     """The number of cases of each dataset."""
 
 
-def trials_of(rows: Sequence[RawRow], known: FolderTables, notes: Notes) -> ImportedTrials:
+def trials_of(rows: Sequence[RawRow], tables: FolderTables, notes: Notes) -> ImportedTrials:
     """Make a result for each row, ordered by dataset, position and repeat; `notes` is called for anomalies."""
-    cases = _CaseTable(known, notes)
-    kept = [(found, row) for row in rows if (found := cases.of(row)) is not None]
-    targets = tuple(dict.fromkeys(row.text("model") for _, row in kept))
+    cases = _CaseTable(tables, notes)
+    placed_rows = [(placed_case, row) for row in rows if (placed_case := cases.of(row)) is not None]
+    targets = tuple(dict.fromkeys(row.text("model") for _, row in placed_rows))
     turns = Counter[tuple[str, str]]()
     results: list[Result] = []
     # A folder in which no row has a verdict was never judged; one row without among others has an unusable one.
     judged = any(row.text(COMPLIANCE) or row.text("complianceText") for row in rows)
     metrics = {COMPLIANCE: Metric(name=COMPLIANCE)} if judged else {}
-    for placed, row in kept:
+    for placed, row in placed_rows:
         model, repeat = row.text("model"), turns[placed.case.id, row.text("model")]
         turns[placed.case.id, model] += 1
         trial = Trial(case=placed.case, dataset=placed.dataset, target=model, position=placed.position, repeat=repeat)
         output, scores = _output(row), _scores(row, metrics)
         results.append(Result(trial=trial, output=output, scores=() if output.error is not None else scores))
     _note_totals(results, cases, targets, notes)
-    order = {name: number for number, name in enumerate((known.name, cases.baseline_name))}
+    order = {name: number for number, name in enumerate((tables.name, cases.baseline_name))}
     numbers = {target: number for number, target in enumerate(targets)}
     return ImportedTrials(
         results=tuple(sorted(results, key=lambda r: _place(r.trial, order, numbers))),
@@ -110,18 +110,18 @@ class _PlacedCase(NamedTuple):
 class _CaseTable:
     """The cases, each made from its first row."""
 
-    def __init__(self, known: FolderTables, notes: Notes) -> None:
-        self._known = known
+    def __init__(self, tables: FolderTables, notes: Notes) -> None:
+        self._known = tables
         self._notes = notes
-        self.baseline_name = f"{known.name} baseline"
-        self.sizes = {known.name: 0, self.baseline_name: 0}
+        self.baseline_name = f"{tables.name} baseline"
+        self.sizes = {tables.name: 0, self.baseline_name: 0}
         self._made: dict[Key, _PlacedCase] = {}
         self._first: dict[Key, RawRow] = {}
-        self._tests = _by(known.tests, lambda row: (row.text("ruleid"), row.text("testinput")))
+        self._tests = _by(tables.tests, lambda row: (row.text("ruleid"), row.text("testinput")))
         self._met: set[tuple[str, str]] = set()
-        self._verdicts = _by(known.verdicts, lambda row: (row.text("id"), row.text("ruleid")))
-        self._groundings = _by(known.groundings, lambda row: row.text("ruleid"))
-        numbered = enumerate((*known.rules, *known.inverse_rules), start=1)
+        self._verdicts = _by(tables.verdicts, lambda row: (row.text("id"), row.text("ruleid")))
+        self._groundings = _by(tables.groundings, lambda row: row.text("ruleid"))
+        numbered = enumerate((*tables.rules, *tables.inverse_rules), start=1)
         self._texts = {str(number): text for number, text in numbered}
 
     def of(self, row: RawRow) -> _PlacedCase | None:
@@ -179,8 +179,8 @@ class _CaseTable:
 
     def _inverse(self, row: RawRow) -> bool | None:
         """Tell whether a test is of an inverse rule: from the row, else from the rule's text, else from its number."""
-        said = row.cells.get("inverse")
-        if said is not None and (word := _TRUE.get(str(said).strip().lower())) is not None:
+        cell = row.cells.get("inverse")
+        if cell is not None and (word := _TRUE.get(str(cell).strip().lower())) is not None:
             return word
         text, number, rules = row.text("rule"), row.text("ruleid"), self._known.rules
         if (text in rules) != (text in self._known.inverse_rules):
@@ -194,9 +194,9 @@ class _CaseTable:
         """Return the judges' verdicts on the test and its rule, if any."""
         verdict = self._verdicts.get((row.text("id"), row.text("ruleid")))
         ground = self._groundings.get(row.text("ruleid"))
-        told: dict[str, Any] = {"valid": None if verdict is None else _word(verdict, "validity")}
+        verdicts: dict[str, Any] = {"valid": None if verdict is None else _word(verdict, "validity")}
         if verdict is not None:
-            told |= {
+            verdicts |= {
                 "valid_reason": verdict.text("validityText"),
                 "agreement": _word(verdict, "coverage"),
                 "agreement_reason": verdict.text("coverageEvalText"),
@@ -204,8 +204,8 @@ class _CaseTable:
                 "judge": verdict.text("model"),
             }
         if ground is not None:
-            told |= {"grounded": _word(ground, "grounded"), "grounded_reason": ground.text("groundedText")}
-        return told
+            verdicts |= {"grounded": _word(ground, "grounded"), "grounded_reason": ground.text("groundedText")}
+        return verdicts
 
 
 def _by(rows: Iterable[RawRow], key: Callable[[RawRow], Any]) -> dict[Any, RawRow]:
@@ -250,10 +250,10 @@ def _scores(row: RawRow, metrics: dict[str, Metric]) -> tuple[Score, ...]:
     scores = []
     if COMPLIANCE in metrics:
         scores.append(_verdict_score(COMPLIANCE, row.text("compliance"), row.text("complianceText")))
-    told = row.cells.get("metrics")
-    for name, found in told.items() if isinstance(told, Mapping) else ():
-        if isinstance(found, Mapping) and not name.endswith(_AVERAGE):
-            scores.append(_metric_score(name, found, metrics))
+    cell = row.cells.get("metrics")
+    for name, value in cell.items() if isinstance(cell, Mapping) else ():
+        if isinstance(value, Mapping) and not name.endswith(_AVERAGE):
+            scores.append(_metric_score(name, value, metrics))
     return tuple(scores)
 
 
@@ -264,14 +264,14 @@ def _verdict_score(name: str, word: str, reason: str) -> Score:
     return Score(name=name, raw=passed, value=float(passed), passed=passed, reason=reason)
 
 
-def _metric_score(name: str, found: Mapping[str, Any], metrics: dict[str, Metric]) -> Score:
+def _metric_score(name: str, value: Mapping[str, Any], metrics: dict[str, Metric]) -> Score:
     base, _, judge = name.rpartition(" with ")
-    number, content = found.get("score"), str(found.get("content") or "")
+    number, content = value.get("score"), str(value.get("content") or "")
     unit = "%" if type(number) in (int, float) else ""
     metrics.setdefault(name, Metric(name=name, unit=unit, judge=judge if base else "", base=base))
-    detail = {key: found[key] for key in ("uncertainty", "perplexity") if found.get(key) is not None}
+    detail = {key: value[key] for key in ("uncertainty", "perplexity") if value.get(key) is not None}
     if not isinstance(number, int | float) or isinstance(number, bool):
-        return replace(_verdict_score(name, str(found.get("outcome") or ""), content), detail=detail)
+        return replace(_verdict_score(name, str(value.get("outcome") or ""), content), detail=detail)
     if not 0 <= number <= 100:
         reason = f"{number} is not from 0 to 100. {content}".strip()
         return Score(name=name, status="unscored", raw=number, reason=reason, detail=detail)

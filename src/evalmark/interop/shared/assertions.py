@@ -38,8 +38,10 @@ class Assertions:
         Raises:
             ValueError: an entry is not a known check, or has another form.
         """
-        asked = _checks_of(case, (*CHECKS, *(f"not-{name}" for name in CHECKS)), JUDGED)
-        scores = [_named(_scorer(name, canonical(settings))(case, output), label) for name, label, settings, _ in asked]
+        checks = _checks_of(case, (*CHECKS, *(f"not-{name}" for name in CHECKS)), JUDGED)
+        scores = [
+            _named(_scorer(name, canonical(settings))(case, output), label) for name, label, settings, _ in checks
+        ]
         return scores or [Score(name=self.name, status="skipped", reason="the row asks for no check")]
 
 
@@ -72,12 +74,12 @@ Check = tuple[str, str, Mapping[str, Any], float | None]
 
 
 def _checks_of(case: Case, mine: tuple[str, ...], others: tuple[str, ...]) -> list[Check]:
-    said = case.metadata.get(KEY, ())
-    if not isinstance(said, (list, tuple)):
+    entries = case.metadata.get(KEY, ())
+    if not isinstance(entries, (list, tuple)):
         raise ValueError(f"`{KEY}` in the metadata is not a list of checks")  # noqa: TRY004  as all that is wrong with a row
-    found: list[Check] = []
+    checks: list[Check] = []
     taken: set[str] = set()
-    for item in said:
+    for item in entries:
         name, settings = next(iter(item.items()), (None, None)) if isinstance(item, Mapping) else (None, None)
         is_known = isinstance(name, str) and name in (*mine, *others) and len(item) == 1
         if not is_known or not (settings is None or isinstance(settings, Mapping)):
@@ -88,8 +90,8 @@ def _checks_of(case: Case, mine: tuple[str, ...], others: tuple[str, ...]) -> li
             while label in taken:
                 label, number = f"{own.get('name', name)}-{number}", number + 1
             taken.add(label)
-            found.append((name, label, own, own.pop("threshold", None)))
-    return found
+            checks.append((name, label, own, own.pop("threshold", None)))
+    return checks
 
 
 @lru_cache(maxsize=1024)

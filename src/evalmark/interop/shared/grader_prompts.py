@@ -33,12 +33,12 @@ def messages_of(check: ExportCheck, variables: Mapping[str, str]) -> list[tuple[
     """Return the role and text of a judge's messages, with another tool's variables in their slots.
 
     Raises:
-        UnfilledError: they need a variable the tool does not have, or use more template syntax than variables.
+        NotExpressibleError: they need a variable that the tool does not have, or more template syntax than variables.
     """
     if not check.messages:
         metric = check.metric
         return [("system", SYSTEM), ("user", question_of(metric, variables))] if metric is not None else []
-    found = []
+    messages = []
     for role, text in check.messages:
         unknown = slots_in(text) - variables.keys()
         if unknown or has_stray_braces(text):
@@ -48,16 +48,16 @@ def messages_of(check: ExportCheck, variables: Mapping[str, str]) -> list[tuple[
                 else "has a template with more than variables"
             )
             raise NotExpressibleError(shown)
-        found.append((role, fill(text, variables)))
-    return found
+        messages.append((role, fill(text, variables)))
+    return messages
 
 
 def question_of(metric: MetricFile, variables: Mapping[str, str]) -> str:
     """Return the judge's question with another tool's variables; sections that need a missing variable are left out."""
     ours = metric_slots(metric.name, metric.description, metric.measure)
     shown = {slot: text for slot, text in variables.items() if _is_shown(metric, slot)}
-    known = ours.keys() | shown.keys()
-    sections = [part for part in metric.template or prompt_sections("rubric") if slots_in(part) <= known]
+    slots = ours.keys() | shown.keys()
+    sections = [part for part in metric.template or prompt_sections("rubric") if slots_in(part) <= slots]
     return "\n\n".join(fill(section, {**shown, **ours}).strip() for section in (*sections, _reply_instructions(metric)))
 
 

@@ -81,6 +81,12 @@ class ImportBuilder:
             self.seen.add(key)
             self.cases.append(case)
 
+    def add_prompt(self, prompt: PromptText, part: str) -> None:
+        """Add a prompt and record it as a part, unless one with equal messages was added before."""
+        if all(prompt.messages != other.messages for other in self.prompts):
+            self.prompts.append(prompt)
+            self.part(part, "mapped", "a prompt file")
+
     def part(self, name: str, outcome: PartOutcome, to: str) -> None:
         """Record the outcome of a part, once."""
         self.parts[(name, outcome, to)] = None
@@ -118,19 +124,19 @@ def combine_imports(groups: Mapping[str, ImportBuilder], results: ImportBuilder)
     )
 
 
-def _parts(said: Mapping[tuple[str, PartOutcome, str], None]) -> tuple[ImportedPart, ...]:
+def _parts(parts: Mapping[tuple[str, PartOutcome, str], None]) -> tuple[ImportedPart, ...]:
     """Make the parts, merging those with the same outcome, since a config may have a thousand alike."""
     names: dict[tuple[PartOutcome, str], list[str]] = {}
-    for name, outcome, to in said:
+    for name, outcome, to in parts:
         names.setdefault((outcome, to), []).append(name)
     return tuple(
         ImportedPart(
-            name=found[0] if len(found) == 1 else f"{found[0]} and {len(found) - 1:,} more",
+            name=alike[0] if len(alike) == 1 else f"{alike[0]} and {len(alike) - 1:,} more",
             outcome=outcome,
             to=to,
-            number=len(found),
+            number=len(alike),
         )
-        for (outcome, to), found in names.items()
+        for (outcome, to), alike in names.items()
     )
 
 
@@ -145,7 +151,7 @@ def read_side_file(folder: Path) -> Run | None:
         return None
     data = load_document(path).data
     if not isinstance(data, dict) or data.get("format") != "evalmark-export" or data.get("version") != 1:
-        raise PlacedError(f"{path}:1", "is not what an export of version 1 puts beside its files; take it away.")
+        raise PlacedError(f"{path}:1", "is not the side file of an export, version 1; remove it.")
     return run_from(data.get("run"), str(path))
 
 
@@ -166,8 +172,8 @@ def _run(builder: ImportBuilder) -> Run:
 
 
 def _order(builder: ImportBuilder) -> Any:
-    known = [info.name for info in builder.side.datasets] if builder.side else []
-    names = list(dict.fromkeys((*known, *(result.trial.dataset for result in builder.results))))
+    listed = [info.name for info in builder.side.datasets] if builder.side else []
+    names = list(dict.fromkeys((*listed, *(result.trial.dataset for result in builder.results))))
     places = {name: number for number, name in enumerate(names)}
 
     def key(result: Result) -> tuple[Any, ...]:
@@ -208,7 +214,7 @@ def suite_files(builder: ImportBuilder) -> dict[str, str]:
         name = "suite.yaml" if number == 0 else f"{file_name(f'suite-{number + 1}')}.yaml"
         files[name] = yaml_text(_suite(builder, metrics, prompt))
     if not metrics:
-        builder.remark("No evalmark metric does what the files ask for; add one to the suite before it is run.")
+        builder.remark("The files have no metric that evalmark supports; add a metric to the suite before you run it.")
     return files
 
 
@@ -227,8 +233,8 @@ def _metric_entries(builder: ImportBuilder, files: dict[str, str]) -> list[Any]:
     entries: list[Any] = []
     names = unique_names(draft.name for draft in builder.metrics)
     for draft, name in zip(builder.metrics, names, strict=True):
-        said = {"threshold": draft.threshold, "judge": draft.judge or None}
-        more = {key: value for key, value in said.items() if value is not None}
+        options = {"threshold": draft.threshold, "judge": draft.judge or None}
+        more = {key: value for key, value in options.items() if value is not None}
         if draft.file is None:
             settings = {**draft.settings, **({"name": name} if name != draft.scorer else {}), **more}
             entries.append({draft.scorer: settings} if settings else draft.scorer)
@@ -240,12 +246,12 @@ def _metric_entries(builder: ImportBuilder, files: dict[str, str]) -> list[Any]:
 
 
 def _prompt_files(builder: ImportBuilder, files: dict[str, str]) -> list[str]:
-    found: list[str] = []
+    paths: list[str] = []
     for prompt in builder.prompts:
-        path = f"{file_name(prompt.name, [other.removesuffix('.prompt.yml') for other in found])}.prompt.yml"
+        path = f"{file_name(prompt.name, [other.removesuffix('.prompt.yml') for other in paths])}.prompt.yml"
         data = prompt_data(prompt)
         try:
-            named = {known.name for known in parse_prompt(yaml_text(data), Path(path)).inputs}
+            named = {variable.name for variable in parse_prompt(yaml_text(data), Path(path)).inputs}
             more = {name: {"required": False} for name in _variables(builder) if name not in named}
             text = yaml_text({**data, "inputs": more} if more else data)
             parse_prompt(text, Path(path))
@@ -255,8 +261,8 @@ def _prompt_files(builder: ImportBuilder, files: dict[str, str]) -> list[str]:
             builder.part(f"{prompt.place or prompt.name}", "left out", f"the prompt cannot be rendered here: {why}")
             continue
         files[path] = text
-        found.append(path)
-    return found
+        paths.append(path)
+    return paths
 
 
 def _as_row(case: Data) -> Data:
@@ -270,20 +276,20 @@ def _as_row(case: Data) -> Data:
 
 def _variables(builder: ImportBuilder) -> list[str]:
     """Return all input variables of the cases; other tools allow variables that the prompt does not use."""
-    given = (_with_named_inputs(case).get("input") for case in builder.cases)
-    return list(dict.fromkeys(name for said in given if isinstance(said, Mapping) for name in said))
+    inputs = (_with_named_inputs(case).get("input") for case in builder.cases)
+    return list(dict.fromkeys(name for value in inputs if isinstance(value, Mapping) for name in value))
 
 
 def _with_named_inputs(case: Data) -> Data:
     """Return the case with only valid variable names in its input; the others move to its metadata."""
-    given = case.get("input")
-    if not isinstance(given, Mapping):
+    variables = case.get("input")
+    if not isinstance(variables, Mapping):
         return case
-    kept = {name: value for name, value in given.items() if name.isidentifier() and not name.startswith("__")}
-    if len(kept) == len(given):
+    valid = {name: value for name, value in variables.items() if name.isidentifier() and not name.startswith("__")}
+    if len(valid) == len(variables):
         return case
-    metadata = {name: value for name, value in given.items() if name not in kept} | case.get("metadata", {})
-    return {**case, "input": kept, "metadata": metadata}
+    metadata = {name: value for name, value in variables.items() if name not in valid} | case.get("metadata", {})
+    return {**case, "input": valid, "metadata": metadata}
 
 
 def prompt_data(prompt: PromptText) -> Data:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from evalmark.core.values.case import Case
 from evalmark.core.values.plain_data import fingerprint, plain
@@ -22,15 +22,17 @@ def inputs_of(case: Case, prompt: Prompt | None = None) -> dict[str, Any]:
 
     The prompt's defaults are included, since other tools have none.
     """
-    given = plain(case.input)
-    known = prompt.inputs if prompt else ()
-    if not (isinstance(given, dict) and given and all(_NAME.fullmatch(key) and key not in OURS for key in given)):
-        open_ones = [one for one in known if one.required] or [*known]
-        given = {open_ones[0].name if open_ones else "input": given}
-    return given | {
+    variables = plain(case.input)
+    prompt_inputs = prompt.inputs if prompt else ()
+    if not (
+        isinstance(variables, dict) and variables and all(_NAME.fullmatch(key) and key not in OURS for key in variables)
+    ):
+        open_ones = [one for one in prompt_inputs if one.required] or [*prompt_inputs]
+        variables = {open_ones[0].name if open_ones else "input": variables}
+    return variables | {
         one.name: "" if one.default is None else plain(one.default)
-        for one in known
-        if not one.required and one.name not in (*given, *OURS)
+        for one in prompt_inputs
+        if not one.required and one.name not in (*variables, *OURS)
     }
 
 
@@ -69,14 +71,14 @@ def case_data_of(item: Mapping[str, Any], expected: str | None = None, ours: boo
         expected: the key of the reference answer, if the format defines it.
         ours: whether keys such as `contexts` may be fields of the case.
     """
-    known = {name: item[name] for name in OURS if ours and _fits(name, item.get(name))}
-    if expected is None and "expected" not in known:
-        expected = next((key for key in item if key not in known and field_of(key, _ANY_NAMES) == "expected"), None)
+    fields = {name: item[name] for name in OURS if ours and _fits(name, item.get(name))}
+    if expected is None and "expected" not in fields:
+        expected = next((key for key in item if key not in fields and field_of(key, _ANY_NAMES) == "expected"), None)
     if expected is not None and item.get(expected) is not None:
-        known["expected"] = item[expected]
-    variables = {key: value for key, value in item.items() if key not in known and key != expected}
-    found = {"id": known.pop("id", None) or generated_row_id(item), **known}
-    return found if not variables else {**found, "input": input_from(variables)}
+        fields["expected"] = item[expected]
+    variables = {key: value for key, value in item.items() if key not in fields and key != expected}
+    case = {"id": fields.pop("id", None) or generated_row_id(item), **fields}
+    return case if not variables else {**case, "input": input_from(variables)}
 
 
 def _fits(name: str, value: Any) -> bool:
@@ -98,6 +100,21 @@ def list_or_empty(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
+def texts_of(value: Any) -> list[str]:
+    """Return the texts of a setting that is one text, a list or None."""
+    return [value] if isinstance(value, str) else [str(text) for text in value or ()]
+
+
+def dict_or_empty(value: Any) -> dict[str, Any]:
+    """Return the value if it is a dict, else an empty dict."""
+    return value if isinstance(value, dict) else {}
+
+
+def is_number(value: Any) -> TypeGuard[float]:
+    """Return whether the value is a number; booleans are not."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
 def generated_row_id(item: Any) -> str:
     """Generate the id of a row from its content."""
     return fingerprint("row", item)[:12]
@@ -110,11 +127,11 @@ def unique_names(ids: Iterable[str]) -> list[str]:
     ['a', 'b', 'a-2']
     """
     taken: set[str] = set()
-    found = []
+    names = []
     for name in ids:
         number, unique = 2, name
         while unique in taken:
             unique, number = f"{name}-{number}", number + 1
         taken.add(unique)
-        found.append(unique)
-    return found
+        names.append(unique)
+    return names

@@ -15,6 +15,8 @@ from evalmark.inputs.documents.errors import PlacedError
 from evalmark.storage.database.field_specs import CASE, OUTPUT, RUN, SCORE, output_fields, read_mode
 from evalmark.storage.database.fields import Spec, dump_fields, read_object
 
+from .items import is_number
+
 REST = "evalmark"
 """The key, in another format's objects, of the remainder."""
 SIDE = "evalmark.json"
@@ -36,17 +38,34 @@ def result_data(result: Result) -> Data:
 
 
 def remainder_of(result: Result, native: Mapping[str, Any]) -> Data:
-    """What `result_data` says and a format's reader would not find: its `native` view, in the same form."""
+    """Return what `result_data` has and `native` does not, which is what a reader of the format would find."""
     full = result_data(result)
     more = _input_defaults(full["case"].get("input"), native.get("case", {}).get("input"))
     seen = {**native, "case": _without(native.get("case", {}), more)} if more else native
     rest: Data = {part: _difference(full[part], seen.get(part, {})) for part in ("case", "output")}
     rest["defaults"] = more
     rest["trial"] = full["trial"]  # a result does not contain its position in the files
-    known = list(native.get("scores", ()))
-    if canonical(full["scores"]) != canonical(known):
-        rest["scores"] = [_score_remainder(score, known) for score in full["scores"]]
-    return {part: said for part, said in rest.items() if said or part == "scores"}
+    native_scores = list(native.get("scores", ()))
+    if canonical(full["scores"]) != canonical(native_scores):
+        rest["scores"] = [_score_remainder(score, native_scores) for score in full["scores"]]
+    return {part: value for part, value in rest.items() if value or part == "scores"}
+
+
+def native_trial(dataset: str, target: str, position: int) -> Data:
+    """Return the fields of the trial of another tool's result."""
+    return {"dataset": dataset, "target": target, "position": position, "repeat": 0, "mode": "single"}
+
+
+def native_score(name: str, number: Any, passed: Any, reason: Any) -> Data:
+    """Return the fields of a score of another tool's result; without a number and a verdict it is unscored."""
+    score: Data = {"name": name}
+    if is_number(number):
+        score |= {"raw": number} | ({"value": number} if 0 <= number <= 1 else {})
+    if isinstance(passed, bool):
+        score["passed"] = passed
+    elif "raw" not in score:
+        score["status"] = "unscored"
+    return score | ({"reason": reason} if isinstance(reason, str) and reason else {})
 
 
 def verdicts_of(result: Result) -> list[tuple[Score, float]]:
@@ -58,25 +77,25 @@ def verdicts_of(result: Result) -> list[tuple[Score, float]]:
     ]
 
 
-def _input_defaults(given: Any, native: Any) -> Data:
+def _input_defaults(variables: Any, native: Any) -> Data:
     """Return the values that an importer finds in addition to the input: the prompt's defaults."""
-    if not (isinstance(given, Mapping) and isinstance(native, Mapping)):
+    if not (isinstance(variables, Mapping) and isinstance(native, Mapping)):
         return {}
-    is_whole = all(name in native and canonical(native[name]) == canonical(value) for name, value in given.items())
-    return {name: value for name, value in native.items() if name not in given} if is_whole else {}
+    is_whole = all(name in native and canonical(native[name]) == canonical(value) for name, value in variables.items())
+    return {name: value for name, value in native.items() if name not in variables} if is_whole else {}
 
 
 def _without(case: Mapping[str, Any], defaults: Mapping[str, Any]) -> Data:
     """Return the case without the defaults in its input; edited values are kept."""
-    given = case.get("input")
-    if not isinstance(given, Mapping):
+    variables = case.get("input")
+    if not isinstance(variables, Mapping):
         return dict(case)
-    kept = {
+    edited = {
         name: value
-        for name, value in given.items()
+        for name, value in variables.items()
         if name not in defaults or canonical(value) != canonical(defaults[name])
     }
-    return {**case, "input": kept}
+    return {**case, "input": edited}
 
 
 def _difference(full: Mapping[str, Any], native: Mapping[str, Any]) -> Data:
@@ -85,8 +104,8 @@ def _difference(full: Mapping[str, Any], native: Mapping[str, Any]) -> Data:
     return {name: full.get(name) for name in names if canonical(full.get(name)) != canonical(native.get(name))}
 
 
-def _score_remainder(score: Data, known: Sequence[Data]) -> Data:
-    native = next((other for other in known if other.get("name") == score["name"]), {})
+def _score_remainder(score: Data, native_scores: Sequence[Data]) -> Data:
+    native = next((other for other in native_scores if other.get("name") == score["name"]), {})
     return {"name": score["name"]} | _difference(score, native)
 
 
@@ -96,11 +115,11 @@ def result_from(native: Mapping[str, Any], rest: Any, place: str) -> Result:
     Raises:
         DataError: the remainder or a field is invalid.
     """
-    said = _part(rest, "", place)
-    trial = _completed(native.get("trial", {}), _part(said, "trial", place))
-    case = _completed(_without(native["case"], _part(said, "defaults", place)), _part(said, "case", place))
-    output = _completed(native.get("output", {}), _part(said, "output", place))
-    scores = _scores(list(native.get("scores", ())), said.get("scores"), place)
+    remainder = _part(rest, "", place)
+    trial = _completed(native.get("trial", {}), _part(remainder, "trial", place))
+    case = _completed(_without(native["case"], _part(remainder, "defaults", place)), _part(remainder, "case", place))
+    output = _completed(native.get("output", {}), _part(remainder, "output", place))
+    scores = _scores(list(native.get("scores", ())), remainder.get("scores"), place)
     return Result(
         trial=Trial(case=case_from(case, place), **_trial_fields(trial, place)),
         output=read_value(Output, OUTPUT, output, "output", place),
@@ -108,13 +127,13 @@ def result_from(native: Mapping[str, Any], rest: Any, place: str) -> Result:
     )
 
 
-def _part(said: Any, name: str, place: str) -> Data:
-    found = said if not name else said.get(name)
-    if found is None:
+def _part(remainder: Any, name: str, place: str) -> Data:
+    part = remainder if not name else remainder.get(name)
+    if part is None:
         return {}
-    if not isinstance(found, dict):
+    if not isinstance(part, dict):
         raise PlacedError(place, f"`{'.'.join(filter(None, (REST, name)))}` is not an object; take it out.")
-    return found
+    return part
 
 
 def _completed(native: Mapping[str, Any], rest: Mapping[str, Any]) -> Data:
@@ -127,12 +146,12 @@ def _scores(native: list[Data], rest: Any, place: str) -> list[Data]:
         return native
     if not isinstance(rest, list) or not all(isinstance(item, dict) and "name" in item for item in rest):
         raise PlacedError(place, f"`{REST}.scores` is not a list of objects with a `name`; take it out.")
-    found = []
+    scores = []
     for item in rest:
         own = next((score for score in native if score.get("name") == item["name"]), {})
         native = [score for score in native if score is not own]
-        found.append(_completed(own, item))
-    return found
+        scores.append(_completed(own, item))
+    return scores
 
 
 def case_from(data: Mapping[str, Any], place: str) -> Case:
@@ -148,28 +167,28 @@ def case_from(data: Mapping[str, Any], place: str) -> Case:
     if "id" not in fields:
         raise PlacedError(place, "`case.id` is missing.")
 
-    def made(**found: Any) -> Case:
-        return Case(**found, place=where)
+    def made(**values: Any) -> Case:
+        return Case(**values, place=where)
 
     case: Case = read_value(made, CASE, fields, "case", place)
     return case
 
 
 def _trial_fields(data: Mapping[str, Any], place: str) -> Data:
-    found = {name: data[name] for name in _TRIAL if name in data}
+    fields = {name: data[name] for name in _TRIAL if name in data}
     if unknown := data.keys() - set(_TRIAL):
         raise PlacedError(place, f"`trial.{min(unknown)}` is not a field of a trial; it has {', '.join(_TRIAL)}.")
     for name in ("dataset", "target"):
-        if not isinstance(found.get(name, ""), str):
-            raise PlacedError(place, f"`trial.{name}` is {found[name]!r:.40}; it takes a text.")
+        if not isinstance(fields.get(name, ""), str):
+            raise PlacedError(place, f"`trial.{name}` is {fields[name]!r:.40}; it takes a text.")
     for name in ("position", "repeat"):
-        if type(number := found.get(name, 0)) is not int or number < 0:
+        if type(number := fields.get(name, 0)) is not int or number < 0:
             raise PlacedError(place, f"`trial.{name}` is {number!r:.40}; it takes a whole number from 0 on.")
     try:
-        read_mode(found.get("mode", "single"))
+        read_mode(fields.get("mode", "single"))
     except ValueError as error:
         raise PlacedError(place, f"`trial.mode`: {error}.") from None
-    return found
+    return fields
 
 
 def run_data(run: Run) -> Data:

@@ -54,7 +54,7 @@ def export_run_of(run: Run, suite: Path | None = None) -> ExportRun:
         except ConfigError as error:
             if suite is not None:
                 raise
-            remarks.append(f"What the metrics ask is not known, since their file cannot be read: {error}")
+            remarks.append(f"The questions of the metrics are unknown, because their file cannot be read: {error}")
     checks = tuple(_check(metric, origin, remarks) for metric in run.metrics)
     prompt = None if origin.spec is None else origin.spec.prompt
     return ExportRun(run=run, checks=checks, prompt=prompt, remarks=tuple(remarks))
@@ -83,12 +83,12 @@ def _check(metric: Metric, origin: _RunFiles, remarks: list[str]) -> ExportCheck
     metrics = origin.suite.metrics if origin.suite else ()
     spec = next((spec for spec in metrics if spec.label == draft), None)
     try:
-        found = _check_source(draft, spec, origin)
+        source = _check_source(draft, spec, origin)
     except ConfigError as error:
-        remarks.append(f"{metric.name}: what it asks is not known: {error}")
+        remarks.append(f"{metric.name}: its question is unknown: {error}")
         return replace(check, scorer=draft)
-    scorer = found.scorer or draft
-    return replace(check, scorer=scorer, settings=found.settings, metric=found.metric, messages=found.messages)
+    scorer = source.scorer or draft
+    return replace(check, scorer=scorer, settings=source.settings, metric=source.metric, messages=source.messages)
 
 
 def _check_source(name: str, spec: MetricSpec | None, origin: _RunFiles) -> ExportCheck:
@@ -112,7 +112,7 @@ def _of_file(name: str, path: Path, spec: PromptSpec | None) -> ExportCheck:
     return ExportCheck(name=name, metric=metric, messages=_messages(found, spec))
 
 
-def _messages(found: PromptMetric, spec: PromptSpec | None) -> tuple[tuple[str, str], ...]:
+def _messages(metric: PromptMetric, spec: PromptSpec | None) -> tuple[tuple[str, str], ...]:
     """Return the messages of a metric in a prompt file, with the texts of the prompt under test filled in."""
     texts = variable_values(Case(id=""), Output(), spec)
 
@@ -122,7 +122,7 @@ def _messages(found: PromptMetric, spec: PromptSpec | None) -> tuple[tuple[str, 
             return texts[name].replace("{{", "{").replace("}}", "}").replace("{%", "{ %")
         return f"{{{{{_OURS.get(name, name)}}}}}"
 
-    return tuple((message.role, _SLOT.sub(fill, message.text)) for message in found.prompt.messages)
+    return tuple((message.role, _SLOT.sub(fill, message.text)) for message in metric.prompt.messages)
 
 
 def _compliance(spec: PromptSpec) -> MetricFile:

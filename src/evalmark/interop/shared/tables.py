@@ -42,14 +42,14 @@ def read_rows(path: Path, needed: Sequence[str], notes: Notes) -> list[RawRow]:
         DataError: the file cannot be read, or lacks a required column.
     """
     rows = _json_rows(path) if path.suffix == ".json" else _csv_rows(path, needed, notes)
-    found = []
+    complete = []
     for row in rows:
         missing = [name for name in needed if row.cells.get(name) is None]
         if missing:
             notes(f"{row.place}: the row has no `{missing[0]}` and is left out.")
         else:
-            found.append(row)
-    return found
+            complete.append(row)
+    return complete
 
 
 def _json_rows(path: Path) -> Iterator[RawRow]:
@@ -95,7 +95,7 @@ def _numbered(text: str, path: Path, spaced: bool, notes: Notes) -> Iterator[tup
             return
         except csv.Error as error:
             place = f"{path}:{line}"
-            notes(f"{place}: the row is left out, as its quotes are not closed or not doubled ({error}).")
+            notes(f"{place}: the row is left out, because its quotes are not closed or not doubled ({error}).")
 
 
 def _checked(header: list[str], place: str, needed: Sequence[str]) -> list[str]:
@@ -110,13 +110,15 @@ def _checked(header: list[str], place: str, needed: Sequence[str]) -> list[str]:
 
 def _row_under_header(place: str, header: Sequence[str], cells: Sequence[str], notes: Notes) -> RawRow | None:
     """Make the row; None if it has more cells than the header."""
-    said = f"{place}: {count(len(cells), 'cell')} under a header of {len(header)}"
+    summary = f"{place}: {count(len(cells), 'cell')} under a header of {len(header)}"
     more = cells[len(header) :]
     if any(cell.strip() for cell in more):
-        notes(f"{said}; the row is left out, as {more[0][:30]!r} belongs to no column. Quote texts that hold commas.")
+        notes(
+            f"{summary}; the row is left out because {more[0][:30]!r} belongs to no column. Quote texts that hold commas."
+        )
         return None
     if more:
-        notes(f"{said}; what is too much is empty.")
+        notes(f"{summary}; the additional cells are empty.")
     elif len(cells) < len(header):
-        notes(f"{said}; `{header[len(cells)]}` and what comes after it are not known.")
+        notes(f"{summary}; `{header[len(cells)]}` and the following columns are unknown.")
     return RawRow(place=place, cells=dict(zip(header, cells, strict=False)))
