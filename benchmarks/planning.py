@@ -4,7 +4,8 @@ Run: python benchmarks/planning.py [--rounds 400] [--json]
 
 Drawn with fixed seeds. The first rows draw comparisons of two targets whose true difference and share of changing cases (or
 spread) are known, and count how often, where the comparison is undecided, `needed_range` holds the number of cases that decides in
-four of five comparisons. The bar is 80 %; rows with fewer than a tenth undecided have none. Exit code 1 when a bar is missed.
+four of five comparisons. The bar is 80 %; rows with fewer than a tenth undecided have none. The
+last rows draw comparisons with the number of cases that `plan --detect` gives: power .75 to .85. Exit code 1 when a bar is missed.
 """
 
 import argparse
@@ -12,15 +13,21 @@ import math
 import sys
 
 import numpy as np
-from rows import add_json, telling
+from rows import Tell, add_json, telling
 
 from evalmark.stats.inference.differences import Difference, difference
+from evalmark.stats.inference.power import cases_needed, pairs_needed
 
 SEED = 2026
 PASSES = [(0.1, 0.3), (0.05, 0.1), (0.0, 0.1), (0.03, 0.2), (0.15, 0.3), (0.02, 0.05), (0.08, 0.1)]
 """True differences of the pass rate, and the share of cases that change."""
 GRADED = [(0.0, 0.1), (0.03, 0.15), (0.08, 0.2), (0.15, 0.3)]
 """True mean differences of graded scores, and the standard deviation of a case's difference."""
+
+PLANS = [(0.05, 0.1), (0.05, 0.3), (0.1, 0.0), (0.1, 0.05), (0.1, 0.2), (0.2, 0.1), (0.2, 0.4), (0.3, 0.1)]
+"""Planned differences of the pass rate, and the share of cases that change by chance alone."""
+REPEATED = [(0.1, 0.2, 3), (0.1, 0.3, 5), (0.15, 0.3, 3)]
+"""The same with repeats."""
 
 
 def of(first: np.ndarray, second: np.ndarray) -> Difference:
@@ -80,7 +87,45 @@ def main() -> int:
                 )
                 tell(what=what, found=rate, at_least=0.8, beside=beside)
                 missed |= rate < 0.8 - 2.6 * math.sqrt(0.16 / len(hits))
+        missed |= planned(options.rounds, tell)
     return int(missed)
+
+
+def planned(rounds: int, tell: Tell) -> bool:
+    """Tell how often the planned number of cases finds the difference that it was planned for."""
+    missed = False
+    for effect, chance in PLANS:
+        n = pairs_needed(effect, min(1.0, chance + effect)) or 0
+        source = np.random.default_rng([SEED, n])
+        found = [passes(source, n, effect, min(1.0, chance + effect)).outcome == "better" for _ in range(rounds)]
+        missed |= tell_power(tell, f"passes, {effect:+.2f}, {chance:.0%} change by chance: {n} cases", found)
+    for effect, chance, repeats in REPEATED:
+        lasting, once = 0.0, chance / 2
+        n = cases_needed(effect, variance=lasting + 2 * once / repeats + effect * (1 - effect)) or 0
+        source = np.random.default_rng([SEED, n, repeats])
+        found = [repeated(source, n, effect, chance, repeats).outcome == "better" for _ in range(rounds)]
+        missed |= tell_power(tell, f"passes, {effect:+.2f}, {chance:.0%} change, {repeats} repeats: {n} cases", found)
+    for effect, spread in ((0.1, 0.3), (0.08, 0.2), (0.15, 0.3)):
+        n = cases_needed(effect, variance=spread**2) or 0
+        source = np.random.default_rng([SEED, n])
+        found = [graded(source, n, effect, spread).outcome == "better" for _ in range(rounds)]
+        missed |= tell_power(tell, f"graded, {effect:+.2f}, spread {spread:.2f}: {n} cases", found)
+    return missed
+
+
+def tell_power(tell: Tell, what: str, found: list[bool]) -> bool:
+    """Tell a power with its bar, .75 to .85; return whether the draws contradict the bar."""
+    rate, slack = sum(found) / len(found), 2.6 * math.sqrt(0.16 / len(found))
+    tell(what=f"power, {what}", found=rate, at_least=0.75, at_most=0.85)
+    return not 0.75 - slack <= rate <= 0.85 + slack
+
+
+def repeated(source: np.random.Generator, n: int, effect: float, chance: float, repeats: int) -> Difference:
+    """Means of repeats: a share `effect` of the cases fails always before and passes always now, the others at one rate."""
+    rate = (1 + math.sqrt(1 - 2 * chance / (1 - effect))) / 2  # the rate at which two answers differ with this chance
+    before, now = (source.binomial(repeats, rate, n) / repeats for _ in range(2))
+    fixed = source.random(n) < effect
+    return of(np.where(fixed, 1.0, now), np.where(fixed, 0.0, before))
 
 
 if __name__ == "__main__":

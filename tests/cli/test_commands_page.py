@@ -240,6 +240,8 @@ def test_what_the_page_shows_is_what_is_printed(evalmark, world, models, monkeyp
         (world / name).write_text(text, encoding="utf-8")
     evalmark("run", "examples/checks/suite.yaml", "--target", "slow:answer", "--store", "other.db", "-q")
     evalmark("run", "orders.yaml", "--store", "orders.db", "-q")
+    for _ in range(2):
+        evalmark("run", "examples/checks/suite.yaml", "--store", "twice.db", "-q")
     for target in ([], ["--target", "slow:answer"]):
         evalmark("run", "examples/checks/suite.yaml", *target, "--store", "changed.db", "-q")
     record_by_hand(world / ".evalmark" / "evalmark.db")

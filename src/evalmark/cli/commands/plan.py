@@ -1,17 +1,18 @@
 """`evalmark plan`: estimate what a run would do and cost."""
 
 from contextlib import nullcontext
-from pathlib import Path
-from typing import TYPE_CHECKING
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from evalmark.cli.terminal.output import output_look, print_line, print_text
-from evalmark.core.lazy import need
+from evalmark.core.errors import ConfigError
+from evalmark.core.lazy import LazyModule, need
 from evalmark.inputs.datasets.case_filter import parse_filter
 from evalmark.inputs.datasets.sharding import parse_shard
 from evalmark.reports.terminal import forecast
-from evalmark.runs.dry_run.estimate import estimate
+from evalmark.runs.dry_run.estimate import MOST_RUNS, estimate
 from evalmark.runs.execution.options import RunOptions
 from evalmark.runs.execution.recorded_cases import recorded_cases
 from evalmark.runs.planning.overrides import Overrides
@@ -27,6 +28,12 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from evalmark.core.settings import Settings
+    from evalmark.reports.terminal import sample_size as sample_size_text
+    from evalmark.runs.planning.plan import Plan
+    from evalmark.stats.comparison import sample_size
+else:
+    sample_size = LazyModule("evalmark.stats.comparison.sample_size")
+    sample_size_text = LazyModule("evalmark.reports.terminal.sample_size")
 
 
 def add(app: typer.Typer) -> None:
@@ -49,6 +56,14 @@ def plan(  # noqa: PLR0913  each is a flag of the command line
     max_cost: flags.MaxCost = None,
     max_calls: flags.MaxCalls = None,
     max_tokens: flags.MaxTokens = None,
+    detect: Annotated[
+        float | None,
+        typer.Option("--detect", metavar="D", help="Also show how many cases detect a difference of D, 0 to 1."),
+    ] = None,
+    power: Annotated[
+        float | None,
+        typer.Option("--power", metavar="P", help="Probability of detecting it, 0 to 1 (default 0.8); needs --detect."),
+    ] = None,
     allow_code: flags.AllowCode = None,
     store: flags.Store = None,
 ) -> None:
@@ -58,6 +73,8 @@ def plan(  # noqa: PLR0913  each is a flag of the command line
     flags of `run` are accepted and change nothing. Judge calls are estimated from the newest runs of the suite with the
     same target.
     """
+    if power is not None and detect is None:
+        raise ConfigError("--power P is the probability of detecting a difference: add --detect D.")
     settings = flags.settings(**flags.settings_given(context))
     overrides = Overrides(target=target, models=tuple(model or ()), repeat=repeat, judges=tuple(judge or ()))
     conditions = flags.conditions(filter)
@@ -70,6 +87,16 @@ def plan(  # noqa: PLR0913  each is a flag of the command line
             print_text(forecast.forecast_screen(need("asyncio").run(estimate(wanted, conduct)), output_look()))
             if wanted.imported:
                 print_line(f"  Imported to check what is named: {', '.join(wanted.imported)}. No target was called.")
+            if detect is not None:
+                print_text(_sample_size(wanted, run_store, detect, power))
+
+
+def _sample_size(plan: "Plan", store: RunStore, effect: float, power: float | None) -> str:
+    """Show how many cases detect a difference, judged by earlier runs of the suite."""
+    name = (plan.name, PurePath(plan.suite).name)
+    same = (run for run in store.runs(MOST_RUNS) if (run.name, PurePath(run.suite).name) == name)
+    found = sample_size.sample_size_plan(same, effect, power, repeat=plan.repeat)
+    return sample_size_text.sample_size_screen(found, output_look())
 
 
 def _open_run_store(path: str) -> "AbstractContextManager[RunStore]":

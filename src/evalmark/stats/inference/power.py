@@ -3,11 +3,17 @@
 import math
 from statistics import NormalDist
 
+from evalmark.core.lazy import need
+
 from .argument_checks import check_arguments
 from .intervals import LEVEL
+from .paired import MID_P_SHARE
 
 POWER = 0.8
 """The probability with which a planned difference should be found."""
+_NEGLIGIBLE = 1e-12
+_MOST_COUNTED = 5_000
+"""The largest number of cases whose outcomes are counted one by one."""
 
 
 @check_arguments
@@ -75,6 +81,65 @@ def cases_needed(
     root = quantiles(level, power) * math.sqrt(one) / abs(effect)
     # more cases than anybody has
     return max(1, math.ceil(root * root - 1e-9)) if root < 1e9 else None
+
+
+@check_arguments
+def pairs_power(n: int, effect: float, discordance: float, level: float = LEVEL) -> float:
+    """Return how likely the test of passes and failures finds a difference of `effect` with `n` cases.
+
+    Every possible number of changed pairs and every split of them is weighed by its probability, for the test of
+    `changed_pairs_test`.
+
+    Args:
+        n: cases, from 1.
+        effect: the difference of the pass rates, from 0 to 1.
+        discordance: the share of cases that pass on one side only, from `effect` to 1.
+        level: the confidence level, between 0 and 1.
+
+    Returns:
+        The probability that the test finds the difference, in its true direction.
+
+    Raises:
+        ValueError: the difference is larger than the share of changing cases.
+
+    >>> round(pairs_power(228, 0.1, 0.3), 3), round(pairs_power(100, 0.1, 0.1), 3)
+    (0.797, 0.976)
+    """
+    if not 0 <= effect <= discordance <= 1 or n < 1 or not discordance:
+        raise ValueError(f"discordance must be from the size of the effect to 1, got {discordance!r} for {effect!r}")
+    numpy, special, stats = need("numpy"), need("scipy.special"), need("scipy.stats")
+    changed = numpy.arange(n + 1)
+    likely = stats.binom.pmf(changed, n, discordance)
+    changed, likely = changed[likely > _NEGLIGIBLE], likely[likely > _NEGLIGIBLE]
+    first = numpy.maximum(stats.binom.ppf((1 - level) / 2, changed, 0.5), 0)
+    tails = special.bdtr(first, changed, 0.5), numpy.where(first > 0, special.bdtr(first - 1, changed, 0.5), 0.0)
+    # mid-p gives the split itself half its weight
+    includes = (changed <= MID_P_SHARE * n) & (tails[0] + tails[1] < 1 - level)
+    splits = numpy.where(includes, first, first - 1)
+    minority = (discordance - effect) / (2 * discordance)
+    found = numpy.where(splits >= 0, special.bdtr(numpy.maximum(splits, 0), changed, minority), 0.0)
+    return float((likely * found).sum())
+
+
+@check_arguments
+def pairs_needed(effect: float, discordance: float, level: float = LEVEL, power: float = POWER) -> int | None:
+    """Return how many cases find a difference of pass rates of `effect` with probability `power`; None if no number does.
+
+    `pairs_power` decides up to 5,000 cases, `cases_needed` above.
+
+    >>> pairs_needed(0.1, 0.3), pairs_needed(0.1, 0.1), pairs_needed(0.3, 0.4)
+    (230, 66, 31)
+    """
+    likely = cases_needed(effect, discordance=discordance, level=level, power=power)
+    if likely is None or likely > _MOST_COUNTED:
+        return likely
+    low, high = 1, 2 * likely + 20
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (
+            (low, middle) if pairs_power(middle, abs(effect), discordance, level) >= power else (middle + 1, high)
+        )
+    return low
 
 
 @check_arguments
