@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evalmark.stats.calibration.canaries import builtin_canaries
+from evalmark.stats.calibration.canaries import PADDED_EACH, builtin_canaries
 from evalmark.stats.calibration.lock_reader import read_lock
 from evalmark.store import open_store
 from evalmark.testing.scripted import ScriptedServer
@@ -272,10 +272,11 @@ def test_canaries_are_judged_once_and_replayed_then(evalmark, judged):
     said = evalmark("audit", "--canaries", "--cases", "1")
     assert said.code == 0
     sent = len(judged.requests) - before
-    assert sent == len(builtin_canaries())
+    assert sent == len(builtin_canaries()) + PADDED_EACH
     assert said.out.index("calls") < said.out.index("canaries  ")
     row = next(line for line in said.out.splitlines() if line.strip().startswith("orders"))
     assert re.search(r"orders +\d of 8 ", row)
+    assert re.search(r"padding: of 4 outputs with nothing but more words, \d scored better", " ".join(said.out.split()))
     again = evalmark("audit", "--canaries", "--cases", "1")
     assert len(judged.requests) - before == sent
     assert row in again.out

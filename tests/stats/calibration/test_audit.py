@@ -7,12 +7,22 @@ import pytest
 from evalmark import Case, Output, Result, Score
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Trial
+from evalmark.core.values.spending import Spending
+from evalmark.reports.text.audit import audit_lines, canary_remarks
+from evalmark.runs.calibration.audit import models_under_test
 from evalmark.stats.agreement.corrected_rates import corrected_by_betting, prediction_powered, rogan_gladen
 from evalmark.stats.calibration.audit import audit_judge, has_verdicts
 from evalmark.stats.calibration.audit_results import GroundTruth, JudgeAudit
-from evalmark.stats.calibration.canaries import builtin_canaries, canaries_passed, canary_cases
+from evalmark.stats.calibration.canaries import (
+    builtin_canaries,
+    canaries_passed,
+    canary_cases,
+    canary_report,
+    padded_cases,
+)
+from evalmark.stats.calibration.model_families import relatives
 
-from .saying import result
+from .saying import result, run_of
 
 JUDGE = Metric(name="m", judge="a/x")
 
@@ -180,6 +190,56 @@ def test_canaries_stand_in_the_same_few_cases_each_time():
     assert canary_cases([]) == ()
 
 
+def padded_results(judge, n=30):
+    """Results of a graded judge, and of the same judge on canaries and on padded copies."""
+
+    def judged(case, text):
+        return Result(
+            trial=Trial(case=case, dataset="d"), output=Output(value=text), scores=(Score(name="m", value=judge(text)),)
+        )
+
+    run = [judged(Case(id=str(number), input=f"in {number}"), "word " * (number + 1)) for number in range(n)]
+    canaries = (*canary_cases(run, 1), *padded_cases(run, 5))
+    return run, [judged(case, case.given.value) for case in canaries]
+
+
+def test_padded_copies_say_the_same_and_are_no_canaries():
+    run, judged = padded_results(lambda text: 0.5)
+    copies = padded_cases(run, 5)
+    assert (len(copies), len({case.id for case in copies}), {case.tags for case in copies}) == (20, 20, {("padded",)})
+    texts = {one.trial.id: one.output.value for one in run}
+    for case in copies:
+        text = texts[case.id.removeprefix("padded/")]
+        assert case.given.value.startswith(text)
+        assert len(case.given.value) > 2 * len(text) or case.given.value.endswith("they belong.")
+    assert copies == padded_cases(run, 5)
+    broken = replace(run[0], output=Output(error="E: no"))
+    assert padded_cases([broken, replace(run[1], output=Output(value={"a": 1}))]) == ()
+    assert {one.kind for one in canary_report(judged, run, JUDGE).passed} == {"", *(c.kind for c in builtin_canaries())}
+
+
+def test_a_judge_that_rewards_length_prefers_padded_copies():
+    run, judged = padded_results(lambda text: min(1.0, len(text) / 1_000))
+    found = canary_report(judged, run, JUDGE)
+    assert (found.padding.outputs, found.padding.better, found.padding.worse) == (20, 20, 0)
+    assert found.padding.p < 0.001
+    assert "this judge rewards length" in " ".join(canary_remarks(found))
+    run, judged = padded_results(lambda text: 0.5)
+    found = canary_report(judged, run, replace(JUDGE, direction="lower"))
+    assert (found.padding.better, found.padding.worse, found.padding.p) == (0, 0, 1.0)
+    assert "rewards length" not in " ".join(canary_remarks(found))
+
+
+def test_a_part_of_the_scale_that_is_never_used_is_named():
+    run, judged = padded_results(lambda text: 0.6 + 0.1 * text.startswith("word"))
+    found = canary_report(judged, run, JUDGE)
+    assert (found.scores.low, found.scores.high) == (0.6, 0.7)
+    (said,) = [text for text in canary_remarks(found) if text.startswith("range")]
+    assert "no output and no canary scores below 0.60 or above 0.70" in said
+    run, judged = padded_results(lambda text: float(text.startswith("word")))
+    assert canary_report(judged, run, JUDGE).scores is None
+
+
 def test_what_passed_is_counted_kind_by_kind_and_an_unusable_verdict_passes_nothing():
     verdicts = {"a/1": True, "a/2": True, "b/1": False, "b/2": None}
     results = [
@@ -195,3 +255,19 @@ def test_what_passed_is_counted_kind_by_kind_and_an_unusable_verdict_passes_noth
     assert (orders.kind, orders.share.passed, orders.share.n) == ("orders", 2, 2)
     assert (empty.kind, empty.share.passed, empty.share.n, empty.unjudged) == ("empty", 0, 1, 1)
     assert canaries_passed([], JUDGE)[0].share.value is None
+
+
+def test_models_of_the_judges_family_are_named():
+    found = replace(audit([*GOOD, *BAD]), relatives=("openai/gpt-4o-mini",))
+    lines = dict(audit_lines(found, "r1"))
+    assert lines["family"].startswith("the judge and openai/gpt-4o-mini under test are of one model family")
+    assert "family" not in dict(audit_lines(audit([*GOOD, *BAD]), "r1"))
+
+
+def test_models_under_test_are_targets_and_those_that_were_asked_and_judge_nothing():
+    run = run_of([result(1, 0.5)], judge="openai/gpt-4o")
+    spending = (Spending(model="openai/gpt-4o", calls=3), Spending(model="openai/gpt-4o-mini", calls=3))
+    results = [replace(one, trial=replace(one.trial, target="app:answer")) for one in run.results]
+    found = models_under_test(replace(run, results=results, spending=spending))
+    assert found == ("app:answer", "openai/gpt-4o-mini")
+    assert relatives("openai/gpt-4o", found) == ("openai/gpt-4o-mini",)

@@ -1,6 +1,6 @@
 """Terminal text of judge audits."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from rich.console import RenderableType
 from rich.padding import Padding
@@ -11,7 +11,7 @@ from evalmark.core.text import one_line
 from evalmark.core.values.run import Run
 from evalmark.reports.text.audit import audit_lines, audit_title, canary_remarks, canary_rows, confusion_rows
 from evalmark.stats.calibration.audit_results import JudgeAudit
-from evalmark.stats.calibration.canaries import PassedCanaries
+from evalmark.stats.calibration.canaries import CanaryReport
 
 from .console import DEFAULT, TerminalStyle, render
 
@@ -29,18 +29,18 @@ def audit_screen(run: Run, audits: Iterable[JudgeAudit], style: TerminalStyle = 
     return render(parts, style)
 
 
-def canary_screen(found: Mapping[str, Sequence[PassedCanaries]], style: TerminalStyle = DEFAULT) -> str:
+def canary_screen(found: Mapping[str, CanaryReport], style: TerminalStyle = DEFAULT) -> str:
     """Show how many canaries each judge passed, by kind."""
     parts: list[RenderableType] = []
-    for name, passed in found.items():
+    for name, report in found.items():
         table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
         table.add_column("canaries")
         table.add_column("passed", justify="right")
         table.add_column("share (interval)")
-        for kind, n, share in canary_rows(passed):
+        for kind, n, share in canary_rows(report.passed):
             table.add_row(Text(kind, style="bold" if kind == "all" else ""), Text(n), Text(share))
         parts += [Text(one_line(name, 60), style="bold"), Text(""), Padding(table, _INDENT)]
-        parts += [Padding(Text(remark, style="dim"), _INDENT) for remark in canary_remarks(passed)]
+        parts += [Padding(Text(remark, style="dim"), _INDENT) for remark in canary_remarks(report)]
     return render(parts, style)
 
 

@@ -5,12 +5,14 @@ from collections.abc import Iterator, Sequence
 from evalmark.core.text import count, one_line
 from evalmark.stats.agreement.corrected_rates import CorrectedRate
 from evalmark.stats.calibration.audit_results import CorrectedPassRate, JudgeAudit, LabelChoice
-from evalmark.stats.calibration.canaries import PassedCanaries
+from evalmark.stats.calibration.canaries import CanaryReport, CanaryScores, PaddingEffect, PassedCanaries
 from evalmark.stats.inference.intervals import Interval
 
 from .calibration import label_command, unused_labels
 from .numbers import DASH, interval_in_brackets, missing_interval_reason, percent, share_interval, share_with_interval
 
+UNUSED = 0.2
+"""A part of the scale of at least this size that a judge never uses is named."""
 _SHOWN = 5
 """How many canaries are listed by text."""
 
@@ -165,6 +167,12 @@ def _share(found: CorrectedRate) -> str:
 
 def _biases(found: JudgeAudit) -> Iterator[tuple[str, str]]:
     biases = found.biases
+    if found.relatives:
+        models = ", ".join(one_line(name, 60) for name in found.relatives)
+        yield (
+            "family",
+            f"the judge and {models} under test are of one model family: judges may prefer answers of their own family",
+        )
     if biases.length is not None:
         interval = biases.length_interval
         effect = f"the score moves by {biases.length:+z.3f} when an output is twice as long"
@@ -208,11 +216,11 @@ def canary_rows(found: Sequence[PassedCanaries]) -> list[tuple[str, str, str]]:
     ]
 
 
-def canary_remarks(found: Sequence[PassedCanaries]) -> Iterator[str]:
-    """Yield the texts of canaries that passed, and how many were not judged."""
-    if not found:
+def canary_remarks(found: CanaryReport) -> Iterator[str]:
+    """Yield what canaries show beside their number: texts that passed, padding that helps, scores that are never given."""
+    if not found.passed:
         return
-    every = found[0]
+    every = found.passed[0]
     texts = list(dict.fromkeys(map(_seen, every.texts)))
     for text in texts[:_SHOWN]:
         yield f"passed: {text}"
@@ -220,6 +228,25 @@ def canary_remarks(found: Sequence[PassedCanaries]) -> Iterator[str]:
         yield f"… and {len(texts) - _SHOWN:,} more"
     if every.unjudged:
         yield f"{count(every.unjudged, 'further output')} without a usable verdict, counted as not passed"
+    if found.padding is not None:
+        yield _padding(found.padding)
+    if found.scores is not None:
+        yield _unused_range(found.scores)
+
+
+def _padding(found: PaddingEffect) -> str:
+    said = (
+        f"padding: of {count(found.outputs, 'output')} with nothing but more words, {found.better:,} scored better than "
+        f"before and {found.worse:,} worse"
+    )
+    return f"{said}; this judge rewards length" if found.better > found.worse and found.p < 0.05 else said
+
+
+def _unused_range(found: CanaryScores) -> str:
+    said = f"range: worthless texts score {found.mean:z.2f} on average, on a scale from 0 to 1"
+    unused = [f"below {found.low:z.2f}"] if found.low >= UNUSED else []
+    unused += [f"above {found.high:z.2f}"] if found.high <= 1 - UNUSED else []
+    return f"{said}; no output and no canary scores {' or '.join(unused)}" if unused else said
 
 
 def _seen(text: str) -> str:

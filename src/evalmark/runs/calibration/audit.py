@@ -21,7 +21,8 @@ from evalmark.runs.planning.plan import DatasetSource, Loader, Plan, load_embedd
 from evalmark.runs.targets.given_target import GivenTarget
 from evalmark.stats.calibration.audit import audit_judge, has_verdicts
 from evalmark.stats.calibration.audit_results import GroundTruth, JudgeAudit
-from evalmark.stats.calibration.canaries import CASES, PassedCanaries, canaries_passed, canary_cases
+from evalmark.stats.calibration.canaries import CASES, CanaryReport, canary_cases, canary_report, padded_cases
+from evalmark.stats.calibration.model_families import relatives
 from evalmark.stats.calibration.threshold_calibration import select_metrics
 from evalmark.stats.inference.intervals import LEVEL
 from evalmark.storage.store.store import Store
@@ -67,9 +68,16 @@ def audit(wanted: AuditRequest, store: Store) -> tuple[JudgeAudit, ...]:
     run = wanted.run
     truths = truths_of(wanted, store)
     metrics = audited_metrics(wanted)
-    return tuple(
-        audit_judge(run.results, one, truths, threshold=wanted.threshold, level=wanted.level) for one in metrics
-    )
+    found = (audit_judge(run.results, one, truths, threshold=wanted.threshold, level=wanted.level) for one in metrics)
+    models = models_under_test(run)
+    return tuple(replace(one, relatives=relatives(one.metric.judge, models)) for one in found)
+
+
+def models_under_test(run: Run) -> tuple[str, ...]:
+    """Return the names of targets, which are those of models if models were asked, and of other models that are no judges."""
+    judges = {metric.judge for metric in run.metrics}
+    others = (spent.model for spent in run.spending if spent.model not in judges)
+    return tuple(dict.fromkeys((*(result.trial.target for result in run.results), *others)))
 
 
 def audited_metrics(wanted: AuditRequest) -> tuple[Metric, ...]:
@@ -218,7 +226,7 @@ def plan_canaries(
     called = {metric.name for metric in metrics} | {metric.base for metric in metrics if metric.base}
     asked = {one.bound(None).name: one for one in plan.scorers}
     kept = {name: one for name, one in asked.items() if name in called or one.base in called}
-    cases = canary_cases(run.results, most)
+    cases = (*canary_cases(run.results, most), *padded_cases(run.results, most))
     if not cases or not kept:
         missing = "a case" if not cases else f"a metric {' or '.join(sorted(called))} in {wanted.suite or run.suite}"
         raise ConfigError(f"run {run.id}: there is not {missing} that canaries could be judged by.")
@@ -228,9 +236,11 @@ def plan_canaries(
     return found, tuple(one.bound(None).metric for one in kept.values())
 
 
-def canaries(run: Run, metrics: Sequence[Metric], wanted: AuditRequest) -> Mapping[str, tuple[PassedCanaries, ...]]:
-    """Return which attacks each judge has passed, by the name of its metric."""
+def canaries(run: Run, metrics: Sequence[Metric], wanted: AuditRequest) -> Mapping[str, CanaryReport]:
+    """Return what canaries show of each judge, by the name of its metric."""
     return {
-        metric.name: canaries_passed(run.results, metric, threshold=wanted.threshold, level=wanted.level)
+        metric.name: canary_report(
+            run.results, wanted.run.results, metric, threshold=wanted.threshold, level=wanted.level
+        )
         for metric in metrics
     }

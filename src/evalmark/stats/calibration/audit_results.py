@@ -207,6 +207,9 @@ class JudgeAudit:
     weighted: CorrectedRate | None = None
     """The agreement on all outputs, stratified by verdict; None if labels may have been drawn at random among all outputs."""
 
+    relatives: tuple[str, ...] = ()
+    """Models under test of the judge's family, whose answers it may prefer."""
+
     @property
     def is_told(self) -> bool:
         """Whether the pass rate was corrected, or need not be."""
