@@ -15,7 +15,7 @@ from evalmark.core.values.run import DatasetInfo
 from evalmark.core.values.score import Trial
 from evalmark.prompts.specs.prompt_tests import read_tests
 from evalmark.prompts.specs.spec import read_spec
-from evalmark.runs.execution.save_run import save_run
+from evalmark.runs.execution.run_writer import save_runs
 from evalmark.store import open_store
 from evalmark.testing.scripted import Delay, FinishWith, ModelRefusal, ScriptedServer, Status
 from tests.prompts.generation.script import INVERSES, PROMPT, RULES, Script, piece_of, stage_of, verdicts, written
@@ -532,8 +532,8 @@ def test_the_report_names_the_tests_that_have_broken_a_rule_in_the_newest_run(ev
     results[1] = replace(results[1], scores=(*results[1].scores, checked))
     run = Run(id="", name="n", created="", suite="classify.prompty", datasets=(DatasetInfo(name="tests", rows=3),))
     with open_store(".evalmark/evalmark.db") as store:
-        kept = save_run(replace(run, results=tuple(results)), store)
-        save_run(replace(run, suite="other.prompty", results=tuple(results)), store)
+        kept = save_runs([replace(run, results=tuple(results))], store)[0]
+        save_runs([replace(run, suite="other.prompty", results=tuple(results))], store)
     said = evalmark("generate", "classify.prompty", "--report").out
     assert (
         f"In run {kept.id} these tests have broken these rules:\n    1: {cases[0].id}\n    2: {cases[2].id}\n    3: {cases[1].id}\n"

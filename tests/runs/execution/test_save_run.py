@@ -7,14 +7,14 @@ import pytest
 
 from evalmark.errors import StoreError
 from evalmark.interop.promptpex.importer import read_promptpex
-from evalmark.runs.execution.save_run import save_run
+from evalmark.runs.execution.run_writer import save_runs
 from evalmark.store import open_store
 from tests.reports.text import sides
 
 
 def test_a_run_is_kept_with_an_id_and_a_date_of_its_own(tmp_path):
     with open_store(tmp_path / "a.db") as store:
-        kept = save_run(sides.RUN, store)
+        kept = save_runs([sides.RUN], store)[0]
         again = store.run(kept.id)
     assert kept.id != sides.RUN.id
     assert (again.status, again.name, again.metrics, again.repeat) == ("complete", "classify", sides.METRICS, 2)
@@ -24,7 +24,7 @@ def test_a_run_is_kept_with_an_id_and_a_date_of_its_own(tmp_path):
 
 def test_every_result_is_there_in_its_order(tmp_path):
     with open_store(tmp_path / "a.db") as store:
-        kept = save_run(sides.RUN, store)
+        kept = save_runs([sides.RUN], store)[0]
         found = [(r.trial, r.output.value, r.output.error, r.verdict) for r in kept.results]
     assert sorted(found, key=repr) == sorted(
         ((r.trial, r.output.value, r.output.error, r.verdict) for r in sides.RUN.results), key=repr
@@ -39,25 +39,25 @@ def test_many_results_are_written_in_several_transactions(tmp_path):
         replace(one, trial=replace(one.trial, position=n, case=replace(one.trial.case, id=str(n)))) for n in range(2500)
     ]
     with open_store(tmp_path / "a.db") as store:
-        kept = save_run(replace(sides.RUN, results=iter(many)), store)
+        kept = save_runs([replace(sides.RUN, results=iter(many))], store)[0]
         assert len(kept.results) == 2500
 
 
 def test_two_imports_are_two_runs(tmp_path):
     with open_store(tmp_path / "a.db") as store:
-        assert len({save_run(sides.RUN, store).id, save_run(sides.RUN, store).id}) == 2
+        assert len({save_runs([sides.RUN], store)[0].id, save_runs([sides.RUN], store)[0].id}) == 2
 
 
 def test_a_store_for_reading_takes_none(tmp_path):
     open_store(tmp_path / "a.db").close()
     with open_store(tmp_path / "a.db", read_only=True) as store, pytest.raises(StoreError):
-        save_run(sides.RUN, store)
+        save_runs([sides.RUN], store)
 
 
 def test_the_published_results_of_four_prompts_are_read_and_kept_within_a_second(tmp_path, shared):
     folders = sorted(path for path in (shared / "data" / "promptpex" / "v7").glob("*") if path.is_dir())
     started = time.process_time()
     with open_store(tmp_path / "a.db") as store:
-        kept = [save_run(read_promptpex(folder), store) for folder in folders]
+        kept = [save_runs([read_promptpex(folder)], store)[0] for folder in folders]
         assert time.process_time() - started <= 1
         assert sum(len(run.results) for run in kept) == 1320

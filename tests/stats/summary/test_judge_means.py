@@ -5,7 +5,7 @@ import pytest
 from evalmark import Case, Output, Result, Run, Score
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Trial
-from evalmark.stats.summary.judge_means import mean_scores, metrics_with_several_judges
+from evalmark.stats.summary.judge_panel import mean_scores, metrics_with_several_judges
 from evalmark.stats.summary.summarise import summarise
 from evalmark.stats.summary.target_overview import overview
 

@@ -25,7 +25,7 @@ from evalmark.interop.promptfoo.importer import import_promptfoo
 from evalmark.interop.promptpex.importer import import_promptpex
 from evalmark.interop.shared.import_result import ImportResult
 from evalmark.reports.terminal.imports import import_screen
-from evalmark.runs.execution.save_run import save_runs
+from evalmark.runs.execution.run_writer import save_runs
 from evalmark.storage.store.store import open_store
 
 from . import flags

@@ -16,8 +16,7 @@ from evalmark.core.text import count
 from evalmark.core.values.case import Output
 from evalmark.core.values.score import Score, Trial
 from evalmark.runs.engine.trial import describe_error, error_details, with_tool_calls
-from evalmark.runs.targets.function import run_and_time
-from evalmark.runs.targets.identity import target_name
+from evalmark.runs.targets.function import run_and_time, target_name
 
 from .function_call import add_hint, bound_call, output_of, wait_for
 from .labeled import LabeledOutput, TestCase

@@ -119,3 +119,15 @@ def _metrics(metrics: Sequence[Metric], part: Run, held: Collection[Held]) -> tu
             if metric not in merged:
                 merged.append(replace(metric, dataset=info.name))
     return tuple(merged)
+
+
+def save_runs(runs: Sequence[Run], store: RunStore) -> list[Run]:
+    """Store runs as new ones, all of them or none, and return them with their new ids and dates.
+
+    Raises:
+        StoreError: the store cannot be written, and nothing was.
+    """
+    now = timestamp()
+    new = [replace(run, id=new_run_id(), created=now, finished=now, versions=versions()) for run in runs]
+    store.add(new)
+    return [store.run(run.id) for run in new]

@@ -17,7 +17,7 @@ from evalmark.core.text import count as counted
 from evalmark.core.values.case import Case, Output
 from evalmark.runs.engine.pipeline import run_trials
 from evalmark.runs.engine.work import EngineOutcome, Limits, ResultCallback, Work
-from evalmark.runs.targets.class_target import ClassTarget
+from evalmark.runs.targets.function import ClassTarget
 
 from .messages import RunCase
 from .pool import ProcessPool, WorkerProcess

@@ -15,8 +15,7 @@ from evalmark.core.foreign.named_objects import add_import_folders, is_named_obj
 from evalmark.core.foreign.threads import DaemonThreads
 from evalmark.core.protocols import Target
 from evalmark.runs.targets.agent import AgentTarget
-from evalmark.runs.targets.class_target import ClassTarget
-from evalmark.runs.targets.function import FunctionTarget, as_target
+from evalmark.runs.targets.function import ClassTarget, FunctionTarget, as_target
 from evalmark.runs.targets.program import ProgramTarget
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """Python targets: functions, callables, classes, agents and programs, adapted to the target protocol."""
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -12,15 +12,15 @@ from evalmark.core.context.trial_context import current_trial_context
 from evalmark.core.errors import ConfigError
 from evalmark.core.foreign.binding import Binding, bind
 from evalmark.core.foreign.copying import copy_value
+from evalmark.core.foreign.identity import describe_object
 from evalmark.core.foreign.named_objects import load_object
 from evalmark.core.foreign.threads import DaemonThreads
 from evalmark.core.protocols import Target
 from evalmark.core.values.case import Case, Output
+from evalmark.core.values.plain_data import fingerprint
 
 from .agent import AgentTarget, agent_framework, agent_target
-from .class_target import ClassTarget
 from .given_target import GivenTarget
-from .identity import target_fingerprint, target_name
 from .model import ModelTarget
 from .output import as_output, join_chunks, resolve_result
 from .program import ProgramTarget, is_program, program_target
@@ -102,7 +102,7 @@ def _call_method(thing: type) -> str | None:
     return next((name for name in names if inspect.isfunction(getattr(thing, name, None))), None)
 
 
-def _class_target(thing: type, method: str, name: str) -> ClassTarget:
+def _class_target(thing: type, method: str, name: str) -> "ClassTarget":
     """Create the target of a class, without creating an object yet."""
     parameters = inspect.signature(thing).parameters.values()
     needed = [p.name for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
@@ -170,3 +170,63 @@ def _call_timed(call: Callable[[], Any], clock: Stopwatch, is_wanted: Callable[[
     with clock:
         returned = call()
         return join_chunks(returned, is_wanted) if inspect.isgenerator(returned) else returned
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassTarget:
+    """A class as a target. Each row gets a new object, so that no state reaches another row."""
+
+    name: str
+    fingerprint: str
+    kind: type
+    """The class."""
+    make: Callable[[], Awaitable[Target]]
+    """Creates a target around a new object. Foreign code: may raise."""
+    is_async: bool = False
+    """Whether the objects run on the event loop."""
+
+    async def __call__(self, case: Case) -> Output:
+        """Call a new object with the case."""
+        target = await self.make()
+        return await target(case)
+
+    def new_conversation(self) -> Target:
+        """Return a target that keeps one object, created at the first turn, for a conversation."""
+        return _ConversationTarget(self)
+
+
+class _ConversationTarget:
+    """One object for all turns."""
+
+    def __init__(self, whole: ClassTarget) -> None:
+        self.name = whole.name
+        self._make = whole.make
+        self._target: Target | None = None
+
+    async def __call__(self, case: Case) -> Output:
+        if self._target is None:
+            self._target = await self._make()
+        return await self._target(case)
+
+
+def target_name(thing: Any) -> str:
+    """Return `package.module:name` of a function or class, or the `name` of an object or of its class.
+
+    >>> import textwrap
+    >>> target_name(textwrap.shorten)
+    'textwrap:shorten'
+    """
+    while isinstance(thing, partial):
+        thing = thing.func
+    own = getattr(thing, "name", None)
+    if isinstance(own, str) and own:
+        return own
+    named = thing if hasattr(thing, "__qualname__") else type(thing)
+    module = getattr(named, "__module__", None) or "builtins"
+    return f"{module}:{named.__qualname__}"
+
+
+def target_fingerprint(thing: Any, name: str) -> str:
+    """Return the object's own `fingerprint`, or one of its name, source and settings."""
+    own = getattr(thing, "fingerprint", None)
+    return own if isinstance(own, str) and own else fingerprint(name, describe_object(thing))

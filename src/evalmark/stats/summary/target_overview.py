@@ -18,8 +18,7 @@ from evalmark.stats.inference.means import share
 from evalmark.stats.inference.missing import JudgedValues, with_missing
 
 from .collection import MetricScores, add_scores, left_out
-from .judge_means import mean_metric, mean_scores, metrics_with_several_judges
-from .judge_panel import judge_panels
+from .judge_panel import judge_panels, mean_metric, mean_scores, metrics_with_several_judges
 from .metric_summary import metric_summaries
 from .summary import JudgeAgreement, MetricSummary
 
