@@ -184,15 +184,15 @@ def _limit_faults(limit: int | None) -> list[str]:
 def _start(plan: Plan, options: RunOptions, revision: str, checked: PlanCheck) -> Run:
     """Start a run in the store, or resume one; return its header."""
     if options.resume is not None:
-        kept = options.store.run(options.resume)
-        check_resumable(kept, plan, options.shard, limit=options.limit, is_filtered=options.only is not None)
-        order = _order(plan, kept.until_decided)
+        earlier = options.store.run(options.resume)
+        check_resumable(earlier, plan, options.shard, limit=options.limit, is_filtered=options.only is not None)
+        order = _order(plan, earlier.until_decided)
         # The outputs stay; gate, thresholds and repeats are those of the present suite.
-        taken = options.store.resume(kept.id, retry_errors=options.retry_errors)
+        taken = options.store.resume(earlier.id, retry_errors=options.retry_errors)
         dropped = (STOPPED, UNMATCHED, sequential_stop.DRAWN, sequential_stop.SAVED, MISSING_PREFIX)
         notes = tuple(note for note in taken.notes if not note.startswith(dropped) and MOVED not in note)
-        known = replace(taken, notes=notes, until_decided=order, is_part=_is_part(plan, options), shard=options.shard)
-        return replace(known, gate=plan.gate, repeat=plan.repeat, datasets=_known_datasets(kept, plan))
+        resumed = replace(taken, notes=notes, until_decided=order, is_part=_is_part(plan, options), shard=options.shard)
+        return replace(resumed, gate=plan.gate, repeat=plan.repeat, datasets=_known_datasets(earlier, plan))
     run = Run(
         id=new_run_id(),
         name=plan.name,
@@ -233,10 +233,10 @@ def _with_rows(plan: Plan, options: RunOptions, checked: PlanCheck) -> tuple[Dat
     return tuple(replace(source.info, rows=of) for source, of in zip(plan.sources, rows, strict=True))
 
 
-def _known_datasets(kept: Run, plan: Plan) -> tuple[DatasetInfo, ...]:
+def _known_datasets(earlier: Run, plan: Plan) -> tuple[DatasetInfo, ...]:
     """Return the datasets of the plan; those of a resumed run come first, in their order."""
-    known = {info.name for info in kept.datasets}
-    return kept.datasets + tuple(s.info for s in plan.sources if s.info.name not in known)
+    names = {info.name for info in earlier.datasets}
+    return earlier.datasets + tuple(s.info for s in plan.sources if s.info.name not in names)
 
 
 def _ended(run: Run, outcome: EngineOutcome | None, source: TrialSource, stopper: "SequentialStop | None") -> Run:

@@ -38,7 +38,7 @@ SAVED = "Saved: "
 """How the notes begin that say in which order cases ran, and how many did not run."""
 
 
-def order_of(plan: Plan, kept: UntilDecided | None = None) -> UntilDecided:
+def order_of(plan: Plan, earlier: UntilDecided | None = None) -> UntilDecided:
     """Return the random order of a run that stops early; a resumed run keeps its order.
 
     Raises:
@@ -46,11 +46,11 @@ def order_of(plan: Plan, kept: UntilDecided | None = None) -> UntilDecided:
     """
     if "conversation" in plan.modes:
         raise ConfigError("--until-decided runs cases in random order, but a metric here scores whole conversations.")
-    if kept is None:
+    if earlier is None:
         return UntilDecided(seed=randbelow(SEEDS) if plan.seed is None else plan.seed, level=LEVEL)
-    if plan.seed not in (None, kept.seed):
-        raise ConfigError(f"the run uses the random order of seed {kept.seed}; omit --seed {plan.seed}.")
-    return UntilDecided(seed=kept.seed, level=kept.level)
+    if plan.seed not in (None, earlier.seed):
+        raise ConfigError(f"the run uses the random order of seed {earlier.seed}; omit --seed {plan.seed}.")
+    return UntilDecided(seed=earlier.seed, level=earlier.level)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,9 +161,9 @@ def _beside(
     alone = next(iter(before.values())) if len(before) == len(targets) == 1 else {}
     made: list[CriterionFactory] = []
     for target in targets:
-        known = {case: _passing(results) for case, results in before.get(target, alone).items()}
-        found = {place: known.get(_case(place[0], row.case)) for place, row in rows.items()}
-        earlier = {place: value for place, value in found.items() if value is not None}
+        values = {case: _passing(results) for case, results in before.get(target, alone).items()}
+        values_now = {place: values.get(_case(place[0], row.case)) for place, row in rows.items()}
+        earlier = {place: value for place, value in values_now.items() if value is not None}
         if earlier:
             made.append(partial(NotWorse, earlier, partial(_passing, target=target, rules=rules), MARGIN))
     return made

@@ -167,7 +167,7 @@ class TrialSource:
                         yield Conversation(target=target, turns=turns)
 
     def _outputs_of(
-        self, run: Run, dataset: str, mode: Mode, which: tuple[str, int] | None = None
+        self, run: Run, dataset: str, mode: Mode, target_and_repeat: tuple[str, int] | None = None
     ) -> Iterator[AnsweredTrial | AnsweredTurn]:
         """Yield the outputs of a dataset, of one target and repeat or of all.
 
@@ -175,7 +175,10 @@ class TrialSource:
         """
         for result in run.results:
             trial = result.trial
-            if (trial.dataset, trial.mode) != (dataset, mode) or which not in (None, (trial.target, trial.repeat)):
+            if (trial.dataset, trial.mode) != (dataset, mode) or target_and_repeat not in (
+                None,
+                (trial.target, trial.repeat),
+            ):
                 continue
             is_selected = self._selects(trial.case, dataset, trial.position)
             is_first = trial.repeat == 0 and mode == self.plan.modes[0] and trial.position not in self.met[dataset]

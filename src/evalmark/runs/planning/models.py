@@ -174,10 +174,10 @@ class ModelGateway:
         """Return the model with the middleware of a run; the same object for the same model."""
         if isinstance(model, ConfiguredModel):
             return replace(model, model=self(model.model))
-        known = (model.identity, model.name)  # the table may have one endpoint under two names, with two prices
-        if known not in self._made:
-            self._made[known] = self.around(model)
-        return self._made[known]
+        key = (model.identity, model.name)  # the table may have one endpoint under two names, with two prices
+        if key not in self._made:
+            self._made[key] = self.around(model)
+        return self._made[key]
 
     def chat(self, name: str) -> ChatModel:
         """Return the chat model of a name without middleware. Raises ConfigError: the name is not that of a model."""

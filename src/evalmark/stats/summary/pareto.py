@@ -85,9 +85,9 @@ class CostCollector:
         )
 
     def _look_up(self) -> None:
-        known = self._prices({key for _, keys in self._waiting for key in keys})
+        prices = self._prices({key for _, keys in self._waiting for key in keys})
         for target, keys in self._waiting:
-            calls = [known[key] for key in keys if key in known]
+            calls = [prices[key] for key in keys if key in prices]
             if not calls:  # only tool calls
                 target.uncalled += 1
                 continue

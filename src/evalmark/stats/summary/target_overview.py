@@ -219,10 +219,10 @@ class _Tests:
 
     def judged(self, metric: str) -> JudgedValues:
         """Return the means, with the lowest and highest possible mean of cases with missing values."""
-        known, lost = self.counted.get(metric, {}), Counter(self.lost[metric])
+        values, lost = self.counted.get(metric, {}), Counter(self.lost[metric])
         if metric:
             lost.update(case for case, names in self.failed if metric not in names)
-        totals = {case: (math.fsum(known.get(case, ())), len(known.get(case, ())) + n) for case, n in lost.items()}
+        totals = {case: (math.fsum(values.get(case, ())), len(values.get(case, ())) + n) for case, n in lost.items()}
         return JudgedValues(
             values=self.means(metric),
             ranges={case: (total / n, min(1.0, (total + lost[case]) / n)) for case, (total, n) in totals.items()},

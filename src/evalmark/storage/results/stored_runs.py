@@ -81,8 +81,8 @@ def current_pass(db: Connection, path: StoreLocation, here: WriterProcess, run_i
     row = db.execute("select number, pass, holder from run where id = ?", (run_id,)).fetchone()
     if row is None:
         raise NotFoundError(_not_found(db, path, run_id, 0))
-    number, passed, held = row
-    holder = from_text(held)
+    number, passed, text = row
+    holder = from_text(text)
     return number, passed, holder is not None and not writer_has_ended(db, number, passed, holder, here)
 
 

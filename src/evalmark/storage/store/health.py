@@ -77,14 +77,14 @@ def examine_server(db: Connection, place: StoreLocation) -> Health:
 
 
 def _counts(db: Connection) -> dict[str, Any]:
-    wanted = {
+    tables = {
         "runs": "run",
         "results": "result where pass > 0",
         "vectors": "vector",
         "calls": "call",
         "tool_calls": "tool_call",
     }
-    return {name: int(db.execute(f"select count(*) from {table}").get) for name, table in wanted.items()}  # noqa: S608
+    return {name: int(db.execute(f"select count(*) from {table}").get) for name, table in tables.items()}  # noqa: S608
 
 
 def old_sqlite(version: str) -> tuple[str, ...]:

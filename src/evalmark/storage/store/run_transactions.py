@@ -118,9 +118,9 @@ def resume(db: Connection, path: StoreLocation, run_id: str, holder: WriterProce
         row = db.execute("select number, pass, holder, header from run where id = ?", (run_id,)).fetchone()
         if row is None:
             raise StoreError(f"{path}: there is no run {run_id!r} to resume.")
-        number, passed, held, header = row
+        number, passed, holder_text, header = row
         if not force:
-            _refuse_held(db, (run_id, number, passed), from_text(held), holder)
+            _refuse_held(db, (run_id, number, passed), from_text(holder_text), holder)
         requests_in_flight.remove_stale_notes(db, path)
         lost = requests_in_flight.take_over(db, path, RunPass(number, passed + 1))
         db.execute(

@@ -107,7 +107,7 @@ class Store:
         self._here = this_process()
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="evalmark-store-read")
         self._vectors: Connection | None = None
-        self._held: dict[str, OpenRun] = {}
+        self._open_runs: dict[str, OpenRun] = {}
         self._log = GroupCommit(access.submit, self._save_calls)
         self._lookups = RowLookup(self.path, access.check_usable, access.connect)
 
@@ -135,7 +135,7 @@ class Store:
             StoreError: there is a run with this id, or the store cannot be written.
         """
         run_lock = self._access.write(lambda db: run_transactions.start(db, self.path, run, this_process()), "the run")
-        self._held[run.id] = self._hold(run_lock)
+        self._open_runs[run.id] = self._opened(run_lock)
 
     def resume(self, run_id: str, *, force: bool = False, retry_errors: bool = False) -> Run:
         """Continue a run, also a complete one; its stored results count as recorded.
@@ -150,10 +150,10 @@ class Store:
         run_lock = self._access.write(
             lambda db: run_transactions.resume(db, self.path, run_id, this_process(), force=force), "the run"
         )
-        if (earlier := self._held.get(run_id)) is not None:
+        if (earlier := self._open_runs.get(run_id)) is not None:
             earlier.close()
-        self._held[run_id] = self._hold(run_lock)
-        self._held[run_id].retry_errors = retry_errors
+        self._open_runs[run_id] = self._opened(run_lock)
+        self._open_runs[run_id].retry_errors = retry_errors
         return self.run(run_id)
 
     def recorded(self, run_id: str, *, retry_errors: bool = False) -> CompletedTrials:
@@ -163,12 +163,12 @@ class Store:
         earlier results that were not looked up are dropped. With `retry_errors`, a trial that ended in an
         error is not found, and its new result replaces the error.
         """
-        open_run = self._holding(run_id)
+        open_run = self._open_run(run_id)
         return RecordedTrials(open_run, self._access.write, retry_errors=retry_errors or open_run.retry_errors)
 
     def sink(self, run_id: str) -> Sink:
         """Return the sink for the results of a run."""
-        return RunSink(self._holding(run_id).save, self._access.write_async)
+        return RunSink(self._open_run(run_id).save, self._access.write_async)
 
     def amend(self, run: Run) -> None:
         """Update the header of a run that continues with further datasets or metrics.
@@ -176,7 +176,7 @@ class Store:
         Raises:
             StoreError: the store cannot be written.
         """
-        open_run = self._holding(run.id)
+        open_run = self._open_run(run.id)
         open_run.run_lock = self._access.write(
             lambda db: run_transactions.amend(db, self.path, open_run.run_lock, run), "the run"
         )
@@ -187,7 +187,7 @@ class Store:
         Raises:
             StoreError: the store cannot be written.
         """
-        open_run = self._holding(run.id)
+        open_run = self._open_run(run.id)
         self._log.drain()
         with open_run.take_confirmed() as confirmed:
             self._access.write(
@@ -196,7 +196,7 @@ class Store:
             )
         open_run.close()
         open_run.sent.remove()
-        del self._held[run.id]
+        del self._open_runs[run.id]
 
     def add(self, runs: Sequence[Run]) -> None:
         """Write finished runs with all their results, in one transaction.
@@ -339,12 +339,12 @@ class Store:
         A call is durable once its `keep` has returned. The call log of a read-only store finds calls and
         stores none.
         """
-        of = None if run_id is None else self._holding(run_id).sent
+        of = None if run_id is None else self._open_run(run_id).sent
         return StoredCallLog(self._lookups, self._access.notes, self._access.check_writable, self._log, of)
 
     def tool_log(self, run_id: str | None = None) -> ToolLog:
         """Return the log of tool calls, for a run that is written here or outside of runs; for any thread."""
-        number = None if run_id is None else self._holding(run_id).run_lock.number
+        number = None if run_id is None else self._open_run(run_id).run_lock.number
         return stored_tool_log.StoredToolLog(self._lookups, self._access.write, number)
 
     def interrupted_calls(self, run_id: str) -> int | None:
@@ -353,8 +353,8 @@ class Store:
         For a run that was resumed here, that is its previous pass. None if the notes of requests are on
         another machine, which can happen only with a store on a server.
         """
-        if run_id in self._held:
-            return self._held[run_id].run_lock.interrupted
+        if run_id in self._open_runs:
+            return self._open_runs[run_id].run_lock.interrupted
 
         def count(db: Connection) -> int | None:
             number, passed, is_written = current_pass(db, self.path, self._here, run_id)
@@ -395,13 +395,13 @@ class Store:
         """Close the store; unfinished runs can be resumed."""
         if not self._access.is_open:
             return
-        for held in self._held.values():
+        for open_run in self._open_runs.values():
             with contextlib.suppress(StoreError):  # the process ends anyway, which releases the run
-                self._access.write(partial(run_transactions.release, run_lock=held.run_lock), "the change")
+                self._access.write(partial(run_transactions.release, run_lock=open_run.run_lock), "the change")
         self._access.stop_accepting()
         self._log.drain()
-        for held in self._held.values():
-            held.close()
+        for open_run in self._open_runs.values():
+            open_run.close()
         self._reader.shutdown()
         self._lookups.close()
         if self._vectors is not None:
@@ -421,11 +421,11 @@ class Store:
         needed = sum(300 + entry.row.size for entry in entries)
         self._access.write_now(lambda db: save_calls(db, entries), f"saving {count(len(entries), 'call')}", needed)
 
-    def _hold(self, run_lock: RunLock) -> OpenRun:
+    def _opened(self, run_lock: RunLock) -> OpenRun:
         return OpenRun(run_lock, self.path, self._access.check_usable, self._access.connect)
 
-    def _holding(self, run_id: str) -> OpenRun:
+    def _open_run(self, run_id: str) -> OpenRun:
         self._access.check_writable()
-        if run_id not in self._held:
+        if run_id not in self._open_runs:
             raise StoreError(f"{self.path}: run {run_id!r} is not being written here; start or resume it first.")
-        return self._held[run_id]
+        return self._open_runs[run_id]

@@ -19,14 +19,14 @@ _SIZE = 4
 def get(db: Connection, fingerprint: str, texts: Sequence[str]) -> "dict[str, Vectors]":
     """Return the stored vectors of some texts; a damaged vector counts as missing."""
     numpy = need("numpy")  # loaded here, because most runs use no vectors
-    known: dict[str, Vectors] = {}
+    vectors: dict[str, Vectors] = {}
     of_model = _model(fingerprint)
     with db:  # one read transaction for all texts is twice as fast as one for each
         for text in texts:
             blob = db.execute("select numbers from vector where key = ?", (_key(of_model, text),)).get
             if isinstance(blob, bytes) and len(blob) % _SIZE == 0:
-                known[text] = numpy.frombuffer(blob, dtype=_NUMBERS)
-    return known
+                vectors[text] = numpy.frombuffer(blob, dtype=_NUMBERS)
+    return vectors
 
 
 def put(db: Connection, fingerprint: str, vectors: "Mapping[str, Vectors]") -> None:
