@@ -23,8 +23,8 @@ def need(module: str, extra: str = "") -> ModuleType:
     except ModuleNotFoundError as missing:
         if missing.name is None or missing.name.split(".")[0] != module.split(".")[0]:
             raise
-        wanted = f"'evalmark[{extra}]'" if extra else "evalmark"
-        raise MissingExtraError(f"{module} is not installed. Run: pip install {wanted}") from missing
+        package_name = f"'evalmark[{extra}]'" if extra else "evalmark"
+        raise MissingExtraError(f"{module} is not installed. Run: pip install {package_name}") from missing
 
 
 def deferred(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:

@@ -122,13 +122,13 @@ def _from_project(folder: Path, faults: list[str]) -> dict[str, Any]:
     }
 
 
-def resolve_location(folder: Path, place: str) -> str:
+def resolve_location(folder: Path, location: str) -> str:
     """Resolve a file relative to a folder; return the address of a server unchanged.
 
     >>> resolve_location(Path("/home/ann"), "evals.db"), resolve_location(Path("/home/ann"), "postgresql://db/evals")
     ('/home/ann/evals.db', 'postgresql://db/evals')
     """
-    return place if "://" in place else str(folder / place)
+    return location if "://" in location else str(folder / location)
 
 
 def _from_environment(environ: Mapping[str, str], faults: list[str]) -> dict[str, Any]:
@@ -141,13 +141,13 @@ def _from_environment(environ: Mapping[str, str], faults: list[str]) -> dict[str
     }
 
 
-def _read(name: str, given: Any, place: str, faults: list[str]) -> Any:
+def _read(name: str, given: Any, location: str, faults: list[str]) -> Any:
     """Convert a value to its field's type; on failure, add a fault and return None."""
     kind = _KINDS.get(name, _TEXT)
     try:
         return kind.read(given)
     except (KeyError, OverflowError, TypeError, ValueError):
-        faults.append(f"{place}: {given!r} is not {kind.expected}")
+        faults.append(f"{location}: {given!r} is not {kind.expected}")
         return None
 
 

@@ -73,14 +73,14 @@ class ToolReplay:
         """
         if self.mode == "record":
             with self._recording:  # else a second caller could still get the recording that is being replaced
-                kept = self._log().keep(recording, overwrite=recording.key not in self._recorded)
+                stored = self._log().keep(recording, overwrite=recording.key not in self._recorded)
                 self._recorded.add(recording.key)
-                return kept
-        kept = self._log().keep(recording)
-        if kept.created == recording.created:  # else another caller was faster
+                return stored
+        stored = self._log().keep(recording)
+        if stored.created == recording.created:  # else another caller was faster
             with self._lock:
                 self._recorded.add(recording.key)
-        return kept
+        return stored
 
     def _log(self) -> ToolLog:
         with self._lock:

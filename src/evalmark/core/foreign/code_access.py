@@ -204,7 +204,7 @@ def _specs(module: str) -> Iterator[tuple[str, ModuleSpec]]:
 def _spec(name: str, path: Any) -> ModuleSpec | None:
     if name in sys.modules:
         found: ModuleSpec | None = getattr(sys.modules[name], "__spec__", None)
-        return found or ModuleSpec(name, None, origin="a module without a place")
+        return found or ModuleSpec(name, None, origin="a module without a location")
     for finder in sys.meta_path:
         find = getattr(finder, "find_spec", None)
         try:
@@ -239,10 +239,10 @@ def _spec_file(spec: ModuleSpec) -> str | None:
 
 def _refusal(called: str, module: str, where: str | None, folders: AllowedFolders) -> str:
     package = module.partition(".")[0]
-    place = f" in {where}" if where else ""
+    location = f" in {where}" if where else ""
     roots = ", ".join(map(str, folders.roots))
     return (
-        f"{called} is defined in the module {module}{place}, and a file may name only code that is defined in its folder or "
+        f"{called} is defined in the module {module}{location}, and a file may name only code that is defined in its folder or "
         f"in its project ({roots}). Write a function there that calls it; or, where you trust the package, allow it: "
         f'--allow-code {package}, or allow_code = ["{package}"] under [tool.evalmark] in your pyproject.toml.'
     )

@@ -60,9 +60,9 @@ def metrics_for(metrics: Iterable[Metric], dataset: str) -> dict[str, Metric]:
     >>> [metrics_for([Metric(name="exact"), strict], name)["exact"].threshold for name in ("capitals", "rivers")]
     [1.0, None]
     """
-    held = [metric for metric in metrics if metric.dataset in ("", dataset)]
-    own = {metric.name: metric for metric in held if metric.dataset}
-    return {metric.name: own.get(metric.name, metric) for metric in held}
+    applicable = [metric for metric in metrics if metric.dataset in ("", dataset)]
+    own = {metric.name: metric for metric in applicable if metric.dataset}
+    return {metric.name: own.get(metric.name, metric) for metric in applicable}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -49,9 +49,9 @@ def load_embedder(
 
 def _folder(name: str, folders: Sequence[Path]) -> Path | None:
     places = [Path(name).expanduser(), *(folder / name for folder in folders)] if name else []
-    found = next((place.resolve() for place in places if place.is_dir()), None)
+    found = next((candidate.resolve() for candidate in places if candidate.is_dir()), None)
     if found is not None and isinstance(folders, AllowedFolders):
-        outside = next((place for place in (found, *found.iterdir()) if not folders.contains(place)), None)
+        outside = next((candidate for candidate in (found, *found.iterdir()) if not folders.contains(candidate)), None)
         if outside is not None:
             raise ConfigError(
                 f"embeddings {name!r}: {outside} {folders.outside_message}, or name it with --embeddings."

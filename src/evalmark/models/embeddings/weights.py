@@ -173,12 +173,12 @@ def _check(model: KnownModel, folder: Path, source: WeightSource) -> None:
 def _install(model: KnownModel, incoming: Path, folder: Path) -> Path:
     """Move the checked files into the cache, each in one step."""
     for file in model.files:
-        source, place = incoming / file.name, folder / file.name
-        place.parent.mkdir(parents=True, exist_ok=True)
+        source, destination = incoming / file.name, folder / file.name
+        destination.parent.mkdir(parents=True, exist_ok=True)
         with source.open("rb+") as handle:
             os.fsync(handle.fileno())
         try:
-            source.replace(place)
+            source.replace(destination)
         except PermissionError:  # on Windows if another process uses the file
             verify_hashes(folder, [(file.name, file.sha256)])
     return folder

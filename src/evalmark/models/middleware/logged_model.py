@@ -59,10 +59,10 @@ class LoggedModel:
     async def _log(self, call: Call) -> None:
         """Log a call; this is completed even if the caller is cancelled."""
         try:
-            kept = await self._call_log.keep(call)
+            stored = await self._call_log.keep(call)
         except StoreError as error:
             raise call_log_failure(error) from error
-        if kept is not None and kept.masked and self._meter is not None:
+        if stored is not None and stored.masked and self._meter is not None:
             self._meter.masked += 1
 
 

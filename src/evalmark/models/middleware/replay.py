@@ -101,13 +101,13 @@ class ReplayingModel:
         missing = (
             f"The call log has no reply {which} under the key {request.cache_key}, and strict replay sends nothing."
         )
-        place, advice = await self._elsewhere(request)
+        location, advice = await self._elsewhere(request)
         if self._meter is not None and advice:
             self._meter.note(f"{self.name}: {advice}")
         advice = (
             advice or "Run once with --replay auto at the same address, and commit what `evalmark cache export` writes."
         )
-        return f"{self.name}: not recorded at {self.identity}{place}: {_first_words(request)!r}. {missing} {advice}"
+        return f"{self.name}: not recorded at {self.identity}{location}: {_first_words(request)!r}. {missing} {advice}"
 
     async def _elsewhere(self, request: KeyedRequest) -> tuple[str, str]:
         """Where else the request is recorded, and how to use that reply here; both empty if it is nowhere."""

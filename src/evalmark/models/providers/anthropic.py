@@ -161,12 +161,12 @@ def grammar_schema(schema: Any) -> Any:
     if not isinstance(schema, Mapping):
         return schema
     unsupported = [f"{word}: {json.dumps(value)}" for word, value in schema.items() if _is_unsupported(word, value)]
-    kept = {word: _inner(word, value) for word, value in schema.items() if not _is_unsupported(word, value)}
+    supported = {word: _inner(word, value) for word, value in schema.items() if not _is_unsupported(word, value)}
     if unsupported:
-        kept["description"] = " ".join(filter(None, [kept.get("description"), ", ".join(unsupported)]))
-    if kept.get("properties"):
-        kept.setdefault("additionalProperties", False)
-    return kept
+        supported["description"] = " ".join(filter(None, [supported.get("description"), ", ".join(unsupported)]))
+    if supported.get("properties"):
+        supported.setdefault("additionalProperties", False)
+    return supported
 
 
 def _is_unsupported(word: str, value: Any) -> bool:

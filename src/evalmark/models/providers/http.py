@@ -53,7 +53,7 @@ class HttpClient:
         loop = asyncio.get_running_loop()
         if pool := self._pools.get(loop):
             return pool
-        self._pools = {kept: pool for kept, pool in self._pools.items() if not kept.is_closed()}
+        self._pools = {other: pool for other, pool in self._pools.items() if not other.is_closed()}
         made: ConnectionPool = need("evalmark.models.providers.pool").ConnectionPool(
             self._proxy if self._proxies else None
         )

@@ -96,7 +96,7 @@ class PydanticAIChat:
         loop = asyncio.get_running_loop()
         if (model := self._models.get(loop)) is not None:
             return model
-        self._models = {kept: model for kept, model in self._models.items() if not kept.is_closed()}
+        self._models = {other: model for other, model in self._models.items() if not other.is_closed()}
         try:
             model = self._models[loop] = _part("models").infer_model(self._given or self._endpoint.model)
             await model.__aenter__()

@@ -88,10 +88,10 @@ class StructuredOutputFallback:
         return found
 
 
-def _keep(kept: dict[K, V], key: K, value: V) -> V:
-    if len(kept) >= _MOST_KNOWN:
-        kept.clear()
-    kept[key] = value
+def _keep(cache: dict[K, V], key: K, value: V) -> V:
+    if len(cache) >= _MOST_KNOWN:
+        cache.clear()
+    cache[key] = value
     return value
 
 

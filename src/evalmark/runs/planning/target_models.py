@@ -23,11 +23,23 @@ T = TypeVar("T")
 async def chat_model(name: str, settings: Settings | None = None) -> AsyncIterator[ChatModel]:
     """Open a chat model by its name, for code that calls one, such as an agent.
 
-    While evalmark runs a case, its calls are treated as those of judges: logged, replayed, limited and counted with the
-    run. Elsewhere, and with `settings` of its own, it has retries, limits and budgets, and no call log.
+    While evalmark runs a case, its calls are handled like those of judges: they are logged, replayed, limited and counted
+    with the run. Elsewhere, and with `settings`, the model has retries, limits and budgets, and no call log.
+
+    Args:
+        name: `provider/model`, or a name in `[tool.evalmark.models]`.
+        settings: The settings of the model; None: those of the run, or outside of runs those of the environment and the project.
 
     Raises:
         ConfigError: the name is not that of a model, or its key is missing.
+
+    Example:
+        The target of a run that calls a model::
+
+            async def answer(question):
+                async with chat_model("openai/any-model") as model:
+                    reply = await model(Request(messages=(Turn(role="user", content=question),)))
+                return reply.text
     """
     get_model = None if settings is not None else current_trial_context().get_model
     if get_model is not None:
@@ -72,11 +84,11 @@ class TargetModels:
         if asyncio.get_running_loop() is self._loop:
             return await work
         try:
-            asked = asyncio.run_coroutine_threadsafe(work, self._loop)
+            future = asyncio.run_coroutine_threadsafe(work, self._loop)
         except RuntimeError:  # the loop is closed
             work.close()
             raise RunStoppedError("No model can be called any more, since the run is over.") from None
-        return await asyncio.wrap_future(asked)
+        return await asyncio.wrap_future(future)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +112,7 @@ class _BoundModel:
         """Return the model's reply. What the run refuses is noted too, since agents may catch the error."""
         tools = current_tools()
         try:
-            reply = await self.provider.run_on_model_loop(_asked(self.model, request))
+            reply = await self.provider.run_on_model_loop(_call(self.model, request))
         except (NotRecordedError, RunStoppedError) as fault:
             if tools is not None:
                 tools.note(fault)
@@ -110,5 +122,5 @@ class _BoundModel:
         return reply
 
 
-async def _asked(model: ChatModel, request: Request) -> Reply:
+async def _call(model: ChatModel, request: Request) -> Reply:
     return await model(request)

@@ -90,9 +90,9 @@ class GroupCommit(Generic[T]):
         loops: dict[asyncio.AbstractEventLoop, list[asyncio.Future[None]]] = {}
         for done in waiting:
             loops.setdefault(done.get_loop(), []).append(done)
-        for loop, those in loops.items():
+        for loop, futures in loops.items():
             with contextlib.suppress(RuntimeError):  # the loop is closed, so no task waits
-                loop.call_soon_threadsafe(_wake, those, saved.exception())
+                loop.call_soon_threadsafe(_wake, futures, saved.exception())
         with self._lock:
             self._going = bool(self._gathered or self._followers)
         if self._going:

@@ -138,10 +138,10 @@ def read_calls(path: Path, addresses: Mapping[str, str] = NO_ADDRESSES) -> list[
     seen: dict[str, int] = {}
     seen_addresses: dict[str, None] = {}
     for number, line in found:
-        place = f"{path}:{number}"
+        location = f"{path}:{number}"
         key, row = _call(line, path, number, _AddressMap(addresses, seen_addresses))
         if key in seen:
-            raise PlacedError(place, f"the key {key!r} occurs a second time; the first one is in line {seen[key]}.")
+            raise PlacedError(location, f"the key {key!r} occurs a second time; the first one is in line {seen[key]}.")
         seen[key] = number
         rows.append(row)
     if missing := [address for address in addresses if address not in seen_addresses]:
@@ -168,57 +168,57 @@ class _AddressMap(NamedTuple):
 
 
 def _check_first(path: Path, number: int, line: str) -> None:
-    place = f"{path}:{number}"
+    location = f"{path}:{number}"
     try:
         head = parse_json(line, str(path), number) if line.strip() else None
     except PlacedError:  # not JSON, so not a file of `evalmark cache export`
         head = None
     if not isinstance(head, dict) or head.get("format") != FORMAT:
         raise PlacedError(
-            place,
+            location,
             f'is not a file of recorded calls, which starts with {{"format":"{FORMAT}",…}}; `evalmark cache export` writes them.',
         )
     version = head.get("version")
     if type(version) is int and version > VERSION:
         raise PlacedError(
-            place, f"a newer evalmark wrote this file (version {version}, this one knows {VERSION}); update."
+            location, f"a newer evalmark wrote this file (version {version}, this one knows {VERSION}); update."
         )
     if type(version) is not int or version != VERSION or len(head) != 2:
-        raise PlacedError(place, f"the first line is not that of version {VERSION}; export the file again.")
+        raise PlacedError(location, f"the first line is not that of version {VERSION}; export the file again.")
 
 
 def _call(line: str, path: Path, number: int, with_address: _AddressMap) -> tuple[str, CallRow | ToolRow]:
-    place = f"{path}:{number}"
+    location = f"{path}:{number}"
     if len(line) > MAX_ROW:
-        raise PlacedError(place, f"the line is longer than {MAX_ROW >> 20} MiB.")
+        raise PlacedError(location, f"the line is longer than {MAX_ROW >> 20} MiB.")
     data = parse_json(line, str(path), number)
     if isinstance(data, dict) and "tool" in data:
-        return _tool_call(data, place)
+        return _tool_call(data, location)
     try:
         call: Call = load_fields(Call, CALL, data)
         row = encode_call(replace(with_address(call), reply=call.reply and _public(call.reply)))
     except (ValueError, TypeError) as fault:
-        raise PlacedError(place, f"is not a recorded call: {fault}.") from None
+        raise PlacedError(location, f"is not a recorded call: {fault}.") from None
     cost = None if call.reply is None else call.reply.cost
     if cost is not None and not 0 <= cost <= _MOST_COST:
-        raise PlacedError(place, f"says that the call cost {cost:g} dollars; remove the line, or the cost in it.")
+        raise PlacedError(location, f"says that the call cost {cost:g} dollars; remove the line, or the cost in it.")
     if not call.can_be_replayed:
-        raise PlacedError(place, "contains no reply that can be replayed; only such calls are imported.")
+        raise PlacedError(location, "contains no reply that can be replayed; only such calls are imported.")
     if call.computed_key != call.key and not call.altered:
-        raise PlacedError(place, _CHANGED)
+        raise PlacedError(location, _CHANGED)
     return call.key, row
 
 
-def _tool_call(data: dict[str, Any], place: str) -> tuple[str, ToolRow]:
+def _tool_call(data: dict[str, Any], location: str) -> tuple[str, ToolRow]:
     try:
         recording: ToolRecording = load_fields(ToolRecording, TOOL_RECORDING, data)
         row = encode_tool(recording)
     except (ValueError, TypeError, ToolError) as fault:
-        raise PlacedError(place, f"is not a recorded tool call: {fault}.") from None
+        raise PlacedError(location, f"is not a recorded tool call: {fault}.") from None
     if recording.computed_key != recording.key and not recording.altered:
-        raise PlacedError(place, _CHANGED)
+        raise PlacedError(location, _CHANGED)
     if not _TOOL_KEY.fullmatch(recording.key):
-        raise PlacedError(place, f"the key {recording.key!r} is not the key of a tool call; export the file again.")
+        raise PlacedError(location, f"the key {recording.key!r} is not the key of a tool call; export the file again.")
     return recording.key, row
 
 

@@ -49,13 +49,13 @@ def encode_tool(recording: ToolRecording) -> ToolRow:
             f"{recording.tool}: a call takes {length:,} characters, and at most {MAX_ROW // 2:,} can be recorded; return less from the "
             "tool, or record less with `sanitize`."
         )
-    kept = replace(recording, **dict(zip(("arguments", "input", "result"), map(json.loads, texts), strict=True)))
+    masked = replace(recording, **dict(zip(("arguments", "input", "result"), map(json.loads, texts), strict=True)))
     row = ToolRow(
         recording.key,
-        sql_text(kept.tool),
-        sql_text(kept.version),
-        sql_text(kept.created),
-        int(kept.altered or kept.computed_key != kept.key),
+        sql_text(masked.tool),
+        sql_text(masked.version),
+        sql_text(masked.created),
+        int(masked.altered or masked.computed_key != masked.key),
         arguments=texts[0],
         input=texts[1],
         result=texts[2],

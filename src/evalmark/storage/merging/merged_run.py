@@ -217,17 +217,17 @@ def _metrics(runs: Sequence[Run], found: _Cases) -> tuple[tuple[Metric, ...], li
 
     Where metrics with one name differ, each dataset keeps its own; a shared dataset keeps that of the first run.
     """
-    held: dict[str, dict[str, Metric]] = {}
+    by_name: dict[str, dict[str, Metric]] = {}
     differing: dict[str, None] = {}
     for run, order in zip(runs, found.orders, strict=True):
         named = [info.name for info in run.datasets] + [metric.dataset for metric in run.metrics if metric.dataset]
         for dataset in dict.fromkeys([*named, *order]) or [""]:
             for name, metric in metrics_for(run.metrics, dataset).items():
                 bare = replace(metric, dataset="")
-                if held.setdefault(name, {}).setdefault(dataset, bare) != bare:
+                if by_name.setdefault(name, {}).setdefault(dataset, bare) != bare:
                     differing[name] = None
     metrics: list[Metric] = []
-    for of in held.values():
+    for of in by_name.values():
         alike = len(set(of.values())) == 1
         metrics += [*of.values()][:1] if alike else [replace(metric, dataset=name) for name, metric in of.items()]
     return tuple(metrics), [*differing]

@@ -65,8 +65,8 @@ def is_writable(location: ServerLocation) -> bool:
 
 def version_at(db: ServerConnection) -> int:
     """Return the number of applied migration steps; 0 without a store."""
-    there = db.execute("select to_regclass(?) is not null", (f"{db.location.schema}.store_version",)).get
-    return int(db.execute(_VERSION).get or 0) if there else 0
+    exists = db.execute("select to_regclass(?) is not null", (f"{db.location.schema}.store_version",)).get
+    return int(db.execute(_VERSION).get or 0) if exists else 0
 
 
 def _migrate(db: ServerConnection, location: ServerLocation, steps: Sequence[Step]) -> None:

@@ -77,10 +77,10 @@ def _by_position(run: int, filters: ResultFilter) -> _Order:
 
 
 def _of_verdict(run: int, verdict: Verdict, belongs: str = "") -> IndexRange:
-    held = "r.run = ? and r.pass > 0 and r.verdict = ?"
+    condition = "r.run = ? and r.pass > 0 and r.verdict = ?"
     parameters = (verdict,) if belongs else ()
     return IndexRange(
-        condition=held,
+        condition=condition,
         parameters=(run, verdict),
         key=(*_PLACE, "r.number"),
         membership=belongs,

@@ -48,10 +48,10 @@ def label_answers(answers: Iterable[Span], labels: Iterable[Label]) -> LabelledA
     labelled: list[LabelledAnswer] = []
     contested = unlabelled = failed = 0
     for span in answers:
-        words = current_labels(by_span.get(span.id, ()))
-        liked = majority_vote(words)
+        current = current_labels(by_span.get(span.id, ()))
+        liked = majority_vote(current)
         if liked is None:
-            thumbs = any(label.liked is not None for label in words)
+            thumbs = any(label.liked is not None for label in current)
             contested += thumbs
             unlabelled += not thumbs
         elif span.error is not None:

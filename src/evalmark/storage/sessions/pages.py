@@ -97,8 +97,8 @@ def session_page(
     is_upward = below is None and above is not None
     rows = _select(db, filters, "header", below=below, above=above, limit=limit + 1)
     is_more, at_edge = len(rows) > limit, below is not None or above is not None
-    kept = rows[:limit][::-1] if is_upward else rows[:limit]
-    lines = tuple(_line(db, int(number), decode_session(header)) for number, header in kept)
+    shown_rows = rows[:limit][::-1] if is_upward else rows[:limit]
+    lines = tuple(_line(db, int(number), decode_session(header)) for number, header in shown_rows)
     # after a jump to older sessions there are newer ones
     return SessionPage(lines=lines, newer=is_more if is_upward else at_edge and bool(rows), older=is_upward or is_more)
 
@@ -212,15 +212,15 @@ def _select(
     limit: int,
 ) -> list[Any]:
     """Return the numbers and one column of matching sessions, from a number downward or upward."""
-    held = list(conditions(db, filters))
+    clauses = list(conditions(db, filters))
     if below is not None:
-        held.append(("s.number < ?", (below,)))
+        clauses.append(("s.number < ?", (below,)))
     elif above is not None:
-        held.append(("s.number > ?", (above,)))
-    where = " and ".join(text for text, _ in held) or "1 = 1"
+        clauses.append(("s.number > ?", (above,)))
+    where = " and ".join(text for text, _ in clauses) or "1 = 1"
     direction = "asc" if below is None and above is not None else "desc"
     sql = f"select s.number, {column} from session s where {where} order by s.number {direction} limit ?"  # noqa: S608  parameters
-    return db.execute(sql, (*(value for _, parameters in held for value in parameters), limit)).fetchall()
+    return db.execute(sql, (*(value for _, parameters in clauses for value in parameters), limit)).fetchall()
 
 
 _COUNTED = """

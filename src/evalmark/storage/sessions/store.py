@@ -247,8 +247,8 @@ class SessionStore:
 
         def write(db: Connection) -> frozenset[str]:
             with transaction(db):
-                kept = self._by_id(db, {rows[number][0] for number, label in enumerate(labels) if label.id})
-                known = frozenset(label.id for label in labels if label.id in kept and _same(label, kept[label.id]))
+                stored = self._by_id(db, {rows[number][0] for number, label in enumerate(labels) if label.id})
+                known = frozenset(label.id for label in labels if label.id in stored and _same(label, stored[label.id]))
                 new = [row for number, row in rows.items() if labels[number].id not in known]
                 db.executemany("insert into label (about, fingerprint, content, checksum) values (?, ?, ?, ?)", new)
             return known

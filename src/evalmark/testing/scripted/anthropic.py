@@ -144,12 +144,12 @@ def _messages(given: Any) -> list[tuple[str, str]]:
     return found
 
 
-def _text(content: Any, place: str) -> str:
+def _text(content: Any, location: str) -> str:
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
     if not isinstance(blocks, list) or not all(isinstance(block, dict) and "type" in block for block in blocks):
-        raise WrongRequestError(f"{place}.content: Input should be a valid string or list of blocks")
+        raise WrongRequestError(f"{location}.content: Input should be a valid string or list of blocks")
     if not blocks or any(block["type"] == "text" and not block.get("text") for block in blocks):
-        raise WrongRequestError(f"{place}: text content blocks must be non-empty")
+        raise WrongRequestError(f"{location}: text content blocks must be non-empty")
     return "".join(str(block.get("text", "")) for block in blocks)
 
 
@@ -186,25 +186,25 @@ def _tool(tool: Any) -> dict[str, Any]:
 def _output_schema(config: Any) -> Any:
     if config is None or "format" not in config:
         return None
-    wanted = config["format"]
+    output_format = config["format"]
     if (
-        not isinstance(wanted, dict)
-        or wanted.get("type") != "json_schema"
-        or not isinstance(wanted.get("schema"), dict)
+        not isinstance(output_format, dict)
+        or output_format.get("type") != "json_schema"
+        or not isinstance(output_format.get("schema"), dict)
     ):
         raise WrongRequestError("output_config.format: a `type` of json_schema and a `schema` are required")
-    if unknown := sorted(set(wanted) - {"type", "schema"}):
+    if unknown := sorted(set(output_format) - {"type", "schema"}):
         raise WrongRequestError(f"output_config.format.{unknown[0]}: Extra inputs are not permitted")
-    _check_schema(wanted["schema"], "output_config.format.schema")
-    return wanted["schema"]
+    _check_schema(output_format["schema"], "output_config.format.schema")
+    return output_format["schema"]
 
 
 def _check_schema(schema: Mapping[str, Any], where: str) -> None:
     """Reject a schema that cannot be compiled into a grammar."""
     optional = unions = 0
-    for place, _, part in sub_schemas(schema):
+    for location, _, part in sub_schemas(schema):
         if fault := _schema_fault(part):
-            raise WrongRequestError(f"{where}: {place}: {fault}")
+            raise WrongRequestError(f"{where}: {location}: {fault}")
         properties = part.get("properties", {})
         optional += len(set(properties) - set(part.get("required", ())))
         unions += sum("anyOf" in each or isinstance(each.get("type"), list) for each in properties.values())

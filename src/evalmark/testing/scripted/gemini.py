@@ -135,15 +135,15 @@ def _check_access(received: RawRequest) -> None:
     check_key(received, given, required=True, status=400)
 
 
-def _content(content: Any, place: str) -> tuple[str, str]:
+def _content(content: Any, location: str) -> tuple[str, str]:
     parts = content.get("parts") if isinstance(content, dict) else None
     if not isinstance(parts, list) or not parts or not all(isinstance(part, dict) and part for part in parts):
-        raise WrongRequestError(f"* GenerateContentRequest.{place}.parts: contents.parts must not be empty.")
+        raise WrongRequestError(f"* GenerateContentRequest.{location}.parts: contents.parts must not be empty.")
     role = content.get("role", "user")
-    if role not in ("user", "model") and place.startswith("contents"):
+    if role not in ("user", "model") and location.startswith("contents"):
         raise WrongRequestError("Please use a valid role: user, model.")
     if not all(isinstance(part.get("text", ""), str) for part in parts):
-        raise WrongRequestError(f"Invalid value at '{place}.parts[0].text' (TYPE_STRING)")
+        raise WrongRequestError(f"Invalid value at '{location}.parts[0].text' (TYPE_STRING)")
     return str(role), "".join(part.get("text", "") for part in parts)
 
 
@@ -205,23 +205,23 @@ def _response_schema(config: Mapping[str, Any]) -> Any:
         raise WrongRequestError("response_schema requires a response_mime_type of application/json")
     if "responseSchema" in config:
         _check_openapi(schema)
-    for place, _, part in sub_schemas(schema):
+    for location, _, part in sub_schemas(schema):
         if "$ref" in part and any(not word.startswith("$") for word in part):
             raise WrongRequestError(
-                f"response_json_schema: {place}: a schema with $ref may have no other keywords than those with $"
+                f"response_json_schema: {location}: a schema with $ref may have no other keywords than those with $"
             )
     return schema
 
 
 def _check_openapi(schema: Any) -> None:
-    for place, _, part in sub_schemas(schema):
+    for location, _, part in sub_schemas(schema):
         check_known(
             part,
             OPENAPI_WORDS,
-            f'Invalid JSON payload received. Unknown name "{{name}}" at {place!r}: Cannot find field.',
+            f'Invalid JSON payload received. Unknown name "{{name}}" at {location!r}: Cannot find field.',
         )
         if not isinstance(part.get("type", ""), str):
-            raise WrongRequestError(f"Proto field is not repeating, cannot start list: type at {place!r}")
+            raise WrongRequestError(f"Proto field is not repeating, cannot start list: type at {location!r}")
 
 
 def write_chat(request: ScriptedRequest, script: ScriptedReply) -> dict[str, Any]:
@@ -262,14 +262,14 @@ def _arguments(text: str) -> Any:
 
 
 def _logprobs(request: ScriptedRequest, script: ScriptedReply) -> dict[str, Any]:
-    wanted = int(request.settings.get("logprobs") or 0)
+    alternatives = int(request.settings.get("logprobs") or 0)
     tokens = script.tokens
     if tokens is None:
         tokens = [(word, -0.1, [(word, -0.1), ("other", -2.5)]) for word in re.findall(r"\s*\S+", script.text)]
     result: dict[str, Any] = {"chosenCandidates": [_token(text, logprob) for text, logprob, _ in tokens]}
-    if wanted:
+    if alternatives:
         result["topCandidates"] = [
-            {"candidates": [_token(*other) for other in others[:wanted]]} for _, _, others in tokens
+            {"candidates": [_token(*other) for other in others[:alternatives]]} for _, _, others in tokens
         ]
     return {"logprobsResult": result, "avgLogprobs": sum(each for _, each, _ in tokens) / max(1, len(tokens))}
 

@@ -135,13 +135,15 @@ def _messages(given: Any) -> tuple[tuple[str, str], ...]:
     return tuple(_message(message, f"messages[{number}]") for number, message in enumerate(given))
 
 
-def _message(message: Any, place: str) -> tuple[str, str]:
+def _message(message: Any, location: str) -> tuple[str, str]:
     role = message.get("role") if isinstance(message, dict) else None
     if role not in ROLES:
         wanted = ", ".join(repr(role) for role in sorted(ROLES))
-        raise WrongRequestError(f"Invalid value: {role!r}. Supported values are: {wanted}.", parameter=f"{place}.role")
+        raise WrongRequestError(
+            f"Invalid value: {role!r}. Supported values are: {wanted}.", parameter=f"{location}.role"
+        )
     if role == "tool" and not message.get("tool_call_id"):
-        raise WrongRequestError(f"Missing parameter '{place}.tool_call_id'.", parameter=f"{place}.tool_call_id")
+        raise WrongRequestError(f"Missing parameter '{location}.tool_call_id'.", parameter=f"{location}.tool_call_id")
     content = message.get("content")
     if content is None and role == "assistant" and message.get("tool_calls"):
         return role, ""
@@ -149,7 +151,7 @@ def _message(message: Any, place: str) -> tuple[str, str]:
         return role, content
     if not isinstance(content, list) or not all(isinstance(part, dict) and "type" in part for part in content):
         raise WrongRequestError(
-            f"Invalid type for '{place}.content': expected a string or an array of objects.", parameter=place
+            f"Invalid type for '{location}.content': expected a string or an array of objects.", parameter=location
         )
     return role, "".join(str(part.get("text", "")) for part in content)
 

@@ -83,8 +83,8 @@ def check_number(name: str, value: Any, limits: tuple[float | None, float | None
     if value is None:
         return
     if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
-        wanted = "an integer" if whole else "a number"
-        raise WrongRequestError(f"{name}: expected {wanted}, got {value!r}.", parameter=name, code="invalid_type")
+        expected = "an integer" if whole else "a number"
+        raise WrongRequestError(f"{name}: expected {expected}, got {value!r}.", parameter=name, code="invalid_type")
     if (low is not None and value < low) or (high is not None and value > high):
         raise WrongRequestError(f"{name}: {value} does not lie in {low}..{high}.", parameter=name)
 
@@ -97,19 +97,19 @@ def check_known(body: Mapping[str, Any], known: Collection[str], sentence: str) 
 
 
 def sub_schemas(
-    schema: Any, place: tuple[str, ...] = (), level: int = 1
+    schema: Any, location: tuple[str, ...] = (), level: int = 1
 ) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
-    """Yield each part of a schema with its place and depth, the schema itself first."""
+    """Yield each part of a schema with its location and depth, the schema itself first."""
     if not isinstance(schema, Mapping):
         return
-    yield "/".join(place) or "(root)", level, schema
+    yield "/".join(location) or "(root)", level, schema
     for key in ("properties", "$defs", "definitions"):
         for name, part in schema.get(key, {}).items():
-            yield from sub_schemas(part, (*place, key, name), level + (key == "properties"))
-    yield from sub_schemas(schema.get("items"), (*place, "items"), level + 1)
+            yield from sub_schemas(part, (*location, key, name), level + (key == "properties"))
+    yield from sub_schemas(schema.get("items"), (*location, "items"), level + 1)
     for key in ("anyOf", "allOf", "oneOf"):
         for number, part in enumerate(schema.get(key, ())):
-            yield from sub_schemas(part, (*place, key, str(number)), level)
+            yield from sub_schemas(part, (*location, key, str(number)), level)
 
 
 def check_key(received: RawRequest, given: str | None, *, required: bool, status: int = 401) -> None:

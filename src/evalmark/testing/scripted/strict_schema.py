@@ -23,17 +23,17 @@ def check_strict_schema(schema: Any, name: str) -> None:
     if not isinstance(schema, Mapping) or schema.get("type") != "object" or "anyOf" in schema:
         raise _wrong(name, "(root)", "schema must be a JSON Schema of 'type: \"object\"'")
     properties = 0
-    for place, level, part in sub_schemas(schema):
+    for location, level, part in sub_schemas(schema):
         properties += len(part.get("properties", {}))
         fault = _fault(part, level)
         if fault:
-            raise _wrong(name, place, fault)
+            raise _wrong(name, location, fault)
     if properties > MOST_PROPERTIES:
         raise _wrong(name, "(root)", f"more than {MOST_PROPERTIES} properties")
 
 
-def _wrong(name: str, place: str, fault: str) -> WrongRequestError:
-    text = f"Invalid schema for {name}: In context={place}, {fault}."
+def _wrong(name: str, location: str, fault: str) -> WrongRequestError:
+    text = f"Invalid schema for {name}: In context={location}, {fault}."
     return WrongRequestError(text, parameter="response_format", code="invalid_json_schema")
 
 
