@@ -41,13 +41,6 @@ class HasTokenLimit(Protocol):
         ...
 
 
-@runtime_checkable
-class HasNotes(Protocol):
-    """An embedder with notes for the report."""
-
-    def notes(self) -> tuple[str, ...]: ...
-
-
 @dataclass(slots=True)
 class MemoryVectorCache:
     """A cache of vectors in memory, by hashes of the texts."""
@@ -150,7 +143,7 @@ class CachedEmbedder:
 
     def notes(self) -> tuple[str, ...]:
         """Notes for the report, such as the number of truncated texts."""
-        inner = self._embedder.notes() if isinstance(self._embedder, HasNotes) else ()
+        inner: tuple[str, ...] = self._embedder.notes() if hasattr(self._embedder, "notes") else ()
         if not self._cut or not isinstance(self._embedder, HasTokenLimit):
             return inner
         be = "was" if self._cut == 1 else "were"

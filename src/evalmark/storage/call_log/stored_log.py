@@ -45,16 +45,12 @@ def save_calls(db: Connection, entries: Sequence[LogEntry]) -> None:
     """Save calls in one transaction in the writer thread. They are durable when this returns."""
     answers = _answers(entries)
     with transaction(db):
-        _keep(db, entries)
+        db.executemany(_KEEP, [(entry.sent and entry.sent.of.run, *entry.row) for entry in entries])
         add_spent(db, _spent(entries, answers))
         for sent, calls in answers.items():
             sent.save(db, {key: call.note for key, call in calls.items()})
     for sent, calls in answers.items():
         sent.mark_answered({key: call.note for key, call in calls.items()})
-
-
-def _keep(db: Connection, entries: Sequence[LogEntry]) -> None:
-    db.executemany(_KEEP, [(entry.sent and entry.sent.of.run, *entry.row) for entry in entries])
 
 
 def _answers(entries: Sequence[LogEntry]) -> Mapping[RequestsInFlight, Mapping[str, LogEntry]]:

@@ -59,7 +59,9 @@ def _store_error(error: Exception, path: StoreLocation, needed: int, what: str) 
                 f"or {ELSEWHERE}."
             )
         case OSError():
-            return _system_error(error, path, needed, what)
+            if error.errno in _DISK_FULL:
+                return StoreFullError(_full_message(path, needed, what))
+            return StoreError(f"{path}: {error.strerror or error}; {ELSEWHERE}.")
     return StoreError(f"{path}: the store failed ({type(error).__name__}: {error}); nothing saved is lost.")
 
 
@@ -71,12 +73,6 @@ def close_on_error(db: Closeable) -> Iterator[None]:
     except BaseException:
         db.close()
         raise
-
-
-def _system_error(error: OSError, path: StoreLocation, needed: int, what: str) -> StoreError:
-    if error.errno in _DISK_FULL:
-        return StoreFullError(_full_message(path, needed, what))
-    return StoreError(f"{path}: {error.strerror or error}; {ELSEWHERE}.")
 
 
 def _is_full(error: apsw.Error, path: StoreLocation, needed: int) -> bool:
