@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from evalmark.core.text import clean
@@ -13,7 +12,7 @@ from evalmark.scoring.judges.replies import ReplyFault, describe_reply_value
 from evalmark.scoring.judges.template import one_line
 
 from .stage_calls import StageModels, StageQuestion, prompt_slots, untrusted_slots
-from .stages import INPUT_SPEC, INTENT, INVERSE_RULES, RULES
+from .stages import INPUT_SPEC, INTENT, INVERSE_RULES, RULES, Stage
 from .variables import describe_inputs
 
 MOST = 200
@@ -32,15 +31,21 @@ async def intent_of(models: StageModels, spec: PromptSpec) -> tuple[str, ...]:
 async def input_spec_of(models: StageModels, spec: PromptSpec) -> tuple[str, ...]:
     """Ask for the allowed inputs of a prompt."""
     material = {**prompt_slots(spec, "inputSpec"), **untrusted_slots(variables=describe_inputs(spec.prompt.inputs))}
-    return await models.ask(
-        INPUT_SPEC, _list_sheet("input_spec", "statements", material), partial(_listed, "statements")
-    )
+    return await _ask_list(models, INPUT_SPEC, "input_spec", "statements", material)
 
 
 async def rules_of(models: StageModels, spec: PromptSpec) -> tuple[str, ...]:
     """Ask for the rules of a prompt's outputs."""
     material = {**prompt_slots(spec, "outputRules"), **untrusted_slots(input_spec="\n".join(spec.input_spec))}
-    return await models.ask(RULES, _list_sheet("rules", "rules", material), partial(_listed, "rules"))
+    return await _ask_list(models, RULES, "rules", "rules", material)
+
+
+async def _ask_list(
+    models: StageModels, stage: Stage, words: str, key: str, material: Mapping[str, Any]
+) -> tuple[str, ...]:
+    schema = object_schema({key: {"type": "array", "items": TEXT}})
+    sheet = StageQuestion(words=words, key=key, schema=schema, material=material)
+    return await models.ask(stage, sheet, lambda found: _statements(found[key], key))
 
 
 async def inverse_rules_of(models: StageModels, spec: PromptSpec) -> tuple[str, ...]:
@@ -60,15 +65,6 @@ def with_statements(spec: PromptSpec, name: str, lines: tuple[str, ...]) -> Prom
     """Return the spec with the content of one field's file."""
     fields: dict[str, Any] = {name: " ".join(lines) if name == "intent" else lines}
     return replace(spec, **fields)
-
-
-def _list_sheet(words: str, key: str, material: Mapping[str, Any]) -> StageQuestion:
-    schema = object_schema({key: {"type": "array", "items": TEXT}})
-    return StageQuestion(words=words, key=key, schema=schema, material=material)
-
-
-def _listed(key: str, found: Mapping[str, Any]) -> tuple[str, ...] | ReplyFault:
-    return _statements(found[key], key)
 
 
 def _statements(value: Any, key: str) -> tuple[str, ...] | ReplyFault:

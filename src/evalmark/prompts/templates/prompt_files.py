@@ -26,15 +26,16 @@ from .template import MAX_TEMPLATE_CHARS, BrokenTemplateError, template_of
 FRONTMATTER_ENDINGS = (".prompty", ".md", ".markdown", ".txt")
 YAML_ENDINGS = (".yml", ".yaml")
 READ_KEYS = frozenset(
-    ("name", "description", "inputs", "sample", "testSamples", "testData", "scenarios", "instructions")
+    (
+        *("name", "description", "inputs", "sample", "testSamples", "testData", "scenarios", "instructions"),
+        *("messages", "modelParameters", "responseFormat", "jsonSchema", "tags"),
+    )
 )
 """Keys that have a field of their own."""
-READ_KEYS |= frozenset(("messages", "modelParameters", "responseFormat", "jsonSchema", "tags"))
-"""Keys that have a field of their own."""
-KNOWN_KEYS = READ_KEYS | frozenset(
-    ("$schema", "kind", "displayName", "version", "metadata", "authors", "base", "model", "outputs")
+KNOWN_KEYS = READ_KEYS.union(
+    ("$schema", "kind", "displayName", "version", "metadata", "authors", "base", "model", "outputs"),
+    (*CONNECTION_KEYS, "template", "tools", "source", "url", "imported", "evaluators"),
 )
-KNOWN_KEYS |= frozenset((*CONNECTION_KEYS, "template", "tools", "source", "url", "imported", "evaluators"))
 MODEL_KEYS = ("id", "name", "parameters", "options")
 """Keys of `model` that have a field of their own."""
 _BLOCK = re.compile(r":[ \t]+\|[-+1-9]{0,2}[ \t]*(?:#.*)?$")

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 from evalmark.core.errors import ConfigError
@@ -89,14 +89,18 @@ class ToolCalls:
         if tools is None:
             return unscored(self.name, NO_TOOLS)
         try:
-            wanted, made = expected_calls(tools), [_actual_call(call) for call in output.tool_calls]
-            counted = [call for call in made if self.count_failed or not call.failed]
+            wanted, made = (
+                expected_calls(tools),
+                [replace(call, arguments=json_data(call.arguments)) for call in output.tool_calls],
+            )
+            counted = [call for call in made if self.count_failed or call.error is None]
+            failed = [call.name for call in made if call.error is not None]
             found = _match_calls(wanted, counted, self._same(), self.ordered)
         except (ValueError, TimeoutError) as fault:
             return Score(name=self.name, status="error", reason=f"the expected tools cannot be applied: {fault}")
         value, refused = self._value(found), bool(found.extras) and not self.allow_extras
-        reason = _reason(found, self.ordered, refused, [call.name for call in made if call.failed])
-        detail = {**found.detail(), "failed": [call.name for call in made if call.failed]}
+        reason = _reason(found, self.ordered, refused, failed)
+        detail = {**found.detail(), "failed": failed}
         return Score(name=self.name, raw=value, value=value, passed=value == 1.0, reason=reason, detail=detail)
 
     def _same(self) -> Comparator:
@@ -117,25 +121,12 @@ class ToolCalls:
         return share if partly or share == 1 else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class _ActualCall:
-    """One call that was made, with its arguments as data."""
-
-    name: str
-    arguments: Any
-    failed: bool
-
-
-def _actual_call(call: ToolCall) -> _ActualCall:
-    return _ActualCall(call.name, json_data(call.arguments), call.error is not None)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _CallMatch:
     """The assignment of actual calls to expected ones, by index."""
 
     wanted: Sequence[ExpectedCall]
-    calls: Sequence[_ActualCall]
+    calls: Sequence[ToolCall]
     same: Comparator
     pairs: Mapping[int, int]
     wrong: Mapping[int, int]
@@ -176,7 +167,7 @@ class _CallMatch:
 
 
 def _match_calls(
-    wanted: Sequence[ExpectedCall], calls: Sequence[_ActualCall], same: Comparator, ordered: bool
+    wanted: Sequence[ExpectedCall], calls: Sequence[ToolCall], same: Comparator, ordered: bool
 ) -> _CallMatch:
     def alike(e: int, c: int) -> bool:
         return wanted[e].name == calls[c].name
@@ -206,12 +197,12 @@ def _reason(found: _CallMatch, ordered: bool, refused: bool, failed: Sequence[st
         made = f"but there was {_name_counts(found.extras)}" if found.extras else "and none was"
         return f"no tool was to be called, {made}"
     if not found.calls and not failed:
-        return f"{count(total, 'call')} {_is(total)} expected, and no tool was called"
+        return f"{count(total, 'call')} {'is' if total == 1 else 'are'} expected, and no tool was called"
     faults = [*_wrong_argument_faults(found), *_missing_call_faults(found, failed)]
     if refused:
         faults.append(f"not expected: {_name_counts(found.extras)}")
     if faults:
-        return f"{matched:,} of {count(total, 'expected call')} {_was(matched)} made: {'; '.join(faults)}"
+        return f"{matched:,} of {count(total, 'expected call')} {'was' if matched == 1 else 'were'} made: {'; '.join(faults)}"
     lead = "the expected call was made" if total == 1 else f"all {total:,} expected calls were made"
     besides = f", and also {_name_counts(found.extras)}" if found.extras else ""
     broken = f"; failed: {_name_counts(failed)}" if failed else ""
@@ -245,11 +236,3 @@ def _name_counts(names: Sequence[str]) -> str:
     """List names once each, with how often they occur."""
     times = Counter(names)
     return ", ".join(f"{name} ({number:,} times)" if number > 1 else name for name, number in times.items())
-
-
-def _is(number: int) -> str:
-    return "is" if number == 1 else "are"
-
-
-def _was(number: int) -> str:
-    return "was" if number == 1 else "were"
