@@ -64,13 +64,15 @@ def read_prompt_metric(path: str | os.PathLike[str], *, named: bool = True) -> P
     file = Path(path)
     text = read_text(file)
     prompt = _without_notes(parse_prompt(text, file))
-    head = split_frontmatter(text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"), file).head
-    own_score = head.data.get("score") is not None
+    frontmatter = split_frontmatter(
+        text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"), file
+    ).frontmatter
+    own_score = frontmatter.data.get("score") is not None
     scores = own_score or _asks_for_score(prompt)
     faults = [*_variable_faults(prompt), *(() if own_score or not scores else _scale_faults(prompt))]
     if faults:
         raise ConfigError.of(faults)
-    metric = parse_metric(_document(prompt, head, scores))
+    metric = parse_metric(_document(prompt, frontmatter, scores))
     used = _used_variables(prompt)
     expected = next((known for known in prompt.inputs if known.name == "groundtruth" and known.name in used), None)
     may_lack = expected is not None and expected.declared and not expected.required
@@ -130,18 +132,18 @@ def _scale_faults(prompt: Prompt) -> Iterator[str]:
                 )
 
 
-def _document(prompt: Prompt, head: Document, scores: bool) -> Document:
+def _document(prompt: Prompt, frontmatter: Document, scores: bool) -> Document:
     """Return the front matter as a document in the form of metric files."""
     kind = "percentage" if scores else "boolean"
     data: dict[str, Any] = {
-        "name": name_of(head.path),
+        "name": name_of(frontmatter.path),
         "config": {"needs_history": False, "needs_example_output": False},
         "metric_description": prompt.description.strip() or prompt.name,
         "score": {"type": kind, "description": load_texts("metrics", "verdicts")["score"]},
         "settings": {key: value for key, value in prompt.settings.items() if key != "response_format"},
     }
-    data |= {key: head.data[key] for key in METRIC_KEYS if head.data.get(key) is not None}
-    return Document(path=head.path, data=data, lines=head.lines, notes=())
+    data |= {key: frontmatter.data[key] for key in METRIC_KEYS if frontmatter.data.get(key) is not None}
+    return Document(path=frontmatter.path, data=data, lines=frontmatter.lines, notes=())
 
 
 def name_of(path: Path) -> str:

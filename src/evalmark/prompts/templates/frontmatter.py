@@ -24,7 +24,7 @@ TEXTS = frozenset(
 class PromptParts(NamedTuple):
     """The front matter of a prompt file, its body, and the first line of the body."""
 
-    head: Document
+    frontmatter: Document
     body: str
     line: int
 
@@ -57,10 +57,10 @@ def split_frontmatter(text: str, path: Path) -> PromptParts:
         raise PlacedError(
             f"{path}:{first + 1}", "the front matter that begins here is never closed; end it with a line of ---."
         )
-    return PromptParts(_head(lines[first + 1 : last], first + 1, path), "\n".join(lines[last + 1 :]), last + 2)
+    return PromptParts(_frontmatter(lines[first + 1 : last], first + 1, path), "\n".join(lines[last + 1 :]), last + 2)
 
 
-def _head(lines: list[str], above: int, path: Path) -> Document:
+def _frontmatter(lines: list[str], above: int, path: Path) -> Document:
     notes: list[str] = []
     places: dict[DataPath, int] = {}
     # Blank lines in place of the lines above keep the line numbers of the file.

@@ -72,8 +72,8 @@ def parse_prompt(text: str, path: Path, env: Mapping[str, str] = NO_ENV) -> Prom
         findings = Findings(document=document_of(text, path, is_text))
         messages = _yaml_messages(text, findings)
     else:
-        head, body, line = split_frontmatter(text, path)
-        findings = Findings(document=head)
+        frontmatter, body, line = split_frontmatter(text, path)
+        findings = Findings(document=frontmatter)
         messages = split_messages(body, line, findings)
     return _prompt(messages, resolve_references(without_connections(findings.document.data), env, findings), findings)
 
@@ -81,7 +81,7 @@ def parse_prompt(text: str, path: Path, env: Mapping[str, str] = NO_ENV) -> Prom
 def _kind_of(path: Path) -> str:
     name = path.name.lower()
     if name.endswith(FRONTMATTER_ENDINGS):
-        return "head"
+        return "frontmatter"
     if name.endswith(YAML_ENDINGS):
         return "yaml"
     raise PlacedError(
