@@ -67,23 +67,23 @@ async def _of_group(models: StageModels, spec: PromptSpec, effort: Effort, group
     drafts: list[GeneratedTest] = []
     dropped: Counter[str] = Counter()
     for generation in range(1, effort.generations + 1):
-        sheet = _sheet(spec, effort, group, drafts)
+        question = _question(spec, effort, group, drafts)
         read = partial(parse_tests, spec, group, effort.tests_per_rule, generation)
-        part = await models.ask(TESTS, sheet, read)
+        part = await models.ask(TESTS, question, read)
         drafts += part.drafts
         dropped += part.dropped
     return DraftedTests(drafts, dropped)
 
 
-def _sheet(spec: PromptSpec, effort: Effort, group: RuleGroup, earlier: Sequence[GeneratedTest]) -> StageQuestion:
+def _question(spec: PromptSpec, effort: Effort, group: RuleGroup, earlier: Sequence[GeneratedTest]) -> StageQuestion:
     inputs = open_inputs(spec.prompt, group.scenario)
     row = {"rule": {"type": "integer"}, "reasoning": TEXT, "inputs": inputs_schema(inputs), "expected": TEXT}
     listed = (f"{rule.number}. {'INVERSE: ' if rule.inverse else ''}{rule.text}" for rule in group.rules)
     return StageQuestion(
-        words="tests",
+        texts="tests",
         key="tests",
         schema=_tests_schema(row),
-        ours={
+        trusted={
             "each": count(effort.tests_per_rule, "test"),
             "total": str(effort.tests_per_rule * len(group.rules)),
         },
@@ -124,12 +124,12 @@ def parse_tests(
     value = reply["tests"]
     if not isinstance(value, list):
         return ReplyFault(f"`tests` is {describe_reply_value(value)}, not a list")
-    known = {rule.number: rule for rule in group.rules}
+    rules = {rule.number: rule for rule in group.rules}
     drafts: list[GeneratedTest] = []
     dropped: Counter[str] = Counter()
     first = ""
     for place, row in enumerate(value, 1):
-        found = _draft(row, spec, group.scenario, known, generation)
+        found = _draft(row, spec, group.scenario, rules, generation)
         if isinstance(found, GeneratedTest) and sum(draft.rule == found.rule for draft in drafts) >= each:
             dropped["more than requested"] += 1
         elif isinstance(found, GeneratedTest):
@@ -141,19 +141,19 @@ def parse_tests(
 
 
 def _draft(
-    row: Any, spec: PromptSpec, scenario: Scenario, known: Mapping[int, PromptRule], generation: int
+    row: Any, spec: PromptSpec, scenario: Scenario, rules: Mapping[int, PromptRule], generation: int
 ) -> GeneratedTest | ReplyFault:
     if not isinstance(row, Mapping):
         return ReplyFault(f"it is {describe_reply_value(row)}, not an object")
     number = row.get("rule")
-    if isinstance(number, bool) or not isinstance(number, int) or number not in known:
+    if isinstance(number, bool) or not isinstance(number, int) or number not in rules:
         return ReplyFault(f"`rule` is {describe_reply_value(number)}, not the number of a rule in the question")
     inputs = parse_inputs(row.get("inputs"), spec, scenario)
     if isinstance(inputs, ReplyFault):
         return inputs
     return GeneratedTest(
         inputs=inputs,
-        rule=known[number],
+        rule=rules[number],
         reasoning=_line(row.get("reasoning")),
         expected=_line(row.get("expected")),
         scenario=scenario.name,
@@ -170,14 +170,14 @@ def parse_inputs(value: Any, spec: PromptSpec, scenario: Scenario) -> dict[str, 
     if not isinstance(value, Mapping):
         return ReplyFault(f"`inputs` is {describe_reply_value(value)}, not an object")
     inputs_to_set: Sequence[Input] = open_inputs(spec.prompt, scenario)
-    missing = [known.name for known in inputs_to_set if value.get(known.name) is None]
-    strange = [name for name in value if name not in {known.name for known in inputs_to_set}]
+    missing = [variable.name for variable in inputs_to_set if value.get(variable.name) is None]
+    strange = [name for name in value if name not in {variable.name for variable in inputs_to_set}]
     if missing:
         return ReplyFault(f"`inputs` lacks `{missing[0]}`")
     if strange:
-        names = ", ".join(f"`{known.name}`" for known in inputs_to_set)
+        names = ", ".join(f"`{variable.name}`" for variable in inputs_to_set)
         return ReplyFault(f"`inputs` has an unknown name; the variables are {names}")
-    inputs = {known.name: value[known.name] for known in inputs_to_set}
+    inputs = {variable.name: value[variable.name] for variable in inputs_to_set}
     wrong = input_problem(spec, inputs, scenario)
     return inputs if wrong is None else ReplyFault(wrong)
 
@@ -198,17 +198,17 @@ async def draft_baseline(models: StageModels, spec: PromptSpec, total: int) -> D
     drafts: list[GeneratedTest] = []
     dropped: Counter[str] = Counter()
     for part in batches(total, MAX_BASELINE_BATCH):
-        sheet = StageQuestion(
-            words="baseline_tests",
+        question = StageQuestion(
+            texts="baseline_tests",
             key="tests",
             schema=_tests_schema({"inputs": inputs_schema(inputs)}),
-            ours={"total": count(part, "test")},
+            trusted={"total": count(part, "test")},
             material={
                 **prompt_slots(spec),
                 **untrusted_slots(variables=describe_inputs(inputs), earlier=_listed(drafts)),
             },
         )
-        found = await models.ask(BASELINE_TESTS, sheet, partial(parse_baseline, spec, scenario, part))
+        found = await models.ask(BASELINE_TESTS, question, partial(parse_baseline, spec, scenario, part))
         drafts += found.drafts
         dropped += found.dropped
     return _without_duplicates(drafts, dropped)

@@ -1,4 +1,4 @@
-"""The generation record beside the files: what they were made from, and which rules the prompt supports."""
+"""The generation record of a prompt's folder: what each file was made from, and which rules the prompt supports."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace

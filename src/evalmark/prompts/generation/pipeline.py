@@ -121,16 +121,16 @@ def start_pipeline(job: GenerationJob) -> "GenerationPipeline":
     check_inputs(spec)
     record = read_record(spec.folder)
     check_files(spec, {*record.redo, *(from_here(job.redo) if job.redo is not None else ())})
-    asking = StageModels(models=job.models, settings=job.settings, place=spec.prompt.file)
-    return GenerationPipeline(job, spec, record, asking)
+    models = StageModels(models=job.models, settings=job.settings, place=spec.prompt.file)
+    return GenerationPipeline(job, spec, record, models)
 
 
 class GenerationPipeline:
     """A job in progress; each stage writes its files before the next one starts."""
 
-    def __init__(self, job: GenerationJob, spec: PromptSpec, record: GenerationRecord, asking: StageModels) -> None:
+    def __init__(self, job: GenerationJob, spec: PromptSpec, record: GenerationRecord, models: StageModels) -> None:
         self.job, self.spec, self.record = job, spec, record
-        self._asking = asking
+        self._models = models
         self.steps: list[StageResult] = []
         self.notes: list[str] = []
         self.rows: list[RowData] = []
@@ -138,7 +138,7 @@ class GenerationPipeline:
     @property
     def models_of_stages(self) -> StageModels:
         """The models, with the number of times that each stage was redone."""
-        return replace(self._asking, times={name: origin.times for name, origin in self.record.origins.items()})
+        return replace(self._models, times={name: origin.times for name, origin in self.record.origins.items()})
 
     @property
     def has_own_tests(self) -> bool:

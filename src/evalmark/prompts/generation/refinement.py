@@ -47,8 +47,8 @@ async def _longer(models: StageModels, spec: PromptSpec, row: RowData, times: in
 async def _once_longer(models: StageModels, spec: PromptSpec, row: RowData, names: FieldNames) -> RowData:
     scenario = scenario_of(spec, row)
     inputs = names.get(row, INPUTS)
-    sheet = StageQuestion(
-        words="expansion",
+    question = StageQuestion(
+        texts="expansion",
         key="inputs",
         schema=object_schema({"inputs": inputs_schema(open_inputs(spec.prompt, scenario)), "expected": TEXT}),
         material={
@@ -72,7 +72,7 @@ async def _once_longer(models: StageModels, spec: PromptSpec, row: RowData, name
         marks = {names("testinputOriginal"): first, names("expanded"): number, names("valid"): None}
         return {**plain, names(INPUTS): longer, **(guess if "expectedoutput" not in names.taken else {}), **marks}
 
-    return await models.ask(EXPANSION, sheet, read)
+    return await models.ask(EXPANSION, question, read)
 
 
 def rows_without_ground_truth(spec: PromptSpec, rows: Sequence[RowData]) -> list[RowData]:
@@ -94,8 +94,8 @@ async def _with_truth(models: StageModels, spec: PromptSpec, row: RowData) -> Ro
         request = _request(spec, row)
     except InvalidRowError:  # a person may have written it; its fault is reported when the file is read
         return row
-    for more in range(MAX_ANSWERS):
-        reply = await models.send(GROUNDTRUTH, request, more)
+    for attempt in range(MAX_ANSWERS):
+        reply = await models.send(GROUNDTRUTH, request, attempt)
         answer = reply.text if reply.status == "ok" else ""
         if answer.strip() and await _is_good(models, spec, request, answer):
             return {**row, names("groundtruth"): answer, **model}
@@ -116,8 +116,8 @@ def _request(spec: PromptSpec, row: RowData) -> Request:
 
 async def _is_good(models: StageModels, spec: PromptSpec, request: Request, answer: str) -> bool:
     request_text = "\n\n".join(f"{turn.role}:\n{text_of(turn.content)}" for turn in request.messages)
-    sheet = StageQuestion(
-        words="groundtruth",
+    question = StageQuestion(
+        texts="groundtruth",
         key="good",
         schema=object_schema({"reason": TEXT, "good": {"type": "boolean"}}),
         material=untrusted_slots(prompt=request_text, rules="\n".join(spec.rules), output=answer),
@@ -129,7 +129,7 @@ async def _is_good(models: StageModels, spec: PromptSpec, request: Request, answ
             good if isinstance(good, bool) else ReplyFault(f"`good` is {describe_reply_value(good)}, not true or false")
         )
 
-    return await models.ask(VALIDITY, sheet, read)
+    return await models.ask(VALIDITY, question, read)
 
 
 def undo_stage(spec: PromptSpec, stage: Stage, rows: Sequence[RowData]) -> list[RowData]:

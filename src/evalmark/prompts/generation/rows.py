@@ -40,7 +40,7 @@ class FieldNames:
 
 
 def field_names(spec: PromptSpec) -> FieldNames:
-    return FieldNames(frozenset(known.name for known in spec.prompt.inputs))
+    return FieldNames(frozenset(variable.name for variable in spec.prompt.inputs))
 
 
 class GeneratedTest(NamedTuple):
@@ -107,7 +107,7 @@ def inputs_in(spec: PromptSpec, row: Mapping[str, Any]) -> Any:
 
 
 def is_answered(spec: PromptSpec, row: Mapping[str, Any]) -> bool:
-    """Return whether a row has a ground truth, or one was requested in vain."""
+    """Return whether a row has a ground truth, or a model failed to write one."""
     names = field_names(spec)
     return any(names.get(row, name) is not None for name in (*REFERENCE_FIELDS, "groundtruthmodel"))
 
@@ -119,7 +119,7 @@ def inputs_text(inputs: Any) -> str:
 
 def scenario_of(spec: PromptSpec, row: Mapping[str, Any]) -> Scenario:
     name = field_names(spec).get(row, "scenario")
-    return next((known for known in spec.prompt.scenarios if known.name == name), NO_SCENARIO)
+    return next((scenario for scenario in spec.prompt.scenarios if scenario.name == name), NO_SCENARIO)
 
 
 def whole_text(spec: PromptSpec, row: Mapping[str, Any]) -> str:
@@ -128,7 +128,7 @@ def whole_text(spec: PromptSpec, row: Mapping[str, Any]) -> str:
     An input specification may mention all variables, wherever their values come from.
     """
     whole, parameters = inputs_in(spec, row), scenario_of(spec, row).parameters
-    defaults = {known.name: known.default for known in spec.prompt.inputs if known.default is not None}
+    defaults = {variable.name: variable.default for variable in spec.prompt.inputs if variable.default is not None}
     if not (defaults or parameters):
         return inputs_text(whole)
     try:

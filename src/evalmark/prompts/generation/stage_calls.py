@@ -25,22 +25,22 @@ T = TypeVar("T")
 class StageQuestion:
     """One question before it is sent."""
 
-    words: str
+    texts: str
     """The name of the text file of the question."""
     key: str
     """The key of the result in the reply's object."""
     schema: Mapping[str, Any]
-    ours: Mapping[str, str] = field(default_factory=dict)
+    trusted: Mapping[str, str] = field(default_factory=dict)
     """Trusted texts and numbers, by slot."""
     material: Mapping[str, Sequence[UntrustedText]] = field(default_factory=dict)
     """Untrusted texts, by slot; a section with a slot without a value is left out."""
 
     def question(self, settings: Mapping[str, Any]) -> Question:
-        words, frame = load_texts("generation", self.words), load_texts("generation", "frame")
+        texts, frame = load_texts("generation", self.texts), load_texts("generation", "frame")
         template = QuestionTemplate(
-            sections=words["sections"],
-            form=words["form"],
-            trusted=self.ours,
+            sections=texts["sections"],
+            form=texts["form"],
+            trusted=self.trusted,
             material=self.material,
             system=frame["system"],
             repair=frame["repair"],
@@ -60,15 +60,17 @@ class StageModels:
     place: str = ""
     """The prompt, for error messages."""
 
-    async def ask(self, stage: Stage, sheet: StageQuestion, read: Callable[[Mapping[str, Any]], T | ReplyFault]) -> T:
+    async def ask(
+        self, stage: Stage, question: StageQuestion, read: Callable[[Mapping[str, Any]], T | ReplyFault]
+    ) -> T:
         """Return what was parsed from the reply.
 
         Raises:
             ModelError: The model gave no reply, or twice one that cannot be used.
             RunStoppedError: No further call is allowed.
         """
-        read_reply = partial(_read, key=sheet.key, read=read)
-        answer = await ask_judge(partial(self.send, stage), sheet.question(self.settings), read_reply)
+        read_reply = partial(_read, key=question.key, read=read)
+        answer = await ask_judge(partial(self.send, stage), question.question(self.settings), read_reply)
         if answer.fault is not None:
             name = self.models[stage.name].name
             raise ModelError(
@@ -78,15 +80,15 @@ class StageModels:
             )
         return cast("T", answer.found)
 
-    async def send(self, stage: Stage, request: Request, more: int = 0) -> Reply:
-        """Return the reply of the stage's model; `more` numbers repeated calls of the same request.
+    async def send(self, stage: Stage, request: Request, repeat: int = 0) -> Reply:
+        """Return the reply of the stage's model; `repeat` numbers repeated calls of the same request.
 
         Raises:
             ModelError: There is no reply.
             RunStoppedError: No further call is allowed.
         """
         try:
-            with trial_context(TrialContext(repeat=self.times.get(stage.name, 0) * 10 + more)):
+            with trial_context(TrialContext(repeat=self.times.get(stage.name, 0) * 10 + repeat)):
                 return await self.models[stage.name](request)
         except (ModelCallError, NotRecordedError) as error:
             raise ModelError(f"{self.place}: the stage {stage.name}: {error}") from error

@@ -15,17 +15,17 @@ from .stage_calls import StageModels, StageQuestion, prompt_slots, untrusted_slo
 from .stages import INPUT_SPEC, INTENT, INVERSE_RULES, RULES, Stage
 from .variables import describe_inputs
 
-MOST = 200
+MAX_STATEMENTS = 200
 """The largest number of statements in one file."""
 TEXT = {"type": "string"}
 
 
 async def intent_of(models: StageModels, spec: PromptSpec) -> tuple[str, ...]:
     """Ask for the purpose of a prompt, in a sentence."""
-    sheet = StageQuestion(
-        words="intent", key="intent", schema=object_schema({"intent": TEXT}), material=prompt_slots(spec, "intent")
+    question = StageQuestion(
+        texts="intent", key="intent", schema=object_schema({"intent": TEXT}), material=prompt_slots(spec, "intent")
     )
-    return await models.ask(INTENT, sheet, lambda found: _statements([found["intent"]], "intent"))
+    return await models.ask(INTENT, question, lambda found: _statements([found["intent"]], "intent"))
 
 
 async def input_spec_of(models: StageModels, spec: PromptSpec) -> tuple[str, ...]:
@@ -41,24 +41,24 @@ async def rules_of(models: StageModels, spec: PromptSpec) -> tuple[str, ...]:
 
 
 async def _ask_list(
-    models: StageModels, stage: Stage, words: str, key: str, material: Mapping[str, Any]
+    models: StageModels, stage: Stage, texts: str, key: str, material: Mapping[str, Any]
 ) -> tuple[str, ...]:
     schema = object_schema({key: {"type": "array", "items": TEXT}})
-    sheet = StageQuestion(words=words, key=key, schema=schema, material=material)
-    return await models.ask(stage, sheet, lambda found: _statements(found[key], key))
+    question = StageQuestion(texts=texts, key=key, schema=schema, material=material)
+    return await models.ask(stage, question, lambda found: _statements(found[key], key))
 
 
 async def inverse_rules_of(models: StageModels, spec: PromptSpec) -> tuple[str, ...]:
     """Ask for the opposite of each rule, in order, without rules that have none."""
     rules = "\n".join(f"{number}. {rule}" for number, rule in enumerate(spec.rules, 1))
     row = object_schema({"rule": {"type": "integer"}, "inverse": TEXT})
-    sheet = StageQuestion(
-        words="inverse_rules",
+    question = StageQuestion(
+        texts="inverse_rules",
         key="inverses",
         schema=object_schema({"inverses": {"type": "array", "items": row}}),
         material=untrusted_slots(rules=rules, wishes=spec.prompt.instructions.get("inverseOutputRules", "")),
     )
-    return await models.ask(INVERSE_RULES, sheet, lambda found: parse_inverses(found["inverses"], len(spec.rules)))
+    return await models.ask(INVERSE_RULES, question, lambda found: parse_inverses(found["inverses"], len(spec.rules)))
 
 
 def with_statements(spec: PromptSpec, name: str, lines: tuple[str, ...]) -> PromptSpec:
@@ -71,8 +71,8 @@ def _statements(value: Any, key: str) -> tuple[str, ...] | ReplyFault:
     """Return the statements without duplicates, or what is wrong."""
     if not isinstance(value, list):
         return ReplyFault(f"`{key}` is {describe_reply_value(value)}, not a list")
-    if not value or len(value) > MOST:
-        return ReplyFault(f"`{key}` holds {len(value):,} statements; it takes 1 to {MOST}")
+    if not value or len(value) > MAX_STATEMENTS:
+        return ReplyFault(f"`{key}` holds {len(value):,} statements; it takes 1 to {MAX_STATEMENTS}")
     found = [statement(text, f"statement {number} of `{key}`") for number, text in enumerate(value, 1)]
     if wrong := next((one for one in found if isinstance(one, ReplyFault)), None):
         return wrong

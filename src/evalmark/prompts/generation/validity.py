@@ -61,12 +61,12 @@ def parse_verdicts(raw: Any, amount: int) -> list[ValidityVerdict] | ReplyFault:
 async def _ask_verdicts(
     models: StageModels, stage: Stage, material: Mapping[str, Any], amount: int
 ) -> list[ValidityVerdict]:
-    sheet = StageQuestion(words=stage.name, key="verdicts", schema=SCHEMA, material=material)
+    question = StageQuestion(texts=stage.name, key="verdicts", schema=SCHEMA, material=material)
 
     def read(found: Mapping[str, Any]) -> list[ValidityVerdict] | ReplyFault:
         return parse_verdicts(found["verdicts"], amount)
 
-    return await models.ask(stage, sheet, read)
+    return await models.ask(stage, question, read)
 
 
 async def check_groundedness(

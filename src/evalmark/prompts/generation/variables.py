@@ -24,9 +24,9 @@ def scenarios_of(prompt: Prompt) -> Sequence[Scenario]:
 
 def open_inputs(prompt: Prompt, scenario: Scenario = NO_SCENARIO) -> tuple[Input, ...]:
     """Return the inputs that a test gives: those that need a value, else all that the scenario does not set."""
-    free = [known for known in prompt.inputs if known.name not in scenario.parameters]
-    needed = [known for known in free if known.required]
-    return tuple(needed or (known for known in free if known.type not in NOT_WRITTEN))
+    free = [variable for variable in prompt.inputs if variable.name not in scenario.parameters]
+    needed = [variable for variable in free if variable.required]
+    return tuple(needed or (variable for variable in free if variable.type not in NOT_WRITTEN))
 
 
 def check_inputs(spec: PromptSpec) -> None:
@@ -41,38 +41,43 @@ def check_inputs(spec: PromptSpec) -> None:
         raise ConfigError(
             f"{prompt.place}: the prompt has no input that tests could differ in; add a variable, such as {{{{text}}}}."
         )
-    strange = {known.name: known for s in scenarios for known in open_inputs(prompt, s) if known.type in NOT_WRITTEN}
+    strange = {
+        variable.name: variable
+        for s in scenarios
+        for variable in open_inputs(prompt, s)
+        if variable.type in NOT_WRITTEN
+    }
     if strange:
         raise ConfigError.of(
             [
-                f"{prompt.file}:{known.line}: the input {known.name!r} has the type {known.type}, and no model writes one; "
+                f"{prompt.file}:{variable.line}: the input {variable.name!r} has the type {variable.type}, and no model writes one; "
                 "give it a default, or write tests.json by hand."
-                for known in strange.values()
+                for variable in strange.values()
             ]
         )
 
 
 def describe_inputs(inputs: Sequence[Input]) -> str:
     """Describe inputs, one per line, with all that the prompt's file says about them."""
-    return "\n".join(_line(known) for known in inputs)
+    return "\n".join(_line(variable) for variable in inputs)
 
 
-def _line(known: Input) -> str:
-    value = [one_line(known.description)] if known.description else []
-    value += [f"one of {canonical(list(known.choices))}"] if known.choices else []
-    value += [f"{canonical(known.default)} where none is given"] if known.default is not None else []
-    value += [f"for example {canonical(known.example)}"] if known.example is not None else []
-    return f"{known.name} ({known.type or 'text'}){': ' if value else ''}{'; '.join(value)}"
+def _line(variable: Input) -> str:
+    value = [one_line(variable.description)] if variable.description else []
+    value += [f"one of {canonical(list(variable.choices))}"] if variable.choices else []
+    value += [f"{canonical(variable.default)} where none is given"] if variable.default is not None else []
+    value += [f"for example {canonical(variable.example)}"] if variable.example is not None else []
+    return f"{variable.name} ({variable.type or 'text'}){': ' if value else ''}{'; '.join(value)}"
 
 
 def inputs_schema(inputs: Sequence[Input]) -> dict[str, Any]:
     """Return the schema of an object with a value per input; lists and mappings are requested as JSON text."""
-    return object_schema({known.name: _schema(known) for known in inputs})
+    return object_schema({variable.name: _schema(variable) for variable in inputs})
 
 
-def _schema(known: Input) -> Mapping[str, Any]:
-    if known.choices and all(isinstance(choice, str) for choice in known.choices):
-        return {"type": "string", "enum": list(known.choices)}
-    if known.type in ("array", "object", "thread"):
-        return {"type": "string", "description": f"JSON text of a value of the type {known.type}"}
-    return {"type": PLAIN.get(known.type or "", "string")}
+def _schema(variable: Input) -> Mapping[str, Any]:
+    if variable.choices and all(isinstance(choice, str) for choice in variable.choices):
+        return {"type": "string", "enum": list(variable.choices)}
+    if variable.type in ("array", "object", "thread"):
+        return {"type": "string", "description": f"JSON text of a value of the type {variable.type}"}
+    return {"type": PLAIN.get(variable.type or "", "string")}

@@ -117,8 +117,8 @@ class Compliance(JudgeScorer):
             "output": untrusted_text("output", text_of(output.value)),
         }
         material = {slot: (part,) for slot, part in found.items() if part.text or slot == "output"}
-        words = load_texts("metrics", self.name)
-        return QuestionTemplate(sections=words["sections"], form=words["form"], trusted={}, material=material).question(
+        texts = load_texts("metrics", self.name)
+        return QuestionTemplate(sections=texts["sections"], form=texts["form"], trusted={}, material=material).question(
             SCHEMA, self.settings
         )
 

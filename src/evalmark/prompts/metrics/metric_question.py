@@ -28,7 +28,7 @@ def question_of(
 ) -> Question:
     """Return the question of a metric, with its variables filled.
 
-    The metric's own instructions follow those of every judge; the reply format stands at the end.
+    The metric's own instructions follow those of every judge; the reply format comes last.
     """
     messages = [(role, _question_parts(pieces, values, prompt)) for role, pieces in message_parts(prompt, values)]
     material = tuple(part for _, parts in messages for part in parts if isinstance(part, UntrustedText))
@@ -54,7 +54,9 @@ def question_of(
 
 def _question_parts(pieces: Sequence[Any], values: Mapping[str, str], prompt: Prompt) -> list[Part]:
     constants = {
-        known.default for known in prompt.inputs if known.name not in LABELS and isinstance(known.default, str)
+        variable.default
+        for variable in prompt.inputs
+        if variable.name not in LABELS and isinstance(variable.default, str)
     }
     return [
         str(found)
@@ -66,8 +68,8 @@ def _question_parts(pieces: Sequence[Any], values: Mapping[str, str], prompt: Pr
 
 def _label(text: str, values: Mapping[str, str]) -> str:
     """Return the label of the variable with this value; `material` if a filter changed it."""
-    known = (name for name in LABELS if name in values and values[name].strip() == text.strip())
-    return LABELS.get(next(known, ""), "material")
+    variable = (name for name in LABELS if name in values and values[name].strip() == text.strip())
+    return LABELS.get(next(variable, ""), "material")
 
 
 def _text(parts: Sequence[Part], mark: str) -> str:

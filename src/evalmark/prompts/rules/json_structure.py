@@ -32,7 +32,7 @@ _MORE = re.compile(
 )
 _WITH = re.compile(r",?\s+(?:with|containing|having)\s", re.IGNORECASE)
 _FIELDS = re.compile(r"\b(?:keys?|fields?|propert(?:y|ies)|attributes?|structure|schema|format)\b", re.IGNORECASE)
-"""What a JSON object consists of; anything else may stand beside it."""
+"""The parts of a JSON object; anything else may be separate from it."""
 _OTHERWISE = re.compile(
     r"\b(?:or|follow\w*\s+by|followed|wrapped|enclosed|inside|within|embedded|fence\w*|block|lines?|before|after|string|comments?|plus|markdown|"
     r"and\s+(?:a|an|the|then)|explanation)\b",

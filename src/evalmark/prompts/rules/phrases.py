@@ -120,7 +120,7 @@ class Clause(NamedTuple):
     """From the verb on, quoted texts masked."""
     negated: bool = False
     of_one: bool = False
-    """Whether it says something of the single thing that the clause before it says the output is."""
+    """Whether it describes the single thing that, by the previous clause, the output is."""
 
 
 class MaskedRule(NamedTuple):

@@ -35,7 +35,7 @@ _BESIDE = re.compile(
     re.IGNORECASE,
 )
 _APART = re.compile(r"(?:be\s+)?(?:follow\w*|accompan\w+|preced\w+|append\w*|prepend\w*)\b", re.IGNORECASE)
-"""Words for text beside the output, which may or may not count as a part of it."""
+"""Words for text before or after the output, which may or may not count as a part of it."""
 _HOLDS = re.compile(r"(?:contain|have|include|use)\b", re.IGNORECASE)
 
 
@@ -192,7 +192,7 @@ def _is_consistent(value: tuple[Clause, ...], found: list[Requirement | None]) -
 
 
 def _is_exact(check: RuleCheck) -> bool:
-    """Return whether a check excludes everything beside what it names."""
+    """Return whether a check excludes everything but what it names."""
     return isinstance(check, OneOf | JsonText | SchemaText | NumberText) or (
         isinstance(check, Limit) and check.low == check.high
     )

@@ -51,7 +51,7 @@ def _first_rows(path: Path) -> list[Mapping[str, object]]:
 def _is_test(names: set[str], spec: PromptSpec) -> bool:
     if any("".join(c for c in str(name).casefold() if c not in " _-") in TEST_FIELDS for name in names):
         return True
-    needed = {known.name for known in spec.prompt.inputs if known.required}
+    needed = {variable.name for variable in spec.prompt.inputs if variable.required}
     if len(needed) > 1 and needed <= names:
         return True
-    return not can_be_case(names, ReadOptions()) and any(known.name in names for known in spec.prompt.inputs)
+    return not can_be_case(names, ReadOptions()) and any(variable.name in names for variable in spec.prompt.inputs)

@@ -19,9 +19,9 @@ class InvalidRowError(ValueError):
 
 
 def input_values(
-    prompt: Prompt, whole: Any, columns: Mapping[str, Any], parameters: Mapping[str, Any]
+    prompt: Prompt, value_of_all: Any, columns: Mapping[str, Any], parameters: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the values of a prompt's inputs; `whole` holds all of them, `columns` each one separately.
+    """Return the values of a prompt's inputs; `value_of_all` holds all of them, `columns` each one separately.
 
     A scenario's parameters have priority. A text is the value of the only input without a default; with several such inputs
     it must be a JSON object.
@@ -29,11 +29,11 @@ def input_values(
     Raises:
         InvalidRowError: There is no value, or the prompt cannot take one of them.
     """
-    open_ones = [known.name for known in prompt.inputs if known.required and known.name not in parameters]
-    found = dict(columns) if whole is None else _split_value(prompt, whole, open_ones)
+    open_ones = [variable.name for variable in prompt.inputs if variable.required and variable.name not in parameters]
+    found = dict(columns) if value_of_all is None else _split_value(prompt, value_of_all, open_ones)
     if prompt.inputs and not any(map(_is_not_blank, found.values())) and (open_ones or not parameters):
         raise InvalidRowError(f"the test has no input; set {_name_list(open_ones or _names(prompt))}")
-    types = {known.name: known.type for known in prompt.inputs}
+    types = {variable.name: variable.type for variable in prompt.inputs}
     typed = {name: _parse_json_value(name, value, types[name] in _PARSED) for name, value in found.items()}
     values = {**typed, **parameters}
     try:
@@ -43,30 +43,30 @@ def input_values(
     return values
 
 
-def _split_value(prompt: Prompt, whole: Any, open_ones: list[str]) -> dict[str, Any]:
+def _split_value(prompt: Prompt, value_of_all: Any, open_ones: list[str]) -> dict[str, Any]:
     names = _names(prompt)
     if not names:
         raise InvalidRowError("the prompt has no input for the test's value")
-    data = _object_in(whole)
-    if data is not None and (data.keys() <= set(names) or len(open_ones) > 1 or isinstance(whole, Mapping)):
+    data = _object_in(value_of_all)
+    if data is not None and (data.keys() <= set(names) or len(open_ones) > 1 or isinstance(value_of_all, Mapping)):
         if strange := next((key for key in data if key not in names), None):
             raise InvalidRowError(f"{preview(strange)} is not an input of the prompt; it has {_name_list(names)}")
         return data
     if len(open_ones) > 1:
         raise InvalidRowError(
-            f"the test is the text {preview(whole)}, and the prompt takes {_name_list(open_ones)}; write a JSON object"
+            f"the test is the text {preview(value_of_all)}, and the prompt takes {_name_list(open_ones)}; write a JSON object"
         )
-    return {(open_ones or names)[0]: whole}
+    return {(open_ones or names)[0]: value_of_all}
 
 
-def _object_in(whole: Any) -> dict[str, Any] | None:
+def _object_in(value_of_all: Any) -> dict[str, Any] | None:
     """Return the object that a value is or that its JSON text holds; None if there is none."""
-    if isinstance(whole, str) and whole.lstrip().startswith("{"):
+    if isinstance(value_of_all, str) and value_of_all.lstrip().startswith("{"):
         try:
-            whole = parse_json(whole, "")
+            value_of_all = parse_json(value_of_all, "")
         except PlacedError:
             return None
-    return dict(whole) if isinstance(whole, Mapping) and whole else None
+    return dict(value_of_all) if isinstance(value_of_all, Mapping) and value_of_all else None
 
 
 def _parse_json_value(name: str, value: Any, is_data: bool) -> Any:
@@ -85,7 +85,7 @@ def _is_not_blank(value: Any) -> bool:
 
 
 def _names(prompt: Prompt) -> list[str]:
-    return [known.name for known in prompt.inputs]
+    return [variable.name for variable in prompt.inputs]
 
 
 def _name_list(names: list[str]) -> str:

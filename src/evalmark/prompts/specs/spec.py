@@ -20,7 +20,7 @@ from evalmark.prompts.templates.prompt_files import NO_ENV, read_prompt
 from .statement_files import StatementLine, is_refusal, statements_with_checks
 
 SPEC_FILES = ("intent.txt", "input_spec.txt", "rules.txt", "inverse_rules.txt")
-"""Files of a prompt's folder beside its tests; each is optional and may be edited by hand."""
+"""Files of a prompt's folder, without its tests; each is optional and may be edited by hand."""
 _ENDS = (".prompty", ".markdown", ".md", ".txt", ".yaml", ".yml")
 RULES_FILE = "rules.txt"
 
@@ -95,7 +95,7 @@ class PromptSpec:
 
 
 def folder_of(prompt_path: str | os.PathLike[str]) -> Path:
-    """Return the folder of a prompt's files: beside the prompt, named like it without the ending.
+    """Return the folder of a prompt's files: next to the prompt, with its name without the ending.
 
     >>> folder_of("prompts/classify.prompty") == Path("prompts/classify")
     True

@@ -37,7 +37,7 @@ class StatementLine(NamedTuple):
 def lines_of(text: str) -> tuple[str, ...]:
     r"""Return the statements in a text, one per line, without numbers, bullets, headings and code fences.
 
-    A line that is a JSON list of texts stands for these texts.
+    A line that is a JSON list of texts gives each of these texts.
 
     >>> lines_of("Rules:\n1. Be short.\n - Be kind.\n\n[\"Be clear.\"]")
     ('Be short.', 'Be kind.', 'Be clear.')

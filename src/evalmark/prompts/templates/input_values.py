@@ -56,7 +56,7 @@ class InputValueError(Exception):
     """A value cannot be used; the text completes a sentence that names the value."""
 
 
-def convert_value(value: Any, known: Input) -> Any:
+def convert_value(value: Any, variable: Input) -> Any:
     """Return a plain value in the type of its input.
 
     Texts of numbers and truth values are parsed, since CSV has only texts, and a number is accepted as a text. Nothing else
@@ -65,10 +65,10 @@ def convert_value(value: Any, known: Input) -> Any:
     Raises:
         InputValueError: The value has another type, or is not one of the choices.
     """
-    found = value if known.type is None else _as_type(value, known.type)
-    if known.choices and not any(_same_value(found, choice) for choice in known.choices):
+    found = value if variable.type is None else _as_type(value, variable.type)
+    if variable.choices and not any(_same_value(found, choice) for choice in variable.choices):
         raise InputValueError(
-            f"is {json_excerpt(value)}; it takes one of {', '.join(map(json_excerpt, known.choices))}"
+            f"is {json_excerpt(value)}; it takes one of {', '.join(map(json_excerpt, variable.choices))}"
         )
     return found
 

@@ -18,7 +18,7 @@ _PICTURE = re.compile(r"!\[[^\]]*\]\(")
 def split_messages(body: str, line: int, findings: Findings) -> tuple[Message, ...]:
     """Return the messages of a body that starts at a line of the file; text above the first role is a system message.
 
-    A role stands alone on its line, with a colon: `user:`. Blank lines around a message are not part of it.
+    A line with only a role and a colon, such as `user:`, starts a message. Blank lines around a message are not part of it.
     """
     messages = []
     for role, number, lines in _sections(body.split("\n"), line, findings):

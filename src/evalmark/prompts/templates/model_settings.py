@@ -62,7 +62,7 @@ def _add(settings: dict[str, Any], name: str, value: Any, at: DataPath, findings
 
 
 def schema_of(data: Mapping[str, Any], settings: dict[str, Any], findings: Findings) -> Mapping[str, Any] | None:
-    """Return the response schema, and remove it from the settings if it stands there."""
+    """Return the response schema, and remove it from the settings if it is there."""
     if (raw := data.get("responseFormat")) is not None:
         return _github_schema(raw, data.get("jsonSchema"), settings, findings)
     response_format = settings.get("response_format")

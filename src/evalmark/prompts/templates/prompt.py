@@ -103,6 +103,9 @@ class Prompt:
         return fingerprint(
             "prompt-1",
             [[message.role, message.text] for message in self.messages],
-            [[known.name, known.type, known.default, known.required, known.choices] for known in self.inputs],
+            [
+                [variable.name, variable.type, variable.default, variable.required, variable.choices]
+                for variable in self.inputs
+            ],
             [self.model, self.settings, self.schema],
         )

@@ -68,9 +68,11 @@ def _first_error(faults: list[str], error: ConfigError) -> ConfigError:
 
 def _scope(prompt: Prompt, values: Mapping[str, Any], faults: list[str]) -> dict[str, Any]:
     plain = PlainCopier()
-    inputs = {one.name: one for one in prompt.inputs}
+    inputs = {variable.name: variable for variable in prompt.inputs}
     scope = {
-        one.name: _default_value(one, plain) for one in prompt.inputs if one.default is not None or not one.required
+        variable.name: _default_value(variable, plain)
+        for variable in prompt.inputs
+        if variable.default is not None or not variable.required
     }
     for name, value in values.items():
         if name not in inputs:
@@ -99,7 +101,7 @@ def _unknown(prompt: Prompt, name: str, inputs: Mapping[str, Input]) -> str:
 
 
 def _without_value(prompt: Prompt, name: str, place: str) -> str:
-    if name in {one.name for one in prompt.inputs}:
+    if name in {variable.name for variable in prompt.inputs}:
         return f"{place}: {{{{{name}}}}} has no value; give one for {name!r}, or declare a default in the file."
     return f"{place}: {{{{{name}}}}} is not in the given value; add it, or write {{{{{name} | default('')}}}}."
 

@@ -16,7 +16,7 @@ _SCENARIO = ("name", "instructions", "parameters")
 
 def samples_of(data: Mapping[str, Any], inputs: tuple[Input, ...], findings: Findings) -> tuple[PromptSample, ...]:
     """Return the samples under `sample`, `testSamples` and `testData`, in this order."""
-    names = [known.name for known in inputs]
+    names = [variable.name for variable in inputs]
     found: list[PromptSample] = []
     for key in ("sample", "testSamples", "testData"):
         for at, row in _rows(data.get(key), (key,), names, findings):
@@ -87,8 +87,8 @@ def _scenario(raw: Any, at: DataPath, inputs: tuple[Input, ...], findings: Findi
     row = findings.mapping(at, raw)
     line = findings.line_of(at)
     parameters = findings.mapping((*at, "parameters"), row.get("parameters"))
-    known = {one.name for one in inputs}
-    for name in [one for one in parameters if one not in known]:
+    variable = {one.name for one in inputs}
+    for name in [one for one in parameters if one not in variable]:
         findings.find((*at, "parameters", name), "is not an input of the prompt; declare it under `inputs`.")
     for name in [one for one in row if one not in _SCENARIO]:
         findings.note(line, f"a scenario does not know {name!r}; it knows {', '.join(_SCENARIO)}.")

@@ -44,7 +44,7 @@ ARGUMENTS: Mapping[str, Callable[[Case, Output], Any]] = {
 REFERENCE_PARAMETERS = frozenset(("case", "expected", "ground_truth", "groundTruth", "reference"))
 """Parameters that give a scorer access to the reference."""
 MODEL_PARAMETERS = ("embedder", "judge")
-"""The run's models that `async def` scorers may ask for; they are shared and never copied."""
+"""Parameters of `async def` scorers that get the run's models, which are shared and never copied."""
 
 BUILTIN_MODULES = (
     "evalmark.prompts.metrics.",

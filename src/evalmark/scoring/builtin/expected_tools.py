@@ -15,7 +15,7 @@ COLUMN = "expected_tools"
 _COLUMNS = frozenset(("expectedtools", "expectedtoolcalls", "referencetoolcalls"))
 _ARGUMENTS = ("arguments", "args", "input_parameters", "input")
 _OTHERS = frozenset(("id", "type", "description", "reasoning", "result", "output", "error"))
-"""Keys that other tools write beside name and arguments; they are ignored."""
+"""Further keys that other tools write; they are ignored."""
 
 
 @dataclass(frozen=True, slots=True)

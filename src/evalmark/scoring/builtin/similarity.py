@@ -88,7 +88,7 @@ def closest_example(compared: Sequence[ComparedExample], rule: CosineRule) -> Cl
 def comparison_text(answer: Any, example: Any, *, auto_unwrap: bool = True) -> tuple[str, str]:
     """Return the text of an example, or why an output cannot be compared with it; one of the two is empty.
 
-    A mapping with one value stands for that value if the output is a text.
+    A mapping with one value is replaced by that value if the output is a text.
 
     >>> comparison_text("Oslo", {"city": "Bergen"})
     ('Bergen', '')

@@ -36,7 +36,7 @@ class ToolCalls:
     Args:
         expected: Names, or `{name, arguments}`; None uses the column `expected_tools` of the case. An empty list expects
             that no tool is called.
-        ordered: The calls must come in the expected order; other calls may stand between them.
+        ordered: The calls must come in the expected order; other calls may come between them.
         require_all: Every expected call must be made; False makes the value the share of those that were.
         allow_extras: Allow further calls; False makes the value 0 if there is one.
         arguments: How to compare expected arguments: `strict`, `fuzzy`, `ignore`, or a function of both.

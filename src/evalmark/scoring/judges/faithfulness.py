@@ -91,10 +91,10 @@ class Faithfulness(JudgeScorer):
     def question(self, case: Case, output: Output) -> Question:
         """Return the question to the judge about an output."""
         material = material_of(case, output, expected=False, history=False)
-        sheet = QuestionTemplate(
+        template = QuestionTemplate(
             sections=prompt_sections(self.name), form=load_prompt(self.name).data["form"], trusted={}, material=material
         )
-        return sheet.question(SCHEMA, self.settings)
+        return template.question(SCHEMA, self.settings)
 
 
 def read_claims(reply: Reply, contexts: int, material: Sequence[str] = ()) -> tuple[Claim, ...] | ReplyFault:

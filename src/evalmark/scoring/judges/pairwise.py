@@ -90,7 +90,7 @@ class Pairwise(JudgeScorer):
             return unscored(self.name, why)
         other = self._other(case)
         replies: list[JudgeReply[Verdict]] = []
-        questions = [self.question(case, output, other, place) for place in POSITIONS] * (self.questions // 2)
+        questions = [self.question(case, output, other, position) for position in POSITIONS] * (self.questions // 2)
         for question in questions:
             material = [part.text for part in question.material]
             replies.append(
@@ -103,10 +103,10 @@ class Pairwise(JudgeScorer):
             return unusable
         return _combined_score(self.name, [one.found for one in replies if one.found is not None], detail)
 
-    def question(self, case: Case, output: Output, other: Any, place: str) -> Question:
+    def question(self, case: Case, output: Output, other: Any, position: str) -> Question:
         """Return the question to the judge, with the output in the first or second position."""
         texts = [text_of(output.value), text_of(other)]
-        if place == "second":
+        if position == "second":
             texts.reverse()
         material: dict[str, Sequence[UntrustedText]] = {}
         if case.input is not None:
@@ -114,13 +114,13 @@ class Pairwise(JudgeScorer):
         material["answers"] = [
             untrusted_text(f"{name} answer", text) for name, text in zip(POSITIONS, texts, strict=True)
         ]
-        sheet = QuestionTemplate(
+        template = QuestionTemplate(
             sections=prompt_sections(self.name),
             form=common_prompt().forms["choice"],
             trusted=metric_slots(self.name, self.criteria, _measure()),
             material=material,
         )
-        return sheet.question(_measure().schema(), self.settings)
+        return template.question(_measure().schema(), self.settings)
 
 
 def _measure() -> Measure:
@@ -133,7 +133,7 @@ def _combined_score(name: str, verdicts: Sequence[Verdict], detail: Mapping[str,
     """Return the mean over both orders; the detail lists the verdicts, the output's first position before the second."""
     options = _measure().options
     worths = [options[verdict.raw].worth or 0.0 for verdict in verdicts]
-    values = [worth if place % 2 == 0 else 1 - worth for place, worth in enumerate(worths)]
+    values = [worth if position % 2 == 0 else 1 - worth for position, worth in enumerate(worths)]
     first, second = values[::2], values[1::2]
     value = sum(values) / len(values)
     found: dict[str, Any] = {

@@ -131,14 +131,14 @@ class Rubric(MetricScorer):
     def question(self, case: Case, output: Output) -> Question:
         """Return the question to the judge about an output."""
         metric = self.metric
-        sheet = QuestionTemplate(
+        template = QuestionTemplate(
             sections=metric.template or prompt_sections("rubric"),
             form=common_prompt().forms[form_name(metric.measure)],
             trusted=metric_slots(metric.name, metric.description, metric.measure),
             material=material_of(case, output, expected=metric.needs_example_output, history=metric.needs_history),
         )
         logprobs = TOP_LOGPROBS if metric.weighted else 0
-        return sheet.question(metric.measure.schema(), metric.settings, logprobs)
+        return template.question(metric.measure.schema(), metric.settings, logprobs)
 
 
 def prompt_sections(name: str) -> Sequence[str]:

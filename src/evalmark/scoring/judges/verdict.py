@@ -114,8 +114,8 @@ def _word_verdict(reply: Reply, words: tuple[str, str]) -> Verdict | ReplyFault:
 def read_word(text: str, words: Sequence[str] = ("OK", "ERR")) -> str | ReplyFault:
     r"""Return which of these words a text ends with, or the fault.
 
-    The word must stand alone on the last line, or after a full stop there, in exactly these letters. No other of the words
-    may stand alone on an earlier line.
+    The word must be the whole last line, or follow a full stop there, with exactly this spelling. None of the other words
+    may be a whole earlier line.
 
     >>> read_word("The list has a comma too many.\n\nERR"), read_word("This is not OK").kind
     ('ERR', 'judge_parse')

@@ -45,7 +45,7 @@ class Scale(NamedTuple):
 def weighted_score(reply: Reply, key: str, score: int, scale: Scale) -> WeightedScore | str:
     """Return the expected score at the judge's number, or why there is none.
 
-    The number stands in the reply's JSON under `key`.
+    The number is in the reply's JSON, under `key`.
     """
     if not reply.tokens:
         return "the endpoint gave no probabilities"

@@ -6,7 +6,7 @@ from typing import Any
 
 _NUMBER = r"[-+\u2212]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?|[-+\u2212]?\.\d+(?:[eE][-+]?\d+)?"
 _WHOLE = re.compile(_NUMBER, re.ASCII)
-# Inside a text a number stands alone: digits joined to others by - / : . , are dates, times, ranges, versions.
+# Inside a text, a number is separate: digits joined to others by - / : . , are dates, times, ranges, versions.
 _INSIDE = re.compile(rf"(?<![\w.])(?<!\d[-\u2212/:.,])(?:{_NUMBER})(?!\d)(?![-\u2212/:.,]\d)", re.ASCII)
 
 

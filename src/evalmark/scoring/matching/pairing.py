@@ -58,10 +58,10 @@ def _cached_fits(fits: Fits, rights: int) -> Fits:
     return known
 
 
-def _pair_one_more(newcomer: int, rights: int, fits: Fits, pairs: _Pairs) -> bool:
+def _pair_one_more(unpaired: int, rights: int, fits: Fits, pairs: _Pairs) -> bool:
     """Pair one more left item, moving others if needed; a breadth-first search without recursion."""
     requested_by: dict[int, int] = {}
-    waiting = deque([newcomer])
+    waiting = deque([unpaired])
     while waiting:
         left = waiting.popleft()
         for right in chain(pairs.likely[left : left + 1], range(rights)):
@@ -76,7 +76,7 @@ def _pair_one_more(newcomer: int, rights: int, fits: Fits, pairs: _Pairs) -> boo
 
 
 def _reassign(free: int, requested_by: dict[int, int], pairs: _Pairs) -> None:
-    """Apply an augmenting path: give each left item on it the right item that it asked for."""
+    """Apply an augmenting path: give each left item on it the right item that it requested."""
     right: int | None = free
     while right is not None:
         left = requested_by[right]
