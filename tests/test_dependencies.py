@@ -16,7 +16,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from evalmark.cli.commands.installation import PARTS
+from evalmark.cli.commands.doctor import PARTS
 
 from .conftest import ROOT
 

@@ -111,7 +111,9 @@ def test_github_gets_a_summary_and_annotations(suite, evalmark, monkeypatch):
         pytest.param(["last", "missing.db@last"], "this store file does not exist", id="no such store"),
         pytest.param(["last", "last", "--margin", "1"], "the margin from 0 to below 1", id="no margin"),
         pytest.param(["last", "last", "--level", "nan"], "the level has to lie between 0 and 1", id="no level"),
-        pytest.param(["last", "last", "-o", "c.html"], "no report of a comparison has this ending", id="no report"),
+        pytest.param(
+            ["last", "last", "-o", "c.html"], "no report of a comparison has this file extension", id="no report"
+        ),
         pytest.param(["last", "last", "-o", "cases.json", "--to", "gitlab"], "--to takes github", id="no place"),
     ],
 )
@@ -255,7 +257,7 @@ def test_texts_and_reports_of_two_targets_name_them(two_models, evalmark, monkey
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
     words = ["--target", SMALL, "--against", LARGE, "--store", "a.db", "--pairs", "-n", 1]
     found = evalmark("compare", "last", *words, "-o", "c.md", "-o", "c.json", "--to", "github")
-    assert "Words on one side only stand in [- -] of openai/large and in {+ +} of openai/small." in found.out
+    assert "Words on one side only are marked [- -] of openai/large and {+ +} of openai/small." in found.out
     assert "c.md: openai/small against openai/large" in found.out
     assert "title=q21%3A passes only with openai/large::openai/large: say 21%0Aopenai/small: no" in found.out
     page = (two_models / "c.md").read_text(encoding="utf-8")

@@ -17,7 +17,7 @@ def test_a_folder_becomes_a_run_and_its_parts_are_told(evalmark, world):
     assert "left out  overview.csv" in said.out
     with open_store(STORE, read_only=True) as store:
         (run,) = store.runs()
-    assert f"Kept as {run.id}; look at it with: evalmark show {run.id} --overview" in said.out
+    assert f"Stored as {run.id}; show it with: evalmark show {run.id} --overview" in said.out
     assert (run.name, run.status, len(run.results)) == ("classify", "complete", 5)
 
 

@@ -38,7 +38,7 @@ def test_a_run_goes_out_and_comes_back(name, kept, world):
     assert back.code == 0, back.text
     after, run = results(world)
     assert after == before
-    assert f"Kept as {run.id}" in back.out
+    assert f"Stored as {run.id}" in back.out
 
 
 @pytest.mark.parametrize("name", FORMATS[:-1])
@@ -146,14 +146,14 @@ def test_tests_without_results_want_a_folder(kept, world):
     assert "write them as a suite with: -o DIR" in said.err
     said = kept("import", "promptfoo", "promptfooconfig.yaml", "-o", "moved")
     assert said.code == 0
-    assert "Kept as" not in said.out
+    assert "Stored as" not in said.out
 
 
 def test_a_prompt_without_tests_is_no_import_with_or_without_a_folder(kept, world):
     (world / "bare.prompt.yml").write_text("name: x\nmessages: [{role: user, content: 'Say {{a}}'}]\n")
     for more in ([], ["-o", "moved"]):
         said = kept("import", "github-models", "bare.prompt.yml", *more)
-        assert (said.code, "holds neither tests nor results" in said.err) == (2, True)
+        assert (said.code, "contains neither tests nor results" in said.err) == (2, True)
         assert "evalmark generate" in said.err
     assert not (world / "moved").exists()
 

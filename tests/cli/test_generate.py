@@ -73,7 +73,7 @@ def test_every_stage_is_a_file_beside_the_prompt(evalmark, server):
         "tests.json",
     ]
     assert dict(server.answer.asked) == ONCE
-    figures = "18 valid, 0 not valid; 6 of rules that the prompt does not bear out; 12 in the headline figure."
+    figures = "18 valid, 0 not valid; 6 of rules that the prompt does not support; 12 in the headline figure."
     assert f"18 tests: {figures}" in said.out
 
 

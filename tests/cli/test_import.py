@@ -94,7 +94,7 @@ def test_a_part_that_would_be_lost_is_named_and_nothing_is_written(evalmark, wor
     before = sorted(world.rglob("*"))
     said = evalmark("import", *words, "-o", "in")
     assert said.code == 2
-    assert "nothing is imported, since the suite would ask or judge otherwise: 1 part cannot be taken over" in said.err
+    assert "nothing is imported, because the suite would test something else: 1 part cannot be imported" in said.err
     assert said.err.rstrip().endswith("--partial")
     assert place.replace(" ", "") in re.sub(r"\s", "", said.out)
     assert sorted(world.rglob("*")) == before
@@ -126,7 +126,7 @@ def test_without_a_metric_nothing_is_written(evalmark, world, made, more):
     before = sorted(world.rglob("*"))
     said = evalmark("import", *words, "-o", "in", *more)
     assert said.code == 2
-    assert "nothing is imported, since" in said.err
+    assert "nothing is imported, because" in said.err
     if more:
         assert "a suite needs a metric (suite.yaml)" in said.err
     assert sorted(world.rglob("*")) == before
@@ -136,7 +136,7 @@ def test_a_fault_that_validate_finds_keeps_the_suite_from_being_written(evalmark
     words = promptfoo(world, {**TEST, "vars": {"other": "x"}}, prompts=["Say: {{city}}"])
     said = evalmark("import", *words, "-o", "deep/in")
     assert said.code == 2
-    assert "since the suite could not be run" in said.err
+    assert "because the suite cannot be run" in said.err
     assert "deep/in/cases.jsonl" in said.err
     assert sorted(path.name for path in world.iterdir()) == ["promptfooconfig.yaml"]
 

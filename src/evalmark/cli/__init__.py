@@ -18,14 +18,14 @@ GARBAGE = (50_000, 20, 100)
 Python's default of 700 a run spends part of its time on collections that find nothing."""
 
 
-def main(words: list[str] | None = None) -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Run one command and exit with its exit code; the program loads here, so that Ctrl-C works while it does.
 
     In a process of its own, a command that runs the user's code continues in a child process, which this process
     supervises.
     """
     try:
-        if words is None:  # otherwise the process belongs to the caller
+        if arguments is None:  # otherwise the process belongs to the caller
             gc.set_threshold(*GARBAGE)
             if supervisor.is_needed(sys.argv[1:]):
                 supervisor.supervise(sys.argv[1:])
@@ -36,7 +36,7 @@ def main(words: list[str] | None = None) -> None:
         supervised.send_exit_code(130)
         raise SystemExit(130) from None
     try:
-        program.main(words)
+        program.main(arguments)
     except SystemExit as left:
         supervised.send_exit_code(left.code)
         raise

@@ -255,7 +255,7 @@ def test_all_of_it_is_done_by_keys(opened):
 
 def test_keys_are_turned_off_in_the_list_of_them_and_on_again(opened):
     page = opened("squares")
-    page.click("#keys-hint")
+    page.click("#shortcuts-hint")
     assert page.locator("dialog dt").all_inner_texts() == ["j k", "Enter o", "u d", "c", "/", "Esc", "?"]
     page.uncheck("dialog input")
     page.click("dialog button")
@@ -265,7 +265,7 @@ def test_keys_are_turned_off_in_the_list_of_them_and_on_again(opened):
     page.reload()
     page.keyboard.press("j")
     assert page.locator("tbody[aria-current]").count() == 0
-    page.click("#keys-hint")
+    page.click("#shortcuts-hint")
     page.check("dialog input")
     page.keyboard.press("Escape")
     page.keyboard.press("j")
@@ -275,9 +275,9 @@ def test_keys_are_turned_off_in_the_list_of_them_and_on_again(opened):
 def test_without_a_store_for_settings_keys_are_off_for_this_page(opened):
     opened.page.add_init_script(FORBIDDEN)
     page = opened("squares")
-    page.click("#keys-hint")
+    page.click("#shortcuts-hint")
     page.uncheck("dialog input")
-    assert page.inner_text("dialog [role=status]").startswith("This browser keeps no settings")
+    assert page.inner_text("dialog [role=status]").startswith("This browser stores no settings")
     page.keyboard.press("Escape")
     page.keyboard.press("j")
     assert page.locator("tbody[aria-current]").count() == 0
@@ -285,11 +285,11 @@ def test_without_a_store_for_settings_keys_are_off_for_this_page(opened):
 
 def test_what_keys_do_is_said_to_those_who_listen(opened):
     page = opened("squares", "#text=case-007")
-    said = page.locator("#aloud[role=status]")
+    said = page.locator("#announcement[role=status]")
     page.keyboard.press("j")
     page.keyboard.press("j")
     assert said.inner_text() == "This is the last row of the page."
-    for key, told in (("u", "Good: case-007"), ("d", "Bad: case-007"), ("d", "Taken back: case-007")):
+    for key, told in (("u", "Good: case-007"), ("d", "Bad: case-007"), ("d", "Withdrawn: case-007")):
         page.keyboard.press(key)
         assert said.inner_text() == told
 
@@ -365,7 +365,7 @@ def test_without_a_store_for_them_labels_are_held_and_the_page_says_so(opened):
     page = opened("squares")
     page.keyboard.press("j")
     page.keyboard.press("u")
-    assert "This browser does not keep them" in page.inner_text("#said")
+    assert "This browser does not store them" in page.inner_text("#said")
     with page.expect_download() as saved:
         page.click("text=Save labels")
     assert saved.value.suggested_filename == "labels-20261121-101500-3f9a.jsonl"

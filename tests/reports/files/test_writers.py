@@ -31,7 +31,7 @@ def test_the_ending_decides(path, name):
 @pytest.mark.parametrize("path", ["out.txt", "out", "json", "out.json.bak", ""])
 def test_other_endings_are_refused_with_those_known(path):
     with pytest.raises(
-        ConfigError, match=r"no report has this ending. Use one of .json .jsonl .csv .md .html .junit.xml .xml"
+        ConfigError, match=r"no report has this file extension. Use one of .json .jsonl .csv .md .html .junit.xml .xml"
     ):
         writer_for(path)
 

@@ -82,8 +82,8 @@ def test_flips_are_counted_by_target_with_their_intervals():
     drawn = draw_flips(summary)
     (first, second) = summary.groups
     assert [row[0] for row in drawn.rows] == [
-        "answers of t",
-        "answers of u",
+        "outputs of t",
+        "outputs of u",
         "kind [a] on t",
         "kind [a] on u",
         "kind [b] on t",
@@ -105,7 +105,11 @@ def test_what_came_once_cannot_flip():
 def trend_run(place, run):
     summary, verdict = summary_and_verdict(run)
     return TrendRun(
-        place=place, told=run.id, series=run.name, passed=summary.total.pass_rate, metrics=run_metrics(summary, verdict)
+        place=place,
+        description=run.id,
+        series=run.name,
+        passed=summary.total.pass_rate,
+        metrics=run_metrics(summary, verdict),
     )
 
 
@@ -126,11 +130,11 @@ def test_the_lines_of_a_course_are_the_whole_and_each_part():
 
 def test_a_run_without_figures_has_its_pass_rate_alone_and_no_word_of_its_gate():
     share = Share(passed=9, n=10, value=0.9, interval=wilson(9, 10))
-    found = TrendRun(place=0, told="r", series="s", passed=share)
+    found = TrendRun(place=0, description="r", series="s", passed=share)
     lines, _ = trend_lines([found], "pass rate")
     assert [(point.value, point.outcome) for point in lines[0].points] == [(0.9, "")]
     assert trend_lines([found], "kind [a]") == ([], "")
-    nothing = TrendRun(place=0, told="r", series="s", passed=share, metrics=RunMetrics(outcome="", figures={}))
+    nothing = TrendRun(place=0, description="r", series="s", passed=share, metrics=RunMetrics(outcome="", figures={}))
     assert trend_lines([nothing], "pass rate") == ([], "")
 
 
@@ -151,6 +155,6 @@ def test_figures_on_another_scale_than_the_newest_are_left_out():
 @pytest.mark.parametrize("n", [1, 9])
 def test_each_of_several_suites_has_a_line_those_of_the_newest_runs_first(n):
     share = Share(passed=9, n=10, value=0.9, interval=wilson(9, 10))
-    found = [TrendRun(place=k, told="r", series=f"s{k % n}", passed=share) for k in range(18)]
+    found = [TrendRun(place=k, description="r", series=f"s{k % n}", passed=share) for k in range(18)]
     lines = pass_rate_lines(found)
     assert [line.name for line in lines] == [f"s{k % n}" for k in range(17, 17 - min(n, 6), -1)]

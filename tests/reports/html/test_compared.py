@@ -13,7 +13,7 @@ from evalmark.core.values.score import Trial
 from evalmark.reports.html.assets import stylesheet
 from evalmark.reports.html.jinja import template_environment
 from evalmark.reports.html.sparklines import draw_differences
-from evalmark.reports.text import comparison
+from evalmark.reports.text import changed_cases, comparison
 
 
 def run(name, values, **fields):
@@ -38,7 +38,7 @@ WORSE = compare(run("now", [0.1] * 10 + [0.9] * 10 + [1.0] * 10), run("then", [1
 
 def page(found, call="whole(found)"):
     offered = template_environment(Path(), {})
-    text = f"{{% import 'compared.html' as drawn %}}<div>{{{{ drawn.{call} }}}}</div>"
+    text = f"{{% import 'comparison.html' as drawn %}}<div>{{{{ drawn.{call} }}}}</div>"
     return offered.from_string(text).render(found=found, change=found.targets[0] if found.targets else None)
 
 
@@ -115,7 +115,7 @@ def test_without_a_case_there_is_no_picture():
 
 
 def test_the_table_beside_a_picture_has_its_numbers():
-    named = dict(comparison.case_counts(WORSE.targets[0]))
+    named = dict(changed_cases.case_counts(WORSE.targets[0]))
     assert named["pass rate"] == [("worse", "10", "100 points"), ("unchanged", "20", ""), ("better", "0", "")]
     assert named["sim"][2] == ("better", "10", "0.200")
     assert named["edits"][0] == ("worse", "10", "20")

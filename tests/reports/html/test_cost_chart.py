@@ -73,8 +73,8 @@ def test_what_is_not_known_is_said_and_not_drawn():
     table = cost_table(worths)
     assert [row[4] for row in table.rows] == ["$0.025", DASH, DASH]
     assert table.notes == (
-        "a: price unknown for 2 answers, left out of the mean.",
-        "b: price unknown for 10 answers, left out of the mean.",
+        "a: price unknown for 2 outputs, left out of the mean.",
+        "b: price unknown for 10 outputs, left out of the mean.",
         "c: cost unknown: no model call is recorded for its outputs.",
     )
     assert draw_costs(summary, worths[1:], "pass rate", qualities(summary)["pass rate"]) is None

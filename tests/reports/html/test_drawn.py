@@ -233,7 +233,7 @@ def test_a_course_stays_within_and_has_a_mark_for_every_run_by_its_gate(found, d
         TrendLine(
             name=f"line {k}",
             points=[
-                TrendPoint(place=place, value=value, interval=interval, outcome=outcome, told="a run")
+                TrendPoint(place=place, value=value, interval=interval, outcome=outcome, tooltip="a run")
                 for place, (value, interval, outcome) in enumerate(points)
             ],
         )
@@ -246,7 +246,8 @@ def test_a_course_stays_within_and_has_a_mark_for_every_run_by_its_gate(found, d
 
 def test_the_days_of_runs_stand_once():
     points = [
-        TrendPoint(place=n, value=0.9, interval=wilson(9, 10), outcome="pass", told=f"run {n}: 90 %") for n in range(4)
+        TrendPoint(place=n, value=0.9, interval=wilson(9, 10), outcome="pass", tooltip=f"run {n}: 90 %")
+        for n in range(4)
     ]
     root = within(
         draw_trend([TrendLine(name="all", points=points)], ["2026-11-20", "2026-11-20", "2026-11-21", ""], "x")
@@ -257,10 +258,10 @@ def test_the_days_of_runs_stand_once():
 
 def test_names_from_elsewhere_are_text_and_nothing_else():
     points = [CostPoint(name=EVIL, cost=1, quality=0.5, interval=None, is_best=True)]
-    point = TrendPoint(place=0, value=0.5, interval=None, outcome="fail", told=EVIL)
+    point = TrendPoint(place=0, value=0.5, interval=None, outcome="fail", tooltip=EVIL)
     pictures = [
         draw_scatter(points, EVIL).picture,
-        draw_intervals([IntervalRow(name=EVIL, value=0.1, interval=None)], EVIL, EVIL, of=EVIL),
+        draw_intervals([IntervalRow(name=EVIL, value=0.1, interval=None)], EVIL, EVIL, axis_title=EVIL),
         draw_trend([TrendLine(name=EVIL, points=[point]), TrendLine(name=EVIL, points=[point])], [EVIL], EVIL),
         draw_histogram(metric_of([0.5], unit=EVIL), EVIL).picture,
         draw_split_histogram(

@@ -51,7 +51,7 @@ def lines():
                     value=rate + place / 50,
                     interval=wilson(round(100 * rate) + 2 * place, 100),
                     outcome=gate,
-                    told=f"run {place}",
+                    tooltip=f"run {place}",
                 )
                 for place, gate in enumerate(gates)
             ],
@@ -76,10 +76,10 @@ PICTURES = {
         ],
         "Agreement",
         "Correct: 0.62.",
-        of="Cohen's kappa",
+        axis_title="Cohen's kappa",
     ),
     "scatter": lambda: draw_scatter(targets(), "pass rate", unit="share").picture,
-    "course": lambda: draw_trend(
+    "trend": lambda: draw_trend(
         lines(), ["2026-11-20", "2026-11-20", "2026-11-21", "2026-11-22"], "pass rate", unit="share"
     ),
 }

@@ -29,7 +29,7 @@ def test_every_key_of_a_page_is_in_the_list():
 
 
 def test_what_the_script_acts_on_by_itself_is_in_the_list():
-    script = (REPORTS / "html" / "keys.js").read_text(encoding="utf-8")
+    script = (REPORTS / "html" / "shortcuts.js").read_text(encoding="utf-8")
     named = {{"Escape": "Esc"}.get(name, name) for name in re.findall(r'\bkey === "([^"]+)"', script)}
     assert {"j", "k", "h", "l", "Enter", "o", "/", "?", "Esc"} == named
 

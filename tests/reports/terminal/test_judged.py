@@ -77,7 +77,7 @@ def test_a_call_is_shown_exactly_and_says_what_it_cannot_show():
     text = call_screen(exchanges.CALL, TerminalStyle(width=200))
     assert "You judge answers.\n" in text
     assert "<<<f3a9\n" in text
-    assert text.count("control characters were left out here") == 1
+    assert text.count("control characters were removed here") == 1
     for said in ("native JSON schema", "too many requests (HTTP 429, 310 ms)", '{"error": "slow down"}', "$0 now, $0.0042 when it was sent",
                  "1,024 read from the provider's cache, 64 of reasoning", '"minimum": 1', '{"temperature": 0, "logprobs": 5}'):  # fmt: skip
         assert said in text

@@ -142,9 +142,9 @@ def test_figures_and_a_verdict_found_before_are_not_found_again():
 
 def test_the_reader_learns_where_the_run_is_and_how_to_go_on():
     text = run_screen(replace(RUN, status="interrupted"), TerminalStyle(width=120, store="s.db"))
-    assert "Kept in s.db; show it with: evalmark show 20261121-101500-3f9a --failed" in text
+    assert "Stored in s.db; show it with: evalmark show 20261121-101500-3f9a --failed" in text
     assert "To continue, repeat the command with: --resume 20261121-101500-3f9a" in text
-    assert "Kept in" not in run_screen(RUN)
+    assert "Stored in" not in run_screen(RUN)
 
 
 def test_the_command_to_look_again_has_the_flags_it_needs_and_no_advice_that_cannot_be_followed():

@@ -26,9 +26,9 @@ def test_each_session_is_one_line_below_one_heading(width, project, dropped):
     assert line.split()[0] == "d43cad3207d12e32"
     assert project[:8] in line
     assert ("dropped" in header, line.endswith("  12")) == ((True, True) if dropped else (width >= 140, False))
-    assert ("asked" in header) is ("Is Oslo" in line)
-    assert "asked" in header or (dropped and width < 100)
-    assert ("started" in header) <= ("asked" in header)
+    assert ("input" in header) is ("Is Oslo" in line)
+    assert "input" in header or (dropped and width < 100)
+    assert ("started" in header) <= ("input" in header)
     assert "started" in header or width < 140
 
 

@@ -9,7 +9,7 @@ from evalmark.core.values.score import Trial
 from evalmark.errors import ConfigError
 from evalmark.reports.terminal.comparison import comparison_screen
 from evalmark.reports.terminal.console import TerminalStyle
-from evalmark.reports.text import comparison
+from evalmark.reports.text import changed_cases
 from evalmark.reports.text.comparison import TWO_RUNS, side_names
 from evalmark.stats.comparison.compare import two_targets
 
@@ -78,8 +78,8 @@ def test_two_runs_are_before_and_now():
 def test_a_case_that_came_out_otherwise_is_told_of_both_targets(repeats, title, said):
     (change,) = (found := two("m/a", "m/b", repeats=repeats)).targets
     heads = side_names(found, change)
-    assert comparison.changed_cases_title(comparison.changed_cases(change)[0], heads) == title
-    assert comparison.flip_line(change.flips[0], heads) == ("q0", said)
+    assert changed_cases.changed_cases_title(changed_cases.changed_cases(change)[0], heads) == title
+    assert changed_cases.flip_line(change.flips[0], heads) == ("q0", said)
 
 
 def test_of_two_targets_nothing_was_before_or_is_gone():

@@ -26,7 +26,7 @@ FOUND = """async asked => (await axe.run(document, asked)).violations.flatMap(
 MADE = """() => {
     const said = one => (one.getAttribute('aria-label') || (one.getAttribute('aria-labelledby') || '').split(/\\s+/)
         .map(id => document.getElementById(id)?.textContent || '').join(' ')).trim();
-    const seen = one => one.checkVisibility({visibilityProperty: true}) && !one.closest('.unseen, .skip');
+    const seen = one => one.checkVisibility({visibilityProperty: true}) && !one.closest('.visually-hidden, .skip');
     const short = one => one.outerHTML.slice(0, 120);
     const all = where => [...document.querySelectorAll(where)];
     const faults = [];
@@ -59,7 +59,7 @@ MADE = """() => {
     return faults;
 }"""
 CUT = """width => [...document.querySelectorAll('main *')].filter(one => one.checkVisibility()
-    && !one.closest('svg, .unseen') && one.getBoundingClientRect().right > width + 1).map(one => one.outerHTML.slice(0, 90))"""
+    && !one.closest('svg, .visually-hidden') && one.getBoundingClientRect().right > width + 1).map(one => one.outerHTML.slice(0, 90))"""
 SHOWN = """[...document.querySelectorAll('header, button, input, select')].filter(one => one.checkVisibility())
     .map(one => one.outerHTML.slice(0, 90))"""
 TOO_WIDE = "width => document.documentElement.scrollWidth > width ? ['wider than its window'] : []"

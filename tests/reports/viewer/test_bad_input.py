@@ -63,7 +63,7 @@ def test_scores_without_end_are_cut_and_counted(store):
     scores = tuple(Score(name=f"metric {n}", value=0.5) for n in range(10_000))
     keep(store, a_run(metrics=()), [replace(result(1), scores=scores)])
     text = page(shown(store), CASE)
-    assert "The first 200 of 10,000 scores; all of them are in the download." in text
+    assert "The first 200 of 10,000 scores; the download has all of them." in text
     assert len(text) < 500_000
 
 
@@ -82,7 +82,7 @@ def test_scores_without_end_are_cut_and_counted(store):
     ],
 )
 def test_an_address_may_ask_for_anything(app, query):
-    for path in ("/", PAGE, CASE, "/sessions", "/compare", "/label", "/label/queue", "/course", f"{PAGE}/pictures"):
+    for path in ("/", PAGE, CASE, "/sessions", "/compare", "/label", "/label/queue", "/trends", f"{PAGE}/charts"):
         page(app, f"{path}?{query}")
 
 

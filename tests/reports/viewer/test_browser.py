@@ -25,7 +25,7 @@ expect = playwright.expect
 RUN = "20261121-101500-3f9a"
 TEXTS = ["\n".join(PAYLOADS[first : first + 4]) for first in range(0, len(PAYLOADS), 4)]
 """Payloads, several in a text: a page takes a browser a tenth of a second."""
-DRAWN = (f"{run_path(RUN)}/pictures", f"{run_path(RUN)}/pictures?against=similarity", "/course", "/course?suite=*")
+DRAWN = (f"{run_path(RUN)}/charts", f"{run_path(RUN)}/charts?against=similarity", "/trends", "/trends?suite=*")
 A_RUN = 18
 """Texts of one run."""
 
@@ -106,7 +106,7 @@ class Watched:
         self.faults += self.page.evaluate(
             """() => [
                 ...(window.hit ? ['a script ran'] : []),
-                ...[...document.querySelectorAll('script:not([src="/static/pages.js"]), script:not(:empty), iframe, object, embed, img, video, base, math, style')]
+                ...[...document.querySelectorAll('script:not([src="/static/script.js"]), script:not(:empty), iframe, object, embed, img, video, base, math, style')]
                     .map(found => `an element ${found.localName}`),
                 ...[...document.querySelectorAll('*')].flatMap(found => [...found.attributes])
                     .filter(one => one.name.startsWith('on') || /^\\\\s*(javascript|data|vbscript):/i.test(one.value)
@@ -162,9 +162,9 @@ def test_two_hundred_payloads_in_every_field_run_nothing(watched, address):
             watched.visit(link)
             seen.append(watched.page.text_content("section[aria-labelledby=asked] .text"))
         watched.visit(f"{start}?text=script&tag=%3Cb%3E&sort=score:{first}")
-        watched.visit(f"{start}/pictures?quality=%3Cimg+src=x%3E&against={quote(TEXTS[first], errors='replace')}")
-        watched.visit(f"{origin}/course?suite={quote(TEXTS[first], errors='replace')}&of=%3Cimg+src=x%3E")
-    watched.visit(f"{origin}/course?suite=*")
+        watched.visit(f"{start}/charts?quality=%3Cimg+src=x%3E&against={quote(TEXTS[first], errors='replace')}")
+        watched.visit(f"{origin}/trends?suite={quote(TEXTS[first], errors='replace')}&of=%3Cimg+src=x%3E")
+    watched.visit(f"{origin}/trends?suite=*")
     watched.visit(f"{origin}/?text=%22%3E%3Cscript%3Ewindow.hit=1%3C/script%3E&status=%3Cimg+src=x%3E")
     assert seen == [visible(text) for text in TEXTS]
     assert watched.faults == []

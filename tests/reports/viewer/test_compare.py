@@ -93,7 +93,7 @@ def test_the_page_says_what_the_command_line_says(app, kept):
     assert (worse, better) == (8, 1)
     assert re.search(rf"worse</span> <b>{worse}</b>", text)
     assert re.search(rf"better</span> <b>{better}</b>", text)
-    counted = re.search(r'by what became of them">(.*?)</nav>', text, re.S)
+    counted = re.search(r'by change">(.*?)</nav>', text, re.S)
     every, *kinds = [int(n) for n in re.findall(r"<b>(\d+)</b>", counted[1])]
     assert every == sum(kinds)
 
@@ -101,7 +101,7 @@ def test_the_page_says_what_the_command_line_says(app, kept):
 @pytest.mark.parametrize(
     ("query", "run", "baseline"),
     [
-        pytest.param(f"?run={NEW}", NEW, OLD, id="without a baseline the run before it of the same suite"),
+        pytest.param(f"?run={NEW}", NEW, OLD, id="without a baseline the previous run of the same suite"),
         pytest.param("?run=last~1&baseline=last~2", NEW, OLD, id="the words of the command line"),
         pytest.param(f"?run={NEW[:10]}&baseline={OLD[:9]}", NEW, OLD, id="the beginnings of ids"),
         pytest.param(f"?pick={OLD}&pick={NEW}", NEW, OLD, id="two runs of the list, the newer one first"),
@@ -279,7 +279,7 @@ def test_repeats_are_shown_by_one_that_tells(store):
     text = found(shown(store), f"?run={MODELS}&baseline={OLD}")
     assert "passed 67 % of its repeats, now 33 %" in text.replace("66.7", "67").replace("33.3", "33")
     assert "answer <del>1</del>" not in text  # both of the second repeat: it passed, and fails now
-    assert "Both answers are the same, word for word." in text
+    assert "Both outputs are identical." in text
 
 
 def test_no_page_waits_for_a_comparison(store):
@@ -362,7 +362,7 @@ def test_a_run_of_very_many_results_is_compared_where_somebody_asks_for_it(store
     assert earlier_comparison(view, store.run(NEW), most=59) == EarlierComparison(
         near=[store.run(OLD)], earlier=store.run(OLD)
     )
-    assert earlier_comparison(view, store.run(NEW), most=60).held.found.outcome == "cannot tell"
+    assert earlier_comparison(view, store.run(NEW), most=60).prepared.comparison.outcome == "cannot tell"
 
 
 def test_what_flipped_is_shown_once_it_is_known(store):
@@ -436,7 +436,7 @@ def test_the_cases_of_the_page_are_those_of_the_chart(tmp_path):
         run = from_browser(app, f"/runs/{NEW}").text
 
     def counts(page):
-        every = re.search(r'by what became of them">(.*?)</nav>', page, re.S)[1]
+        every = re.search(r'by change">(.*?)</nav>', page, re.S)[1]
         return [int(n) for n in re.findall(r"<b>(\d+)</b>", every)]
 
     assert counts(text) == [20, 19, 0, 1]

@@ -23,9 +23,9 @@ PAGES = (
     f"/runs/{RUN}",
     f"/runs/{RUN}/results/1",
     f"/runs/{RUN}/results/1/whole.json",
-    f"/runs/{RUN}/pictures",
+    f"/runs/{RUN}/charts",
     f"/compare?run={RUN}",
-    "/course",
+    "/trends",
     f"/label?what=run:{RUN}",
     "/sessions",
     f"/sessions/{SESSION}",
@@ -97,7 +97,7 @@ def test_a_store_that_others_are_writing_for_too_long_is_there_again_later(store
     assert "others have been writing for too long" in words(checked(answer.text))
 
 
-@pytest.mark.parametrize("address", ["/", f"/runs/{RUN}", "/compare", "/course", f"/sessions/{SESSION}", "/label"])
+@pytest.mark.parametrize("address", ["/", f"/runs/{RUN}", "/compare", "/trends", f"/sessions/{SESSION}", "/label"])
 def test_a_fault_of_the_viewer_itself_is_a_page_that_tells_nothing_of_it(store, caplog, address):
     failing = Broken(store, RuntimeError(about_output("a secret of this machine")))
     with served(failing) as (made, host):

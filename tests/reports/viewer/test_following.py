@@ -113,7 +113,7 @@ def watched(page) -> list:
 
 def test_a_run_is_followed_from_its_first_result_to_its_end(followed, page):
     page.goto(followed.page())
-    assert "No case is finished yet" in page.inner_text("main")
+    assert "No case has finished yet" in page.inner_text("main")
     page.fill("input[name=text]", "sq")
     page.focus("input[name=text]")
     followed.write(1)
@@ -196,7 +196,7 @@ def test_the_list_is_followed_while_a_run_is_under_way(followed, page):
     followed.write(1, 3)
     comes(page, "tr[data-id] >> text=50 %")
     followed.end()
-    comes(page, "text=No run is under way any more.")
+    comes(page, "text=All runs have ended.")
     assert page.input_value("input[name=text]") == "typed"
 
 
@@ -221,7 +221,7 @@ def test_a_viewer_that_is_gone_is_said_in_one_line_and_followed_again_once_it_is
     page.goto(followed.page())
     page.route("**/runs/**", lambda route: route.abort())
     said = page.locator("main > [role=status]")
-    comes(page, "text=The viewer does not answer.")
+    comes(page, "text=The viewer does not respond.")
     page.faults.clear()  # the browser tells of a request that failed
     page.unroute("**/runs/**")
     followed.write(1)

@@ -82,7 +82,7 @@ def test_while_gates_are_looked_up_the_page_says_so_and_asks_again(store):
     app = viewer_app(store, POLICY, patience=0)
     end = time.monotonic() + 30
     text = from_browser(app, "/").text
-    assert ("is being computed" in text) == ("data-pending" in text)  # an idle machine may be done already
+    assert ("are being computed" in text) == ("data-pending" in text)  # an idle machine may be done already
     while "data-pending" in text:
         assert time.monotonic() < end
         time.sleep(0.02)

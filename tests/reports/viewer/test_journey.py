@@ -225,7 +225,7 @@ def test_a_run_under_way_is_followed_to_its_end(world, browser, address):
     (world.folder / "go").unlink()
     try:
         with world.begins("run", "suite.yaml", "-q", "-j", "1") as running, person(browser, address) as page:
-            live = page.locator("table.runs tbody tr", has_text="under way")
+            live = page.locator("table.runs tbody tr", has_text="running")
             while running.poll() is None and not live.count():
                 page.wait_for_timeout(50)
                 page.reload()

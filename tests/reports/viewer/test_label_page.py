@@ -171,7 +171,7 @@ def test_a_comment_alone_leaves_the_output_to_be_labelled(ann, store):
 def test_agreement_is_shown_to_whoever_is_done(own):
     ann, bob = Rater(own, "ann"), Rater(own, "bob")
     page = ann.says_all("+++---")
-    assert "Nobody else has labelled any of these yet" in page
+    assert "Nobody else has labelled any of these outputs yet" in page
     page = bob.says_all("++-")
     assert heading(page) == "Output 4 of 6"
     assert "kappa" not in page
@@ -180,7 +180,7 @@ def test_agreement_is_shown_to_whoever_is_done(own):
     assert f'<a href="/runs/{RUN}">' in page
     assert "no interval: fewer than 10 cases" in page
     page = bob.says_all("--+")
-    assert f"<dt>the same word</dt><dd>4 of 6 outputs, 66.7 % (30.0 {DASH} 90.3 %)</dd>" in page
+    assert f"<dt>the same label</dt><dd>4 of 6 outputs, 66.7 % (30.0 {DASH} 90.3 %)</dd>" in page
     assert re.findall(r'<td class="num">(?:<b>)?(\d+)', page) == ["2", "1", "1", "2"]
     assert "<dt>kappa, Cohen</dt><dd>0.33 (no interval: fewer than 10 cases)</dd>" in page
     disputed = re.findall(r'<a href="([^"]*)">Output (\d)</a>', page)
@@ -195,8 +195,8 @@ def test_agreement_is_shown_to_whoever_is_done(own):
 def test_people_who_both_always_say_the_same_cannot_be_told_from_luck(own):
     Rater(own, "ann").says_all("++++++")
     page = Rater(own, "bob").says_all("++++++")
-    assert "<dt>kappa, Cohen</dt><dd>cannot tell, as both always say the same</dd>" in page
-    assert "<dt>alpha, Krippendorff</dt><dd>cannot tell, as all always say the same</dd>" in page
+    assert "<dt>kappa, Cohen</dt><dd>undefined: both always give the same label</dd>" in page
+    assert "<dt>alpha, Krippendorff</dt><dd>undefined: all always give the same label</dd>" in page
     assert "<p>None.</p>" in page
 
 
@@ -281,7 +281,7 @@ def test_an_address_that_makes_no_sense_is_read_as_far_as_it_does(ann):
 def test_where_the_store_may_only_be_read_nothing_can_be_begun(store):
     keep(store, a_run(), [result(0)])
     with open_store(store.path, read_only=True) as only_read:
-        assert "can only be read" in from_browser(shown(only_read), "/label").text
+        assert "is read-only" in from_browser(shown(only_read), "/label").text
 
 
 def test_an_empty_store_has_nothing_to_label(store):

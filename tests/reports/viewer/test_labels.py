@@ -72,7 +72,7 @@ def test_a_key_in_a_comment_is_not_kept_and_that_is_said(own, store):
     assert [label.comment for label in store.sessions.all_labels()] == ["It told (not kept)!"]
     cookie = f"evalmark-7878=a-token-of-this-test; {sent(own, {**FIRST, 'liked': 'up', 'by': 'ann'}).headers['set-cookie'].partition(';')[0]}"
     answer = sent(own, {**FIRST, "comment": "password: hunter2-xyz"}, x_evalmark_part="1", cookie=cookie)
-    assert "What looks like a key or a password was taken out of your comment." in answer.text
+    assert "Text that looks like a key or a password was removed from your comment." in answer.text
 
 
 def test_what_was_said_is_taken_back_and_the_history_keeps_it(own, store):
@@ -111,7 +111,7 @@ def test_thumbs_are_drawn_and_have_a_word_beside_them(own):
     assert not re.search("[\N{THUMBS UP SIGN}\N{THUMBS DOWN SIGN}]", text)
     for value, word in (("up", "Good"), ("down", "Bad")):
         assert re.search(
-            rf'value="{value}"[^>]*><svg class="hand".*?aria-hidden="true">.*?</svg><span>{word}</span>', text
+            rf'value="{value}"[^>]*><svg class="thumb-icon".*?aria-hidden="true">.*?</svg><span>{word}</span>', text
         )
 
 

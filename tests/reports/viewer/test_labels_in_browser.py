@@ -127,7 +127,7 @@ def test_keys_move_a_cursor_from_row_to_row_and_label_the_row_it_is_on(person, s
     expect(rows.nth(1)).not_to_have_attribute("aria-current", "true")
     person.types("d")
     expect(rows.nth(2).locator("button[value=down]")).to_have_attribute("aria-pressed", "true")
-    expect(page.locator("#aloud")).to_have_text("Bad: case-002")
+    expect(page.locator("#announcement")).to_have_text("Bad: case-002")
     assert said_of(store, 2) is False
     assert focused(page) == "case-002"
     person.types("ku")
@@ -143,7 +143,7 @@ def test_the_cursor_stays_on_the_page_and_in_sight(person):
     assert focused(page) == "case-029"
     expect(page.locator("[data-rows] > [aria-current=true]")).to_be_in_viewport()
     person.types("j")
-    expect(page.locator("#aloud")).to_have_text("This is the last row of the page.")
+    expect(page.locator("#announcement")).to_have_text("This is the last row of the page.")
     person.types("u")  # on the row that the cursor stayed on, an error: it may be labelled too
     expect(row(page, "case-029").locator("button[value=up]")).to_have_attribute("aria-pressed", "true")
 
@@ -159,7 +159,7 @@ def test_without_a_cursor_nothing_is_labelled_and_it_is_said(person, store):
     before = len(store.sessions.all_labels())
     page = person.goes(run_path(RUN))
     person.types("u")
-    expect(page.locator("#aloud")).to_have_text("Choose a row first: j and k move the cursor.")
+    expect(page.locator("#announcement")).to_have_text("Choose a row first: j and k move the cursor.")
     assert len(store.sessions.all_labels()) == before
 
 
@@ -183,7 +183,7 @@ def test_no_key_acts_while_somebody_types_or_holds_a_modifier(person, store):
 def test_in_a_matrix_one_goes_to_an_answer_before_it_is_labelled(person, store):
     page = person.goes(run_path(OTHER))
     person.types("ju")
-    expect(page.locator("#aloud")).to_contain_text("This row has several answers")
+    expect(page.locator("#announcement")).to_contain_text("This row has several answers")
     person.types("llu")
     second = page.locator("tbody[data-rows] > tr").nth(0).locator("td").nth(1)
     expect(second.locator("button[value=up]")).to_have_attribute("aria-pressed", "true")
@@ -203,7 +203,7 @@ def test_the_help_opens_by_a_key_and_gives_the_focus_back(person):
     page.keyboard.press("Escape")
     expect(dialog).not_to_be_visible()
     assert focused(page) == "case-000"
-    page.click("#keys-hint")
+    page.click("#shortcuts-hint")
     expect(dialog).to_be_visible()
     page.click("dialog button")
     expect(dialog).not_to_be_visible()
@@ -211,7 +211,7 @@ def test_the_help_opens_by_a_key_and_gives_the_focus_back(person):
 
 def test_keys_can_be_turned_off(person):
     page = person.goes(run_path(RUN))
-    page.click("#keys-hint")
+    page.click("#shortcuts-hint")
     page.uncheck("dialog input")
     page.click("dialog button")
     person.types("j?")
@@ -220,7 +220,7 @@ def test_keys_can_be_turned_off(person):
     page = person.goes(run_path(RUN))
     person.types("j")
     expect(page.locator("[data-rows] > [aria-current=true]")).to_have_count(0)
-    page.click("#keys-hint")
+    page.click("#shortcuts-hint")
     page.check("dialog input")
     page.keyboard.press("Escape")
     person.types("j")
@@ -238,10 +238,10 @@ def test_on_the_page_of_a_case_its_output_is_labelled_and_neighbours_are_gone_to
     person.types("c")
     page.keyboard.type("due to judo")
     page.keyboard.press("Enter")
-    expect(page.locator("#aloud")).to_have_text("Kept")
+    expect(page.locator("#announcement")).to_have_text("Saved")
     last = store.sessions.all_labels()[-1]
     assert (last.liked, last.comment) == (None, "due to judo")
-    assert focused(page) == "Keep"
+    assert focused(page) == "Save"
     expect(page.locator(".answered .note", has_text="ann: due to judo")).to_have_count(1)
     person.types("j")
     expect(page.locator("h1")).to_have_text("case-005")
@@ -271,11 +271,11 @@ def test_what_could_not_be_sent_is_said_as_an_alert(person, store):
     page.route("**/labels", lambda route: route.abort())
     person.types("ju")
     alert = row(page, "case-000").locator("[role=alert]")
-    expect(alert).to_have_text("It was not kept: the viewer has ended. Start it again.")
+    expect(alert).to_have_text("Not saved: the viewer is not running. Start it again.")
     page.unroute("**/labels")
     row(page, "case-000").locator("input[name=number]").evaluate("one => one.value = '999999'")
     person.types("u")
-    expect(alert).to_contain_text("has no such result")
+    expect(alert).to_contain_text("does not have this result")
     assert len(store.sessions.all_labels()) == said
 
 
@@ -288,7 +288,7 @@ def test_two_people_label_blindly_and_see_in_the_end_how_far_they_agree(browser,
     asked = [one.page.inner_text("section[aria-labelledby=asked] .text") for one in (ann, bob)]
     assert asked[0] == asked[1]
     ann.labels("++--", by_key)
-    expect(ann.page.locator("main")).to_contain_text("Nobody else has labelled any of these yet")
+    expect(ann.page.locator("main")).to_contain_text("Nobody else has labelled any of these outputs yet")
     bob.page.keyboard.press("s")
     expect(bob.page.locator("h1")).to_have_text("Output 2 of 4")
     bob.goes(QUEUE)
@@ -319,7 +319,7 @@ def test_two_people_label_blindly_and_see_in_the_end_how_far_they_agree(browser,
 def test_all_of_it_works_without_a_script(browser, address, store):
     person = Person(browser, address, java_script_enabled=False)
     page = person.goes(run_path(RUN))
-    expect(page.locator("#keys-hint")).not_to_be_visible()
+    expect(page.locator("#shortcuts-hint")).not_to_be_visible()
     row(page, "case-010").locator("button[value=up]").click()
     expect(row(page, "case-010").locator("button[value=up]")).to_have_attribute("aria-pressed", "true")
     assert said_of(store, 10) is True

@@ -101,10 +101,20 @@ def test_an_address_that_leads_nowhere_leads_to_the_beginning(large, query):
 
 STEPS = [
     pytest.param(
-        {}, {"reached": PagePosition(after=9, stretch=1)}, "next", "after=9&stretch=1", "Search on", id="broken off"
+        {},
+        {"reached": PagePosition(after=9, stretch=1)},
+        "next",
+        "after=9&stretch=1",
+        "Continue search",
+        id="broken off",
     ),
     pytest.param(
-        {"after": "5"}, {"reached": PagePosition(before=9)}, "prev", "before=9", "Search on", id="broken off backwards"
+        {"after": "5"},
+        {"reached": PagePosition(before=9)},
+        "prev",
+        "before=9",
+        "Continue search",
+        id="broken off backwards",
     ),
     pytest.param({}, {"rows": 2}, "next", "after=2", "Next", id="a full page"),
     pytest.param({"after": "5"}, {"rows": 2, "is_first": False}, "prev", "before=1", "Previous", id="a later page"),

@@ -66,7 +66,7 @@ def checked(text: str) -> str:
     assert len(parser.ids) == len(set(parser.ids))
     assert {*parser.fragments, *parser.referred} <= {*parser.ids}
     assert text.count("<script") == 1
-    assert '<script src="/static/pages.js" defer></script>' in text
+    assert '<script src="/static/script.js" defer></script>' in text
     return text
 
 
@@ -310,14 +310,14 @@ def test_a_run_under_way_grows_from_look_to_look(store):
     keep(store, run, [result(1)], ends=False)
     app = shown(store)
     text = page(app, f"{PAGE}?sort=score:similarity")
-    assert "under way" in text
+    assert "running" in text
     assert cases(text) == ["case-001"]
     sink = store.sink(RUN)
     asyncio.run(sink.write([result(2), result(0)]))
     assert cases(page(app, f"{PAGE}?sort=score:similarity")) == ["case-000", "case-001", "case-002"]
     store.finish(replace(run, status="complete", finished="2026-11-21T10:16:00Z"))
     text = page(app, f"{PAGE}?sort=-score:similarity")
-    assert "under way" not in text
+    assert ">running<" not in text
     assert cases(text) == ["case-002", "case-001", "case-000"]
 
 

@@ -28,7 +28,7 @@ from .test_pages import page, words
 pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
 
 RUN = "20261121-101500-3f9a"
-PICTURES = f"{run_path(RUN)}/pictures"
+PICTURES = f"{run_path(RUN)}/charts"
 
 
 def pictures(text: str) -> list[str]:
@@ -57,7 +57,7 @@ def test_a_run_without_labels_shows_how_its_scores_spread(app):
     text = page(app, PICTURES)
     assert pictures(text) == ["How the scores of similarity spread", "How the scores of correct spread"]
     said = words(text)
-    assert "Nobody has labelled an output of this run" in said
+    assert "No output of this run has a usable label" in said
     assert f"27 scores from 0 to 1. Most of them, 13, lie in 0.5 {DASH} 0.6." in said
     assert f"score outputs 0 {DASH} 0.1 0 0.1 {DASH} 0.2 0 0.2 {DASH} 0.3 9" in said
 
@@ -77,7 +77,7 @@ def test_labels_part_the_scores_and_give_a_curve_with_the_threshold_as_a_ring(st
         "ROC of correct",
     ]
     said = words(text)
-    assert "18 outputs labelled by people; also: 2 labelled, but an error." in said
+    assert "18 outputs labelled; also: 2 labelled, but an error." in said
     # Of 0..19 every third fails, every tenth is an error, every fourth is disliked.
     known = [n for n in range(20) if n % 10 != 9]
     bad = [n for n in known if n % 4 == 0]
@@ -134,8 +134,8 @@ def test_targets_are_drawn_by_what_their_own_calls_cost(store):
     said = words(text)
     assert "large large 9 9 $0.02 $0.18" in said
     assert "small small 9 9 $0.001 $0.009" in said.replace("$0.0010", "$0.001").replace("$0.0090", "$0.009")
-    assert "free: price unknown for 9 answers, left out of the mean." in said
-    assert "gone: price unknown for 9 answers, left out of the mean." in said
+    assert "free: price unknown for 9 outputs, left out of the mean." in said
+    assert "gone: price unknown for 9 outputs, left out of the mean." in said
     assert "● small" in said
     assert "□ large" in said, "as good as the small one, and dearer"
     assert "Cost against similarity" in pictures(page(shown(store), f"{PICTURES}?quality=similarity"))
@@ -151,9 +151,9 @@ def test_where_no_cost_is_known_nothing_is_drawn_and_that_is_said(store):
 @pytest.mark.parametrize(
     ("results", "ends", "expected"),
     [
-        pytest.param([], True, "nothing to draw", id="a run without a case"),
-        pytest.param([result(9)], True, "No answer was scored", id="a run of nothing but errors"),
-        pytest.param([result(0), result(1)], False, "under way", id="a run that goes on"),
+        pytest.param([], True, "no chart", id="a run without a case"),
+        pytest.param([result(9)], True, "No output was scored", id="a run of nothing but errors"),
+        pytest.param([result(0), result(1)], False, "running", id="a run that goes on"),
     ],
 )
 def test_runs_with_little_to_draw_say_so(store, results, ends, expected):
@@ -162,7 +162,7 @@ def test_runs_with_little_to_draw_say_so(store, results, ends, expected):
 
 
 def test_the_page_of_a_run_that_is_not_there_says_so(app):
-    assert from_browser(app, "/runs/nowhere/pictures").status == 404
+    assert from_browser(app, "/runs/nowhere/charts").status == 404
 
 
 def test_repeats_show_what_flips(store):
@@ -175,7 +175,7 @@ def test_repeats_show_what_flips(store):
     keep(store, a_run(repeat=3), results)
     text = page(shown(store), PICTURES)
     assert "Verdicts that changed on repetition" in pictures(text)
-    assert "answers 8 of 8 100 %" in words(text)
+    assert "outputs 8 of 8 100 %" in words(text)
 
 
 def test_figures_that_take_long_are_not_waited_for(store):
@@ -186,7 +186,7 @@ def test_figures_that_take_long_are_not_waited_for(store):
             return None
 
     app = GuardedApp(app=starlette_app(PageContext(StoreView(store, Never(0)), POLICY.key, "")), policy=POLICY)
-    assert "The figures of 30 trials are being computed. Reload" in words(page(app, PICTURES))
+    assert "The metrics of 30 trials are being computed. Reload" in words(page(app, PICTURES))
 
 
 def test_labels_that_take_long_to_look_up_keep_no_picture_back(store):
@@ -194,11 +194,11 @@ def test_labels_that_take_long_to_look_up_keep_no_picture_back(store):
 
     class Half(BackgroundFigures):
         def found(self, about, work):
-            return None if about.kind == "pictures" else super().found(about, work)
+            return None if about.kind == "charts" else super().found(about, work)
 
     app = GuardedApp(app=starlette_app(PageContext(StoreView(store, Half(60)), POLICY.key, "")), policy=POLICY)
     text = page(app, PICTURES)
-    assert "Which of 30 trials are good is being looked up. Reload" in words(text)
+    assert "The charts of 30 trials are being computed. Reload" in words(text)
     assert "How the scores of similarity spread" in pictures(text)
 
 
@@ -240,7 +240,7 @@ def rows(text: str) -> list[str]:
 
 def test_the_course_of_a_suite_shows_each_run_with_its_interval_and_its_gate(store):
     runs(store, [7, 8, 9])
-    text = page(shown(store), "/course")
+    text = page(shown(store), "/trends")
     assert pictures(text) == ["Pass rate over runs"]
     assert [text.count(f'class="{kind} line-0"') for kind in ("stop", "open")] == [2, 0]
     assert text.count('class="cross"') == 1
@@ -255,22 +255,22 @@ def test_the_course_of_a_suite_shows_each_run_with_its_interval_and_its_gate(sto
 
 def test_a_metric_has_a_course_of_its_own(store):
     runs(store, [7, 8, 9])
-    text = page(shown(store), "/course?of=edits")
+    text = page(shown(store), "/trends?of=edits")
     assert [re.search(r"(?:passed|failed) (\d+)", row)[1] for row in rows(text)] == ["90", "80", "70"]
     assert pictures(text) == ["Edits over runs"]
-    assert pictures(page(shown(store), "/course?of=nothing")) == ["Pass rate over runs"]
+    assert pictures(page(shown(store), "/trends?of=nothing")) == ["Pass rate over runs"]
 
 
 def test_one_suite_is_chosen_and_all_of_them_have_a_line_each(store):
     runs(store, [7, 8, 9])
     runs(store, [5, 6], suite="other", first=3)
     app = shown(store)
-    assert len(rows(page(app, "/course"))) == 2, "the suite of the newest run"
-    assert len(rows(page(app, "/course?suite=suite.yaml"))) == 3
-    text = page(app, "/course?suite=*")
+    assert len(rows(page(app, "/trends"))) == 2, "the suite of the newest run"
+    assert len(rows(page(app, "/trends?suite=suite.yaml"))) == 3
+    text = page(app, "/trends?suite=*")
     assert len(rows(text)) == 5
-    assert len(re.findall(r'class="course line-\d"', text)) == 4, "two lines, and a piece of each beside its name"
-    assert len(rows(page(app, "/course?suite=%00nothing"))) == 2
+    assert len(re.findall(r'class="line line-\d"', text)) == 4, "two lines, and a piece of each beside its name"
+    assert len(rows(page(app, "/trends?suite=%00nothing"))) == 2
 
 
 def test_each_dataset_has_a_line(store):
@@ -284,7 +284,7 @@ def test_each_dataset_has_a_line(store):
         for n in range(8)
     ]
     keep(store, a_run(datasets=(DatasetInfo(name="d"), DatasetInfo(name="e"))), results)
-    text = page(shown(store), "/course")
+    text = page(shown(store), "/trends")
     assert "Run Commit Gate all d e" in words(text)
     assert "✗ failed 75 %" in rows(text)[0]
     assert "100 %" in rows(text)[0]
@@ -294,9 +294,9 @@ def test_each_dataset_has_a_line(store):
 def test_only_the_newest_runs_are_drawn_and_the_rest_is_counted(store):
     runs(store, [9] * 28)
     runs(store, [9] * 25, first=100, created="2026-12-01T00:00:00+00:00")
-    text = page(shown(store), "/course")
+    text = page(shown(store), "/trends")
     assert len(rows(text)) == 50
-    assert "The newest 50 runs; 3 older ones are in the list of runs." in words(text)
+    assert "The newest 50 runs; 3 older ones are on the page of runs." in words(text)
 
 
 def test_runs_whose_figures_are_being_worked_out_have_their_pass_rate_already(store):
@@ -309,14 +309,14 @@ def test_runs_whose_figures_are_being_worked_out_have_their_pass_rate_already(st
     view = StoreView(store, Never(0))
     found = page_values(view, ListedMetrics(view), "", "")
     assert found["waiting"] == 2
-    assert [point.value for point in found["drawn"][0].points] == [0.7, 0.9]
-    assert {point.outcome for point in found["drawn"][0].points} == {""}
+    assert [point.value for point in found["trends"][0].points] == [0.7, 0.9]
+    assert {point.outcome for point in found["trends"][0].points} == {""}
 
 
 def test_an_empty_store_and_a_run_that_goes_on_have_a_course_too(store):
     app = shown(store)
-    assert "No runs yet" in words(page(app, "/course"))
+    assert "No runs yet" in words(page(app, "/trends"))
     keep(store, a_run(), [result(1)], ends=False)
-    text = page(app, "/course")
-    assert "under way" in words(text)
+    text = page(app, "/trends")
+    assert "running" in words(text)
     assert 'class="open line-0"' in text

@@ -72,13 +72,13 @@ def test_large_runs_that_share_nothing_say_so(store):
         for n, r in enumerate(answered(5, 1_100))
     ]
     keep(store, a_run("run-1", metrics=(Metric(name="correct"),)), others)
-    assert trends(shown(store))[0] == "nothing shared"
+    assert trends(shown(store))[0] == "no common case"
 
 
 def test_large_runs_that_are_judged_by_other_rules_are_not_counted_against_each_other(store):
     runs(store, 5, of=1_100)
     keep(store, a_run("run-1", metrics=(Metric(name="correct", threshold=0.1),)), answered(1_000, 1_100))
-    assert trends(shown(store))[0] == "judged otherwise"
+    assert trends(shown(store))[0] == "different scoring rules"
 
 
 def test_a_run_under_way_has_no_trend_and_is_none_to_be_held_against(store):
@@ -115,8 +115,8 @@ def test_while_trends_are_worked_out_the_page_says_so_and_asks_again(store):
     runs(store, 10, 35)
     app = viewer_app(store, POLICY, patience=0)
     text = from_browser(app, "/").text
-    assert "is being computed" in text
-    assert 'data-live="runs" data-pending="trends"' in text
+    assert "are being computed" in text
+    assert 'data-live="runs" data-pending="changes"' in text
     end = time.monotonic() + 30
     while "data-pending" in text:
         assert time.monotonic() < end

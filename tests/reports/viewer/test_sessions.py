@@ -122,7 +122,7 @@ def test_the_list_shows_sessions_newest_first_with_what_is_in_them(month):
 def test_sessions_are_filtered_by_their_address(month, query, found):
     text = page(month[1], f"/sessions?{query}")
     assert keys(text) == found
-    assert ("No session fits" in text) is (not found)
+    assert ("No session matches" in text) is (not found)
 
 
 def test_a_label_that_was_taken_back_or_is_only_a_comment_counts_as_in_a_report(store):
@@ -164,7 +164,7 @@ def test_pages_follow_each_other_and_come_back(store):
     back = re.findall(r'<a rel="prev" href="([^"]*)"', text)[0].replace("&amp;", "&")
     assert keys(page(app, back)) == seen[1]
     assert "Newest" in text
-    assert "No session fits here" in page(app, "/sessions?below=1")
+    assert "No session matches here" in page(app, "/sessions?below=1")
 
 
 def test_a_session_shows_each_answer_with_its_steps_and_what_was_taken_out(month):
@@ -178,7 +178,7 @@ def test_a_session_shows_each_answer_with_its_steps_and_what_was_taken_out(month
     assert KEY not in text
     assert "pa55word" not in text
     assert "My key is <mark>(not kept)</mark>, is it right?" in text
-    assert re.search(r"\(not kept\) stands \d+ times where something was taken out", said)
+    assert re.search(r"\(not kept\) replaces text that was removed before it was stored \(\d+ times\)", said)
     for step, level in (("search", 0), ("plan", 0), ("gpt", 1)):
         assert re.search(rf'<li class="deep-{level}"[^>]*>(?:(?!</li>).)*<b><bdi>{step}</bdi></b>', text, re.DOTALL)
     assert "812 tokens in, 24 tokens out · $0.0003 · openai/small" in said
@@ -316,7 +316,7 @@ def test_a_session_that_is_being_recorded_grows(tmp_path):
                 search("Second?")
                 assert flush(20)
                 text = words(page(app, at))
-                assert "An answer that has not ended Its steps are kept already." in text
+                assert "An answer that has not ended Its steps are stored already." in text
                 assert (
                     text.index("First?")
                     < text.index("An answer that has not ended")
@@ -379,7 +379,7 @@ def test_long_texts_are_cut_and_the_download_has_all_of_them(store):
     app = shown(store)
     text = page(app, f"/sessions/{HEADER.id}")
     assert len(text) < 200_000
-    assert "The first 64,000 of 10,000,000 characters; all of them are in the download." in words(text)
+    assert "The first 64,000 of 10,000,000 characters; the download has all of them." in words(text)
     assert "1 \u2013 1 of 2 answers and steps" in words(text)
     assert json.loads(from_browser(app, f"/sessions/{HEADER.id}/whole.json").body)["spans"][0]["output"] == long
     assert len(page(app, "/sessions")) < 20_000
@@ -400,9 +400,9 @@ def test_lone_surrogates_and_marks_that_reorder_are_signs(store):
     text = page(app, "/sessions")
     assert text.count("\ufffd") >= 4
     (project,) = re.findall(r'<option value="(~[^"]+)">', text.partition("datalist")[0])
-    assert "No session fits" not in page(app, f"/sessions?project={project}&template={project}")
-    assert "No session fits" in page(app, f"/sessions?project={project}&template={project}&text=none")
-    assert "No session fits" not in page(app, f"/sessions?template={project}&text=%1b[31m")
+    assert "No session matches" not in page(app, f"/sessions?project={project}&template={project}")
+    assert "No session matches" in page(app, f"/sessions?project={project}&template={project}&text=none")
+    assert "No session matches" not in page(app, f"/sessions?template={project}&text=%1b[31m")
     assert sign in page(app, f"/sessions/{HEADER.id}?project={project}")
     assert json.loads(from_browser(app, f"/sessions/{HEADER.id}/whole.json").body)["project"] == odd
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from evalmark.cli.terminal.command_line import complete_words
+from evalmark.cli.terminal.exit_codes import INCONCLUSIVE, INTERRUPTED, USAGE
 from evalmark.cli.terminal.output import is_open, print_error, print_line, redirect_to_null
 from evalmark.cli.terminal.supervised import print_by_supervisor, send_exit_code
 from evalmark.cli.terminal.supervisor import SUPERVISED_VERBS as WATCHED
@@ -20,13 +21,10 @@ from evalmark.core.lazy import LazyModule, need
 from .flags import RUN_EXIT_CODES, exit_codes, with_variables
 
 if TYPE_CHECKING:
-    from evalmark.cli.commands import installation
+    from evalmark.cli.commands import doctor
 else:
-    installation = LazyModule("evalmark.cli.commands.installation")
+    doctor = LazyModule("evalmark.cli.commands.doctor")
 
-USAGE = 2
-INCONCLUSIVE = 3
-INTERRUPTED = 130
 PURPOSE = "Evaluate LLM applications: is the change better, worse, or the same?"
 MAX_EXIT_SECONDS = 5.0
 """Seconds that threads of a target get to end before the process exits without them."""
@@ -94,9 +92,9 @@ def _new_app() -> typer.Typer:
     return app
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        print_line(installation.own_version())
+def _print_version(requested: bool) -> None:
+    if requested:
+        print_line(doctor.own_version())
         raise typer.Exit
 
 
@@ -108,16 +106,16 @@ def _root(
     """Parse the options before the verb."""
 
 
-def main(words: list[str] | None = None) -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Run one command and exit with its exit code: 0, 1, 2, 3 or 130."""
     _prepare_streams()
-    is_process = words is None
-    words = complete_words(sys.argv[1:] if words is None else words)
-    verb = next((word for word in words if word in VERBS), "")
+    is_process = arguments is None
+    arguments = complete_words(sys.argv[1:] if arguments is None else arguments)
+    verb = next((word for word in arguments if word in VERBS), "")
     try:
         _check_working_directory()
         command = typer.main.get_command(program(verb) if verb else overview())
-        with_variables(_refuse_user_exits(command))(args=words, prog_name="evalmark", obj=words)
+        with_variables(_refuse_user_exits(command))(args=arguments, prog_name="evalmark", obj=arguments)
     except RunAbortedError as error:
         if not print_by_supervisor(str(error)):
             print_error(f"{error}\n")
@@ -174,8 +172,8 @@ def _check_working_directory() -> None:
     try:
         Path.cwd()
     except OSError as error:
-        said = error.strerror or "it is gone"
-        raise ConfigError(f"The working directory cannot be used ({said}); change to one that exists.") from None
+        reason = error.strerror or "it is gone"
+        raise ConfigError(f"The working directory cannot be used ({reason}); change to one that exists.") from None
 
 
 def _flush_streams() -> None:

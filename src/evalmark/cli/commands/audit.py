@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 
 from evalmark.cli.terminal.command_line import store_flag
-from evalmark.cli.terminal.output import output_look, print_error, print_text
+from evalmark.cli.terminal.exit_codes import INCONCLUSIVE
+from evalmark.cli.terminal.output import print_error, print_text, terminal_style
 from evalmark.cli.terminal.progress import Progress
-from evalmark.cli.terminal.run_command import STOPPED
 from evalmark.core.lazy import need
 from evalmark.reports.terminal import forecast
 from evalmark.reports.terminal.audit import audit_screen, canary_screen
@@ -84,7 +84,7 @@ def audit(  # noqa: PLR0913  each is a flag of the command line
     """
     settings = flags.settings(**flags.settings_given(context))
     with open_store(settings.store, read_only=not canaries) as run_store:
-        wanted = AuditRequest(
+        request = AuditRequest(
             run=run_store.run(run),
             metrics=tuple(metric or ()),
             against=against,
@@ -95,16 +95,16 @@ def audit(  # noqa: PLR0913  each is a flag of the command line
             suite=suite,
             overrides=Overrides(judges=tuple(judge or ())),
         )
-        found = audits.audit(wanted, run_store)
-        print_text(audit_screen(wanted.run, found, output_look()))
+        results = audits.audit(request, run_store)
+        print_text(audit_screen(request.run, results, terminal_style()))
         if canaries:
             with Progress() as progress:
-                plan, metrics = plan_canaries(wanted, settings, progress.loading, cases)
-            conduct = RunOptions(store=run_store, settings=settings)
-            print_text(forecast.forecast_screen(need("asyncio").run(estimate(plan, conduct)), output_look()))
+                plan, metrics = plan_canaries(request, settings, progress.loading, cases)
+            options = RunOptions(store=run_store, settings=settings)
+            print_text(forecast.forecast_screen(need("asyncio").run(estimate(plan, options)), terminal_style()))
             answered = run_judges(plan, settings, run_store, quiet=False)
-            print_text(canary_screen(audits.canaries(answered, metrics, wanted), output_look()))
-    told = all(one.is_told for one in found)
-    if not told and against == LABELS:
-        print_error(f"Draw outputs to label: {label_command(wanted.run.id)}{store_flag(settings.store)}\n")
-    raise typer.Exit(0 if told else STOPPED)
+            print_text(canary_screen(audits.canaries(answered, metrics, request), terminal_style()))
+    is_complete = all(one.is_told for one in results)
+    if not is_complete and against == LABELS:
+        print_error(f"Draw outputs to label: {label_command(request.run.id)}{store_flag(settings.store)}\n")
+    raise typer.Exit(0 if is_complete else INCONCLUSIVE)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from evalmark.cli.terminal.output import output_look, print_line, print_text
+from evalmark.cli.terminal.output import print_line, print_text, terminal_style
 from evalmark.core.errors import ConfigError
 from evalmark.core.text import count
 from evalmark.reports.terminal.recordings import recorded_calls_screen, recorded_models_screen
@@ -51,11 +51,15 @@ def list_calls(
     """List recorded calls by model and tool, or single calls with --calls or --match."""
     with open_store(flags.settings(store=store).store, read_only=True) as run_store:
         if calls or match:
-            found = run_store.recordings.newest(match, limit)
-            print_text(recorded_calls_screen(found, output_look(), of=0 if found else _recorded(run_store)))
+            recordings = run_store.recordings.newest(match, limit)
+            print_text(
+                recorded_calls_screen(recordings, terminal_style(), total=0 if recordings else _recorded(run_store))
+            )
         else:
             print_text(
-                recorded_models_screen(run_store.recordings.by_model(), output_look(), run_store.recordings.by_tool())
+                recorded_models_screen(
+                    run_store.recordings.by_model(), terminal_style(), run_store.recordings.by_tool()
+                )
             )
 
 
@@ -77,12 +81,12 @@ def clear(
         raise ConfigError("name the calls to delete: --all, or some of --model, --tool, --older-than and --failed.")
     _of_one_kind(tool, {"--model": bool(model), "--failed": failed})
     with _existing(store) as run_store:
-        there = _recorded(run_store)
-        gone = run_store.recordings.clear(model, before, failed_only=failed, tool=tool)
-    if gone or not there:
-        print_line(f"Deleted {count(gone, 'call')}." if gone else "No calls are recorded, so none is deleted.")
+        recorded = _recorded(run_store)
+        deleted = run_store.recordings.clear(model, before, failed_only=failed, tool=tool)
+    if deleted or not recorded:
+        print_line(f"Deleted {count(deleted, 'call')}." if deleted else "No calls are recorded, so none is deleted.")
     else:
-        print_line(f"None of {count(there, 'recorded call')} matches, so none is deleted.")
+        print_line(f"None of {count(recorded, 'recorded call')} matches, so none is deleted.")
 
 
 def export(
@@ -120,24 +124,24 @@ def import_calls(
     print_line(f"{file}: {count(added, 'call')} added, {known:,} known before")
 
 
-def _addresses(said: Sequence[str]) -> dict[str, str]:
+def _addresses(pairs: Sequence[str]) -> dict[str, str]:
     """Parse `OLD=NEW` pairs into a mapping of addresses."""
-    found: dict[str, str] = {}
-    for text in said:
+    addresses: dict[str, str] = {}
+    for text in pairs:
         old, _, new = text.partition("=")
         old, new = old.strip().rstrip("/"), new.strip().rstrip("/")
         if "://" not in old or "://" not in new:
             raise ConfigError(f"--address {text}: it takes OLD=NEW, two addresses such as http://127.0.0.1:8000/v1.")
-        if found.setdefault(old, new) != new:
-            raise ConfigError(f"--address {text}: {old} is mapped to {found[old]} already.")
-    return found
+        if addresses.setdefault(old, new) != new:
+            raise ConfigError(f"--address {text}: {old} is mapped to {addresses[old]} already.")
+    return addresses
 
 
 def _of_one_kind(tool: str | None, others: Mapping[str, bool]) -> None:
     """Refuse flags that exclude every call of a tool."""
-    given = [flag for flag, is_given in others.items() if is_given]
-    if tool and given:
-        raise ConfigError(f"--tool names calls of tools and {given[0]} calls of models; leave one of them out.")
+    flags_given = [flag for flag, is_given in others.items() if is_given]
+    if tool and flags_given:
+        raise ConfigError(f"--tool names calls of tools and {flags_given[0]} calls of models; leave one of them out.")
 
 
 def _recorded(run_store: "Store") -> int:
@@ -153,14 +157,13 @@ def _existing(store: str | None) -> "Store":
 
 
 def _moment(age: str) -> datetime:
-    """Return the time of this age ago."""
-    found = _AGE.fullmatch(age.strip())
-    if found is None:
+    match = _AGE.fullmatch(age.strip())
+    if match is None:
         raise ConfigError(
             f"--older-than: {age!r} is not an age; write a number of days, hours or minutes: 30d, 12h, 45m."
         )
     try:
-        return datetime.now(UTC) - timedelta(**{_UNITS[found[2]]: int(found[1])})
+        return datetime.now(UTC) - timedelta(**{_UNITS[match[2]]: int(match[1])})
     except OverflowError:
         raise ConfigError(
             f"--older-than: {age!r} is before the first year of the calendar; leave the flag out."

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evalmark.cli.terminal.command_line import refuse_overwriting
-from evalmark.cli.terminal.output import output_look, print_error, print_line, print_text
+from evalmark.cli.terminal.exit_codes import INCONCLUSIVE
+from evalmark.cli.terminal.output import print_error, print_line, print_text, terminal_style
 from evalmark.cli.terminal.progress import Progress
-from evalmark.cli.terminal.run_command import STOPPED
 from evalmark.core.lazy import need
 from evalmark.core.money import spent_lines
 from evalmark.inputs.documents.atomic_write import write_atomically
@@ -92,7 +92,7 @@ def calibrate(  # noqa: PLR0913  each is a flag of the command line
     The thresholds go to a lock file; a run uses them with --lock.
     """
     settings = flags.settings(**flags.settings_given(context))
-    wanted = CalibrateRequest(
+    request = CalibrateRequest(
         about=about,
         metrics=tuple(metric or ()),
         suite=suite,
@@ -103,19 +103,19 @@ def calibrate(  # noqa: PLR0913  each is a flag of the command line
     refuse_overwriting([about, suite, output], [html] if html else [])
     with open_store(settings.store) as run_store:
         with Progress(quiet=quiet) as progress:
-            prepared = prepare(wanted, settings, run_store, progress.loading)
+            prepared = prepare(request, settings, run_store, progress.loading)
         run = None
         if prepared.plan is not None and prepared.evidence.told:
             run = run_judges(prepared.plan, settings, run_store, quiet=quiet)
-        found = learn_from(prepared, run)
+        calibration = learn_from(prepared, run)
     if not quiet:
-        print_text(calibration_screen(found, output_look()))
+        print_text(calibration_screen(calibration, terminal_style()))
     if html is not None:
-        write_atomically(html, calibration_as_html(found), "page")
-    if not found.is_kept:
+        write_atomically(html, calibration_as_html(calibration), "page")
+    if not calibration.is_kept:
         print_error(f"Nothing is written to {output}: not every metric meets the bound.\n")
-        raise typer.Exit(STOPPED)
-    write_lock(found, output)
+        raise typer.Exit(INCONCLUSIVE)
+    write_lock(calibration, output)
     if not quiet:
         print_line(f"  Written to {output}; a run uses it with: evalmark run SUITE --lock {output}")
 
@@ -126,17 +126,17 @@ def run_judges(plan: "Plan", settings: "Settings", run_store: "Store", *, quiet:
     Replies are stored, so the same command resumes where it stopped.
     """
     with Progress(quiet=quiet) as progress:
-        conduct = RunOptions(
+        options = RunOptions(
             store=ScratchRunStore(run_store),
             settings=settings,
             on_start=lambda run, checked: progress.begin(plan.name, sum(checked.rows.values())),
             on_verdicts=progress.recorded,
         )
-        run: Run = need("asyncio").run(execute(plan, conduct))
-    print_error("".join(f"{name}: {said}\n" for name, said in spent_lines(run)) if not quiet else "")
+        run: Run = need("asyncio").run(execute(plan, options))
+    print_error("".join(f"{name}: {spending}\n" for name, spending in spent_lines(run)) if not quiet else "")
     if run.status != "complete":
         print_error(
             f"{' '.join(run.notes)}\nNothing was learned. Finished judgements are stored; the same command resumes.\n"
         )
-        raise typer.Exit(STOPPED)
+        raise typer.Exit(INCONCLUSIVE)
     return run

@@ -7,8 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evalmark.cli.terminal.command_line import refuse_overwriting
-from evalmark.cli.terminal.job_summary import write_job_summary
-from evalmark.cli.terminal.output import output_look, print_line, print_text, print_workflow_command
+from evalmark.cli.terminal.exit_codes import comparison_code
+from evalmark.cli.terminal.output import (
+    print_line,
+    print_text,
+    print_workflow_command,
+    terminal_style,
+    write_job_summary,
+)
 from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import LazyModule, need
 
@@ -38,8 +44,6 @@ else:
     stored = LazyModule("evalmark.storage.store.store")
     writers = LazyModule("evalmark.reports.files.writers")
 
-
-UNDECIDED = 3
 
 Run = Annotated[
     str,
@@ -126,32 +130,23 @@ def compare(  # noqa: PLR0913  each is a flag of the command line
         refuse_overwriting(
             [name for one in (newer, earlier) for name in (one.suite, *(d.path for d in one.datasets))], output or []
         )
-        found = comparing.compare(newer, earlier, level=level, margin=margin, targets=targets)
-        texts = flip_examples.flip_examples(found, newer, earlier, limit) if pairs or to else []
-        found = run_references.with_store_flag(
-            found, run_references.run_location(baseline or run, flags.settings(store=store).store)[0]
+        compared = comparing.compare(newer, earlier, level=level, margin=margin, targets=targets)
+        texts = flip_examples.flip_examples(compared, newer, earlier, limit) if pairs or to else []
+        compared = run_references.with_store_flag(
+            compared, run_references.run_location(baseline or run, flags.settings(store=store).store)[0]
         )
-        print_text(comparison.comparison_screen(found, output_look(), limit=limit, pairs=texts if pairs else ()))
+        print_text(comparison.comparison_screen(compared, terminal_style(), limit=limit, pairs=texts if pairs else ()))
         for path in output or []:
-            writers.save_comparison(found, path, texts if pairs else ())
+            writers.save_comparison(compared, path, texts if pairs else ())
             named = need("evalmark.reports.text.comparison").comparison_title
-            print_line(f"{path}: {named(found) if targets else f'{found.run} against {found.baseline}'}")
+            print_line(f"{path}: {named(compared) if targets else f'{compared.run} against {compared.baseline}'}")
         if to:
-            _to_github(found, texts)
-    raise typer.Exit(code_of(found, allow_undecided=allow_undecided))
-
-
-def code_of(found: "Comparison", *, allow_undecided: bool) -> int:
-    """Return the exit code of a comparison."""
-    return 0 if allow_undecided and found.exit_code == UNDECIDED else found.exit_code
+            _to_github(compared, texts)
+    raise typer.Exit(comparison_code(compared.exit_code, allow_undecided=allow_undecided))
 
 
 def _named(baseline: str | None, target: str | None, against: str | None) -> tuple[str, str] | None:
-    """Return the two targets to compare, or None if a baseline is named.
-
-    Raises:
-        ConfigError: neither a baseline nor two targets are named, or both are.
-    """
+    """Return the two targets to compare, or None if a baseline is named."""
     if baseline is not None and (target is not None or against is not None):
         raise ConfigError(
             "compare: --target and --against name two targets of one run, and two runs are named; leave out BASELINE."
@@ -164,18 +159,13 @@ def _named(baseline: str | None, target: str | None, against: str | None) -> tup
             "and --against."
         )
     if target is None or against is None:
-        given, other = ("--against", "--target") if target is None else ("--target", "--against")
-        raise ConfigError(f"compare: {given} names one target of the run; name the other one with {other}.")
+        flag, other = ("--against", "--target") if target is None else ("--target", "--against")
+        raise ConfigError(f"compare: {flag} names one target of the run; name the other one with {other}.")
     return target, against
 
 
 def _runs(run: str, baseline: str | None, store: str, stores: ExitStack) -> "tuple[Kept, Kept]":
-    """Return both runs, each possibly from another store; the same run twice without a baseline.
-
-    Raises:
-        ConfigError: no run matches `last-green`.
-        StoreError: a run does not exist.
-    """
+    """Return both runs, each possibly from another store; the same run twice without a baseline."""
     run_stores: dict[str, Store] = {}
 
     def opened(path: str) -> "Store":
@@ -188,13 +178,13 @@ def _runs(run: str, baseline: str | None, store: str, stores: ExitStack) -> "tup
     if baseline is None:
         return newer, newer
     path, name = run_references.run_location(baseline, store)
-    found = baselines.baseline_of(opened(path), name, newer)
-    if found.run is None:
-        raise ConfigError(found.said or f"{baseline!r} is not a run to compare with; name one by its id.")
-    return newer, found.run
+    chosen = baselines.baseline_of(opened(path), name, newer)
+    if chosen.run is None:
+        raise ConfigError(chosen.said or f"{baseline!r} is not a run to compare with; name one by its id.")
+    return newer, chosen.run
 
 
-def _to_github(found: "Comparison", pairs: "Sequence[FlipExample]") -> None:
-    write_job_summary(lambda room: github.comparison_for_github(found, pairs, room=room))
-    for line in github.comparison_annotations(found, pairs):
+def _to_github(compared: "Comparison", pairs: "Sequence[FlipExample]") -> None:
+    write_job_summary(lambda room: github.comparison_for_github(compared, pairs, room=room))
+    for line in github.comparison_annotations(compared, pairs):
         print_workflow_command(line)

@@ -40,16 +40,16 @@ if TYPE_CHECKING:
 Writer = Callable[["ExportRun"], "ExportResult"]
 
 
-def _lines(given: "ExportRun") -> "ExportResult":
-    return ExportResult(files={"run.jsonl": "".join(as_jsonl(given.run))})
+def _lines(export_run: "ExportRun") -> "ExportResult":
+    return ExportResult(files={"run.jsonl": "".join(as_jsonl(export_run.run))})
 
 
 EXPORTERS: Mapping[str, Writer] = MappingProxyType(
     {
-        "openai-evals": lambda given: to_openai_evals(given),
-        "openai-registry": lambda given: to_openai_registry(given),
-        "github-models": lambda given: to_github_models(given),
-        "promptfoo": lambda given: to_promptfoo_files(given),
+        "openai-evals": to_openai_evals,
+        "openai-registry": to_openai_registry,
+        "github-models": to_github_models,
+        "promptfoo": to_promptfoo_files,
         "jsonl": _lines,
     }
 )
@@ -122,13 +122,12 @@ def _write_cases(project: str, path: Path, settings: "Settings") -> None:
     """Write the labelled outputs of a project as JSON lines, and report what is left out."""
     if path.suffix.lower() not in (".jsonl", ".ndjson"):
         raise ConfigError(f"{path}: the cases are written as JSON lines; name a file that ends in .jsonl.")
-    found = list(recorded_cases(project, settings, lambda note: print_error(f"{note}\n")))
-    write_atomically(path, (json.dumps(as_row(case)) + "\n" for case in found))
-    print_line(f"{path}: {count(len(found), 'case')}")
+    cases = list(recorded_cases(project, settings, lambda note: print_error(f"{note}\n")))
+    write_atomically(path, (json.dumps(as_row(case)) + "\n" for case in cases))
+    print_line(f"{path}: {count(len(cases), 'case')}")
 
 
 async def _create(files: Mapping[str, str], service: "Endpoint", settings: "Settings") -> None:
-    """Create the eval and its runs at the service, and print their ids."""
     runs = {name: json.loads(text) for name, text in files.items() if name.startswith("run.")}
     http = HttpClient(environ)
     try:

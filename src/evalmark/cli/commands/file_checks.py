@@ -37,7 +37,7 @@ SUITE_ENDINGS = (".yaml", ".yml", ".json")
 def validate(path: Path, settings: Settings, notes: NoteHandler = ignore_note) -> list[str]:
     """Return all errors of a suite or prompt with its datasets, of a metric file, or of a dataset.
 
-    A missing target, model or judge is no error, because flags of a run can name it. `notes` receives remarks on how
+    A missing target, model or judge is not an error, because flags of a run can name it. `notes` receives remarks on how
     rows were read.
     """
     try:

@@ -238,17 +238,17 @@ def settings(**flags: Any) -> Settings:
 
 def settings_given(context: typer.Context) -> dict[str, Any]:
     """Return the flags that are settings, by setting name; judges and embeddings override the suite instead."""
-    named = {"embedding_mode": context.params.get("mode"), **context.params}
-    said = {
-        f.name: named[f.name] for f in fields(Settings) if f.name in named and f.name not in ("judge", "embeddings")
+    values = {"embedding_mode": context.params.get("mode"), **context.params}
+    given = {
+        f.name: values[f.name] for f in fields(Settings) if f.name in values and f.name not in ("judge", "embeddings")
     }
-    return {name: None if value in ([], ()) else value for name, value in said.items()}  # repeatable, and not there
+    return {name: None if value in ([], ()) else value for name, value in given.items()}  # repeatable, and not there
 
 
-def conditions(given: list[str] | None) -> list[str]:
+def conditions(flags: list[str] | None) -> list[str]:
     """Return the conditions of `--filter`, or those of its variable, separated by commas since patterns may hold spaces."""
-    said = os.environ.get("EVALMARK_FILTER", "")
-    return given or [condition.strip() for condition in said.split(",") if condition.strip()]
+    variable = os.environ.get("EVALMARK_FILTER", "")
+    return flags or [condition.strip() for condition in variable.split(",") if condition.strip()]
 
 
 SETTINGS = {field.name for field in fields(Settings)} | {"mode", "model", "filter"}

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalmark.cli.terminal.output import output_look, print_error, print_line
+from evalmark.cli.terminal.exit_codes import INCONCLUSIVE, INTERRUPTED
+from evalmark.cli.terminal.output import print_error, print_line, terminal_style
 from evalmark.core.errors import ConfigError, RunStoppedError
 from evalmark.core.lazy import need
 from evalmark.prompts.generation.coverage import read_coverage
@@ -29,8 +30,6 @@ from . import flags
 if TYPE_CHECKING:
     from evalmark.core.settings import Settings
 
-INTERRUPTED = 130
-STOPPED = 3
 Prompt = Annotated[Path, typer.Argument(metavar="FILE", help="A prompt: .prompty, .md or .prompt.yml.")]
 EffortName = Annotated[str, typer.Option("--effort", metavar="min|low|medium|high", help="How many tests to generate.")]
 TestsPerRule = Annotated[
@@ -132,13 +131,13 @@ def generate_files(  # noqa: PLR0913  each is a flag of the command line
 
 
 def _report(file: Path, settings: "Settings") -> None:
-    found = read_coverage(file)
-    say_line_by_line(coverage_text(found, output_look().width))
+    coverage = read_coverage(file)
+    say_line_by_line(coverage_text(coverage, terminal_style().width))
     if store_exists(settings.store):
         with open_store(settings.store, read_only=True) as run_store:
             broken = broken_rules(file, run_store)
         if broken is not None:
-            say_line_by_line(f"\n{broken_text(found, broken)}")
+            say_line_by_line(f"\n{broken_text(coverage, broken)}")
 
 
 def _carry_out(job: "GenerateJob", settings: "Settings", quiet: bool) -> None:
@@ -147,14 +146,14 @@ def _carry_out(job: "GenerateJob", settings: "Settings", quiet: bool) -> None:
             account, spent = need("asyncio").run(generate_tests(job, settings, run_store.call_log()))
         except RunStoppedError as stopped:
             print_error(f"Stopped: {stopped}\nFinished files and replies are stored; resume with the same command.\n")
-            raise typer.Exit(STOPPED) from None
+            raise typer.Exit(INCONCLUSIVE) from None
         except KeyboardInterrupt:
             print_error("\nInterrupted. Finished files and replies are stored; resume with the same command.\n")
             raise typer.Exit(INTERRUPTED) from None
     if not quiet:
-        found = read_coverage(job.prompt)
+        coverage = read_coverage(job.prompt)
         notes = notes_text(account)
-        for text in (notes, f"\n{coverage_text(found, output_look().width)}\n", spending_text(spent)):
+        for text in (notes, f"\n{coverage_text(coverage, terminal_style().width)}\n", spending_text(spent)):
             say_line_by_line(text)
 
 
@@ -164,19 +163,15 @@ def say_line_by_line(text: str) -> None:
         print_line(line)
 
 
-def _models(said: Iterable[str]) -> dict[str, str]:
-    """Parse `STAGE=PROVIDER/MODEL` flags into a mapping.
-
-    Raises:
-        ConfigError: a flag has another form, names an unknown stage, or names a stage twice.
-    """
-    found: dict[str, str] = {}
-    for word in said:
-        stage, equals, model = word.partition("=")
+def _models(pairs: Iterable[str]) -> dict[str, str]:
+    """Parse `STAGE=PROVIDER/MODEL` flags into a mapping."""
+    models: dict[str, str] = {}
+    for pair in pairs:
+        stage, equals, model = pair.partition("=")
         if not (equals and model.strip()):
-            raise ConfigError(f"--model-for {word}: write it as stage=provider/model, such as rules=openai/NAME.")
+            raise ConfigError(f"--model-for {pair}: write it as stage=provider/model, such as rules=openai/NAME.")
         name = stage_named(stage, "--model-for").name
-        if name in found:
+        if name in models:
             raise ConfigError(f"--model-for: the stage {name} is named twice; leave one out.")
-        found[name] = model.strip()
-    return found
+        models[name] = model.strip()
+    return models

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from evalmark.cli.commands.file_checks import validate
-from evalmark.cli.terminal.output import output_look, print_line, print_text
+from evalmark.cli.terminal.output import print_line, print_text, terminal_style
 from evalmark.core.errors import ConfigError
 from evalmark.core.text import count
 from evalmark.inputs.documents.atomic_write import write_atomically
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 
 IMPORTERS: Mapping[str, "Callable[[Path], ImportResult]"] = MappingProxyType(
     {
-        "promptpex": lambda path: import_promptpex(path),
-        "promptfoo": lambda path: import_promptfoo(path),
-        "openai-evals": lambda path: import_openai_evals(path),
-        "openai-registry": lambda path: import_openai_registry(path),
-        "github-models": lambda path: import_github_models(path),
-        "jsonl": lambda path: import_jsonl(path),
+        "promptpex": import_promptpex,
+        "promptfoo": import_promptfoo,
+        "openai-evals": import_openai_evals,
+        "openai-registry": import_openai_registry,
+        "github-models": import_github_models,
+        "jsonl": import_jsonl,
     }
 )
 """The importer of each format."""
@@ -86,48 +86,44 @@ def import_files(
     if output is not None and len(paths) > 1:
         raise ConfigError("-o takes the suite of one PATH; import each of them by itself.")
     settings = flags.settings(store=store)
-    found = [(path, read(path)) for path in paths]
-    for path, imported in found:
+    imports = [(path, read(path)) for path in paths]
+    for path, imported in imports:
         _check_asked(path, imported, output)
     if output is not None:
-        [(path, imported)] = found
+        [(path, imported)] = imports
         _write_suite(path, imported, output, _SuiteOptions(settings, partial))
-    if not any(imported.run is not None for _, imported in found):
-        for path, imported in found:
+    if not any(imported.run is not None for _, imported in imports):
+        for path, imported in imports:
             _print_account(path, imported)
         return
     with open_store(settings.store) as run_store:
-        runs = iter(save_runs([imported.run for _, imported in found if imported.run is not None], run_store))
-        for path, imported in found:
+        runs = iter(save_runs([imported.run for _, imported in imports if imported.run is not None], run_store))
+        for path, imported in imports:
             _print_account(path, imported)
             if imported.run is not None:
                 run = next(runs)
-                print_line(f"  Kept as {run.id}; look at it with: evalmark show {run.id} --overview")
+                print_line(f"  Stored as {run.id}; show it with: evalmark show {run.id} --overview")
 
 
 def _print_account(path: Path, imported: "ImportResult") -> None:
-    folder = f"{path if path.is_dir() else path.parent}/"  # the title names it; places in it are told without
+    folder = f"{path if path.is_dir() else path.parent}/"  # the title names the folder
     parts = [(part.outcome, part.name.removeprefix(folder), part.to) for part in imported.parts]
-    print_text(import_screen(_title(path, imported), parts, imported.remarks, output_look()))
+    print_text(import_screen(_title(path, imported), parts, imported.remarks, terminal_style()))
 
 
 def _check_asked(path: Path, imported: "ImportResult", output: Path | None) -> None:
-    """Refuse to go on where there is nothing to keep or to write, or nowhere to write it.
-
-    Raises:
-        ConfigError: that is the case.
-    """
+    """Refuse an import that has nothing to store or write, or no folder to write to."""
     if imported.run is None and not imported.files:
         raise ConfigError(
-            f"{path}: holds neither tests nor results, so there is nothing to import. A prompt by itself needs no import: "
-            "evalmark generate makes tests of a .prompty or .prompt.yml file, and evalmark run asks it."
+            f"{path}: contains neither tests nor results, so there is nothing to import. A prompt alone needs no import: "
+            "evalmark generate makes tests for a .prompty or .prompt.yml file, and evalmark run sends it to a model."
         )
     if output is None:
         if imported.run is None:
-            raise ConfigError(f"{path}: holds tests and no results; write them as a suite with: -o DIR")
+            raise ConfigError(f"{path}: contains tests but no results; write them as a suite with: -o DIR")
         return
     if not imported.files:
-        raise ConfigError(f"{path}: holds no tests that a suite could be made of; leave -o out.")
+        raise ConfigError(f"{path}: contains no tests for a suite; leave -o out.")
 
 
 class _SuiteOptions(NamedTuple):
@@ -139,32 +135,27 @@ class _SuiteOptions(NamedTuple):
 
 
 def _write_suite(path: Path, imported: "ImportResult", output: Path, how: _SuiteOptions) -> None:
-    """Write the files of a suite into a folder where none of them is yet.
-
-    Raises:
-        ConfigError: a part would be lost without --partial, `validate` finds an error, or a file exists; nothing is
-            written then.
-    """
+    """Write the files of a suite into a folder where none of them is yet."""
     _refuse_existing(output, imported.files)
     if imported.dropped and not how.partial:
         _print_account(path, imported)
         names = count(sum(part.number for part in imported.dropped), "part")
         raise ConfigError(
-            f"{path}: nothing is imported, since the suite would ask or judge otherwise: {names} cannot be taken over "
+            f"{path}: nothing is imported, because the suite would test something else: {names} cannot be imported "
             '("left out" and "refused" above). Change them in the file, or accept the suite without them: --partial'
         )
     if imported.unjudged:
         _print_account(path, imported)
         raise ConfigError(
-            f"{path}: nothing is imported, since nothing that can be taken over judges the outputs, and a suite needs a "
-            f"metric ({', '.join(imported.unjudged)}). Add an assertion or a grader that can be, to the file."
+            f"{path}: nothing is imported, because no imported part scores the outputs, and a suite needs a "
+            f"metric ({', '.join(imported.unjudged)}). Add an assertion or a grader that evalmark supports to the file."
         )
     with _draft(output, imported.files) as draft:
         faults = [fault for name in imported.suites for fault in validate(draft / name, how.settings)]
         if faults:
             _print_account(path, imported)
-            told = [fault.replace(f"{draft}/", f"{output}/") for fault in dict.fromkeys(faults)]
-            raise ConfigError.of([f"{path}: nothing is imported, since the suite could not be run:", *told])
+            messages = [fault.replace(f"{draft}/", f"{output}/") for fault in dict.fromkeys(faults)]
+            raise ConfigError.of([f"{path}: nothing is imported, because the suite cannot be run:", *messages])
         _put(draft, output, imported.files)
     print_line(f"{output}: {', '.join(sorted(imported.files))}")
 
@@ -196,9 +187,9 @@ def _put(draft: Path, folder: Path, files: Mapping[str, str]) -> None:
 
 
 def _refuse_existing(folder: Path, files: Iterable[str]) -> None:
-    there = [name for name in files if os.path.lexists(folder / name)]
-    if there:
-        raise ConfigError(f"{folder / there[0]}: the file exists already; name another folder with -o.")
+    existing = [name for name in files if os.path.lexists(folder / name)]
+    if existing:
+        raise ConfigError(f"{folder / existing[0]}: the file exists already; name another folder with -o.")
 
 
 def write_new(folder: Path, files: Mapping[str, str]) -> None:
@@ -225,7 +216,6 @@ def _importer(name: str, code: list[Path]) -> "Callable[[Path], ImportResult]":
 
 
 def _title(path: Path, imported: "ImportResult") -> str:
-    """What was read, in one line."""
     run = imported.run
     if run is None:
         return str(path)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from evalmark.cli.terminal.merge_command import MergeOptions, run_merge
+from evalmark.cli.terminal.merge_command import run_merge
 from evalmark.core.errors import ConfigError
 
 from . import flags
@@ -48,9 +48,9 @@ def merge(
     Shards of several suites become one run per suite, and the worst exit code counts.
     """
     source = flags.settings(store=store).store
-    place, *more = output or [source]
+    target, *more = output or [source]
     if more:  # a list: of a single flag, typer would use the last value without a warning
         raise ConfigError(
-            f"-o takes one store for the merged run, but got {', '.join([place, *more])}; name one of them."
+            f"-o takes one store for the merged run, but got {', '.join([target, *more])}; name one of them."
         )
-    raise typer.Exit(run_merge(shards, source, MergeOptions(place=place, worst=worst, quiet=quiet)))
+    raise typer.Exit(run_merge(shards, source, target, worst=worst, quiet=quiet))

@@ -79,48 +79,50 @@ def note(  # noqa: PLR0913  each is a flag of the command line
     """
     which = OutputSelector(case=case, target=target, repeat=repeat, dataset=dataset, metric=metric)
     name = by or current_user(os.environ)
-    word = NewLabel(by=name, liked=_thumb(label), score=score, comment=comment.strip())
-    _check_flags(id, file, word, which, withdraw=withdraw)
+    new_label = NewLabel(by=name, liked=_thumb(label), score=score, comment=comment.strip())
+    _check_flags(id, file, new_label, which, withdraw=withdraw)
     with open_store(flags.settings(store=store).store) as run_store:
         if file is not None:
-            said = read_labels(file, run_store, name)
-            kept_labels = labels.save_labels(run_store, said)
-            people = sorted({one.by for _, one in said})
-            known = len(said) - len(kept_labels)
-            there = f"; {known:,} stored before" if known else ""
-            print_line(f"{file}: {count(len(kept_labels), 'label')} stored, by {', '.join(people) or 'no one'}{there}.")
+            file_labels = read_labels(file, run_store, name)
+            kept_labels = labels.save_labels(run_store, file_labels)
+            people = sorted({one.by for _, one in file_labels})
+            duplicates = len(file_labels) - len(kept_labels)
+            remark = f"; {duplicates:,} stored before" if duplicates else ""
+            print_line(
+                f"{file}: {count(len(kept_labels), 'label')} stored, by {', '.join(people) or 'no one'}{remark}."
+            )
             new = {one.id for one in kept_labels}
-            _say_masked([one for one in said if one[1].id in new], kept_labels)
+            _report_masked([one for one in file_labels if one[1].id in new], kept_labels)
             return
         subject = labels.find_subject(run_store, id or "", which)
-        (written,) = labels.save_labels(run_store, [(subject, word)])
+        (written,) = labels.save_labels(run_store, [(subject, new_label)])
         print_line(f"{_told(written)} {subject.title}, by {written.by}.")
-        _say_masked([(subject, word)], [written])
+        _report_masked([(subject, new_label)], [written])
         before = [one for one in run_store.sessions.labels([subject.about]) if one.by == written.by]
         if len(before) > 1:
             print_line(f"  {written.by} has {count(len(before), 'label')} on it; show them with: evalmark show {id}")
 
 
-def _say_masked(said: "Sequence[tuple[LabelSubject, NewLabel]]", written: "Sequence[Label]") -> None:
-    """Say where a comment was kept without a part of it."""
-    altered = sum(word.comment != label.comment for (_, word), label in zip(said, written, strict=True))
+def _report_masked(given: "Sequence[tuple[LabelSubject, NewLabel]]", written: "Sequence[Label]") -> None:
+    """Report how many comments were stored without a part of them."""
+    altered = sum(new_label.comment != label.comment for (_, new_label), label in zip(given, written, strict=True))
     if altered:
         print_line(f"  Removed what looked like a key or a password from {count(altered, 'comment')}.")
 
 
 def _check_flags(
-    given: str | None, file: Path | None, word: "NewLabel", which: "OutputSelector", *, withdraw: bool
+    item: str | None, file: Path | None, new_label: "NewLabel", which: "OutputSelector", *, withdraw: bool
 ) -> None:
-    """Raises ConfigError where the flags print_text nothing, or contradict each other."""
+    """Raise ConfigError if the flags give no label, or contradict each other."""
     if file is not None:
-        if given or withdraw or not word.withdraws or which != OutputSelector():
+        if item or withdraw or not new_label.withdraws or which != OutputSelector():
             raise ConfigError("--file can only be combined with --by.")
         return
-    if not given:
+    if not item:
         raise ConfigError("name the output to label by its ID, or a file of labels with --file.")
-    if withdraw and not word.withdraws:
+    if withdraw and not new_label.withdraws:
         raise ConfigError("--withdraw removes your label; leave out --label, --score and --comment.")
-    if word.withdraws and not withdraw:
+    if new_label.withdraws and not withdraw:
         raise ConfigError(
             "give a label with --label up, --label down, --score or --comment, or remove it with --withdraw."
         )
@@ -136,7 +138,7 @@ def _thumb(label: str | None) -> bool | None:
 def _told(label: "Label") -> str:
     if label.withdrawn:
         return "Withdrawn:"
-    said = [] if label.liked is None else ["up" if label.liked else "down"]
-    said += [] if label.score is None else [f"score {label.score:g}"]
-    said += ["a comment"] if label.comment else []
-    return f"Stored: {', '.join(said)} for"
+    parts = [] if label.liked is None else ["up" if label.liked else "down"]
+    parts += [] if label.score is None else [f"score {label.score:g}"]
+    parts += ["a comment"] if label.comment else []
+    return f"Stored: {', '.join(parts)} for"

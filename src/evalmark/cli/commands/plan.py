@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalmark.cli.terminal.output import output_look, print_line, print_text
+from evalmark.cli.terminal.output import print_line, print_text, terminal_style
 from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import LazyModule, need
 from evalmark.inputs.datasets.case_filter import parse_filter
@@ -81,22 +81,24 @@ def plan(  # noqa: PLR0913  each is a flag of the command line
     only = parse_filter(conditions) if conditions else None
     share = None if shard is None else parse_shard(shard)
     with _open_run_store(settings.store) as run_store:
-        conduct = RunOptions(store=run_store, settings=settings, limit=limit, only=only, shard=share)
+        options = RunOptions(store=run_store, settings=settings, limit=limit, only=only, shard=share)
         for path in files:
-            wanted = plan_suite(path, settings, overrides, _no_weights, recorded_cases)
-            print_text(forecast.forecast_screen(need("asyncio").run(estimate(wanted, conduct)), output_look()))
-            if wanted.imported:
-                print_line(f"  Imported to check what is named: {', '.join(wanted.imported)}. No target was called.")
+            suite_plan = plan_suite(path, settings, overrides, _no_weights, recorded_cases)
+            print_text(forecast.forecast_screen(need("asyncio").run(estimate(suite_plan, options)), terminal_style()))
+            if suite_plan.imported:
+                print_line(
+                    f"  Imported to check what is named: {', '.join(suite_plan.imported)}. No target was called."
+                )
             if detect is not None:
-                print_text(_sample_size(wanted, run_store, detect, power))
+                print_text(_sample_size(suite_plan, run_store, detect, power))
 
 
 def _sample_size(plan: "Plan", store: RunStore, effect: float, power: float | None) -> str:
     """Show how many cases detect a difference, judged by earlier runs of the suite."""
     name = (plan.name, PurePath(plan.suite).name)
     same = (run for run in store.runs(MOST_RUNS) if (run.name, PurePath(run.suite).name) == name)
-    found = sample_size.sample_size_plan(same, effect, power, repeat=plan.repeat)
-    return sample_size_text.sample_size_screen(found, output_look())
+    sizes = sample_size.sample_size_plan(same, effect, power, repeat=plan.repeat)
+    return sample_size_text.sample_size_screen(sizes, terminal_style())
 
 
 def _open_run_store(path: str) -> "AbstractContextManager[RunStore]":
@@ -105,4 +107,4 @@ def _open_run_store(path: str) -> "AbstractContextManager[RunStore]":
 
 
 def _no_weights(name: str, settings: "Settings", folders: tuple[Path, ...]) -> None:
-    """Load no embedding model: it costs nothing."""
+    """Load no embedding model, since it costs nothing."""

@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evalmark.cli.terminal.command_line import refuse_overwriting
-from evalmark.cli.terminal.job_summary import write_job_summary
-from evalmark.cli.terminal.output import print_document, print_error, print_line, print_workflow_command
+from evalmark.cli.terminal.exit_codes import INCONCLUSIVE
+from evalmark.cli.terminal.output import (
+    print_document,
+    print_error,
+    print_line,
+    print_workflow_command,
+    write_job_summary,
+)
 from evalmark.cli.terminal.run_references import find_runs, run_location, with_store_flag
 from evalmark.core.errors import ConfigError
 from evalmark.core.values.run import Gate
@@ -31,7 +37,6 @@ from . import flags
 if TYPE_CHECKING:
     from evalmark.core.values.run import Run
 
-NOTHING_RAN = 3
 GITHUB = "github"
 
 Runs = Annotated[
@@ -135,23 +140,23 @@ def _is_printed(to: str | None, output: list[Path] | None) -> bool:
 
 
 def _comparison_options(run: "Run", reference: str | None, store: str, stores: ExitStack) -> "ReportOptions":
-    """How the run compares with an earlier one, which may be of another file; says why where there is none."""
+    """Compare the run with an earlier one, maybe of another store, or report why there is none."""
     if reference is None:
         return ReportOptions()
     path, name = run_location(reference, store)
-    found = baseline_of(stores.enter_context(open_store(path, read_only=True)), name, run)
-    if found.said:
-        print_error(f"{found.said}\n")
-    if found.run is None:
+    chosen = baseline_of(stores.enter_context(open_store(path, read_only=True)), name, run)
+    if chosen.said:
+        print_error(f"{chosen.said}\n")
+    if chosen.run is None:
         return ReportOptions()
-    if found.run.id == run.id:
+    if chosen.run.id == run.id:
         print_error(f"The baseline {run.id} is the run itself, so there is nothing to compare it with.\n")
         return ReportOptions()
-    return ReportOptions(comparison=with_store_flag(compare(run, found.run), path), baseline=found.run)
+    return ReportOptions(comparison=with_store_flag(compare(run, chosen.run), path), baseline=chosen.run)
 
 
 def _with_gate(run: "Run", gate: "Gate") -> "Run":
-    """The run under another gate; one that stopped once its own was decided is not complete under any other."""
+    """Replace the gate; a run that stopped when its own gate was decided is incomplete under another one."""
     run = run if run.shard is None else lone_shard(run)  # its own gate waits for all shards; this one judges now
     if run.gate == gate or run.until_decided is None or run.until_decided.outcome is None:
         return replace(run, gate=gate)
@@ -162,11 +167,7 @@ def _with_gate(run: "Run", gate: "Gate") -> "Run":
 
 
 def _gate(rate: float | None, score: float | None, unscored: int | None, errors: int | None) -> "Gate | None":
-    """Return the gate of the flags, or None without any.
-
-    Raises:
-        ConfigError: a number is out of range or not a number (`nan`).
-    """
+    """Return the gate of the flags, or None without any."""
     for flag, number in (("--min-pass-rate", rate), ("--min-score", score)):
         if number is not None and not 0 <= number <= 1:
             raise ConfigError(f"{flag} is {number}; it takes a number from 0 to 1, such as 0.9.")
@@ -176,7 +177,6 @@ def _gate(rate: float | None, score: float | None, unscored: int | None, errors:
 
 
 def _write(run: "Run", summary: "Summary", options: "ReportOptions", output: list[Path], to: str | None) -> None:
-    """Write all that is asked for."""
     for path in output:
         save(run, path, summary, options, _kind(to))
         print_line(f"{path}: {len(run.results)} results of {run.id}")
@@ -191,14 +191,14 @@ def _code(run: "Run", summary: "Summary", *, gated: bool, is_printed: bool) -> i
     if not summary.trials:
         print_error("No cases ran, so there is nothing to report.\n")
     if not gated:
-        return 0 if summary.trials else NOTHING_RAN
+        return 0 if summary.trials else INCONCLUSIVE
     verdict = apply_gate(summary, run.gate)
     lost = (note for note in run.notes if note.startswith(MISSING_PREFIX))
-    said = f"Gate {gate_outcome(verdict)}: {' '.join((*verdict.reasons, *lost))}"
+    outcome = f"Gate {gate_outcome(verdict)}: {' '.join((*verdict.reasons, *lost))}"
     if is_printed:
-        print_error(f"{said}\n")
+        print_error(f"{outcome}\n")
     else:
-        print_line(said)
+        print_line(outcome)
     return verdict.exit_code
 
 

@@ -73,10 +73,10 @@ def rescore(  # noqa: PLR0913  each is a flag of the command line
     with open_store(settings.store, read_only=True) as run_store:
         earlier = run_store.run(run)
     overrides = Overrides(embeddings=embeddings, timeout=timeout, judges=tuple(judge or ()))
-    wanted = RescoreRequest(run=earlier, metrics=tuple(metric or ()), suite=suite, overrides=overrides)
+    request = RescoreRequest(run=earlier, metrics=tuple(metric or ()), suite=suite, overrides=overrides)
     with Progress(quiet=quiet) as progress:
-        plan = plan_rescore(wanted, settings, progress.loading)
+        plan = plan_rescore(request, settings, progress.loading)
     show = RunDisplay(reports=output or (), quiet=quiet, worst=worst, limit=limit, only=flags.conditions(filter))
-    others = [word for word in context.obj[1:] if word != run]
+    others = [argument for argument in context.obj[1:] if argument != run]
     show = replace(show, resume=resume, again=repeat_command(["rescore", earlier.id, *others]))
     raise typer.Exit(run_plan(plan, settings, show))

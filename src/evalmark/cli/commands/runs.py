@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalmark.cli.terminal.output import output_look, print_line, print_text, run_look
+from evalmark.cli.terminal.output import print_line, print_text, run_style, terminal_style
 from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import LazyModule
 
@@ -67,10 +67,10 @@ def list_runs(
         raise ConfigError(f"there is no list of {wrong!r}; it is evalmark list, or evalmark list sessions [PROJECT].")
     with stored.open_store(flags.settings(store=store).store, read_only=True) as run_store:
         if what == "runs":
-            print_text(run_list.run_list_screen(run_store.runs(limit), output_look()))
+            print_text(run_list.run_list_screen(run_store.runs(limit), terminal_style()))
         else:
             print_text(
-                sessions.session_list_screen(session_commands.sessions_of(run_store, project, limit), output_look())
+                sessions.session_list_screen(session_commands.sessions_of(run_store, project, limit), terminal_style())
             )
 
 
@@ -94,38 +94,39 @@ def show(  # noqa: PLR0913  each is a flag of the command line
     """
     settings = flags.settings(store=store)
     with stored.open_store(settings.store, read_only=True) as run_store:
-        thing = labels.find_labelled(run_store, run)
-        if not isinstance(thing, runs.Run):
+        item = labels.find_labelled(run_store, run)
+        if not isinstance(item, runs.Run):
             if overview or failed or calls or case is not None:
-                raise ConfigError(f"{thing.id} is not a run; leave out --failed, --case, --calls and --overview.")
-            print_text(session_commands.describe(run_store, thing))
+                raise ConfigError(f"{item.id} is not a run; leave out --failed, --case, --calls and --overview.")
+            print_text(session_commands.describe(run_store, item))
             return
-        found = _with_spending(thing, run_store)
+        shown_run = _with_spending(item, run_store)
         if overview:
-            _show_overview(found, with_cases=failed or calls or case is not None)
+            _show_overview(shown_run, with_cases=failed or calls or case is not None)
             return
         if not (failed or calls) and case is None:
-            summary = summarise.summarise(found)
-            verdict = gate.apply_gate(summary, found.gate)
+            summary = summarise.summarise(shown_run)
+            verdict = gate.apply_gate(summary, shown_run.gate)
             print_text(
-                run_report.run_screen(found, run_look(found, settings.store, worst), summary=summary, verdict=verdict)
+                run_report.run_screen(
+                    shown_run, run_style(shown_run, settings.store, worst), summary=summary, verdict=verdict
+                )
             )
             return
-        _show_cases(run_store, found, case, limit, failed=failed, calls=calls)
+        _show_cases(run_store, shown_run, case, limit, failed=failed, calls=calls)
 
 
 def _show_cases(run_store: "Store", run: "Kept", case: str | None, limit: int, *, failed: bool, calls: bool) -> None:
-    """Print cases of a run with their labels."""
     chosen = None if case is None else _case_id(run, case)
-    wanted = (
+    matching = (
         r
         for r in run.results
         if (chosen is None or r.trial.case.id == chosen) and (not failed or r.verdict in NOT_PASSED)
     )
     count = 0
-    for count, result in enumerate(islice(wanted, limit), start=1):  # noqa: B007  counts to the end
-        print_text(cases.case_screen(result, output_look(), run=run))
-        print_text(sessions.labels_screen(session_commands.labels_of(run_store, run, result), output_look()))
+    for count, result in enumerate(islice(matching, limit), start=1):  # noqa: B007  counts to the end
+        print_text(cases.case_screen(result, terminal_style(), run=run))
+        print_text(sessions.labels_screen(session_commands.labels_of(run_store, run, result), terminal_style()))
         for key in result.calls if calls else ():
             print_text(_one_call(run_store, key))
     if count == limit:
@@ -141,38 +142,33 @@ def _show_cases(run_store: "Store", run: "Kept", case: str | None, limit: int, *
 def _show_overview(run: "Kept", *, with_cases: bool) -> None:
     if with_cases:
         raise ConfigError("--overview shows no cases; leave out --failed, --case and --calls.")
-    print_text(target_overview.overview_screen(run, stats_overview.overview(run), output_look()))
+    print_text(target_overview.overview_screen(run, stats_overview.overview(run), terminal_style()))
 
 
 def _one_call(run_store: "Store", key: str) -> str:
-    """Format a recorded call of a model or a tool."""
     if (call := run_store.recordings.call(key)) is not None:
-        return call_module.call_screen(call, output_look())
+        return call_module.call_screen(call, terminal_style())
     if (recording := run_store.recordings.tool_call(key)) is not None:
-        return call_module.tool_call_screen(recording, output_look())
+        return call_module.tool_call_screen(recording, terminal_style())
     return f"  The call {key} is no longer recorded.\n"
 
 
-def _case_id(run: "Kept", wanted: str) -> str:
-    """Resolve a case id or the unique start of one.
-
-    Raises:
-        ConfigError: no case or several cases match.
-    """
+def _case_id(run: "Kept", prefix: str) -> str:
+    """Resolve a case id or the unique start of one."""
     ids = list(dict.fromkeys(result.trial.case.id for result in run.results))
-    if wanted in ids:
-        return wanted
-    starting = [name for name in ids if wanted and name.startswith(wanted)]
+    if prefix in ids:
+        return prefix
+    starting = [name for name in ids if prefix and name.startswith(prefix)]
     if len(starting) == 1:
         return starting[0]
     if starting:
         raise ConfigError(
-            f"{run.id} has {len(starting):,} cases whose ids start with {wanted!r}, such as "
+            f"{run.id} has {len(starting):,} cases whose ids start with {prefix!r}, such as "
             f"{', '.join(map(repr, starting[:3]))}; write more of the id."
         )
-    close = get_close_matches(wanted, ids, n=3)
+    close = get_close_matches(prefix, ids, n=3)
     advice = f"did you mean {' or '.join(map(repr, close))}?" if close else _all_cases(run)
-    raise ConfigError(f"{run.id} has no case {wanted!r}; {advice}")
+    raise ConfigError(f"{run.id} has no case {prefix!r}; {advice}")
 
 
 def _all_cases(run: "Kept") -> str:

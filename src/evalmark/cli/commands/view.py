@@ -73,8 +73,8 @@ def view(  # noqa: PLR0913  each is a flag of the command line
         need("starlette", "view")
         need("uvicorn", "view")
         web = need("evalmark.reports.viewer.app")
-        place = flags.settings(store=store).store
-        with open_store(place, read_only=read_only or not store_is_writable(place)) as run_store:
+        location = flags.settings(store=store).store
+        with open_store(location, read_only=read_only or not store_is_writable(location)) as run_store:
             path = _first_page(run_store, run, sample)
             bound = server.bind(port, host, os.environ.get(TOKEN, ""))
 
@@ -83,7 +83,7 @@ def view(  # noqa: PLR0913  each is a flag of the command line
                 _print_address(bound.address_of(path), bound.address_once(path) if opens else "")
 
             pages = web.viewer_app(
-                run_store, bound.policy, author=_author(), prepare_after=_PREPARE_AFTER, flags=store_flag(place)
+                run_store, bound.policy, author=_author(), prepare_after=_PREPARE_AFTER, flags=store_flag(location)
             )
             serve(pages, bound, ready)
 

@@ -1,4 +1,4 @@
-"""The words of the command line: completion before parsing, and commands to print."""
+"""Arguments of the command line: completion before parsing, and commands to print."""
 
 import os
 import shlex
@@ -16,7 +16,7 @@ RUN_FLAGS = ("--resume", "--retry-errors")
 SUITES = (".json", ".yaml", ".yml", ".prompty")
 
 
-def complete_words(words: Sequence[str]) -> list[str]:
+def complete_words(arguments: Sequence[str]) -> list[str]:
     """Add the default value of `--resume` and `--retry-errors`, and the verb `run` before a suite.
 
     >>> complete_words(["run", "suite.yaml", "--resume"])
@@ -26,25 +26,31 @@ def complete_words(words: Sequence[str]) -> list[str]:
     >>> complete_words(["tests/tutor.json", "-j", "4"])
     ['run', 'tests/tutor.json', '-j', '4']
     """
-    verb = ["run"] if words and Path(words[0]).suffix in SUITES else []
+    verb = ["run"] if arguments and Path(arguments[0]).suffix in SUITES else []
     return verb + [
-        f"{word}={NEWEST}" if word in RUN_FLAGS and not _is_run(words[number + 1 : number + 2]) else word
-        for number, word in enumerate(words)
+        f"{argument}={NEWEST}"
+        if argument in RUN_FLAGS and not _is_run(arguments[number + 1 : number + 2])
+        else argument
+        for number, argument in enumerate(arguments)
     ]
 
 
-def repeat_command(words: Sequence[str], others: Sequence[str] = ()) -> str:
-    """Return the command for a shell, without `--resume`, `--retry-errors` and the words in `others`.
+def repeat_command(arguments: Sequence[str], others: Sequence[str] = ()) -> str:
+    """Return the command for a shell, without `--resume`, `--retry-errors` and the arguments in `others`.
 
     >>> repeat_command(["run", "my suite.yaml", "--store", "a.db", "--resume", "20261121-143205-k3f9"])
     "evalmark run 'my suite.yaml' --store a.db"
     >>> repeat_command(["run", "suite.yaml", "--store", "postgresql://ann:secret@db/evals"])
     'evalmark run suite.yaml --store postgresql://ann@db/evals'
     """
-    left_out = {number for number, word in enumerate(words) if word.startswith(RUN_FLAGS) or word in others}
-    left_out |= {number + 1 for number, word in enumerate(words) if word in RUN_FLAGS}
+    left_out = {
+        number for number, argument in enumerate(arguments) if argument.startswith(RUN_FLAGS) or argument in others
+    }
+    left_out |= {number + 1 for number, argument in enumerate(arguments) if argument in RUN_FLAGS}
     shown = need("evalmark.storage.postgres.addresses").without_password
-    return shlex.join(["evalmark", *(shown(word) for number, word in enumerate(words) if number not in left_out)])
+    return shlex.join(
+        ["evalmark", *(shown(argument) for number, argument in enumerate(arguments) if number not in left_out)]
+    )
 
 
 def store_flag(store: str) -> str:
@@ -67,14 +73,14 @@ def refuse_overwriting(read: Iterable[Path | str | None], reports: Sequence[Path
     Raises:
         ConfigError: a report would.
     """
-    kept = {os.path.realpath(name) for name in read if name}
+    inputs = {os.path.realpath(name) for name in read if name}
     for path in reports:
-        if os.path.realpath(path) in kept:
+        if os.path.realpath(path) in inputs:
             raise ConfigError(
                 f"{path}: the run reads this file, so a report must not overwrite it; name another file with -o."
             )
 
 
 def _is_run(following: Sequence[str]) -> bool:
-    """Whether the next word is a run id: neither a flag nor a file."""
+    """Whether the next argument is a run id: neither a flag nor a file."""
     return bool(following) and not following[0].startswith("-") and not Path(following[0]).suffix

@@ -1,8 +1,7 @@
-"""Carry out a merge of shards in front of a person: the table, what is missing, the exit code."""
+"""Merge shards from the command line: table, missing cases and exit code."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from evalmark.core.errors import ConfigError
@@ -11,80 +10,143 @@ from evalmark.reports.terminal.run_report import run_screen
 from evalmark.runs.execution.merge import merge_shards
 from evalmark.stats.summary.gate import apply_gate
 from evalmark.stats.summary.summarise import summarise
+from evalmark.storage.merging.shards import is_merged
 from evalmark.storage.merging.shards import shard_faults as merging_faults
 from evalmark.storage.store.store import Store, open_store
 
 from .command_line import repeat_command
-from .output import print_error, print_text, run_look
+from .exit_codes import worst_code
+from .output import print_error, print_text, run_style
 from .progress import Progress
-from .shards import StoredRun, shards_of_suites
+from .run_references import find_stored_runs, is_file
 
 if TYPE_CHECKING:
     from evalmark.core.values.run import Run
 
-WORST_FIRST = (1, 3, 0)
 _UNRECORDED_FLAGS = "--target, --model, --judge, --lock, --embeddings, --mode"
 """Flags that change a run and that no run records."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MergeOptions:
-    """Options of a merge."""
-
-    place: str
-    """The store of the merged run."""
-    worst: int = 5
-    """The number of worst cases to show."""
-    quiet: bool = False
+StoredRun = tuple["Store", "Run"]
+"""A run with its store."""
 
 
-def run_merge(shards: Sequence[str], source: str, wish: MergeOptions) -> int:
-    """Merge the named runs and return the exit code; ids are looked up in the store `source`.
+def run_merge(shards: Sequence[str], source: str, target: str, *, worst: int = 5, quiet: bool = False) -> int:
+    """Merge the named runs into the store `target` and return the exit code; ids are looked up in the store `source`.
+
+    `worst` is the number of worst cases to show.
 
     Shards of several suites become one run per suite, and the worst code counts.
 
     Raises:
         EvalmarkError: the runs cannot be merged, or one cannot be read; nothing is stored then.
     """
-    if wish.place.lower().endswith(tuple(WRITERS)):
+    if target.lower().endswith(tuple(WRITERS)):
         raise ConfigError(
-            f"{wish.place}: shards are merged into a store, as merged.db; reports of it are written with evalmark report."
+            f"{target}: shards are merged into a store, as merged.db; reports of it are written with evalmark report."
         )
     with ExitStack() as stores:
         suites = shards_of_suites(shards, source, stores, lambda remark: print_error(f"{remark}\n"))
-        for found in suites:  # before the target store is created
-            if faults := merging_faults([run for _, run in found]):
+        for shards_of_suite in suites:  # before the target store is created
+            if faults := merging_faults([run for _, run in shards_of_suite]):
                 raise ConfigError.of(faults)
-        run_store = stores.enter_context(open_store(wish.place))
-        codes = [_merge(found, run_store, wish) for found in suites]
-    return min(codes, key=WORST_FIRST.index)
+        run_store = stores.enter_context(open_store(target))
+        codes = [_merge(shards_of_suite, run_store, target, worst=worst, quiet=quiet) for shards_of_suite in suites]
+    return worst_code(codes)
 
 
-def _merge(found: Sequence[StoredRun], run_store: "Store", wish: MergeOptions) -> int:
-    """Merge the shards of one suite and print the result."""
-    with Progress(quiet=wish.quiet) as progress:
-        progress.begin("merging", sum(len(run.results) for _, run in found))
-        merged = merge_shards(found, run_store, progress.recorded)
+def _merge(shards: Sequence[StoredRun], run_store: "Store", target: str, *, worst: int, quiet: bool) -> int:
+    with Progress(quiet=quiet) as progress:
+        progress.begin("merging", sum(len(run.results) for _, run in shards))
+        merged = merge_shards(shards, run_store, progress.recorded)
     for remark in merged.remarks:
         print_error(f"{remark}\n")
     summary = summarise(merged.run)
     verdict = apply_gate(summary, merged.run.gate)
-    if not wish.quiet:
-        seen = run_look(merged.run, wish.place, wish.worst)
-        print_text(run_screen(merged.run, seen, summary=summary, verdict=verdict))
+    if not quiet:
+        look = run_style(merged.run, target, worst)
+        print_text(run_screen(merged.run, look, summary=summary, verdict=verdict))
     if merged.run.status != "complete" and merged.run.suite:
         print_error(
             "Not complete. This command runs the missing cases; add the flags of the shards that are not recorded "
-            f"({_UNRECORDED_FLAGS}): {_remaining_command(found, merged.run, wish.place)}\n"
+            f"({_UNRECORDED_FLAGS}): {_remaining_command(shards, merged.run, target)}\n"
         )
     return verdict.exit_code
 
 
-def _remaining_command(found: Sequence[StoredRun], whole: "Run", place: str) -> str:
+def _remaining_command(shards: Sequence[StoredRun], whole: "Run", store: str) -> str:
     """Return the command that runs the missing cases of a merged run, with the recorded flags of its shards."""
-    words = ["run", whole.suite, "--store", place, "--repeat", str(whole.repeat)]
-    shard = found[0][1].shard  # the same in all shards, otherwise they could not be merged
+    arguments = ["run", whole.suite, "--store", store, "--repeat", str(whole.repeat)]
+    shard = shards[0][1].shard  # the same in all shards, otherwise they could not be merged
     if shard is not None:
-        words += ["--limit", str(shard.limit)] if shard.limit is not None else []
-        words += [word for condition in shard.only for word in ("--filter", condition)]
-    return f"{repeat_command(words)} --resume {whole.id}"
+        arguments += ["--limit", str(shard.limit)] if shard.limit is not None else []
+        arguments += [word for condition in shard.only for word in ("--filter", condition)]
+    return f"{repeat_command(arguments)} --resume {whole.id}"
+
+
+def shards_of_suites(
+    references: Sequence[str], source: str, stores: ExitStack, tell: Callable[[str], None]
+) -> list[list[StoredRun]]:
+    """Return the referenced shards, grouped by suite in the order in which they ran.
+
+    `tell` receives a message for each shard in the files that is left out.
+
+    Raises:
+        ConfigError: the references mix a run with a file of shards of several suites, which is ambiguous.
+        StoreError: a run does not exist, or a store cannot be read.
+    """
+    several: dict[str, list[Run]] = {}
+
+    def in_file(path: str, run_store: "Store") -> "list[Run]":
+        shards = _newest(path, run_store, tell)
+        if len(shards) > 1:
+            several[path] = shards
+        return shards
+
+    stored = [*find_stored_runs(references, source, stores, in_file)]
+    if not several:
+        return [stored]
+    if not all(map(is_file, references)):
+        raise ConfigError.of([_unclear(path, shards) for path, shards in several.items()])
+    suites: dict[tuple[str, str], list[StoredRun]] = {}
+    for run_store, run in stored:
+        suites.setdefault(_suite(run), []).append((run_store, run))
+    return [*suites.values()]
+
+
+def _newest(path: str, run_store: "Store", tell: Callable[[str], None]) -> "list[Run]":
+    """Return the newest shard of each suite in a store, oldest suite first, without merged runs.
+
+    Without shards, return the newest run; the merge then reports that it is not a shard.
+    """
+    suites: dict[tuple[str, str], list[Run]] = {}
+    for run in run_store.runs():
+        if not is_merged(run):
+            suites.setdefault(_suite(run), []).append(run)
+    having = [runs for runs in suites.values() if any(run.shard is not None for run in runs)]
+    for newest, *earlier in having:
+        other = next((run for run in earlier if run.shard is not None and _differs(run, newest)), None)
+        if other is not None:
+            tell(
+                f"{path}: of {newest.suite or newest.name}, the newest run {newest.id} is taken; {other.id}, "
+                f"{_differs(other, newest)}, is left out, and can be named as {path}@{other.id}."
+            )
+    return [newest for newest, *_ in reversed(having)] or [run_store.run("last")]
+
+
+def _differs(run: "Run", newest: "Run") -> str:
+    """Return how an earlier shard differs from the newest one, or an empty text."""
+    if run.plan != newest.plan:
+        return "with another target, other scorers or models"
+    return f"shard {run.shard}" if str(run.shard) != str(newest.shard) else ""
+
+
+def _suite(run: "Run") -> tuple[str, str]:
+    return run.suite, "" if run.suite else run.name
+
+
+def _unclear(path: str, shards: "Sequence[Run]") -> str:
+    suites = ", ".join(f"{run.suite or run.name} ({run.id})" for run in shards)
+    return (
+        f"{path}: there are shards of several suites, {suites}; name the one that is meant, as {path}@{shards[-1].id}."
+    )

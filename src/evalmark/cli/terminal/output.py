@@ -2,11 +2,13 @@
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evalmark.core.errors import EvalmarkError
 from evalmark.core.lazy import LazyModule
 from evalmark.core.text import clean, safe_for_ci
 from evalmark.inputs.secrets.known_secrets import mask_known_secrets
@@ -16,11 +18,13 @@ from .command_line import store_flag
 if TYPE_CHECKING:
     from evalmark.core.values.run import Run
     from evalmark.inputs.secrets import masks
+    from evalmark.reports.files import github
     from evalmark.reports.terminal import console
     from evalmark.reports.terminal.console import TerminalStyle
     from evalmark.storage.merging import shards
     from evalmark.storage.store import location
 else:
+    github = LazyModule("evalmark.reports.files.github")
     masks = LazyModule("evalmark.inputs.secrets.masks")
     console = LazyModule("evalmark.reports.terminal.console")
     location = LazyModule("evalmark.storage.store.location")
@@ -31,15 +35,15 @@ _CHUNKS = 1_000
 """Chunks that are written together."""
 
 
-def output_look(store: str = "", worst: int = 5, flags: str = "") -> "TerminalStyle":
+def terminal_style(store: str = "", worst: int = 5, flags: str = "") -> "TerminalStyle":
     """Return the width, colour and characters of the standard output, with the run's store and its `--store` flag."""
     return console.stdout_style(store, worst, flags)
 
 
-def run_look(run: "Run", store: str, worst: int) -> "TerminalStyle":
-    """Return the look for a run in `store`, including whether it can be resumed."""
-    seen = output_look(location.display_location(store), worst, store_flag(store))
-    return replace(seen, resumable=not shards.is_merged(run))  # a merged run has no target to call
+def run_style(run: "Run", store: str, worst: int) -> "TerminalStyle":
+    """Return the style for a run in `store`, including whether it can be resumed."""
+    look = terminal_style(location.display_location(store), worst, store_flag(store))
+    return replace(look, resumable=not shards.is_merged(run))  # a merged run has no target to call
 
 
 def print_text(text: str) -> None:
@@ -64,13 +68,13 @@ def print_document(chunks: Iterable[str]) -> None:
     """Write a document to the standard output, always as UTF-8; never fails."""
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(encoding="utf-8", newline="")
-    held: list[str] = []
+    pending: list[str] = []
     for chunk in chunks:
-        held.append(chunk)
-        if len(held) == _CHUNKS:
-            print_text("".join(held))
-            held = []
-    print_text("".join(held))
+        pending.append(chunk)
+        if len(pending) == _CHUNKS:
+            print_text("".join(pending))
+            pending = []
+    print_text("".join(pending))
 
 
 def print_error(text: str) -> None:
@@ -105,3 +109,31 @@ def redirect_to_null(stream: Any) -> None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
         os.close(nowhere)
+
+
+SUMMARY_FILE = "GITHUB_STEP_SUMMARY"
+
+
+def write_job_summary(written: Callable[[int], Iterable[str]]) -> None:
+    """Write the summary to the file that GitHub names, or to the standard output if it names none."""
+    name = os.environ.get(SUMMARY_FILE)
+    if name:
+        _append(Path(name), written)
+    else:
+        print_text("".join(written(github.LIMIT)))
+
+
+def _append(path: Path, written: Callable[[int], Iterable[str]]) -> None:
+    """Append to the file; earlier content counts towards its size limit."""
+    try:
+        before = b"\n" if path.exists() and path.stat().st_size else b""
+        room = github.LIMIT - (path.stat().st_size + len(before) if before else 0)
+        text = "".join(written(room)).encode(errors="backslashreplace")
+        if not text:
+            print_error(f"{path}: full, so the job summary is left out; write it in a step of its own.\n")
+            return
+        with path.open("ab") as stream:
+            stream.write(before + text)
+    except OSError as error:
+        message = f"{path}: the job summary cannot be written there: {error.strerror or error}."
+        raise EvalmarkError(f"{message} Unset {SUMMARY_FILE} to have it printed.") from None

@@ -63,9 +63,9 @@ class ProcessState:
     def _has_lost(self, name: str) -> bool:
         """Whether a stream or its file was closed or replaced."""
         now, (number, _) = getattr(sys, name), _NAMES[name]
-        taken = self._streams[name] is not None and is_open(self._streams[name]) is False
+        is_closed = self._streams[name] is not None and is_open(self._streams[name]) is False
         before = self._files[name][1]
-        return taken or now is None or (before is not None and file_identity(number) != before)
+        return is_closed or now is None or (before is not None and file_identity(number) != before)
 
     def _write_elsewhere(self) -> None:
         """Restore the original streams; replace a closed one by a stream on a copy of its file."""
@@ -83,7 +83,6 @@ def _writer(number: int, like: Any) -> TextIO:
 
 
 def _copy(number: int) -> int | None:
-    """Duplicate a file descriptor."""
     try:
         return os.dup(number)
     except OSError:

@@ -65,8 +65,8 @@ class Progress:
         """Add the verdicts of stored results."""
         self._counts.update(verdicts)
         if self._bar is not None:
-            said = "  ".join(f"{self._counts[key]} {word}" for key, word in _SHOWN if self._counts[key])
-            self._bar.update(self._task, advance=verdicts.total(), counts=said)
+            counts = "  ".join(f"{self._counts[key]} {word}" for key, word in _SHOWN if self._counts[key])
+            self._bar.update(self._task, advance=verdicts.total(), counts=counts)
 
     def loading(self, name: str, settings: "Settings", folders: "tuple[Path, ...]") -> "Embedder":
         """Load an embedder; show its download, if any."""

@@ -32,7 +32,8 @@ from evalmark.storage.store.location import display_location
 
 from . import supervised
 from .command_line import NEWEST, refuse_overwriting, repeat_command, store_flag
-from .output import output_look, print_error, print_line, print_text
+from .exit_codes import FAILED, INCONCLUSIVE, INTERRUPTED, comparison_code, worst_code
+from .output import print_error, print_line, print_text, terminal_style
 from .process_state import ProcessState
 from .progress import Progress
 from .run_references import with_store_flag
@@ -59,14 +60,9 @@ else:
     compared_module = LazyModule("evalmark.reports.terminal.comparison")
     compare = LazyModule("evalmark.stats.comparison.compare")
 
-INTERRUPTED = 130
 SAME_SIGNAL_SECONDS = 0.2
 """Seconds in which a second signal counts as the same one: a process group gets it directly and from the supervisor."""
 _BUDGET = re.compile(r"(--max-(?:calls|cost|tokens))[ =]\S+")
-STOPPED = 3
-_WORST_SUITE_FIRST = (INTERRUPTED, 1, 3, 0)
-_WORST_FIRST = (1, 3, 0)
-"""Exit codes by priority: a failed gate or a worse run comes before an inconclusive one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,16 +114,16 @@ def plan_suites(
 
 
 def run_plans(
-    words: Sequence[str], plans: Sequence[tuple[Path, "Plan"]], settings: "Settings", show: RunDisplay
+    arguments: Sequence[str], plans: Sequence[tuple[Path, "Plan"]], settings: "Settings", show: RunDisplay
 ) -> int:
     """Run one suite after the other; return the worst exit code."""
     codes: list[int] = []
     for path, plan in plans:
-        again = repeat_command(words, [str(other) for other, _ in plans if other != path])
+        again = repeat_command(arguments, [str(other) for other, _ in plans if other != path])
         codes.append(run_plan(plan, settings, replace(show, again=again)))
         if codes[-1] == INTERRUPTED:
             break
-    return min(codes, key=_WORST_SUITE_FIRST.index)
+    return worst_code(codes)
 
 
 def overrides(flags: Mapping[str, Any]) -> Overrides:
@@ -183,7 +179,7 @@ def run_plan(plan: "Plan", settings: "Settings", show: RunDisplay) -> int:
 
 
 def _run_and_report(plan: "Plan", settings: "Settings", show: RunDisplay, state: ProcessState) -> int:
-    named = store_flag(settings.store)
+    store_option = store_flag(settings.store)
     reports = [path.absolute() for path in show.reports]  # absolute, since a target may change the working directory
     with store.open_store(settings.store) as run_store:
         against = _baseline(plan, run_store, show)  # before this run starts and becomes `last`
@@ -194,12 +190,12 @@ def _run_and_report(plan: "Plan", settings: "Settings", show: RunDisplay, state:
         summary = summarise(run)
         verdict = apply_gate(summary, run.gate)
         if not show.quiet:
-            seen = replace(
-                output_look(display_location(settings.store), show.worst, named),
+            look = replace(
+                terminal_style(display_location(settings.store), show.worst, store_option),
                 remarks=tuple(show.remarks(run, summary, run_store)) if show.remarks else (),
             )
-            text = run_screen(run, seen, summary=summary, verdict=verdict)
-            text += compared_module.comparison_screen(compared, seen) if compared is not None else ""
+            text = run_screen(run, look, summary=summary, verdict=verdict)
+            text += compared_module.comparison_screen(compared, look) if compared is not None else ""
         try:
             for path in reports:
                 writers.save(run, path, summary, ReportOptions(comparison=compared, baseline=against))
@@ -215,37 +211,29 @@ def _run_and_report(plan: "Plan", settings: "Settings", show: RunDisplay, state:
     if run.status == "stopped":
         again = _BUDGET.sub(r"\1 MORE", show.again)  # the same budget would stop it at once
         print_error(f"Stopped. Finished results are stored. Resume with: {again} --resume {run.id}\n")
-        return verdict.exit_code if verdict.exit_code == 1 else STOPPED
-    return min(
-        verdict.exit_code,
-        _comparison_code(compared, show),
-        _report_lost_streams(lost, run, named),
-        key=_WORST_FIRST.index,
-    )
+        return verdict.exit_code if verdict.exit_code == FAILED else INCONCLUSIVE
+    change = 0 if compared is None else comparison_code(compared.exit_code, allow_undecided=show.allow_undecided)
+    return worst_code([verdict.exit_code, change, _report_lost_streams(lost, run, store_option)])
 
 
-def _report_lost_streams(lost: str, run: "Run", named: str) -> int:
+def _report_lost_streams(lost: str, run: "Run", store_option: str) -> int:
     """Report what the user's code has closed in this process; return the exit code."""
     if not lost:
         return 0
-    said = f"{lost} The results are stored: evalmark show {run.id}{named}"
-    if not supervised.print_by_supervisor(said):
-        print_error(f"{said}\n")
-    return STOPPED
+    message = f"{lost} The results are stored: evalmark show {run.id}{store_option}"
+    if not supervised.print_by_supervisor(message):
+        print_error(f"{message}\n")
+    return INCONCLUSIVE
 
 
 def _baseline(plan: "Plan", run_store: "Store", show: RunDisplay) -> "Run | None":
-    """Return the run to compare with, or report why there is none yet.
-
-    Raises:
-        StoreError: the run does not exist.
-    """
-    wanted = show.baseline or (plan.baseline if plan.kept is None and show.shard is None else None)
-    of = Run(id="", name=plan.name, created="", suite=plan.suite)
-    found = baseline_of(run_store, wanted, of)
-    if found.said:
-        print_error(f"{found.said}\n")
-    return found.run
+    """Return the run to compare with, or report why there is none yet."""
+    reference = show.baseline or (plan.baseline if plan.kept is None and show.shard is None else None)
+    run = Run(id="", name=plan.name, created="", suite=plan.suite)
+    chosen = baseline_of(run_store, reference, run)
+    if chosen.said:
+        print_error(f"{chosen.said}\n")
+    return chosen.run
 
 
 def _compare(run: "Run", against: "Run | None") -> "Comparison | None":
@@ -257,12 +245,6 @@ def _compare(run: "Run", against: "Run | None") -> "Comparison | None":
         print_error(f"The baseline {run.id} is the resumed run itself, so there is nothing to compare.\n")
         return None
     return compare.compare(run, against)
-
-
-def _comparison_code(compared: "Comparison | None", show: RunDisplay) -> int:
-    if compared is None:
-        return 0
-    return 0 if compared.exit_code == STOPPED and show.allow_undecided else compared.exit_code
 
 
 def refuse_reports(plan: "Plan", reports: Sequence[Path]) -> None:
@@ -288,13 +270,13 @@ async def _run(
         def begun(run: "Run", checked: "PlanCheck") -> None:
             _report_to_supervisor(run, settings, show)
             print_error(taken_up)  # only now: a run that cannot be resumed is refused before
-            rows = rows_asked(plan, conduct, checked)
-            known = [count for count in rows if count is not None]
-            total = sum(known) * plan.repeat * len(plan.modes) if len(known) == len(rows) else None
+            rows = rows_asked(plan, options, checked)
+            known_rows = [count for count in rows if count is not None]
+            total = sum(known_rows) * plan.repeat * len(plan.modes) if len(known_rows) == len(rows) else None
             progress.begin(plan.name, total)
 
         resume, taken_up = _resumed(plan, run_store, show)
-        conduct = run_options.RunOptions(
+        options = run_options.RunOptions(
             store=run_store,
             settings=settings,
             resume=resume,
@@ -308,7 +290,7 @@ async def _run(
             on_verdicts=progress.recorded,
         )
         with _interrupts(stop, show.again):
-            return await execution.execute(plan, conduct)
+            return await execution.execute(plan, options)
 
 
 def _resumed(plan: "Plan", run_store: "Store", show: RunDisplay) -> tuple[str | None, str]:
@@ -317,19 +299,19 @@ def _resumed(plan: "Plan", run_store: "Store", show: RunDisplay) -> tuple[str | 
         _mention_unfinished(plan, run_store, show)
         return None, ""
     if show.resume != NEWEST:
-        found: Run | None = run_store.run(show.resume)
+        run: Run | None = run_store.run(show.resume)
     else:
-        found = run_store.unfinished(plan.fingerprint, plan.suite, show.shard, retry_errors=show.retry_errors)
-    if found is None and show.retry_errors:
+        run = run_store.unfinished(plan.fingerprint, plan.suite, show.shard, retry_errors=show.retry_errors)
+    if run is None and show.retry_errors:
         raise ConfigError(
             "--retry-errors: no run of this suite with the same target and scorers has errors or is unfinished. "
             "Leave the flag out to start a new one."
         )
-    if found is None:
+    if run is None:
         shard = "" if show.shard is None else f" that is shard {show.shard}"
         print_error(f"No unfinished run of this suite with the same target and scorers{shard}; starting a new one.\n")
         return None, ""
-    return found.id, f"Resuming {found.id} of {found.created}: {len(found.results)} results are stored.\n"
+    return run.id, f"Resuming {run.id} of {run.created}: {len(run.results)} results are stored.\n"
 
 
 def _mention_unfinished(plan: "Plan", run_store: "Store", show: RunDisplay) -> None:
@@ -337,11 +319,11 @@ def _mention_unfinished(plan: "Plan", run_store: "Store", show: RunDisplay) -> N
     newest = run_store.runs(1)
     if not newest or newest[0].status == "complete":  # checked first, since a fingerprint reads source code
         return
-    found = run_store.unfinished(plan.fingerprint, plan.suite, show.shard)
-    if found is not None and found.status != "running" and found.id == newest[0].id:
-        there = core_text.count(len(found.results), "result")
+    unfinished = run_store.unfinished(plan.fingerprint, plan.suite, show.shard)
+    if unfinished is not None and unfinished.status != "running" and unfinished.id == newest[0].id:
+        results = core_text.count(len(unfinished.results), "result")
         print_error(
-            f"The run {found.id} before this one was interrupted with {there}. Resume it with: {show.again} --resume {found.id}\n"
+            f"The run {unfinished.id} before this one was interrupted with {results}. Resume it with: {show.again} --resume {unfinished.id}\n"
         )
 
 

@@ -40,9 +40,9 @@ def find_stored_runs(
             yield run_store, run if run.spending else replace(run, spending=run_store.spending(run.id))
 
 
-def with_store_flag(found: "Comparison", store: str) -> "Comparison":
+def with_store_flag(comparison: "Comparison", store: str) -> "Comparison":
     """Add the `--store` flag of the baseline's store to the rescore command of a comparison."""
-    return replace(found, rescore=found.rescore + store_flag(store)) if found.rescore else found
+    return replace(comparison, rescore=comparison.rescore + store_flag(store)) if comparison.rescore else comparison
 
 
 def is_file(reference: str) -> bool:
@@ -56,8 +56,8 @@ def run_location(reference: str, store: str) -> tuple[str, str]:
     Raises:
         ConfigError: the reference looks like a file that does not exist.
     """
-    if (found := parse_run_address(reference)) is not None:
-        return found
+    if (address := parse_run_address(reference)) is not None:
+        return address
     path, at, name = reference.rpartition("@")
     if Path(reference).is_file():
         return reference, "last"

@@ -43,13 +43,13 @@ class SupervisorPipe:
                 self._file = None
 
 
-def parse_messages(said: bytes) -> list[tuple[str, str]]:
+def parse_messages(data: bytes) -> list[tuple[str, str]]:
     r"""Parse messages into kinds and texts; drop an incomplete last one.
 
     >>> parse_messages(b"report=/tmp/out.json\0code=0\0co")
     [('report', '/tmp/out.json'), ('code', '0')]
     """
-    whole = [part.decode(errors="surrogateescape").partition("=") for part in said.split(_SEPARATOR)[:-1]]
+    whole = [part.decode(errors="surrogateescape").partition("=") for part in data.split(_SEPARATOR)[:-1]]
     return [(kind, text) for kind, _, text in whole]
 
 
@@ -83,11 +83,11 @@ def _move_high(pipe: int) -> int:
         return pipe
     files = need("fcntl")
     try:
-        moved: int = files.fcntl(pipe, files.F_DUPFD_CLOEXEC, _HIGH_NUMBER)
+        moved_pipe: int = files.fcntl(pipe, files.F_DUPFD_CLOEXEC, _HIGH_NUMBER)
     except OSError:  # the limit of open files is lower
         return pipe
     os.close(pipe)
-    return moved
+    return moved_pipe
 
 
 def send_paths(suites: Sequence["Path"], reports: Sequence["Path"]) -> None:
@@ -106,7 +106,7 @@ def send_exit_code(code: object) -> None:
 def file_identity(number: int) -> tuple[int, int] | None:
     """Return the device and inode of an open descriptor, or None."""
     try:
-        found = os.fstat(number)
+        status = os.fstat(number)
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino

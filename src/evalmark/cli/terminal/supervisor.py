@@ -45,28 +45,28 @@ _SENT_BY_PROGRAMS = (0, -1, -6)
 whole process group, so they are not forwarded."""
 
 
-def is_needed(words: Sequence[str]) -> bool:
+def is_needed(arguments: Sequence[str]) -> bool:
     """Whether the command runs code of the user, and supervision is not disabled."""
     if (
-        not words
+        not arguments
         or os.environ.get(SUPERVISE_VARIABLE, "1").lower() in ("0", "false", "no")
-        or {"-h", "--help"} & {*words}
+        or {"-h", "--help"} & {*arguments}
     ):
         return False
-    return words[0] in SUPERVISED_VERBS or words[0].endswith(SUITES)
+    return arguments[0] in SUPERVISED_VERBS or arguments[0].endswith(SUITES)
 
 
-def supervise(words: Sequence[str]) -> None:
+def supervise(arguments: Sequence[str]) -> None:
     """Continue in a child process, supervised by this one; only the child returns."""
     if _PIPES in os.environ:
         _connect_subprocess(os.environ.pop(_PIPES))
     elif not hasattr(os, "fork"):
-        _supervise_subprocess(words)
+        _supervise_subprocess(arguments)
     elif "threading" not in sys.modules or sys.modules["threading"].active_count() == 1:
-        _supervise_fork(words)
+        _supervise_fork(arguments)
 
 
-def _supervise_fork(words: Sequence[str]) -> None:
+def _supervise_fork(arguments: Sequence[str]) -> None:
     forwarded = [*_active_signals(_FORWARDED)]
     # Blocked before the fork, so that no signal is lost before the first wait.
     before = signal.pthread_sigmask(
@@ -87,7 +87,7 @@ def _supervise_fork(words: Sequence[str]) -> None:
         os.close(tells)
         os.close(lives)
         status, met = _wait_for(child)
-        _exit_like(words, os.waitstatus_to_exitcode(status), _read_messages(listens), met)
+        _exit_like(arguments, os.waitstatus_to_exitcode(status), _read_messages(listens), met)
     if child == 0:
         os.close(listens)
         os.close(alive)
@@ -99,8 +99,8 @@ def _supervise_fork(words: Sequence[str]) -> None:
 
 def _active_signals(names: Iterable[str]) -> Iterable[signal.Signals]:
     """Return the signals that exist here and are not ignored; `nohup` and background shells ignore some."""
-    found = (getattr(signal, name, None) for name in names)
-    return [number for number in found if number is not None and signal.getsignal(number) is not signal.SIG_IGN]
+    existing = (getattr(signal, name, None) for name in names)
+    return [number for number in existing if number is not None and signal.getsignal(number) is not signal.SIG_IGN]
 
 
 def _wait_for(child: int) -> tuple[int, set[int]]:
@@ -126,8 +126,8 @@ def _wait_for(child: int) -> tuple[int, set[int]]:
 def _next_signal(watching: Iterable[int]) -> tuple[int, bool]:
     """Wait for a signal; return it and whether it comes from a terminal."""
     if hasattr(signal, "sigwaitinfo"):
-        found = signal.sigwaitinfo(watching)
-        return found.si_signo, found.si_code not in _SENT_BY_PROGRAMS
+        info = signal.sigwaitinfo(watching)
+        return info.si_signo, info.si_code not in _SENT_BY_PROGRAMS
     number = signal.sigwait(watching)
     return number, number in (signal.SIGINT, signal.SIGTSTP) and _is_in_foreground()
 
@@ -154,16 +154,16 @@ def _stop(child: int, *, is_from_terminal: bool) -> None:
 def _read_messages(listens: int) -> list[tuple[str, str]]:
     """Read the messages of the ended child; processes that it started may still hold the pipe open."""
     os.set_blocking(listens, False)
-    said = b""
+    data = b""
     try:
         while more := os.read(listens, 65_536):
-            said += more
+            data += more
     except BlockingIOError:
         pass
-    return supervised.parse_messages(said)
+    return supervised.parse_messages(data)
 
 
-def _exit_like(words: Sequence[str], ended: int, messages: list[tuple[str, str]], met: set[int]) -> None:
+def _exit_like(arguments: Sequence[str], ended: int, messages: list[tuple[str, str]], met: set[int]) -> None:
     """Exit with the code that the child reported, or with the right one if it reported none."""
     code = next((int(text) for kind, text in messages if kind == "code"), None)
     killer = -ended if ended < 0 else 0
@@ -171,10 +171,10 @@ def _exit_like(words: Sequence[str], ended: int, messages: list[tuple[str, str]]
         _die_by_signal(killer)
     if code is None and ended == 130 and met:
         code = ended  # exited at once, on the second Ctrl-C
-    told = dict(messages)
-    if code is None or "say" in told or ("run" in told and "report" in told and "reported" not in told):
+    reported = dict(messages)
+    if code is None or "say" in reported or ("run" in reported and "report" in reported and "reported" not in reported):
         # The supervisor loads modules only if something went wrong.
-        code = need("evalmark.cli.terminal.unfinished").explain(words, ended, messages, code)
+        code = need("evalmark.cli.terminal.unfinished").explain(arguments, ended, messages, code)
     os._exit(code)  # not `sys.exit`: exit handlers have run in the child
 
 
@@ -185,7 +185,7 @@ def _die_by_signal(number: int) -> None:
     os.kill(os.getpid(), number)
 
 
-def _supervise_subprocess(words: Sequence[str]) -> None:
+def _supervise_subprocess(arguments: Sequence[str]) -> None:
     """Supervise a new Python process, where fork does not exist."""
     process = need("subprocess")
     (listens, tells), (lives, alive) = os.pipe(), os.pipe()
@@ -193,13 +193,13 @@ def _supervise_subprocess(words: Sequence[str]) -> None:
     flags = process._args_from_interpreter_flags()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the child, which handles it
     child: Popen[bytes] = process.Popen(
-        [sys.executable, *flags, "-m", "evalmark", *words], env={**os.environ, _PIPES: theirs}, **more
+        [sys.executable, *flags, "-m", "evalmark", *arguments], env={**os.environ, _PIPES: theirs}, **more
     )
     os.close(tells)
     os.close(lives)
     ended = child.wait()
     os.close(alive)
-    _exit_like(words, ended, _read_messages(listens), set())
+    _exit_like(arguments, ended, _read_messages(listens), set())
 
 
 def _inherited(pipes: Sequence[int]) -> tuple[str, dict[str, object]]:

@@ -13,9 +13,9 @@ from evalmark.reports.files.writers import save, writer_for
 from evalmark.storage.store.store import open_store
 
 from .command_line import complete_words, repeat_command
+from .exit_codes import INCONCLUSIVE
 from .output import print_error
 
-CANNOT_TELL = 3
 _SHOW_CURSOR = "\x1b[?25h"
 _REPORT_STARTS = (
     '{"format":"evalmark-run"',
@@ -33,22 +33,24 @@ _CRASHES = ("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT")
 _RUNS = ("run", "rescore", "rag")
 
 
-def explain(words: Sequence[str], ended: int, messages: Sequence[tuple[str, str]], code: int | None) -> int:
+def explain(arguments: Sequence[str], ended: int, messages: Sequence[tuple[str, str]], code: int | None) -> int:
     """Print why a command did not finish, and mark its reports; return the exit code, `code` if it was reported."""
     if sys.stderr is not None and sys.stderr.isatty():
         sys.stderr.write(_SHOW_CURSOR)  # a killed progress display leaves it hidden
-    told = dict(messages)
+    reported = dict(messages)
     why = describe_end(ended)
-    if "say" in told:
-        print_error(f"{told['say']}\n")
+    if "say" in reported:
+        print_error(f"{reported['say']}\n")
     elif code is None:
-        print_error(f"\n{_sentence(words, why, told)}\n")
-    if "reported" not in told and (code is None or "run" in told):
-        paths, suites = ([Path(text) for kind, text in messages if kind == wanted] for wanted in ("report", "suite"))
-        marked = mark_reports(paths, suites, told, why)
+        print_error(f"\n{_sentence(arguments, why, reported)}\n")
+    if "reported" not in reported and (code is None or "run" in reported):
+        paths, suites = (
+            [Path(text) for kind, text in messages if kind == expected] for expected in ("report", "suite")
+        )
+        marked = mark_reports(paths, suites, reported, why)
         if marked:
             print_error(f"Marked as incomplete: {', '.join(map(str, marked))}\n")
-    return CANNOT_TELL if code is None else code
+    return INCONCLUSIVE if code is None else code
 
 
 def describe_end(ended: int) -> str:
@@ -70,34 +72,33 @@ def describe_end(ended: int) -> str:
     return f"its process {'crashed with' if name in _CRASHES else 'was ended by'} {name}"
 
 
-def _sentence(words: Sequence[str], why: str, told: Mapping[str, str]) -> str:
-    said = complete_words(words)
-    what = "The run did not finish" if said[0] in _RUNS else f"evalmark {said[0]} did not finish"
-    if "run" in told:
-        return f"{what}: {why}. Finished results are stored. Resume with: {told['again']}"
-    return f"{what}: {why} before any request was sent. Start again with: {repeat_command(said)}"
+def _sentence(arguments: Sequence[str], why: str, reported: Mapping[str, str]) -> str:
+    command = complete_words(arguments)
+    what = "The run did not finish" if command[0] in _RUNS else f"evalmark {command[0]} did not finish"
+    if "run" in reported:
+        return f"{what}: {why}. Finished results are stored. Resume with: {reported['again']}"
+    return f"{what}: {why} before any request was sent. Start again with: {repeat_command(command)}"
 
 
-def mark_reports(paths: Sequence[Path], suites: Sequence[Path], told: Mapping[str, str], why: str) -> list[Path]:
+def mark_reports(paths: Sequence[Path], suites: Sequence[Path], reported: Mapping[str, str], why: str) -> list[Path]:
     """Write the stored part of the run to its reports, marked as incomplete; return the written ones."""
-    run = _stored_run(told) or Run(id="", name=", ".join(map(str, suites)) or "evalmark", created="")
+    run = _stored_run(reported) or Run(id="", name=", ".join(map(str, suites)) or "evalmark", created="")
     run = replace(run, status="interrupted", notes=(*run.notes, f"Incomplete: {why} before the run was over."))
     marked = []
     for path in paths:
-        if "run" in told or _may_be_replaced(path, suites):
+        if "run" in reported or _may_be_replaced(path, suites):
             with suppress(EvalmarkError, OSError):
                 save(run, path)
                 marked.append(path)
     return marked
 
 
-def _stored_run(told: Mapping[str, str]) -> Run | None:
-    """Return the stored part of the run."""
-    if "run" not in told:
+def _stored_run(reported: Mapping[str, str]) -> Run | None:
+    if "run" not in reported:
         return None
     try:
-        with open_store(told["store"], read_only=True) as run_store:
-            run = run_store.run(told["run"])
+        with open_store(reported["store"], read_only=True) as run_store:
+            run = run_store.run(reported["run"])
             return replace(run, results=[*run.results])
     except (EvalmarkError, OSError) as error:
         print_error(f"The stored part of the run cannot be read: {error}\n")

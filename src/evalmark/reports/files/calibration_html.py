@@ -15,11 +15,11 @@ _TEMPLATES = Path(__file__).parent / "templates"
 _KINDS = ("liked", "disliked")
 
 
-def calibration_as_html(found: Calibration) -> Iterator[str]:
+def calibration_as_html(calibration: Calibration) -> Iterator[str]:
     """Yield the page, without scripts or remote content: charts and numbers of each metric."""
-    metrics = [(one, _spread(one), _curve(one)) for one in found.metrics]
-    values = {**standalone_values(), "found": found, "metrics": metrics}
-    yield render_page(template_environment(_TEMPLATES, {}), "separation.html", values)
+    metrics = [(one, _spread(one), _curve(one)) for one in calibration.metrics]
+    values = {**standalone_values(), "calibration": calibration, "metrics": metrics}
+    yield render_page(template_environment(_TEMPLATES, {}), "calibration.html", values)
 
 
 def _spread(one: CalibratedMetric) -> Figure | None:

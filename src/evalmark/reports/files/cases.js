@@ -1,4 +1,4 @@
-// What the page does beyond showing, besides keys (keys.js): filters, sorting, labels. It can be read without any of it.
+// Filters, sorting and labels of the page; it can be read without them. Shortcuts are in shortcuts.js.
 "use strict";
 (() => {
   const table = document.querySelector("table.all");
@@ -17,14 +17,14 @@
     return node;
   };
 
-  // The number in a cell: what is said, or what stands beside it where that is no number.
+  // The number of a cell: its text, or its data attribute if the text is not the number.
   const number = (row, at) => {
     const cell = row.body.rows[0].cells[at];
     const found = cell.dataset.s === undefined ? parseFloat(cell.textContent) : Number(cell.dataset.s);
     return Number.isFinite(found) ? found : null;
   };
 
-  // What the page shows stands in its address, behind the #, and so it can be kept or handed on.
+  // The filters are in the fragment of the address, so that it can be saved and shared.
   const NAMES = ["text", "verdict", "went", "tag", "metric", "low", "high", "label", "sort"];
   let state = {};
 
@@ -34,7 +34,7 @@
     for (const field of form.elements) if (field.name) field.value = state[field.name] ?? "";
   };
 
-  // A link leads to a case, or to a text of one, whatever is filtered.
+  // A link opens a case or one of its texts, even if it is filtered out.
   const lead = (target) => {
     const body = target?.closest("tbody");
     if (!body) return;
@@ -61,7 +61,7 @@
     try {
       history.replaceState(null, "", said ? `#${said}` : location.pathname + location.search);
     } catch {
-      location.hash = said; // where a page from disk may not change its address otherwise
+      location.hash = said; // a page from disk may not change its address otherwise
     }
   };
 
@@ -111,7 +111,7 @@
     const keyed = rows.map((row) => [value(row), row]);
     const compare = (a, b) => (typeof a === "string" ? words.compare(a, b) : a - b);
     keyed.sort(([a, one], [b, other]) => {
-      if (a === null || b === null) return (a === null) - (b === null) || one.place - other.place; // what is not known comes last
+      if (a === null || b === null) return (a === null) - (b === null) || one.place - other.place; // unknown values come last
       return (down ? compare(b, a) : compare(a, b)) || one.place - other.place;
     });
     keyed.forEach(([, row], index) => (rows[index] = row));
@@ -134,7 +134,7 @@
     show();
   };
 
-  // A text that stands elsewhere is put in its place; what is labelled is labelled there.
+  // Replace links to shared texts by the texts, and add the label form.
   const open = (details) => {
     for (const link of details.querySelectorAll("dd > a")) {
       const whole = byId(link.hash.slice(1));
@@ -143,7 +143,7 @@
     labelForm(rowOf.get(details.closest("tbody")));
   };
 
-  // Labels: held in this page, and by the browser where it allows it, until they are saved as a file.
+  // Labels are stored in the browser, if it allows it, until they are saved as a file.
   const labels = new Map();
   const kept = `evalmark-labels:${run}`;
   const said = byId("said");
@@ -159,7 +159,7 @@
     said.hidden = !labels.size;
     if (hasCome) table.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" }); // not behind the bar
     said.querySelector("b").textContent = `${labels.size} ${labels.size === 1 ? "label" : "labels"}`;
-    said.querySelector("[role=status]").textContent = labels.size && !isKept ? "This browser does not keep them: save them before you leave." : "";
+    said.querySelector("[role=status]").textContent = labels.size && !isKept ? "This browser does not store them: save them before you leave the page." : "";
   };
 
   const recall = () => {
@@ -179,7 +179,7 @@
     const one = labels.get(row.id);
     if (!one) return;
     const mark = made("span", { className: `given ${one.label ?? ""}`, title: one.comment ?? "" });
-    if (one.label) mark.append(byId("label").content.querySelector(`.${one.label} svg`).cloneNode(true), made("span", { className: "unseen", textContent: one.label === "up" ? "labelled good" : "labelled bad" }));
+    if (one.label) mark.append(byId("label").content.querySelector(`.${one.label} svg`).cloneNode(true), made("span", { className: "visually-hidden", textContent: one.label === "up" ? "labelled good" : "labelled bad" }));
     else mark.append("labelled");
     row.body.querySelector("th").append(" ", mark);
   };
@@ -194,7 +194,7 @@
     keep();
   };
 
-  // What the form of a row says, where it is there.
+  // Update the form of a row, if it exists.
   const fill = (row) => {
     const fields = row.body.querySelector("form");
     const one = labels.get(row.id) ?? {};
@@ -204,11 +204,11 @@
   const thumb = (row, way) => {
     const isTaken = labels.get(row.id)?.label === way;
     label(row, { label: isTaken ? undefined : way });
-    const what = isTaken ? "Taken back" : { up: "Good", down: "Bad" }[way];
+    const what = isTaken ? "Withdrawn" : { up: "Good", down: "Bad" }[way];
     document.dispatchEvent(new CustomEvent("evalmark:said", { detail: `${what}: ${row.body.querySelector("bdi").textContent}` }));
   };
 
-  // Made once a row is opened, or keys are about it.
+  // Created when a row is opened or gets the focus.
   const labelForm = (row) => {
     const details = row.body.querySelector("details");
     if (!run || details.querySelector("form")) return;
@@ -236,7 +236,7 @@
     const name = `labels-${run.replace(/[^\w.-]/g, "_")}.jsonl`;
     made("a", { href: address, download: name }).click();
     setTimeout(() => URL.revokeObjectURL(address), 60_000);
-    said.querySelector("[role=status]").textContent = `Saved; read it back with evalmark note --file ${name}.`;
+    said.querySelector("[role=status]").textContent = `Saved; import them with evalmark note --file ${name}.`;
   };
 
   table.addEventListener("focusin", (event) => event.target.closest("tbody") && labelForm(rowOf.get(event.target.closest("tbody"))));

@@ -10,44 +10,39 @@ from evalmark.stats.comparison.flip_examples import FlipExample
 from evalmark.stats.comparison.scoring_rules import RuleChange
 from evalmark.stats.inference.differences import Difference
 
-from .json_values import interval_values, json_line
+from .json_values import field_values, json_line
 
 FORMAT = {"format": "evalmark-comparison", "version": 1}
 
 
-def comparison_as_json(found: Comparison, pairs: Sequence[FlipExample] = ()) -> Iterator[str]:
+def comparison_as_json(comparison: Comparison, pairs: Sequence[FlipExample] = ()) -> Iterator[str]:
     """Yield the comparison as one JSON document; `pairs` adds the outputs."""
-    document = FORMAT | comparison_values(found)
+    document = FORMAT | comparison_values(comparison)
     if pairs:
         document["pairs"] = [_pair(pair) for pair in pairs]
     yield json_line(document) + "\n"
 
 
-def comparison_values(found: Comparison) -> dict[str, Any]:
+def comparison_values(comparison: Comparison) -> dict[str, Any]:
     """Convert the comparison to JSON values."""
     return {
-        "outcome": found.outcome,
-        "exit_code": found.exit_code,
-        "warnings": list(found.warnings),
-        "rules": [_rule(change) for change in found.rules.changes],
-        "rescore": found.rescore or None,
-        "run": {"id": found.run, "name": found.names[0], "created": found.created[0]},
-        "baseline": {"id": found.baseline, "name": found.names[1], "created": found.created[1]},
-        "level": found.level,
-        "margin": found.margin,
-        "targets": [_target(target) for target in found.targets],
+        **field_values(comparison, "outcome", "exit_code", "warnings"),
+        "rules": [_rule(change) for change in comparison.rules.changes],
+        "rescore": comparison.rescore or None,
+        "run": {"id": comparison.run, "name": comparison.names[0], "created": comparison.created[0]},
+        "baseline": {"id": comparison.baseline, "name": comparison.names[1], "created": comparison.created[1]},
+        **field_values(comparison, "level", "margin"),
+        "targets": [_target(target) for target in comparison.targets],
     }
 
 
 def _rule(change: RuleChange) -> dict[str, Any]:
     counted = change.rejudged
     return {
-        "metric": change.metric,
-        "dataset": change.dataset,
+        **field_values(change, "metric", "dataset"),
         "only": change.only or None,
-        "was": change.was,
-        "compared": change.compared,
-        "baseline": None if counted is None else {"n": counted.n, "then": counted.then, "today": counted.today},
+        **field_values(change, "was", "compared"),
+        "baseline": None if counted is None else field_values(counted, "n", "then", "today"),
     }
 
 
@@ -79,51 +74,36 @@ def _change(change: MetricChange) -> dict[str, Any]:
     }
 
 
-def _difference(found: Difference) -> dict[str, Any]:
+def _difference(difference: Difference) -> dict[str, Any]:
     return {
-        "outcome": found.outcome,
-        "n": found.n,
-        "alone": found.alone,
-        "up": found.up,
-        "down": found.down,
-        "value": finite_number(found.value),
-        "interval": interval_values(found.interval),
-        "p": found.p,
-        "adjusted": found.adjusted,
-        "test": found.test,
-        "margin": found.margin,
-        "within": finite_number(found.within),
-        "smallest": finite_number(found.smallest),
-        "needed": found.needed,
-        "needed_range": found.needed_range,
-        "missing": found.missing,
-        "at_worst": _end(found.worst),
-        "at_best": _end(found.best),
+        **field_values(difference, "outcome", "n", "alone", "up", "down"),
+        "value": finite_number(difference.value),
+        **field_values(difference, "interval", "p", "adjusted", "test", "margin"),
+        "within": finite_number(difference.within),
+        "smallest": finite_number(difference.smallest),
+        **field_values(difference, "needed", "needed_range", "missing"),
+        "at_worst": _extreme(difference.worst),
+        "at_best": _extreme(difference.best),
     }
 
 
-def _end(found: Difference | None) -> dict[str, Any] | None:
+def _extreme(difference: Difference | None) -> dict[str, Any] | None:
     """Convert a difference with every missing value at one extreme."""
-    if found is None:
+    if difference is None:
         return None
     return {
-        "outcome": found.judged_outcome,
-        "value": finite_number(found.value),
-        "interval": interval_values(found.interval),
-        "p": found.p,
-        "adjusted": found.adjusted,
+        "outcome": difference.judged_outcome,
+        "value": finite_number(difference.value),
+        **field_values(difference, "interval", "p", "adjusted"),
     }
 
 
 def _flip(flip: Flip) -> dict[str, Any]:
     dataset, case = flip.was
     return {
-        "dataset": flip.dataset,
-        "case": flip.case,
+        **field_values(flip, "dataset", "case"),
         "was": {"dataset": dataset, "case": case},
-        "before": flip.before,
-        "now": flip.now,
-        "gain": flip.gain,
+        **field_values(flip, "before", "now", "gain"),
     }
 
 

@@ -7,9 +7,10 @@ from evalmark.core.money import spent_lines
 from evalmark.core.text import clean, cut, one_line
 from evalmark.core.values.run import Run, metrics_for
 from evalmark.core.values.score import Result
-from evalmark.reports.text import comparison, verdicts
+from evalmark.reports.text import changed_cases, verdicts
+from evalmark.reports.text import comparison as comparison_text
 from evalmark.reports.text.comparison import SideNames, side_names
-from evalmark.reports.text.judges import agreement_lines
+from evalmark.reports.text.judges import agreement_rows
 from evalmark.reports.text.titles import quoted, run_facts, run_origin, trial_counts, trial_name
 from evalmark.reports.text.verdicts import gate_outcome, tally_text, verdict_reasons
 from evalmark.stats.comparison.change import Comparison
@@ -64,8 +65,7 @@ def _parts(run: Run, summary: Summary, options: ReportOptions) -> Iterator[str]:
     yield "".join(overview_in_markdown(run, split_overview(run, summary)))
     for group in summary.groups:
         yield "".join(group_markdown(group, summary))
-    lines = [(found.base, said) for found in summary.agreements for said in agreement_lines(found)]
-    yield "".join(markdown_list("### Judges compared", lines))
+    yield "".join(markdown_list("### Judges compared", agreement_rows(summary.agreements)))
     yield "".join(markdown_list("### Model calls", spent_lines(run) if options.times else []))
     yield from (f"> {markdown_text(note)}\n\n" for note in run.notes)
     worst = [result for result in summary.worst if result.verdict in _NOT_PASSED]
@@ -74,9 +74,9 @@ def _parts(run: Run, summary: Summary, options: ReportOptions) -> Iterator[str]:
         which = "" if len(worst) == total else f": the worst {len(worst):,} of {total:,}"
         yield f"### Did not pass{which}\n\n"
     for result in worst:
-        telling = verdicts.deciding_scores(result)
-        others = [score for score in result.scores if not any(score is told for told in telling)]
-        yield case_markdown(result, run, [*telling, *others])
+        deciding = verdicts.deciding_scores(result)
+        others = [score for score in result.scores if not any(score is other for other in deciding)]
+        yield case_markdown(result, run, [*deciding, *others])
     below = [result for result in summary.worst if summary.missed and result.verdict not in _NOT_PASSED]
     if below:
         yield f"### Lowest by {markdown_text(', '.join(summary.missed))}\n\n"
@@ -84,10 +84,10 @@ def _parts(run: Run, summary: Summary, options: ReportOptions) -> Iterator[str]:
 
 
 def _facts(run: Run, summary: Summary, options: ReportOptions) -> list[str]:
-    known = trial_counts(summary)
+    facts = trial_counts(summary)
     if options.times:
-        known = [*run_facts(run, summary), *run_origin(run)]
-    return list(filter(None, [tally_text(summary.total), *known]))
+        facts = [*run_facts(run, summary), *run_origin(run)]
+    return list(filter(None, [tally_text(summary.total), *facts]))
 
 
 def annotations(run: Run, summary: Summary | None = None, *, most: int = ANNOTATIONS) -> list[str]:
@@ -96,10 +96,10 @@ def annotations(run: Run, summary: Summary | None = None, *, most: int = ANNOTAT
     Failed cases are errors if the gate fails, else warnings.
     """
     summary, verdict = summary_and_verdict(run, summary)
-    found = [] if verdict.outcome == "pass" else [_of_gate(run, verdict)]
+    commands = [] if verdict.outcome == "pass" else [_of_gate(run, verdict)]
     worst = (result for result in summary.worst if result.verdict in _NOT_PASSED)
-    found += [_of_case(result, run, verdict) for result in worst]
-    return found[:most]
+    commands += [_of_case(result, run, verdict) for result in worst]
+    return commands[:most]
 
 
 def _of_gate(run: Run, verdict: GateVerdict) -> str:
@@ -109,29 +109,29 @@ def _of_gate(run: Run, verdict: GateVerdict) -> str:
 
 def _of_case(result: Result, run: Run, verdict: GateVerdict) -> str:
     level = "warning" if verdict.outcome == "pass" or result.verdict == "unscored" else "error"
-    said = verdict_reasons(result, metrics_for(run.metrics, result.trial.dataset))
+    reasons = verdict_reasons(result, metrics_for(run.metrics, result.trial.dataset))
     if result.output.error is None:
-        said.append(f"output: {one_line(result.output.value, 300)}")
+        reasons.append(f"output: {one_line(result.output.value, 300)}")
     case = result.trial.case
-    asked = quoted(case.input) if case.has_generated_id else ""
-    title = f"{trial_name(result, run)}{asked}: {result.verdict}"
-    return workflow_command(level, {**file_and_line(case.place), "title": title}, said)
+    quoted_input = quoted(case.input) if case.has_generated_id else ""
+    title = f"{trial_name(result, run)}{quoted_input}: {result.verdict}"
+    return workflow_command(level, {**file_and_line(case.place), "title": title}, reasons)
 
 
-def file_and_line(place: str) -> dict[str, str]:
+def file_and_line(location: str) -> dict[str, str]:
     """Split a case's location into file and line; empty if it has none."""
-    found = _PLACE.fullmatch(one_line(place))
-    return {"file": found[1], "line": found[2]} if found else {}
+    match = _PLACE.fullmatch(one_line(location))
+    return {"file": match[1], "line": match[2]} if match else {}
 
 
 def workflow_command(name: str, properties: Mapping[str, str], lines: Iterable[str]) -> str:
     """Format a workflow command, escaped."""
-    said = ",".join(f"{key}={_property(value)}" for key, value in properties.items() if value)
-    return f"::{name} {said}::{_data(cut(clean(chr(10).join(lines)), _LONGEST))}"
+    parameters = ",".join(f"{key}={_property(value)}" for key, value in properties.items() if value)
+    return f"::{name} {parameters}::{_data(cut(clean(chr(10).join(lines)), _LONGEST))}"
 
 
 def _data(text: str) -> str:
-    # `##[` was the mark of commands once, wherever in a line it stood; runners by others may look for it first.
+    # `##[` once started a command anywhere in a line; other runners may still accept it.
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A").replace("##[", "# #[")
 
 
@@ -139,24 +139,30 @@ def _property(text: str) -> str:
     return _data(one_line(text, 255)).replace(":", "%3A").replace(",", "%2C")
 
 
-def comparison_for_github(found: Comparison, pairs: Sequence[FlipExample] = (), *, room: int = LIMIT) -> Iterator[str]:
+def comparison_for_github(
+    comparison: Comparison, pairs: Sequence[FlipExample] = (), *, room: int = LIMIT
+) -> Iterator[str]:
     """A job summary of at most `room` bytes."""
-    yield from limit_bytes(room, comparison_in_markdown(found, pairs))
+    yield from limit_bytes(room, comparison_in_markdown(comparison, pairs))
 
 
 def comparison_annotations(
-    found: Comparison, pairs: Sequence[FlipExample] = (), *, most: int = ANNOTATIONS
+    comparison: Comparison, pairs: Sequence[FlipExample] = (), *, most: int = ANNOTATIONS
 ) -> list[str]:
     """Return workflow commands: a bad verdict, then cases that became worse, at their file and line."""
-    said = []
-    if found.outcome in ("worse", "cannot tell"):
-        level = "error" if found.outcome == "worse" else "warning"
-        title = f"{comparison.comparison_title(found)}: {comparison.outcome_text(found)}"
-        said.append(workflow_command(level, {"title": title}, [comparison.verdict_sentence(found), *found.warnings]))
+    commands = []
+    if comparison.outcome in ("worse", "cannot tell"):
+        level = "error" if comparison.outcome == "worse" else "warning"
+        title = f"{comparison_text.comparison_title(comparison)}: {comparison_text.outcome_text(comparison)}"
+        commands.append(
+            workflow_command(
+                level, {"title": title}, [comparison_text.verdict_sentence(comparison), *comparison.warnings]
+            )
+        )
     worse = (pair for pair in pairs if pair.flip.is_worse)
-    level = "error" if found.outcome == "worse" else "warning"
-    said += [_annotation(pair, side_names(found, found.targets[0]), level) for pair in worse]
-    return said[:most]
+    level = "error" if comparison.outcome == "worse" else "warning"
+    commands += [_annotation(pair, side_names(comparison, comparison.targets[0]), level) for pair in worse]
+    return commands[:most]
 
 
 def _annotation(pair: FlipExample, heads: SideNames, level: str) -> str:
@@ -165,6 +171,6 @@ def _annotation(pair: FlipExample, heads: SideNames, level: str) -> str:
         f"{heads.before}: {one_line(pair.before.output.value, 300)}",
         f"{heads.now}: {one_line(pair.now.output.value, 300)}",
     ]
-    lines += [now for _, now in comparison.pair_scores(pair)]
-    title = f"{trial_name(pair.now)}: {comparison.flip_text(pair.flip, heads)}"
+    lines += [now for _, now in changed_cases.pair_scores(pair)]
+    title = f"{trial_name(pair.now)}: {changed_cases.flip_text(pair.flip, heads)}"
     return workflow_command(level, {**file_and_line(case.place), "title": title}, lines)

@@ -54,15 +54,15 @@ def _suite(
 
 def _counts(groups: Iterable[SummaryGroup]) -> dict[str, int]:
     """Count test cases by ending; those left out of the headline count as skipped."""
-    found = Counter[str](tests=0, failures=0, errors=0, skipped=0)
+    counts = Counter[str](tests=0, failures=0, errors=0, skipped=0)
     for group in groups:
         tally = group.tally
-        found["tests"] += tally.trials
+        counts["tests"] += tally.trials
         if group.left_out:
-            found["skipped"] += tally.trials
+            counts["skipped"] += tally.trials
         else:
-            found.update(failures=tally.failed, errors=tally.errors, skipped=tally.unscored)
-    return dict(found)
+            counts.update(failures=tally.failed, errors=tally.errors, skipped=tally.unscored)
+    return dict(counts)
 
 
 def _case(result: Result, metrics: Mapping[str, Metric], options: ReportOptions) -> str:
@@ -81,30 +81,32 @@ def _properties(result: Result) -> str:
     lines = []
     for score in result.scores:
         value = finite_number(score.value)
-        said = score.status if score.status != "scored" else one_line(score.raw if value is None else value, 200)
-        lines.append(f"        <property{_attributes({'name': f'score.{one_line(score.name)}', 'value': said})}/>\n")
+        text = score.status if score.status != "scored" else one_line(score.raw if value is None else value, 200)
+        lines.append(f"        <property{_attributes({'name': f'score.{one_line(score.name)}', 'value': text})}/>\n")
     return f"      <properties>\n{''.join(lines)}      </properties>\n" if lines else ""
 
 
 def _ending(result: Result, metrics: Mapping[str, Metric]) -> str:
     verdict = result.verdict
-    said = [] if verdict in ("pass", "ungated") else verdict_reasons(result, metrics)
-    if (beside := left_out(result.trial.case)) is not None:
-        message = one_line("; ".join([f"left out of the headline ({REASONS[beside]}): {verdict}", *said]), 500)
+    reasons = [] if verdict in ("pass", "ungated") else verdict_reasons(result, metrics)
+    if (left_out_reason := left_out(result.trial.case)) is not None:
+        message = one_line(
+            "; ".join([f"left out of the headline ({REASONS[left_out_reason]}): {verdict}", *reasons]), 500
+        )
         return f"      <skipped{_attributes({'message': message})}/>\n"
     if verdict in ("pass", "ungated"):
         return ""
-    message = one_line("; ".join(said), 500)
+    message = one_line("; ".join(reasons), 500)
     if verdict == "unscored":
         return f"      <skipped{_attributes({'message': message})}/>\n"
     tag = {"fail": "failure", "error": "error"}[verdict]
     attributes = {"message": message, "type": "score" if verdict == "fail" else "error"}
-    return f"      <{tag}{_attributes(attributes)}>{_body(chr(10).join(said))}</{tag}>\n"
+    return f"      <{tag}{_attributes(attributes)}>{_body(chr(10).join(reasons))}</{tag}>\n"
 
 
 def _told(result: Result, options: ReportOptions) -> str:
     case, usage = result.trial.case, result.output.usage
-    rows = [("asked", unwrap_single_input(case.input)), ("expected", case.expected), ("answered", result.output.value)]
+    rows = [("input", unwrap_single_input(case.input)), ("expected", case.expected), ("output", result.output.value)]
     rows += [(step.who, step.said) for step in steps(result.output, result.trial.case.input, times=options.times)]
     if options.times and usage is not None:
         rows.append(("tokens", tokens_used(usage)))
@@ -121,10 +123,9 @@ def _gate_counts(verdict: GateVerdict) -> dict[str, int]:
 
 
 def _spent(run: Run) -> str:
-    """Format the spending as properties."""
     lines = [
-        f"        <property{_attributes({'name': f'spent.{model}', 'value': said})}/>\n"
-        for model, said in spent_lines(run)
+        f"        <property{_attributes({'name': f'spent.{model}', 'value': spending})}/>\n"
+        for model, spending in spent_lines(run)
     ]
     return f"      <properties>\n{''.join(lines)}      </properties>\n" if lines else ""
 

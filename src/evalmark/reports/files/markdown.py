@@ -50,7 +50,7 @@ def markdown_list(heading: str, lines: Sequence[tuple[str, str]]) -> Iterator[st
     """Yield a list under a heading; nothing without lines."""
     if lines:
         yield f"{heading}\n\n" if heading else ""
-        yield from (f"- {markdown_text(about)}: {markdown_text(said)}\n" for about, said in lines)
+        yield from (f"- {markdown_text(topic)}: {markdown_text(sentence)}\n" for topic, sentence in lines)
         yield "\n"
 
 
@@ -66,9 +66,9 @@ def group_markdown(group: SummaryGroup, summary: Summary) -> Iterator[str]:
         yield "↓ lower is better\n\n"
     yield from markdown_list("", all_remarks(group))
     rows = worst_rows(group, _WORST_ROWS)
-    told = [(metric, f"{case}: {said} {cut(reason, LONGEST)}") for metric, case, said, reason in rows]
-    if told:
-        yield "".join((*markdown_list("<details><summary>Worst verdicts</summary>", told), "</details>\n\n"))
+    lines = [(metric, f"{case}: {verdict} {cut(reason, LONGEST)}") for metric, case, verdict, reason in rows]
+    if lines:
+        yield "".join((*markdown_list("<details><summary>Worst verdicts</summary>", lines), "</details>\n\n"))
 
 
 def _table(group: SummaryGroup) -> str:
@@ -95,8 +95,8 @@ def _table(group: SummaryGroup) -> str:
 def case_markdown(result: Result, run: Run, scores: Sequence[Score]) -> str:
     """Format one trial, folded: input, expected value, output and scores."""
     case, output = result.trial.case, result.output
-    asked = quoted(case.input) if case.has_generated_id else ""
-    lines = [f"<details><summary>{html_text(trial_name(result, run) + asked)} ({result.verdict})</summary>\n"]
+    quoted_input = quoted(case.input) if case.has_generated_id else ""
+    lines = [f"<details><summary>{html_text(trial_name(result, run) + quoted_input)} ({result.verdict})</summary>\n"]
     rows = (
         ("input", unwrap_single_input(case.input)),
         ("expected", case.expected),
@@ -113,12 +113,12 @@ def case_markdown(result: Result, run: Run, scores: Sequence[Score]) -> str:
 
 
 def _score_lines(score: Score, metrics: dict[str, Metric]) -> Iterator[str]:
-    said = [
+    parts = [
         markdown_text(text)
         for text in (score_text(score, metrics), cut(score.reason, LONGEST) + raised_at(score))
         if text
     ]
-    yield f"- {markdown_text(score.name)}: {'; '.join(said)}"
+    yield f"- {markdown_text(score.name)}: {'; '.join(parts)}"
     for sentence, closest in unsupported_claims(score).items():
         behind = f" ({markdown_text(cut(closest, LONGEST))})" if closest else ""
         yield f"  - unsupported: {markdown_text(cut(sentence, LONGEST))}{behind}"

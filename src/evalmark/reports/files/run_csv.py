@@ -43,17 +43,17 @@ def as_csv(run: Run, summary: Summary | None = None, options: ReportOptions = DE
     for result in run.results:
         cells = _trial(result)
         scores = {score.name: score for score in result.scores}
-        found = [cells[name] for name in columns]
+        row = [cells[name] for name in columns]
         for name in names:
-            found += _score(scores.get(name))
-        found.append(result.trial.mode)
+            row += _score(scores.get(name))
+        row.append(result.trial.mode)
         metrics = metrics_for(run.metrics, result.trial.dataset)
-        found += [metrics[name].judge or None if name in scores and name in metrics else None for name in judged_names]
-        found += [cells[name] for name in end]
-        yield _row(found, options)
+        row += [metrics[name].judge or None if name in scores and name in metrics else None for name in judged_names]
+        row += [cells[name] for name in end]
+        yield _row(row, options)
     if run.status != "complete":
-        said = {"verdict": "incomplete", "error": " ".join(run.notes[-1:])}
-        yield _row([said.get(name) for name in header], options)
+        last = {"verdict": "incomplete", "error": " ".join(run.notes[-1:])}
+        yield _row([last.get(name) for name in header], options)
 
 
 def guard_formula(text: str) -> str:

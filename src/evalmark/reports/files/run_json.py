@@ -7,12 +7,11 @@ from evalmark.core.values.case import Case, Output, ToolCall, Turn
 from evalmark.core.values.plain_data import finite_number, plain
 from evalmark.core.values.run import Metric, Run
 from evalmark.core.values.score import Result, Score
-from evalmark.stats.inference.intervals import Share
 from evalmark.stats.summary.gate import GateVerdict, summary_and_verdict
 from evalmark.stats.summary.summary import JudgeAgreement, MetricSummary, RepeatFigures, Summary, TrialCounts
 
 from .comparison_json import comparison_values
-from .json_values import interval_values, json_line
+from .json_values import field_values, json_line
 from .options import DEFAULT_OPTIONS, ReportOptions
 
 FORMAT = {"format": "evalmark-run", "version": 3}
@@ -42,26 +41,18 @@ def as_jsonl(run: Run, summary: Summary | None = None, options: ReportOptions = 
 def _head(run: Run, options: ReportOptions) -> dict[str, Any]:
     times = {"id": run.id, "created": run.created, "finished": run.finished} if options.times else {}
     spent = {"spending": plain(run.spending)} if options.times else {}
-    return (
-        times
-        | {
-            "name": run.name,
-            "status": run.status,
-            "target": run.target,
-            "suite": run.suite,
-            "plan": run.plan,
-            "embedder": run.embedder,
-            "revision": run.revision,
-            "repeat": run.repeat,
-            "datasets": plain(run.datasets),
-            "metrics": [_run_metric(metric) for metric in run.metrics],
-            "gate": plain(run.gate),
-            "versions": plain(run.versions),
-            "notes": list(run.notes),
-        }
-        | _present({"until_decided": plain(run.until_decided)})
-        | spent
-    )
+    decided = _present({"until_decided": plain(run.until_decided)})
+    return {
+        **times,
+        **field_values(run, "name", "status", "target", "suite", "plan", "embedder", "revision", "repeat"),
+        "datasets": plain(run.datasets),
+        "metrics": [_run_metric(metric) for metric in run.metrics],
+        "gate": plain(run.gate),
+        "versions": plain(run.versions),
+        "notes": list(run.notes),
+        **decided,
+        **spent,
+    }
 
 
 def _result(result: Result, options: ReportOptions) -> dict[str, Any]:
@@ -107,21 +98,20 @@ def _output(output: Output, options: ReportOptions) -> dict[str, Any]:
         "metadata": plain(output.metadata),
         "masked": output.masked or None,
     }
-    found = {"value": plain(output.value), "error": output.error, "contexts": plain(output.contexts)}
-    return found | times | _present(more)
+    values = {"value": plain(output.value), "error": output.error, "contexts": plain(output.contexts)}
+    return values | times | _present(more)
 
 
 def _event(event: Turn | ToolCall, options: ReportOptions) -> dict[str, Any]:
-    """One event of a transcript, by its kind."""
     if isinstance(event, ToolCall):
         return {"kind": "tool call"} | _tool_call(event, options)
     return {"kind": "turn", "role": event.role, "content": plain(event.content)}
 
 
 def _tool_call(call: ToolCall, options: ReportOptions) -> dict[str, Any]:
-    found = {"name": call.name, "arguments": plain(call.arguments), "result": plain(call.result), "error": call.error}
+    values = {"name": call.name, "arguments": plain(call.arguments), "result": plain(call.result), "error": call.error}
     times = {"started": call.started, "seconds": finite_number(call.seconds)} if options.times else {}
-    return found | _present({"id": call.id} | times)
+    return values | _present({"id": call.id} | times)
 
 
 def _score(score: Score) -> dict[str, Any]:
@@ -137,7 +127,6 @@ def _score(score: Score) -> dict[str, Any]:
 
 
 def _present(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Drop empty fields."""
     return {name: value for name, value in fields.items() if value not in (None, [], {}, "")}
 
 
@@ -158,7 +147,7 @@ def _summary(summary: Summary, options: ReportOptions) -> dict[str, Any]:
             | _present({"repeats": _repeats(group.repeats), "left_out": group.left_out})
             for group in summary.groups
         ],
-        "agreements": [_agreement(found) for found in summary.agreements],
+        "agreements": [_agreement(agreement) for agreement in summary.agreements],
         "worst": [
             {"dataset": t.dataset, "target": t.target, "case": t.case.id, "repeat": t.repeat, "mode": t.mode}
             for t in (result.trial for result in summary.worst)
@@ -166,31 +155,18 @@ def _summary(summary: Summary, options: ReportOptions) -> dict[str, Any]:
     }
 
 
-def _repeats(found: RepeatFigures | None) -> dict[str, Any] | None:
-    if found is None:
+def _repeats(repeats: RepeatFigures | None) -> dict[str, Any] | None:
+    if repeats is None:
         return None
-    named = {"once": found.once, "any_of": found.any_of, "all_of": found.all_of}
-    return {"k": found.any_of.k} | {
-        name: {"value": of.value, "n": of.n, "left_out": of.left_out, "interval": interval_values(of.interval)}
-        for name, of in named.items()
-    }
+    rates = {"once": repeats.once, "any_of": repeats.any_of, "all_of": repeats.all_of}
+    values = {name: field_values(rate, "value", "n", "left_out", "interval") for name, rate in rates.items()}
+    return {"k": repeats.any_of.k} | values
 
 
 def _tally(tally: TrialCounts, options: ReportOptions) -> dict[str, Any]:
-    times = {"seconds_median": tally.seconds_median, "seconds_p95": tally.seconds_p95} if options.times else {}
-    if options.times and tally.waited_median is not None:
-        times["waited_median"] = tally.waited_median
-    return {
-        "trials": tally.trials,
-        "cases": tally.cases,
-        "passed": tally.passed,
-        "failed": tally.failed,
-        "errors": tally.errors,
-        "unscored": tally.unscored,
-        "ungated": tally.ungated,
-        "pass_rate": _share(tally.pass_rate),
-        "flips": tally.flips,
-    } | times
+    counts = ("trials", "cases", "passed", "failed", "errors", "unscored", "ungated", "pass_rate", "flips")
+    times = ("seconds_median", "seconds_p95", *(["waited_median"] if tally.waited_median is not None else []))
+    return field_values(tally, *counts, *(times if options.times else ()))
 
 
 def _run_metric(metric: Metric) -> dict[str, Any]:
@@ -199,34 +175,12 @@ def _run_metric(metric: Metric) -> dict[str, Any]:
 
 
 def _metric(metric: MetricSummary) -> dict[str, Any]:
+    steadiness = field_values(metric.steadiness, "flipped", "order_decided", "weighting")
     return {
-        "name": metric.name,
-        "direction": metric.direction,
-        "threshold": metric.threshold,
-        "scored": metric.scored,
-        "unscored": metric.unscored,
-        "errors": metric.errors,
-        "skipped": metric.skipped,
-        "missing": metric.missing,
-        "scale": metric.scale,
-        "unit": metric.unit,
-        "n": metric.n,
-        "mean": metric.mean,
-        "interval": interval_values(metric.interval),
-        "raw_mean": metric.raw_mean,
-        "raw_unit": metric.raw_unit,
-        "raw_interval": interval_values(metric.raw_interval),
-        "truths": metric.truths,
-        "choices": dict(metric.choices),
-        "bins": list(metric.bins),
-        "low": metric.low,
-        "high": metric.high,
-        "pass_rate": _share(metric.pass_rate),
-        "judge": metric.judge,
-        "base": metric.base,
-        "flipped": _share(metric.steadiness.flipped),
-        "order_decided": _share(metric.steadiness.order_decided),
-        "weighting": dict(metric.steadiness.weighting),
+        **field_values(metric, "name", "direction", "threshold", "scored", "unscored", "errors", "skipped", "missing"),
+        **field_values(metric, "scale", "unit", "n", "mean", "interval", "raw_mean", "raw_unit", "raw_interval"),
+        **field_values(metric, "truths", "choices", "bins", "low", "high", "pass_rate", "judge", "base"),
+        **steadiness,
         "unscored_by_kind": dict(metric.steadiness.unscored),
         **({"skipped_because": dict(metric.skip_reasons)} if metric.skip_reasons else {}),
         **({"caution": metric.caution} if metric.caution else {}),
@@ -234,38 +188,14 @@ def _metric(metric: MetricSummary) -> dict[str, Any]:
     }
 
 
-def _agreement(found: JudgeAgreement) -> dict[str, Any]:
+def _agreement(agreement: JudgeAgreement) -> dict[str, Any]:
+    pair_names = ("judges", "same", "kappa", "interval", "difference", "difference_interval")
     return {
-        "base": found.base,
-        "judges": list(found.judges),
-        "level": found.level,
-        "unit": found.unit,
-        "n": found.n,
-        "alpha": found.alpha,
-        "interval": interval_values(found.interval),
-        "most_common": found.most_common,
-        "prevalence": found.prevalence,
-        "mean": found.mean,
-        "mean_interval": interval_values(found.mean_interval),
-        "pairs": [
-            {
-                "judges": list(pair.judges),
-                "same": _share(pair.same),
-                "kappa": pair.kappa,
-                "interval": interval_values(pair.interval),
-                "difference": pair.difference,
-                "difference_interval": interval_values(pair.difference_interval),
-            }
-            for pair in found.pairs
-        ],
+        **field_values(agreement, "base", "judges", "level", "unit", "n", "alpha", "interval"),
+        **field_values(agreement, "most_common", "prevalence", "mean", "mean_interval"),
+        "pairs": [field_values(pair, *pair_names) for pair in agreement.pairs],
     }
 
 
-def _share(share: Share | None) -> dict[str, Any] | None:
-    if share is None:
-        return None
-    return {"passed": share.passed, "n": share.n, "value": share.value, "interval": interval_values(share.interval)}
-
-
 def _gate(verdict: GateVerdict) -> dict[str, Any]:
-    return {"outcome": verdict.outcome, "reasons": list(verdict.reasons), "exit_code": verdict.exit_code}
+    return field_values(verdict, "outcome", "reasons", "exit_code")

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from evalmark.core.money import spent_lines
 from evalmark.core.values.run import Run
-from evalmark.reports.text import comparison, titles
-from evalmark.reports.text.judges import agreement_lines
+from evalmark.reports.text import comparison as comparison_text
+from evalmark.reports.text import titles
+from evalmark.reports.text.judges import agreement_rows
 from evalmark.reports.text.titles import run_origin, trial_counts
 from evalmark.reports.text.verdicts import deciding_scores, gate_outcome
 from evalmark.stats.summary.gate import summary_and_verdict
@@ -25,22 +26,16 @@ def as_markdown(run: Run, summary: Summary | None = None, options: ReportOptions
     yield f"## {SIGNS[verdict.outcome]} {markdown_text(run.name)}: {gate_outcome(verdict)}\n\n"
     yield " ".join(markdown_text(reason) for reason in verdict.reasons) + "\n\n"
     if options.comparison is not None:
-        _, before = comparison.run_labels(options.comparison)
+        _, before = comparison_text.run_labels(options.comparison)
         yield f"### Against {markdown_text(before)}\n\n"
         yield from comparison_body(options.comparison)
     yield from overview_in_markdown(run, split_overview(run, summary))
     for group in summary.groups:
         yield from group_markdown(group, summary)
-    lines = [(found.base, said) for found in summary.agreements for said in agreement_lines(found)]
-    yield from markdown_list("### Judges compared", lines)
+    yield from markdown_list("### Judges compared", agreement_rows(summary.agreements))
     if summary.worst:
         yield "### Worst cases\n\n"
     yield from (case_markdown(result, run, deciding_scores(result, summary.missed)) for result in summary.worst)
-    yield from markdown_footer(run, summary, options)
-
-
-def markdown_footer(run: Run, summary: Summary, options: ReportOptions) -> Iterator[str]:
-    """Yield spending, notes and the facts of the run."""
     yield from markdown_list("### Model calls", spent_lines(run) if options.times else [])
     yield from (f"> {markdown_text(note)}\n\n" for note in run.notes)
     facts = trial_counts(summary)

@@ -18,30 +18,30 @@ from evalmark.stats.summary.target_overview import Overview, overview
 
 from .markdown import markdown_list, markdown_text
 
-_AGAINST = "Judge against machine, on rules that both have looked at"
+_AGAINST = "Judge against automatic checks, on rules that both checked"
 
 
 def split_overview(run: Run, summary: Summary) -> Overview | None:
     """Return the overview of a run with several targets and split tests; else None."""
     if len({group.target for group in summary.groups}) < 2:
         return None
-    found = overview(run)
-    return found if found.split else None
+    figures = overview(run)
+    return figures if figures.split else None
 
 
-def overview_in_markdown(run: Run, found: Overview | None) -> Iterator[str]:
+def overview_in_markdown(run: Run, figures: Overview | None) -> Iterator[str]:
     """Yield the overview as Markdown; nothing without one."""
-    if found is None:
+    if figures is None:
         return
-    columns = overview_columns(found)
+    columns = overview_columns(figures)
     yield "### Side by side\n\n"
     yield "| " + " | ".join(markdown_text(column.heading) for column in columns) + " |\n"
     yield "|:--" + "|--:" * (len(columns) - 1) + "|\n"
     for row in _rows(columns):
         yield "| " + " | ".join(_in_markdown(cell) for cell in row) + " |\n"
-    yield "\n" + " ".join(map(markdown_text, overview_remarks(found))) + "\n\n"
-    lines = difference_lines(found)
-    yield f"{markdown_text(_sentence(found))}\n\n" if lines else ""
+    yield "\n" + " ".join(map(markdown_text, overview_remarks(figures))) + "\n\n"
+    lines = difference_lines(figures)
+    yield f"{markdown_text(_sentence(figures))}\n\n" if lines else ""
     yield from markdown_list("", lines)
     if against := disagreement_lines(run):
         yield f"{_AGAINST}:\n\n"
@@ -58,18 +58,18 @@ class OverviewTables(NamedTuple):
     """Lists of `(topic, sentence)` by heading."""
 
 
-def overview_tables(run: Run, found: Overview | None) -> OverviewTables | None:
+def overview_tables(run: Run, figures: Overview | None) -> OverviewTables | None:
     """Prepare an overview for an HTML page; None without one."""
-    if found is None:
+    if figures is None:
         return None
-    columns = overview_columns(found)
+    columns = overview_columns(figures)
     against = disagreement_lines(run)
-    lines = [(_sentence(found), difference_lines(found)), (f"{_AGAINST}:", against)]
-    return OverviewTables(columns, list(_rows(columns)), overview_remarks(found), lines)
+    lines = [(_sentence(figures), difference_lines(figures)), (f"{_AGAINST}:", against)]
+    return OverviewTables(columns, list(_rows(columns)), overview_remarks(figures), lines)
 
 
-def _sentence(found: Overview) -> str:
-    title = differences_title(found)
+def _sentence(figures: Overview) -> str:
+    title = differences_title(figures)
     return f"{title[0].upper()}{title[1:]}:"
 
 
@@ -78,4 +78,4 @@ def _rows(columns: list[OverviewColumn]) -> Iterator[tuple[OverviewCell, ...]]:
 
 
 def _in_markdown(cell: OverviewCell) -> str:
-    return markdown_text(cell.said) + (f"<br><sub>{markdown_text(cell.below)}</sub>" if cell.below else "")
+    return markdown_text(cell.text) + (f"<br><sub>{markdown_text(cell.below)}</sub>" if cell.below else "")

@@ -64,9 +64,9 @@ def text_limits(rows: Iterable[ReportRow], room: int) -> TextLimits:
                 if mark is not None and met[mark] > 1:
                     room -= _POINTER + _size(one_line(text.shown, _EXCERPT))
                 else:
-                    found = sizes.setdefault(text.length, [0, 0])
-                    found[0] += 1
-                    found[1] += _size(text.shown)
+                    entry = sizes.setdefault(text.length, [0, 0])
+                    entry[0] += 1
+                    entry[1] += _size(text.shown)
     longest = _longest(sizes, room)
     cut = sum(n for length, (n, _) in sizes.items() if length > longest)
     return TextLimits(longest, cut, frozenset(mark for mark, n in met.items() if n > 1))
@@ -76,22 +76,22 @@ def _longest(sizes: dict[int, list[int]], room: int) -> int:
     low, high = _LEAST, LONGEST
     while low < high:
         middle = (low + high + 1) // 2
-        taken = sum(
+        total = sum(
             size if length <= middle else size * middle / min(length, LONGEST) + n * _SAID_CUT
             for length, (n, size) in sizes.items()
         )
-        low, high = (middle, high) if taken <= room else (low, middle - 1)
+        low, high = (middle, high) if total <= room else (low, middle - 1)
     return low
 
 
 def _around(row: ReportRow) -> int:
     """Bytes of a row without its texts that may be cut."""
-    said = [row.name, row.asked, row.answer, *row.tags, *(cell.said + cell.kind for cell in row.cells)]
+    texts = [row.name, row.asked, row.answer, *row.tags, *(cell.said + cell.kind for cell in row.cells)]
     for part in row.parts:
-        said += [part.label, part.head, *part.notes]
-    beside = sum(len(part.notes) * _NOTE + (len(part.kind) + 9 if part.kind else 0) for part in row.parts)
-    known = _OF_A_ROW + _OF_A_CELL * len(row.cells) + _OF_A_PART * len(row.parts)
-    return known + beside + sum(map(_size, said))
+        texts += [part.label, part.head, *part.notes]
+    notes = sum(len(part.notes) * _NOTE + (len(part.kind) + 9 if part.kind else 0) for part in row.parts)
+    tags = _OF_A_ROW + _OF_A_CELL * len(row.cells) + _OF_A_PART * len(row.parts)
+    return tags + notes + sum(map(_size, texts))
 
 
 def _size(text: str) -> int:
@@ -117,7 +117,7 @@ class TextFitter:
         text, longest = part.text, self.limits.longest
         if part.before is not None:
             changes = merge_changes(word_changes(part.before.shown[:longest], text.shown[:longest]))
-            pieces = [wrap_change(said, _ELEMENTS[kind]) if kind else [(said, "")] for said, kind in changes]
+            pieces = [wrap_change(changed, _ELEMENTS[kind]) if kind else [(changed, "")] for changed, kind in changes]
             return FittedText([*chain.from_iterable(pieces)], note=self._note(text, longest))
         cut = text.shown[:longest]
         if part.unsupported:

@@ -47,18 +47,18 @@ def writer_for(path: Path | str, kind: str | None = None) -> Writer:
     'as_junit'
 
     Raises:
-        ConfigError: no report has this ending, or the kind is another one.
+        ConfigError: no report has this extension, or the kind is another one.
     """
     name = Path(path).name.lower()
-    wanted = None if kind is None else KINDS[kind]
+    expected = None if kind is None else KINDS[kind]
     for ending in sorted(WRITERS, key=len, reverse=True):
         if name.endswith(ending):
-            if wanted not in (None, WRITERS[ending]):
-                raise ConfigError(f"{path}: its ending asks for another report than {kind}; leave one of them out.")
+            if expected not in (None, WRITERS[ending]):
+                raise ConfigError(f"{path}: its extension does not match the format {kind}; leave one of them out.")
             return WRITERS[ending]
-    if wanted is not None:
-        return wanted
-    raise ConfigError(f"{path}: no report has this ending. Use one of {' '.join(WRITERS)}.")
+    if expected is not None:
+        return expected
+    raise ConfigError(f"{path}: no report has this file extension. Use one of {' '.join(WRITERS)}.")
 
 
 COMPARISON_WRITERS: Mapping[str, Callable[..., Iterator[str]]] = MappingProxyType(
@@ -71,11 +71,13 @@ def comparison_writer_for(path: Path | str) -> Callable[..., Iterator[str]]:
     """Return the writer for a file's extension.
 
     Raises:
-        ConfigError: no report of a comparison has this ending.
+        ConfigError: no report of a comparison has this extension.
     """
     ending = Path(path).suffix.lower()
     if ending not in COMPARISON_WRITERS:
-        raise ConfigError(f"{path}: no report of a comparison has this ending. Use {' or '.join(COMPARISON_WRITERS)}.")
+        raise ConfigError(
+            f"{path}: no report of a comparison has this file extension. Use {' or '.join(COMPARISON_WRITERS)}."
+        )
     return COMPARISON_WRITERS[ending]
 
 
@@ -88,11 +90,11 @@ def save(
 ) -> None:
     """Write a run as the report for the file's extension; an older file is replaced only when complete.
 
-    `kind` is a word such as `html`, for a file whose ending says nothing. JSON, Markdown and HTML also say how the run
-    compares with an earlier one, where the options hold a `comparison`.
+    `kind` is the format, such as `html`, of a file without a known extension. JSON, Markdown and HTML include the `comparison`
+    of the options.
 
     Raises:
-        ConfigError: no report has this ending, or the kind is another one.
+        ConfigError: no report has this extension, or the kind is another one.
         EvalmarkError: the file cannot be written; the older one is untouched.
     """
     file = Path(path)
@@ -100,13 +102,13 @@ def save(
     write_atomically(file, write(run, summary, options), "report")
 
 
-def save_comparison(found: Comparison, path: str | os.PathLike[str], pairs: Sequence[FlipExample] = ()) -> None:
+def save_comparison(comparison: Comparison, path: str | os.PathLike[str], pairs: Sequence[FlipExample] = ()) -> None:
     """Write a comparison as the report for the file's extension, with the texts of `pairs`.
 
     Raises:
-        ConfigError: no report of a comparison has this ending.
+        ConfigError: no report of a comparison has this extension.
         EvalmarkError: the file cannot be written; the older one is untouched.
     """
     file = Path(path)
     write = comparison_writer_for(file)
-    write_atomically(file, write(found, pairs), "report")
+    write_atomically(file, write(comparison, pairs), "report")

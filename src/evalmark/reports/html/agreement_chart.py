@@ -1,4 +1,4 @@
-"""Reliability of judges: what they agree on with people and with each other, and whether they say it twice."""
+"""Charts of judges: agreement with people and with each other, and verdicts that change on repetition."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -39,25 +39,27 @@ class IntervalRow:
     """Whether it is drawn as a hollow square instead of a dot."""
 
 
-def draw_intervals(rows: Sequence[IntervalRow], title: str, told: str, *, unit: Unit = "", of: str = "") -> Markup:
+def draw_intervals(
+    rows: Sequence[IntervalRow], title: str, description: str, *, unit: Unit = "", axis_title: str = ""
+) -> Markup:
     """Draw a row for each value with its interval; empty without rows.
 
-    `of` is the axis title. The axis ends at 1, and starts below 0 only if a value does.
+    `axis_title` is the axis title. The axis ends at 1, and starts below 0 only if a value does.
     """
     if not rows:
         return Markup()
-    known = [n for row in rows for n in _numbers(row)]
-    across = axis(min(0.0, *known, 0.0), max(1.0, *known, 1.0), (_SIDE, WIDE - RIGHT), unit=unit)
+    numbers = [n for row in rows for n in _numbers(row)]
+    across = axis(min(0.0, *numbers, 0.0), max(1.0, *numbers, 1.0), (_SIDE, WIDE - RIGHT), unit=unit)
     bottom = _TOP + _ROW * len(rows) + 6
     parts = [path("grid", (across.at(tick), _TOP), (across.at(tick), bottom)) for tick in across.ticks]
     if across.low < 0:
-        parts.append(path("luck", (across.at(0), _TOP), (across.at(0), bottom)))
+        parts.append(path("chance", (across.at(0), _TOP), (across.at(0), bottom)))
     for number, row in enumerate(rows):
         y = float(_TOP + _ROW * number)
         parts.append(text_element(_SIDE, y + 10, one_line(row.name, _LONGEST), "named"))
         parts += _marked(row, [across.at(n) for n in _numbers(row)], y + 23)
-    parts += x_axis(across, bottom, of)
-    return svg((WIDE, bottom + (40 if of else 24)), title, told, parts)
+    parts += x_axis(across, bottom, axis_title)
+    return svg((WIDE, bottom + (40 if axis_title else 24)), title, description, parts)
 
 
 def _numbers(row: IntervalRow) -> tuple[float, ...]:
@@ -89,79 +91,83 @@ def draw_agreement(
     separated: Sequence[MetricSeparation], agreements: Sequence[JudgeAgreement], source: str
 ) -> Figure | None:
     """Draw Cohen's kappa of each metric with `source` (dots) and of pairs of judges (squares); None without any."""
-    found = [*(_of_source(one, source) for one in separated if one.compared.confusion.n), *_of_judges(agreements)]
-    if not found:
+    compared = [*(_of_source(one, source) for one in separated if one.compared.confusion.n), *_of_judges(agreements)]
+    if not compared:
         return None
-    title = f"Agreement beyond luck, with {source}" if any(not w.is_second for w, _ in found) else "Agreement of judges"
-    told = sentences(
-        *(f"{w.name}: kappa {_number(w.value)}{interval_in_brackets(w.interval)}" for w, _ in found),
+    title = (
+        f"Agreement beyond luck, with {source}" if any(not w.is_second for w, _ in compared) else "Agreement of judges"
+    )
+    description = sentences(
+        *(f"{w.name}: kappa {_number(w.value)}{interval_in_brackets(w.interval)}" for w, _ in compared),
         "1 is perfect agreement, 0 is chance agreement",
     )
-    drawn = [whisker for whisker, _ in found if not whisker.name.startswith("all ")]
+    drawn = [whisker for whisker, _ in compared if not whisker.name.startswith("all ")]
     return Figure(
-        picture=draw_intervals(drawn, title, told, of="Cohen's kappa"),
+        picture=draw_intervals(drawn, title, description, axis_title="Cohen's kappa"),
         heads=(*_HEADS, *_CONFUSION) if separated else _HEADS,
-        rows=tuple(row if separated else row[: len(_HEADS)] for _, row in found),
+        rows=tuple(row if separated else row[: len(_HEADS)] for _, row in compared),
         notes=tuple(_notes(drawn, agreements)),
         about=title,
     )
 
 
 def _notes(drawn: Sequence[IntervalRow], agreements: Sequence[JudgeAgreement]) -> Iterator[str]:
-    if any(pair.kappa is not None for found in agreements if found.level != "nominal" for pair in found.pairs):
-        yield "Of judges who give numbers, kappa counts how far they are apart, squared; `agree` is the very same number."
+    if any(
+        pair.kappa is not None for agreement in agreements if agreement.level != "nominal" for pair in agreement.pairs
+    ):
+        yield "For judges that give numbers, kappa weights a disagreement by its squared distance; `agree` counts identical numbers."
     for one in drawn:
         if one.value is not None and one.interval is not None and not one.interval.known:
             yield f"{one.name}: no interval, {missing_interval_reason(one.interval)}."
 
 
 def _of_source(one: MetricSeparation, source: str) -> tuple[IntervalRow, tuple[str, ...]]:
-    found = one.compared
-    table = found.confusion
+    agreement = one.compared
+    table = agreement.confusion
     name = f"{one_line(one.metric.name, 40)} and {source}"
     counts = (table.good_passed, table.good_failed, table.bad_passed, table.bad_failed)
     row = (
         name,
-        percent(found.agreement.value),
-        _number(found.kappa),
-        _ends(found.kappa_interval),
-        _number(found.alpha),
-        _ends(found.alpha_interval),
+        percent(agreement.agreement.value),
+        _number(agreement.kappa),
+        _ends(agreement.kappa_interval),
+        _number(agreement.alpha),
+        _ends(agreement.alpha_interval),
         f"{table.n:,}",
         *(f"{n:,}" for n in counts),
     )
-    return IntervalRow(name=name, value=found.kappa, interval=found.kappa_interval), row
+    return IntervalRow(name=name, value=agreement.kappa, interval=agreement.kappa_interval), row
 
 
 def _of_judges(agreements: Sequence[JudgeAgreement]) -> Iterator[tuple[IntervalRow, tuple[str, ...]]]:
-    for found in agreements:
-        base = one_line(found.base, 30)
-        for pair in found.pairs:
+    for agreement in agreements:
+        base = one_line(agreement.base, 30)
+        for pair in agreement.pairs:
             first, second = (one_line(judge, 30) for judge in pair.judges)
             name = f"{base}: {first} and {second}"
             agree, n = percent(pair.same.value), f"{pair.same.n:,}"
             row = (name, agree, _number(pair.kappa), _ends(pair.interval), GAP, GAP, n, *_GAPS)
             yield IntervalRow(name=name, value=pair.kappa, interval=pair.interval, is_second=True), row
-        if len(found.judges) > 2:
-            name = f"all {len(found.judges)} judges of {base}"
-            alpha = (_number(found.alpha), _ends(found.interval))
-            row = (name, GAP, GAP, GAP, *alpha, f"{found.n:,}", *_GAPS)
+        if len(agreement.judges) > 2:
+            name = f"all {len(agreement.judges)} judges of {base}"
+            alpha = (_number(agreement.alpha), _ends(agreement.interval))
+            row = (name, GAP, GAP, GAP, *alpha, f"{agreement.n:,}", *_GAPS)
             yield IntervalRow(name=name, value=None, interval=None, is_second=True), row
 
 
 def draw_flips(summary: Summary) -> Figure | None:
     """Draw how often repeated verdicts changed; None without repeats."""
-    found = list(_flips(summary))
-    if not found:
+    flips = list(_flips(summary))
+    if not flips:
         return None
     title = "Verdicts that changed on repetition"
     rows = tuple(
-        (name, f"{one.passed:,} of {one.n:,}", percent(one.value), share_interval(one.interval)) for name, one in found
+        (name, f"{one.passed:,} of {one.n:,}", percent(one.value), share_interval(one.interval)) for name, one in flips
     )
-    whiskers = [IntervalRow(name=name, value=one.value, interval=one.interval) for name, one in found]
-    told = sentences(*(f"{name}: {of}, {share} ({around})" for name, of, share, around in rows))
+    whiskers = [IntervalRow(name=name, value=one.value, interval=one.interval) for name, one in flips]
+    description = sentences(*(f"{name}: {counts}, {share} ({interval})" for name, counts, share, interval in rows))
     return Figure(
-        picture=draw_intervals(whiskers, title, told, unit="share", of="changed"),
+        picture=draw_intervals(whiskers, title, description, unit="share", axis_title="changed"),
         heads=("", "changed", "share", "95 % interval"),
         rows=rows,
         about=title,
@@ -169,29 +175,28 @@ def draw_flips(summary: Summary) -> Figure | None:
 
 
 def _flips(summary: Summary) -> Iterator[tuple[str, Share]]:
-    """Yield flip rates of outputs, then of each metric."""
     names = ["", *summary.metric_names]
     for name, group in product(names, summary.groups):
         if not name:
             flips, cases = group.tally.flips, group.tally.cases
             if flips is not None:
                 share = Share(passed=flips, n=cases, value=flips / cases, interval=wilson(flips, cases))
-                yield f"answers{_of(group, summary, 'of')}", share
+                yield f"outputs{_of(group, summary, 'of')}", share
             continue
         steady = next((metric.steadiness for metric in group.metrics if metric.name == name), None)
-        said = one_line(name, 30) + _of(group, summary, "on")
+        label = one_line(name, 30) + _of(group, summary, "on")
         if steady is not None and steady.flipped is not None:
-            yield said, steady.flipped
+            yield label, steady.flipped
         if steady is not None and steady.order_decided is not None:
-            yield f"order of two, {said}", steady.order_decided
+            yield f"order of the pair, {label}", steady.order_decided
 
 
-def _of(group: SummaryGroup, summary: Summary, word: str) -> str:
+def _of(group: SummaryGroup, summary: Summary, preposition: str) -> str:
     """Name the target or group if there are several."""
     if len(summary.groups) < 2:
         return ""
     one = len({(other.dataset, other.mode, other.left_out) for other in summary.groups}) == 1
-    return f" {word} {one_line(group.target, 60) if one else titles.group_title(group, summary)}"
+    return f" {preposition} {one_line(group.target, 60) if one else titles.group_title(group, summary)}"
 
 
 def _number(value: float | None) -> str:

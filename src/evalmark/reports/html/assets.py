@@ -8,21 +8,21 @@ from typing import Any, Literal, NamedTuple
 
 from markupsafe import Markup
 
-_LOOK = ("look.css", "compared.css", "drawn.css")
-_ACTING = ("labels.css", "keys.css")
+_BASE = ("base.css", "comparison.css", "charts.css")
+_INTERACTIVE = ("labels.css", "shortcuts.css")
 
 
-def stylesheet(*, acts: bool = False) -> str:
+def stylesheet(*, interactive: bool = False) -> str:
     """Return the common style sheet, for light, dark and print.
 
-    With `acts`, include the styles of labels and shortcuts, for pages with a script.
+    With `interactive`, include the styles of labels and shortcuts, for pages with a script.
     """
-    return "".join(map(_file, _LOOK + _ACTING if acts else _LOOK))
+    return "".join(map(_file, _BASE + _INTERACTIVE if interactive else _BASE))
 
 
 def script(texts: Iterable[str] = ()) -> str:
     """Return a page's script: the shortcuts, then each text in a scope of its own."""
-    return "".join(f"(() => {{\n{text}}})();\n" for text in (_file("keys.js"), *texts))
+    return "".join(f"(() => {{\n{text}}})();\n" for text in (_file("shortcuts.js"), *texts))
 
 
 def _file(name: str) -> str:
@@ -30,11 +30,11 @@ def _file(name: str) -> str:
 
 
 def standalone_values(style: str = "", script: str = "") -> dict[str, Any]:
-    """Values for `alone.html`: style sheet, script and content security policy.
+    """Values for `standalone.html`: style sheet, script and content security policy.
 
     The policy allows only these two, by their hashes.
     """
-    style = stylesheet(acts=bool(script)) + style
+    style = stylesheet(interactive=bool(script)) + style
     policy = [
         "default-src 'none'",
         f"style-src {_hash(style)}",
@@ -42,7 +42,7 @@ def standalone_values(style: str = "", script: str = "") -> dict[str, Any]:
         "base-uri 'none'",
         "form-action 'none'",
     ]
-    return {"policy": Markup("; ".join(policy)), "style": Markup(style), "script": Markup(script)}  # noqa: S704  files of ours
+    return {"policy": Markup("; ".join(policy)), "style": Markup(style), "script": Markup(script)}  # noqa: S704  trusted files
 
 
 def _hash(text: str) -> str:
@@ -57,7 +57,7 @@ class Shortcut(NamedTuple):
     """A keyboard shortcut: one or two keys, and what they do."""
 
     names: tuple[str, ...]
-    does: str
+    action: str
     of: ShortcutScope = ""
 
 

@@ -65,49 +65,48 @@ def draw_scatter(points: Sequence[CostPoint], quality: str, *, unit: Unit = "", 
     if not points:
         return None
     across = axis(0, max(p.cost for p in points), (LEFT, WIDE - RIGHT - 20), unit="dollars", most=5)
-    known = [n for p in points for n in extent(p.quality, p.interval)]
-    up = axis(min(known), max(known), (HIGH - BOTTOM, TOP), unit=unit)
+    qualities_shown = [n for p in points for n in extent(p.quality, p.interval)]
+    up = axis(min(qualities_shown), max(qualities_shown), (HIGH - BOTTOM, TOP), unit=unit)
     parts = y_axis(up, LEFT, WIDE - RIGHT, quality + (" (lower is better)" if lower else ""))
-    parts += x_axis(across, HIGH - BOTTOM, "US dollars for an answer")
+    parts += x_axis(across, HIGH - BOTTOM, "US dollars per output")
     best = sorted((p for p in points if p.is_best), key=lambda p: (p.cost, p.quality))
     if len(best) > 1:
         parts.append(path("front", *((across.at(p.cost), up.at(p.quality)) for p in best)))
     for point in points:
         parts += _marked(point, across, up)
-    taken = [box for point in points for box in _taken(point, across, up)]
-    named = _named(points, across, up, taken)
-    parts += named
-    hidden = len(points) - len(named)
+    occupied = [box for point in points for box in _taken(point, across, up)]
+    labels = _named(points, across, up, occupied)
+    parts += labels
+    hidden = len(points) - len(labels)
     title = f"Cost against {quality}"
-    told = sentences(
-        *(f"{p.name}: {money(p.cost)} for an answer, {value_text(p.quality, unit)}" for p in points[:12]),
+    description = sentences(
+        *(f"{p.name}: {money(p.cost)} per output, {value_text(p.quality, unit)}" for p in points[:12]),
         f"not dominated: {', '.join(p.name for p in best)}",
     )
     return Figure(
-        picture=svg((WIDE, HIGH), title, told, parts, "large"),
-        heads=("target", "cost of an answer", quality, "95 % interval", "dominated"),
+        picture=svg((WIDE, HIGH), title, description, parts, "large"),
+        heads=("target", "cost per output", quality, "95 % interval", "dominated"),
         rows=tuple(_row(p, unit) for p in points),
-        notes=(f"{count(hidden, 'target')} without a name: there is no room for it.",) if hidden else (),
+        notes=(f"{count(hidden, 'target')} without a name, because it does not fit.",) if hidden else (),
         about=title,
     )
 
 
-def _named(points: Sequence[CostPoint], across: Axis, up: Axis, taken: Sequence[Box]) -> list[Markup]:
+def _named(points: Sequence[CostPoint], across: Axis, up: Axis, occupied: Sequence[Box]) -> list[Markup]:
     """Draw the names that have room, shortened if needed."""
-    held, parts = list(taken), []
+    boxes, parts = list(occupied), []
     for point in points:
         for longest in (_LONGEST, _SHORT):
             name = PointLabel(across.at(point.cost), up.at(point.quality), one_line(point.name, longest))
-            box = place_labels([name], held, Box(LEFT, TOP - 6, WIDE, HIGH - BOTTOM))[0]
+            box = place_labels([name], boxes, Box(LEFT, TOP - 6, WIDE, HIGH - BOTTOM))[0]
             if box is not None:
-                held.append(box)
+                boxes.append(box)
                 parts.append(label_element(box, name.text))
                 break
     return parts
 
 
 def _taken(point: CostPoint, across: Axis, up: Axis) -> list[Box]:
-    """Boxes of a point's mark and interval."""
     x, heights = across.at(point.cost), [up.at(end) for end in extent(point.quality, point.interval)]
     return [box_around(x, heights[0], _MARK), Box(x - 1.5, min(heights), x + 1.5, max(heights))]
 
@@ -151,72 +150,74 @@ def qualities(summary: Summary) -> Mapping[str, Quality]:
         for target, tally in summary.by_target.items()
         if tally.pass_rate.value is not None
     }
-    found = {BY_RATE: Quality(rates, "share", lower=False)}
+    measures = {BY_RATE: Quality(rates, "share", lower=False)}
     several = len({(group.dataset, group.mode) for group in summary.counted}) > 1
     for group in summary.counted:
-        where = f" in {group.dataset}{', turn by turn' if group.mode == 'conversation' else ''}" if several else ""
+        dataset = f" in {group.dataset}{', turn by turn' if group.mode == 'conversation' else ''}" if several else ""
         for metric in group.metrics:
             if metric.scale == "value" and metric.mean is not None:
-                name = one_line(metric.name + where, 80)
+                name = one_line(metric.name + dataset, 80)
                 unit: Unit = "share" if metric.truths else ""
-                known = found.setdefault(name, Quality({}, unit, lower=metric.direction == "lower"))
-                found[name] = known._replace(figures={**known.figures, group.target: (metric.mean, metric.interval)})
-    return {name: quality for name, quality in found.items() if quality.figures}
+                measure = measures.setdefault(name, Quality({}, unit, lower=metric.direction == "lower"))
+                measures[name] = measure._replace(
+                    figures={**measure.figures, group.target: (metric.mean, metric.interval)}
+                )
+    return {name: quality for name, quality in measures.items() if quality.figures}
 
 
-def draw_costs(summary: Summary, worths: Sequence[TargetCost], name: str, quality: Quality) -> Figure | None:
+def draw_costs(summary: Summary, costs: Sequence[TargetCost], name: str, quality: Quality) -> Figure | None:
     """Draw the targets with known cost and quality; None if there are none, or if datasets differ."""
     if not are_comparable(summary):
         return None
-    known = [(worth, *quality.figures[worth.target]) for worth in worths if worth.target in quality.figures]
-    drawn = [(worth, cost, value, interval) for worth, value, interval in known if (cost := worth.cost) is not None]
+    known = [(target, *quality.figures[target.target]) for target in costs if target.target in quality.figures]
+    drawn = [(target, cost, value, interval) for target, value, interval in known if (cost := target.cost) is not None]
     best = pareto_optimal([(cost, value) for _, cost, value, _ in drawn], lower=quality.lower)
     points = [
-        CostPoint(name=_name(worth), cost=cost, quality=value, interval=interval, is_best=is_best)
-        for (worth, cost, value, interval), is_best in zip(drawn, best, strict=True)
+        CostPoint(name=_name(target), cost=cost, quality=value, interval=interval, is_best=is_best)
+        for (target, cost, value, interval), is_best in zip(drawn, best, strict=True)
     ]
     return draw_scatter(points, name, unit=quality.unit, lower=quality.lower)
 
 
 def are_comparable(summary: Summary) -> bool:
     """Return whether all targets ran on the same datasets."""
-    asked: dict[str, set[str]] = {}
+    datasets_of: dict[str, set[str]] = {}
     for group in summary.counted:
-        asked.setdefault(group.target, set()).add(group.dataset)
-    return len({frozenset(datasets) for datasets in asked.values()}) <= 1
+        datasets_of.setdefault(group.target, set()).add(group.dataset)
+    return len({frozenset(datasets) for datasets in datasets_of.values()}) <= 1
 
 
-def cost_table(worths: Sequence[TargetCost]) -> Figure:
+def cost_table(costs: Sequence[TargetCost]) -> Figure:
     """Tabulate the cost of each target's outputs."""
     return Figure(
         picture=Markup(),
-        heads=("target", "models", "answers", "price known", "cost of an answer", "of those known"),
+        heads=("target", "models", "outputs", "price known", "cost per output", "known total"),
         rows=tuple(
             (
-                _name(worth),
-                one_line(", ".join(worth.models), 80) or GAP,
-                f"{worth.trials:,}",
-                f"{worth.priced:,}",
-                GAP if worth.cost is None else money(worth.cost),
-                GAP if worth.total is None else money(worth.total),
+                _name(target),
+                one_line(", ".join(target.models), 80) or GAP,
+                f"{target.trials:,}",
+                f"{target.priced:,}",
+                GAP if target.cost is None else money(target.cost),
+                GAP if target.total is None else money(target.total),
             )
-            for worth in worths
+            for target in costs
         ),
-        notes=tuple(_unknown(worths)),
-        about="What the answers of each target cost",
+        notes=tuple(_unknown(costs)),
+        about="Cost of each target",
     )
 
 
-def _unknown(worths: Sequence[TargetCost]) -> Iterator[str]:
-    for worth in worths:
-        name = _name(worth)
-        if worth.uncalled == worth.trials:
+def _unknown(costs: Sequence[TargetCost]) -> Iterator[str]:
+    for target in costs:
+        name = _name(target)
+        if target.uncalled == target.trials:
             yield f"{name}: cost unknown: no model call is recorded for its outputs."
-        elif worth.uncalled:
-            yield f"{name}: {count(worth.uncalled, 'answer')} without a call of a model, of unknown cost."
-        if worth.unpriced:
-            yield f"{name}: price unknown for {count(worth.unpriced, 'answer')}, left out of the mean."
+        elif target.uncalled:
+            yield f"{name}: cost unknown for {count(target.uncalled, 'output')} without a model call."
+        if target.unpriced:
+            yield f"{name}: price unknown for {count(target.unpriced, 'output')}, left out of the mean."
 
 
-def _name(worth: TargetCost) -> str:
-    return one_line(worth.target, 80) or "answers"
+def _name(target: TargetCost) -> str:
+    return one_line(target.target, 80) or "outputs"

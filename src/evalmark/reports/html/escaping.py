@@ -45,8 +45,8 @@ def visible(text: str) -> str:
     return _ODD.sub(_sign, text)
 
 
-def _sign(found: re.Match[str]) -> str:
-    character = found[0]
+def _sign(match: re.Match[str]) -> str:
+    character = match[0]
     if character == "\r\n":
         return "\n"
     code = ord(character)
@@ -73,17 +73,19 @@ def segments(text: str, sentences: Sequence[str]) -> list[Segment]:
     [Segment(text='It is high. ', is_marked=False), Segment(text='It is red.', is_marked=True), \
 Segment(text='It sings.', is_marked=True)]
     """
-    named = dict.fromkeys(s for s in sentences[:_MOST_MARKED] if s.strip() and len(s) < LONGEST)
-    wanted = sorted(named, key=len, reverse=True)
+    distinct = dict.fromkeys(s for s in sentences[:_MOST_MARKED] if s.strip() and len(s) < LONGEST)
+    longest_first = sorted(distinct, key=len, reverse=True)
     cut: list[Segment] = []
     done = 0
-    # Each is looked for by itself: all of them in one expression would take minutes where they are long and much alike.
-    for start, end in sorted((place for one in wanted for place in _places(text, one)), key=lambda at: (at[0], -at[1])):
+    # Each is searched by itself: one expression for all would take minutes if they are long and similar.
+    for start, end in sorted(
+        (span for one in longest_first for span in _places(text, one)), key=lambda at: (at[0], -at[1])
+    ):
         if start >= done:
             cut += [Segment(text[done:start], False), Segment(text[start:end], True)]
             done = end
     cut.append(Segment(text[done:], False))
-    return [*(part for part in cut if part.text), *(Segment(one, True) for one in wanted if one not in text)]
+    return [*(part for part in cut if part.text), *(Segment(one, True) for one in longest_first if one not in text)]
 
 
 def wrap_change(text: str, element: str) -> list[tuple[str, str]]:
@@ -97,7 +99,6 @@ def wrap_change(text: str, element: str) -> list[tuple[str, str]]:
 
 
 def _places(text: str, sentence: str) -> Iterator[tuple[int, int]]:
-    """Yield start and end of each occurrence of a sentence."""
     start = text.find(sentence)
     while start >= 0:
         yield start, start + len(sentence)

@@ -9,7 +9,17 @@ from markupsafe import Markup
 
 from evalmark.core import money
 from evalmark.core.text import count, one_line, unwrap_single_input
-from evalmark.reports.text import audit, calibration, comparison, judges, numbers, titles, transcripts, verdicts
+from evalmark.reports.text import (
+    audit,
+    calibration,
+    changed_cases,
+    comparison,
+    judges,
+    numbers,
+    titles,
+    transcripts,
+    verdicts,
+)
 
 from . import sparklines
 from .assets import SHORTCUTS
@@ -50,6 +60,7 @@ def template_environment(folder: Path, offered: Mapping[str, Any]) -> jinja2.Env
     made.globals |= {
         "audit_text": audit,
         "calibration_text": calibration,
+        "case_text": changed_cases,
         "comparison_text": comparison,
         "judge_text": judges,
         "number_text": numbers,

@@ -29,10 +29,10 @@ class ResultCharts:
     kinds: Mapping[str, tuple[Figure | None, Figure | None]]
     """Split histogram and ROC curve by metric."""
     agreement: Figure | None
-    worths: tuple[TargetCost, ...]
+    costs: tuple[TargetCost, ...]
     outputs: int
     """Outputs known to be good or bad."""
-    beside: str
+    unused_labels: str
     """Description of labels that were not used."""
 
 
@@ -56,13 +56,13 @@ def metric_charts(
     """Yield the charts of each metric of a run."""
     metrics = _metrics(run)
     for name in summary.metric_names:
-        found = [(group, metric) for group in summary.groups for metric in group.metrics if metric.name == name]
+        groups = [(group, metric) for group in summary.groups for metric in group.metrics if metric.name == name]
         drawn = [
             (title, one)
-            for group, metric in found
+            for group, metric in groups
             if (one := draw_histogram(metric, title := titles.group_title(group, summary)))
         ]
-        whole = merge_metrics([metric for _, metric in found])
+        whole = merge_metrics([metric for _, metric in groups])
         halves, roc = kinds.get(name, (None, None))
         yield MetricCharts(
             metric=metrics.get(name) or Metric(name=name),
@@ -76,11 +76,11 @@ def metric_charts(
 
 def _metrics(run: Run) -> Mapping[str, Metric]:
     """Metrics by name; without a threshold if datasets differ in it."""
-    found: dict[str, Metric] = {}
+    metrics: dict[str, Metric] = {}
     for metric in run.metrics:
-        is_other = metric.name in found and found[metric.name].threshold != metric.threshold
-        found[metric.name] = replace(metric, threshold=None) if is_other else metric
-    return found
+        is_other = metric.name in metrics and metrics[metric.name].threshold != metric.threshold
+        metrics[metric.name] = replace(metric, threshold=None) if is_other else metric
+    return metrics
 
 
 def result_charts(
@@ -91,28 +91,28 @@ def result_charts(
     `labels` may contain labels of other runs. No result is read if nothing needs it.
     """
     evidence = evidence_from_results(run.id, run.results, labels) if labels and not against else LabelEvidence(told=())
-    known = LabelledScores(
+    scores = LabelledScores(
         (metric for name, metric in _metrics(run).items() if name != against), _truth(against, evidence)
     )
-    worths = CostCollector(prices)
-    adding = [*([known.add] if against or evidence.told else []), *([worths.add] if summary.by_target else [])]
+    costs = CostCollector(prices)
+    adding = [*([scores.add] if against or evidence.told else []), *([costs.add] if summary.by_target else [])]
     for result in run.results if adding else ():
         for add in adding:
             add(result)
-    separated, by_target = known.separated(), {worth.target: worth for worth in worths.found()}
-    words = ("good", "bad") if against else ("liked", "disliked")
+    separated, by_target = scores.separated(), {cost.target: cost for cost in costs.found()}
+    kind_names = ("good", "bad") if against else ("liked", "disliked")
     return ResultCharts(
-        kinds={one.metric.name: draw_separation(one, words) for one in separated},
+        kinds={one.metric.name: draw_separation(one, kind_names) for one in separated},
         agreement=draw_agreement(separated, summary.agreements, against or "people"),
-        worths=tuple(by_target[target] for target in run.in_order(by_target)),
-        outputs=known.outputs,
-        beside=", ".join(unused_labels(replace(evidence, unlabelled=0))),
+        costs=tuple(by_target[target] for target in run.in_order(by_target)),
+        outputs=scores.outputs,
+        unused_labels=", ".join(unused_labels(replace(evidence, unlabelled=0))),
     )
 
 
 def _truth(against: str, evidence: LabelEvidence) -> Callable[[Result], bool | None]:
     """Return the reference: the metric of this name, or labels."""
     if not against:
-        liked = {told.key: told.liked for told in evidence.told}
+        liked = {label.key: label.liked for label in evidence.told}
         return lambda result: liked.get(result.trial.id)
     return lambda result: next((score.passed for score in result.scores if score.name == against), None)

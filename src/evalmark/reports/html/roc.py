@@ -74,49 +74,48 @@ class RocCurve:
     """Names of the two kinds of outputs."""
 
 
-def draw_roc(found: RocCurve, name: str) -> Figure | None:
+def draw_roc(curve: RocCurve, name: str) -> Figure | None:
     """Draw the share of passing bad outputs against that of good ones; a ring marks the threshold.
 
     None without outputs of both kinds.
     """
-    if not found.points or not found.points[-1].good or not found.points[-1].bad:
+    if not curve.points or not curve.points[-1].good or not curve.points[-1].bad:
         return None
-    good, bad = found.kind_names
+    good, bad = curve.kind_names
     across = axis(0, 1, (LEFT, WIDE - RIGHT), unit="share")
     up = axis(0, 1, (HIGH - BOTTOM, TOP), unit="share")
-    curve = [(across.at(p.bad_passed / p.bad), up.at(p.good_passed / p.good)) for p in _thinned(found.points)]
+    points = [(across.at(p.bad_passed / p.bad), up.at(p.good_passed / p.good)) for p in _thinned(curve.points)]
     parts = y_axis(up, LEFT, WIDE - RIGHT, f"{good} outputs that pass")
     parts += x_axis(across, HIGH - BOTTOM, f"{bad} outputs that pass")
-    parts.append(path("luck", (across.start, up.start), (across.end, up.end)))
-    parts.append(path("curve", *curve))
-    chosen = found.chosen
+    parts.append(path("chance", (across.start, up.start), (across.end, up.end)))
+    parts.append(path("curve", *points))
+    chosen = curve.chosen
     if chosen is not None and chosen.good and chosen.bad:
         x, y = across.at(chosen.bad_passed / chosen.bad), up.at(chosen.good_passed / chosen.good)
-        parts.append(shape("circle", "ring", _rates(found), cx=x, cy=y, r=_RING))
-        taken = [box_around(x, y, _RING), *(box for pair in pairwise(curve) for box in _along(*pair))]
+        parts.append(shape("circle", "ring", _rates(curve), cx=x, cy=y, r=_RING))
+        occupied = [box_around(x, y, _RING), *(box for pair in pairwise(points) for box in _along(*pair))]
         # Below the curve there is room; else wherever there is some.
         names = [PointLabel(x + dx, y + dy, chosen.words) for dx, dy in ((0, 12), (0, 0), (0, -12), (0, 30))]
-        found_places = (place_labels([name], taken, Box(LEFT, TOP, WIDE, HIGH - BOTTOM))[0] for name in names)
-        box = next((place for place in found_places if place is not None), None)
+        boxes = (place_labels([name], occupied, Box(LEFT, TOP, WIDE, HIGH - BOTTOM))[0] for name in names)
+        box = next((placed for placed in boxes if placed is not None), None)
         parts += [] if box is None else [label_element(box, chosen.words)]
     title = f"ROC of {one_line(name, 80)}"
-    told = sentences(
+    description = sentences(
         f"for each threshold the share of {bad} outputs that pass, to the right, and of {good} ones, upwards",
-        _area(found),
-        _rates(found),
+        _area(curve),
+        _rates(curve),
         "the dashed line is chance",
     )
     return Figure(
-        picture=svg((WIDE, HIGH), title, told, parts, "square"),
+        picture=svg((WIDE, HIGH), title, description, parts, "square"),
         heads=("threshold", f"{good} that pass", f"{bad} that pass"),
-        rows=_rows(found),
-        notes=tuple(note for note in (_area(found), _rates(found)) if note),
+        rows=_rows(curve),
+        notes=tuple(note for note in (_area(curve), _rates(curve)) if note),
         about=title,
     )
 
 
 def _along(start: tuple[float, float], end: tuple[float, float]) -> Iterator[Box]:
-    """Yield boxes along a straight piece of the curve."""
     steps = max(1, round(math.dist(start, end) / 6))
     for k in range(steps + 1):
         part = k / steps
@@ -124,43 +123,42 @@ def _along(start: tuple[float, float], end: tuple[float, float]) -> Iterator[Box
 
 
 def _thinned(points: Sequence[RocPoint], most: int = MOST_POINTS) -> Sequence[RocPoint]:
-    """Thin the points, keeping the first and the last."""
     step = max(1, -(-(len(points) - 1) // (most - 1))) if len(points) > most else 1
     return points if step == 1 else [*points[:-1:step], points[-1]]
 
 
-def _area(found: RocCurve) -> str:
-    if found.area is None:
+def _area(curve: RocCurve) -> str:
+    if curve.area is None:
         return ""
-    beside = "" if found.interval is None else calibration.interval_with_method(found.interval)
-    last = found.points[-1]
-    return f"AUC {found.area:z.3f}{beside}, of {last.good:,} {found.kind_names[0]} and {last.bad:,} {found.kind_names[1]} outputs"
+    interval = "" if curve.interval is None else calibration.interval_with_method(curve.interval)
+    last = curve.points[-1]
+    return f"AUC {curve.area:z.3f}{interval}, of {last.good:,} {curve.kind_names[0]} and {last.bad:,} {curve.kind_names[1]} outputs"
 
 
-def _rates(found: RocCurve) -> str:
-    chosen = found.chosen
+def _rates(curve: RocCurve) -> str:
+    chosen = curve.chosen
     if chosen is None or not chosen.good or not chosen.bad:
         return ""
     missed = chosen.good - chosen.good_passed
     return (
-        f"{chosen.words}: false passes {chosen.bad_passed:,} of {count(chosen.bad, f'{found.kind_names[1]} output')} "
+        f"{chosen.words}: false passes {chosen.bad_passed:,} of {count(chosen.bad, f'{curve.kind_names[1]} output')} "
         f"({percent(chosen.bad_passed / chosen.bad)}), false fails {missed:,} of "
-        f"{count(chosen.good, f'{found.kind_names[0]} output')} ({percent(missed / chosen.good)})"
+        f"{count(chosen.good, f'{curve.kind_names[0]} output')} ({percent(missed / chosen.good)})"
     )
 
 
-def _rows(found: RocCurve) -> tuple[tuple[str, ...], ...]:
+def _rows(curve: RocCurve) -> tuple[tuple[str, ...], ...]:
     rows = [
         (
             "nothing passes"
             if math.isinf(point.threshold)
-            else limit_text(found.direction, float(f"{point.threshold:z.4g}")),
+            else limit_text(curve.direction, float(f"{point.threshold:z.4g}")),
             _of(point.good_passed, point.good),
             _of(point.bad_passed, point.bad),
         )
-        for point in found.points
+        for point in curve.points
     ]
-    chosen = found.chosen
+    chosen = curve.chosen
     ring = (
         []
         if chosen is None or not chosen.good or not chosen.bad
@@ -173,36 +171,42 @@ def _of(passed: int, n: int) -> str:
     return f"{passed:,} of {n:,} ({percent(passed / n)})"
 
 
-def draw_separation(found: MetricSeparation, words: tuple[str, str]) -> tuple[Figure | None, Figure | None]:
-    """Draw the split histogram and the ROC curve of a metric; `words` name good and bad outputs.
+def draw_separation(separation: MetricSeparation, kind_names: tuple[str, str]) -> tuple[Figure | None, Figure | None]:
+    """Draw the split histogram and the ROC curve of a metric; `kind_names` name good and bad outputs.
 
     The ring shows the run's verdicts; it may lie off the curve if the metric does more than compare with a threshold.
     """
-    name, table = found.metric.name, found.compared.confusion
-    good, bad = ([value for value in values if 0 <= value <= 1] for values in (found.good, found.bad))
-    halves = SplitScores(good=good, bad=bad, threshold=_within(found), direction=found.direction, kind_names=words)
-    if not found.good or not found.bad:
+    name, table = separation.metric.name, separation.compared.confusion
+    good, bad = ([value for value in values if 0 <= value <= 1] for values in (separation.good, separation.bad))
+    halves = SplitScores(
+        good=good, bad=bad, threshold=_within(separation), direction=separation.direction, kind_names=kind_names
+    )
+    if not separation.good or not separation.bad:
         return draw_split_histogram(halves, name), None
-    points = roc_points([*found.good, *found.bad], [True] * len(found.good) + [False] * len(found.bad), found.direction)
+    points = roc_points(
+        [*separation.good, *separation.bad],
+        [True] * len(separation.good) + [False] * len(separation.bad),
+        separation.direction,
+    )
     area = auc(points)
     chosen = OperatingPoint(
         good_passed=table.good_passed,
         good=table.good,
         bad_passed=table.bad_passed,
         bad=table.n - table.good,
-        threshold=found.metric.threshold,
+        threshold=separation.metric.threshold,
     )
     roc = RocCurve(
         points=points,
-        direction=found.direction,
+        direction=separation.direction,
         chosen=chosen if table.n else None,
         area=area,
-        interval=auc_interval(area, len(found.good), len(found.bad)),
-        kind_names=words,
+        interval=auc_interval(area, len(separation.good), len(separation.bad)),
+        kind_names=kind_names,
     )
     return draw_split_histogram(halves, name), draw_roc(roc, name)
 
 
-def _within(found: MetricSeparation) -> float | None:
-    threshold = found.metric.threshold
+def _within(separation: MetricSeparation) -> float | None:
+    threshold = separation.metric.threshold
     return threshold if threshold is not None and 0 <= threshold <= 1 else None

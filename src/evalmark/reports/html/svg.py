@@ -48,16 +48,16 @@ class Axis:
         return tuple(tick_text(tick, step, self.unit) for tick in self.ticks)
 
 
-def axis(low: float, high: float, place: tuple[float, float], *, unit: Unit = "", most: int = 6) -> Axis:
-    """Make an axis that spans two numbers and starts and ends at a tick; `place` gives its positions.
+def axis(low: float, high: float, ends: tuple[float, float], *, unit: Unit = "", most: int = 6) -> Axis:
+    """Make an axis that spans two numbers and starts and ends at a tick; `ends` gives its positions.
 
     >>> axis(0.13, 0.78, (0, 100)).ticks
     (0.0, 0.2, 0.4, 0.6, 0.8)
     """
     if unit == "share" and high - low < _LEAST_RANGE:
         low, high = max(0.0, low - _LEAST_RANGE), min(1.0, high + _LEAST_RANGE)
-    found = ticks(low, high, most, whole=unit == "count")
-    return Axis(low=found[0], high=found[-1], ticks=found, start=place[0], end=place[1], unit=unit)
+    tick_values = ticks(low, high, most, whole=unit == "count")
+    return Axis(low=tick_values[0], high=tick_values[-1], ticks=tick_values, start=ends[0], end=ends[1], unit=unit)
 
 
 def ticks(low: float, high: float, most: int = 6, *, whole: bool = False) -> tuple[float, ...]:
@@ -91,8 +91,8 @@ def tick_text(value: float, step: float, unit: Unit = "") -> str:
         value, step = 100 * value, 100 * step
     digits = max(0, -math.floor(math.log10(abs(step)) + _SAME))
     # Without a minus before a 0 that was rounded.
-    words = f"{value + 0.0:z,.{digits}f}" if digits <= 9 and abs(value) < 1e9 else f"{value:z.4g}"
-    return {"share": f"{words} %", "dollars": f"${words}"}.get(unit, words)
+    text = f"{value + 0.0:z,.{digits}f}" if digits <= 9 and abs(value) < 1e9 else f"{value:z.4g}"
+    return {"share": f"{text} %", "dollars": f"${text}"}.get(unit, text)
 
 
 def value_text(value: float, unit: Unit) -> str:
@@ -172,13 +172,13 @@ class PointLabel(NamedTuple):
     text: str
 
 
-def text_width(words: str) -> float:
+def text_width(text: str) -> float:
     """Estimate the greatest width of a text, in units of a chart.
 
     >>> text_width("abc") < text_width("東京都")
     True
     """
-    return SIZE * sum(_WIDE if unicodedata.east_asian_width(c) in "FW" else _NARROW for c in words)
+    return SIZE * sum(_WIDE if unicodedata.east_asian_width(c) in "FW" else _NARROW for c in text)
 
 
 def box_around(x: float, y: float, reach: float) -> Box:
@@ -186,23 +186,23 @@ def box_around(x: float, y: float, reach: float) -> Box:
     return Box(x - reach, y - reach, x + reach, y + reach)
 
 
-def place_labels(names: Sequence[PointLabel], taken: Sequence[Box], room: Box) -> list[Box | None]:
+def place_labels(names: Sequence[PointLabel], occupied: Sequence[Box], room: Box) -> list[Box | None]:
     """Place labels in free space within `room`, earlier ones first; None for one without space.
 
-    A label stands beside its point, above or below it, or at a corner.
+    A label is placed beside, above or below its point, or at a corner.
 
     >>> room = Box(0, 0, 100, 40)
     >>> [box is None for box in place_labels([PointLabel(50, 20, "one"), PointLabel(50, 20, "two"), PointLabel(50, 20, "x" * 50)], [], room)]
     [False, False, True]
     """
-    held = list(taken)
-    found: list[Box | None] = []
+    boxes = list(occupied)
+    placed: list[Box | None] = []
     for name in names:
-        free = (box for box in _around(name) if room.holds(box) and not any(box.meets(other) for other in held))
+        free = (box for box in _around(name) if room.holds(box) and not any(box.meets(other) for other in boxes))
         box = next(free, None)
-        found.append(box)
-        held += [] if box is None else [box]
-    return found
+        placed.append(box)
+        boxes += [] if box is None else [box]
+    return placed
 
 
 def _around(name: PointLabel) -> Iterator[Box]:
@@ -214,18 +214,18 @@ def _around(name: PointLabel) -> Iterator[Box]:
         yield Box(x, y, x + wide, y + high)
 
 
-def fitting_labels(places: Sequence[float], words: Sequence[str]) -> list[int]:
+def fitting_labels(places: Sequence[float], labels: Sequence[str]) -> list[int]:
     """Choose labels along an axis that do not overlap; the last one always stays.
 
     >>> fitting_labels([0, 10, 20, 100], ["one", "two", "three", "four"])
     [0, 3]
     """
-    kept: list[int] = []
-    for number in [len(words) - 1, *range(len(words) - 1)] if words else []:
-        half = text_width(words[number]) / 2 + _GAP / 2
-        if all(abs(places[number] - places[k]) >= half + text_width(words[k]) / 2 + _GAP / 2 for k in kept):
-            kept.append(number)
-    return sorted(kept)
+    chosen: list[int] = []
+    for number in [len(labels) - 1, *range(len(labels) - 1)] if labels else []:
+        half = text_width(labels[number]) / 2 + _GAP / 2
+        if all(abs(places[number] - places[k]) >= half + text_width(labels[k]) / 2 + _GAP / 2 for k in chosen):
+            chosen.append(number)
+    return sorted(chosen)
 
 
 def space_evenly(places: Sequence[float], step: float, end: float) -> list[float]:
@@ -236,12 +236,12 @@ def space_evenly(places: Sequence[float], step: float, end: float) -> list[float
     >>> space_evenly([40, 41], 15, 45)
     [30.0, 45.0]
     """
-    found: list[float] = []
+    moved: list[float] = []
     for place in places:
-        found.append(max(float(place), found[-1] + step) if found else float(place))
-    for number in reversed(range(len(found))):
-        found[number] = min(found[number], float(end) - step * (len(found) - 1 - number))
-    return found
+        moved.append(max(float(place), moved[-1] + step) if moved else float(place))
+    for number in reversed(range(len(moved))):
+        moved[number] = min(moved[number], float(end) - step * (len(moved) - 1 - number))
+    return moved
 
 
 WIDE, HIGH = 360, 226
@@ -265,26 +265,26 @@ class Figure:
     """Title of the table."""
 
 
-def svg(size: tuple[float, float], title: str, told: str, parts: Iterable[Markup], kind: str = "") -> Markup:
-    """Build an SVG element; `told` is its text description."""
+def svg(size: tuple[float, float], title: str, description: str, parts: Iterable[Markup], kind: str = "") -> Markup:
+    """Build an SVG element; `description` is its text description."""
     return Markup(
         '<svg class="picture{}" viewBox="0 0 {:.0f} {:.0f}" role="img"><title>{}</title><desc>{}</desc>{}</svg>'
-    ).format(f" {kind}" if kind else "", *size, visible(title), visible(told), Markup("").join(parts))
+    ).format(f" {kind}" if kind else "", *size, visible(title), visible(description), Markup("").join(parts))
 
 
-def shape(name: str, kind: str, told: str = "", **places: float | str) -> Markup:
-    """Build an SVG shape with a CSS class; `told` is its tooltip."""
+def shape(name: str, kind: str, tooltip: str = "", **places: float | str) -> Markup:
+    """Build an SVG shape with a CSS class; `tooltip` is its tooltip."""
     values = {key: f"{value:.1f}" if isinstance(value, float) else str(value) for key, value in places.items()}
     attributes = Markup("").join(Markup(' {}="{}"').format(key, value) for key, value in values.items())
-    if not told:
-        return Markup('<{0} class="{1}"{2}/>').format(Markup(name), kind, attributes)  # noqa: S704  a name of ours
+    if not tooltip:
+        return Markup('<{0} class="{1}"{2}/>').format(Markup(name), kind, attributes)  # noqa: S704  trusted name
     inside = Markup('<{0} class="{1}"{2}><title>{3}</title></{0}>')
-    return inside.format(Markup(name), kind, attributes, visible(told))  # noqa: S704  a name of ours
+    return inside.format(Markup(name), kind, attributes, visible(tooltip))  # noqa: S704  trusted name
 
 
-def path(kind: str, *points: tuple[float, float], told: str = "") -> Markup:
+def path(kind: str, *points: tuple[float, float], tooltip: str = "") -> Markup:
     """Draw a line through points."""
-    return shape("path", kind, told, d="M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points))
+    return shape("path", kind, tooltip, d="M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points))
 
 
 def text_element(x: float, y: float, text: str, kind: str = "", anchor: str = "start") -> Markup:
@@ -301,10 +301,10 @@ def label_element(box: Box, text: str, kind: str = "named") -> Markup:
 def x_axis(axis: Axis, y: float, title: str = "") -> list[Markup]:
     """Draw a horizontal axis with ticks and title; labels without room are left out."""
     places = [axis.at(tick) for tick in axis.ticks]
-    kept = fitting_labels(places, axis.words)
+    labelled = fitting_labels(places, axis.words)
     parts = [path("axis", (axis.start, y), (axis.end, y))]
-    parts += [path("axis", (places[k], y), (places[k], y + 4)) for k in kept]
-    parts += [text_element(places[k], y + 15, axis.words[k], anchor="middle") for k in kept]
+    parts += [path("axis", (places[k], y), (places[k], y + 4)) for k in labelled]
+    parts += [text_element(places[k], y + 15, axis.words[k], anchor="middle") for k in labelled]
     return parts + ([text_element((axis.start + axis.end) / 2, y + 31, title, anchor="middle")] if title else [])
 
 

@@ -61,12 +61,10 @@ class TrendPoint:
     value: float
     interval: Interval | None
     outcome: Outcome
-    told: str
-    """Tooltip."""
-    said: str = ""
+    tooltip: str
+    text: str = ""
     """Formatted value."""
-    around: str = ""
-    """Formatted interval."""
+    interval_text: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,10 +75,10 @@ class TrendLine:
     points: Sequence[TrendPoint]
 
 
-def draw_trend(lines: Sequence[TrendLine], days: Sequence[str], of: str, *, unit: Unit = "") -> Markup:
+def draw_trend(lines: Sequence[TrendLine], days: Sequence[str], metric: str, *, unit: Unit = "") -> Markup:
     """Draw runs from left to right, oldest first, labelled by `days`; empty without points.
 
-    `of` names the metric. Marks show the gate: cross failed, dot passed, hollow square undecided, ring none.
+    `metric` names the metric. Marks show the gate: cross failed, dot passed, hollow square undecided, ring none.
     """
     points = [point for line in lines for point in line.points]
     if not points:
@@ -93,14 +91,14 @@ def draw_trend(lines: Sequence[TrendLine], days: Sequence[str], of: str, *, unit
         start=_LEFT,
         end=WIDE - _RIGHT - (_NAMES if names else 0),
     )
-    known = [n for point in points for n in extent(point.value, point.interval)]
-    up = axis(min(known), max(known), (HIGH - _BOTTOM, _TOP), unit=unit)
-    parts = [*y_axis(up, _LEFT, across.end, of), *_days(days, across)]
+    values = [n for point in points for n in extent(point.value, point.interval)]
+    up = axis(min(values), max(values), (HIGH - _BOTTOM, _TOP), unit=unit)
+    parts = [*y_axis(up, _LEFT, across.end, metric), *_days(days, across)]
     for number, line in enumerate(lines):
         parts += _drawn(line, number, across, up)
     if names:
         parts += _names(lines, across, up)
-    return svg((WIDE, HIGH), f"{of[:1].upper()}{of[1:]} over runs", _told(lines, unit), parts, "wide")
+    return svg((WIDE, HIGH), f"{metric[:1].upper()}{metric[1:]} over runs", _told(lines, unit), parts, "wide")
 
 
 def _told(lines: Sequence[TrendLine], unit: Unit) -> str:
@@ -121,17 +119,17 @@ def _days(days: Sequence[str], across: Axis) -> list[Markup]:
     y = HIGH - _BOTTOM
     parts = [path("axis", (across.start, y), (across.end, y))]
     for k in fitting_labels(places, [days[number] for number in first]):
-        said = days[first[k]]
-        half = text_width(said) / 2
+        label = days[first[k]]
+        half = text_width(label) / 2
         parts.append(path("axis", (places[k], y), (places[k], y + 4)))
-        parts.append(text_element(min(WIDE - half, max(half, places[k])), y + 17, said, anchor="middle"))
+        parts.append(text_element(min(WIDE - half, max(half, places[k])), y + 17, label, anchor="middle"))
     return parts
 
 
 def _drawn(line: TrendLine, number: int, across: Axis, up: Axis) -> list[Markup]:
     kind = f"line-{number % DASHES}"
     at = [(across.at(point.place), up.at(point.value)) for point in line.points]
-    parts = [path(f"course {kind}", *at)] if len(at) > 1 else []
+    parts = [path(f"line {kind}", *at)] if len(at) > 1 else []
     for point, (x, _) in zip(line.points, at, strict=True):
         ends = [up.at(end) for end in extent(point.value, point.interval)[1:]]
         parts += [path(f"whisker {kind}", (x, ends[0]), (x, ends[1]))] if len(ends) == 2 else []
@@ -143,10 +141,10 @@ def _drawn(line: TrendLine, number: int, across: Axis, up: Axis) -> list[Markup]
 def _mark(point: TrendPoint, kind: str, x: float, y: float) -> Markup:
     if point.outcome == "fail":
         cross = f"M{x - 5:.1f} {y - 5:.1f}L{x + 5:.1f} {y + 5:.1f}M{x - 5:.1f} {y + 5:.1f}L{x + 5:.1f} {y - 5:.1f}"
-        return shape("path", "cross", point.told, d=cross)
+        return shape("path", "cross", point.tooltip, d=cross)
     if point.outcome == "cannot tell":
-        return shape("rect", f"hollow {kind}", point.told, x=x - 4, y=y - 4, width=8.0, height=8.0)
-    return shape("circle", f"{'stop' if point.outcome else 'open'} {kind}", point.told, cx=x, cy=y, r=4.0)
+        return shape("rect", f"hollow {kind}", point.tooltip, x=x - 4, y=y - 4, width=8.0, height=8.0)
+    return shape("circle", f"{'stop' if point.outcome else 'open'} {kind}", point.tooltip, cx=x, cy=y, r=4.0)
 
 
 def _names(lines: Sequence[TrendLine], across: Axis, up: Axis) -> list[Markup]:
@@ -157,7 +155,7 @@ def _names(lines: Sequence[TrendLine], across: Axis, up: Axis) -> list[Markup]:
     parts: list[Markup] = []
     for y, (_, number) in zip(places, ordered, strict=True):
         kind, x = f"line-{number % DASHES}", across.end + 10
-        parts.append(path(f"course {kind}", (x, y), (x + 24, y)))
+        parts.append(path(f"line {kind}", (x, y), (x + 24, y)))
         parts.append(text_element(x + 30, y + 4, one_line(lines[number].name, 18), f"named {kind}"))
     return parts
 
@@ -178,15 +176,15 @@ class MeasuredValue(NamedTuple):
     """Values of different kinds have different scales."""
 
     @property
-    def said(self) -> str:
+    def text(self) -> str:
         """The value as text."""
         return percent(self.value) if self.unit == "share" else wording_figure(self.value, self.kind)
 
     @property
-    def around(self) -> str:
+    def interval_text(self) -> str:
         """The interval as text."""
-        found = self.interval
-        return share_interval(found) if self.unit == "share" else wording_interval(found, self.kind)
+        interval = self.interval
+        return share_interval(interval) if self.unit == "share" else wording_interval(interval, self.kind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,7 +200,7 @@ class TrendRun:
     """A run in a trend; without metrics if they are not known."""
 
     place: int
-    told: str
+    description: str
     series: str
     """Runs of one series share a line."""
     passed: Share
@@ -231,7 +229,7 @@ def run_metrics(summary: Summary, verdict: GateVerdict) -> RunMetrics:
                 )
     return RunMetrics(
         outcome=verdict.outcome if verdict.gated else "",
-        figures={key: found for key, found in figures.items() if found is not None},
+        figures={key: value for key, value in figures.items() if value is not None},
     )
 
 
@@ -241,8 +239,8 @@ def _rate(share: Share) -> MeasuredValue | None:
 
 def parts_of(trend_runs: Sequence[TrendRun], name: str) -> list[str]:
     """List the parts with a value of this name: the whole run first, then the most frequent."""
-    found = Counter(part for trend_run in reversed(trend_runs) for part in _parts(trend_run, name))
-    return sorted(found, key=lambda part: (part != "", -found[part]))[:DASHES]
+    counts = Counter(part for trend_run in reversed(trend_runs) for part in _parts(trend_run, name))
+    return sorted(counts, key=lambda part: (part != "", -counts[part]))[:DASHES]
 
 
 def _parts(trend_run: TrendRun, name: str) -> Iterator[str]:
@@ -264,15 +262,15 @@ def trend_lines(trend_runs: Sequence[TrendRun], name: str, label: str = WHOLE) -
         points = [
             TrendPoint(
                 place=trend_run.place,
-                value=found.value,
-                interval=found.interval,
+                value=measured.value,
+                interval=measured.interval,
                 outcome=trend_run.metrics.outcome if trend_run.metrics else "",
-                told=f"{trend_run.told}: {found.said}",
-                said=found.said,
-                around=found.around,
+                tooltip=f"{trend_run.description}: {measured.text}",
+                text=measured.text,
+                interval_text=measured.interval_text,
             )
             for trend_run in trend_runs
-            if (found := trend_run.value_of(part, name)) is not None and (found.unit, found.kind) == kinds[0]
+            if (measured := trend_run.value_of(part, name)) is not None and (measured.unit, measured.kind) == kinds[0]
         ]
         lines.append(TrendLine(name=part or label, points=points))
     return lines, kinds[0][0] if kinds else ""

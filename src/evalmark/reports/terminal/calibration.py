@@ -3,8 +3,6 @@
 from collections.abc import Iterable
 
 from rich.console import RenderableType
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from evalmark.core.text import one_line
@@ -12,14 +10,14 @@ from evalmark.reports.text.calibration import (
     bin_counts,
     bin_edge,
     calibration_title,
-    promise_lines,
+    guarantee_lines,
     shown_bins,
     threshold_text,
     unused_labels,
 )
 from evalmark.stats.calibration.threshold_calibration import CalibratedMetric, Calibration
 
-from .console import COLORS, DEFAULT, MARKS, TerminalStyle, content_width, render
+from .console import COLORS, DEFAULT, MARKS, TerminalStyle, content_width, indented, render, title_line, topic_table
 
 GOOD, BAD = "█", "▄"
 """Characters of bars of liked and disliked outputs."""
@@ -27,54 +25,42 @@ _MIDDLE = 8
 """Width of the score column between the bars."""
 
 
-def calibration_screen(found: Calibration, style: TerminalStyle = DEFAULT) -> str:
+def calibration_screen(calibration: Calibration, style: TerminalStyle = DEFAULT) -> str:
     """Show each metric with its guarantee, numbers and histogram, and the unused labels."""
-    parts: list[RenderableType] = [Text(calibration_title(found), style="bold")]
-    if left := unused_labels(found.evidence):
+    parts: list[RenderableType] = [Text(calibration_title(calibration), style="bold")]
+    if left := unused_labels(calibration.evidence):
         parts.append(Text(f"also: {', '.join(left)}", style="dim"))
-    if len(found.metrics) > 1:
+    if len(calibration.metrics) > 1:
         parts.append(
             Text(
-                f"{len(found.metrics)} metrics are held to the promise together, each to {found.level_each:z.4g} "
-                f"in place of {found.promise.level:g}",
+                f"{len(calibration.metrics)} metrics share the guarantee, each at level {calibration.level_each:z.4g} "
+                f"instead of {calibration.promise.level:g}",
                 style="dim",
             )
         )
-    for one in found.metrics:
-        parts += [Text(""), _header(one), Text(""), *_picture(one, style), _figures(one, found)]
+    for one in calibration.metrics:
+        parts += [Text(""), _header(one), Text(""), *_picture(one, style)]
+        parts.append(indented(topic_table(guarantee_lines(one, calibration), no_wrap=True, style="dim")))
     return render(parts, style)
 
 
 def _header(one: CalibratedMetric) -> RenderableType:
-    word = "pass" if one.learned.threshold is not None else "cannot tell"
-    line = Table.grid(expand=True)
-    line.add_column(ratio=1)
-    line.add_column(justify="right", no_wrap=True)
+    verdict = "pass" if one.learned.threshold is not None else "cannot tell"
     judge = f" · judged by {one_line(one.metric.judge, 60)}" if one.metric.judge else ""
-    said = f"{MARKS[word]} {'promised' if word == 'pass' else 'not promised'}"
+    outcome = f"{MARKS[verdict]} {'guaranteed' if verdict == 'pass' else 'not guaranteed'}"
     name = Text.assemble((one_line(one.metric.name, 60), "bold"), f" · {threshold_text(one)}{judge}")
-    line.add_row(name, Text(said, style=f"bold {COLORS[word]}"))
-    return line
-
-
-def _figures(one: CalibratedMetric, calibration: Calibration) -> RenderableType:
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True, style="dim")
-    table.add_column(overflow="fold")
-    for name, said in promise_lines(one, calibration):
-        table.add_row(Text(name), Text(said))
-    return Padding(table, (0, 0, 0, 2))
+    return title_line(name, Text(outcome, style=f"bold {COLORS[verdict]}"))
 
 
 def _picture(one: CalibratedMetric, style: TerminalStyle) -> Iterable[RenderableType]:
     """Draw two histograms back to back, disliked at the left, with the threshold between two bins."""
-    around = one.learned.threshold, one.learned.direction
-    liked, disliked = bin_counts(one.liked, *around), bin_counts(one.disliked, *around)
+    bounds = one.learned.threshold, one.learned.direction
+    liked, disliked = bin_counts(one.liked, *bounds), bin_counts(one.disliked, *bounds)
     steps = shown_bins(one)
     if not steps:
         return
     side = min(30, (content_width(style) - _MIDDLE) // 2 - 8)
-    # Each side has a scale of its own, and its counts beside the bars: one label is often much rarer than the other.
+    # Each side has its own scale, since one label is often much rarer than the other.
     tops = max(disliked.values(), default=1), max(liked.values(), default=1)
     yield Text(f"{'disliked':>{side + 6}}  {'score':^{_MIDDLE - 4}}  liked", style="dim")
     last = None
@@ -97,8 +83,8 @@ def _row(edge: str, counts: tuple[int, int], tops: tuple[int, int], side: int) -
 
 
 def _line(one: CalibratedMetric, side: int) -> Text:
-    said = f" {threshold_text(one)} passes "
-    return Text(f"{'-' * (side + 6)}{said}{'-' * max(3, side + 6 + _MIDDLE - len(said))}", style="bold")
+    label = f" {threshold_text(one)} passes "
+    return Text(f"{'-' * (side + 6)}{label}{'-' * max(3, side + 6 + _MIDDLE - len(label))}", style="bold")
 
 
 def _length(n: int, top: int, side: int) -> int:

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rich.console import RenderableType
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -17,23 +16,23 @@ from evalmark.core.values.tool import ToolRecording
 from evalmark.reports.text.numbers import duration
 from evalmark.reports.text.transcripts import tokens_used
 
-from .console import COLORS, DEFAULT, MARKS, TerminalStyle, render
+from .console import COLORS, DEFAULT, MARKS, TerminalStyle, indented, render
 
-_CLEANED = "control characters were left out here"
+_CLEANED = "control characters were removed here"
 _SHORT = 60
 _FORMS = {"schema": "native JSON schema", "tool": "tool call", "text": "read from the text"}
 
 
 def call_screen(call: Call, style: TerminalStyle = DEFAULT) -> str:
     """Show a model call in full."""
-    return _drawn(_heading(call), (*_asked(call), *_answered(call)), style)
+    return _drawn(_heading(call), (*_request_fields(call), *_reply_fields(call)), style)
 
 
 def tool_call_screen(recording: ToolRecording, style: TerminalStyle = DEFAULT) -> str:
     """Show a recorded tool call in full."""
     name = " ".join(filter(None, (recording.tool, recording.version)))
     heading = Text.assemble((f"{MARKS['pass']} ", COLORS["pass"]), (one_line(name, 200), "bold"), "  a tool")
-    rows = {"key": recording.key, "at": recording.created, "input": recording.input}
+    rows = {"key": recording.key, "time": recording.created, "input": recording.input}
     return _drawn(heading, (*rows.items(), ("arguments", recording.arguments), ("result", recording.result)), style)
 
 
@@ -43,29 +42,29 @@ def _drawn(heading: RenderableType, rows: Iterable[tuple[str, Any]], style: Term
     table.add_column(overflow="fold")
     for label, value in rows:
         table.add_row(one_line(label, 20), _exact(value))
-    return render([heading, Padding(table, (0, 0, 0, 2))], style)
+    return render([heading, indented(table)], style)
 
 
 def _heading(call: Call) -> RenderableType:
     reply = call.reply
     if reply is None:
-        kind, said = "fail", "failed"
+        kind, status = "fail", "failed"
     else:
         kind = "pass" if reply.status == "ok" else "unscored"
-        said = reply.status + (", cached" if reply.replayed else "")
-    return Text.assemble((f"{MARKS[kind]} ", COLORS[kind]), (one_line(call.model, 200), "bold"), f"  {said}")
+        status = reply.status + (", cached" if reply.replayed else "")
+    return Text.assemble((f"{MARKS[kind]} ", COLORS[kind]), (one_line(call.model, 200), "bold"), f"  {status}")
 
 
-def _asked(call: Call) -> Iterator[tuple[str, Any]]:
+def _request_fields(call: Call) -> Iterator[tuple[str, Any]]:
     request = call.request
     yield "key", call.key
-    yield "asked", call.identity
+    yield "endpoint", call.identity
     if call.created:
-        yield "at", call.created
+        yield "time", call.created
     if call.repeat:
         yield "repeat", str(call.repeat + 1)
     if call.use:
-        yield "before", f"the same was asked {count(call.use, 'time')} before in this trial"
+        yield "before", f"the same request was sent {count(call.use, 'time')} before in this trial"
     settings = {name: value for name, value in request.settings.items() if value is not None}
     if settings or request.logprobs:
         yield "settings", settings | ({"logprobs": request.logprobs} if request.logprobs else {})
@@ -75,15 +74,15 @@ def _asked(call: Call) -> Iterator[tuple[str, Any]]:
         yield "schema", request.schema
 
 
-def _answered(call: Call) -> Iterator[tuple[str, Any]]:
+def _reply_fields(call: Call) -> Iterator[tuple[str, Any]]:
     if call.error is not None:
         yield "error", call.error
     reply = call.reply
     if reply is None:
         return
     yield "reply", reply.text
-    found = {"data": reply.data, "reasoning": reply.reasoning or None, "form": _FORMS.get(reply.form)}
-    yield from ((label, value) for label, value in found.items() if value is not None)
+    fields = {"data": reply.data, "reasoning": reply.reasoning or None, "form": _FORMS.get(reply.form)}
+    yield from ((label, value) for label, value in fields.items() if value is not None)
     yield from (("tool call", {"name": tool.name, "arguments": tool.arguments}) for tool in reply.tool_calls)
     if reply.model and reply.model != call.model:
         yield "answered by", reply.model + (f", {reply.system_fingerprint}" if reply.system_fingerprint else "")
@@ -94,7 +93,6 @@ def _answered(call: Call) -> Iterator[tuple[str, Any]]:
 
 
 def _attempts(reply: Reply) -> Iterator[tuple[str, Any]]:
-    """Yield the failed attempts with their response bodies."""
     for number, attempt in enumerate(reply.attempts, start=1):
         status = "" if attempt.status is None else f"HTTP {attempt.status}, "
         yield f"attempt {number}", f"{attempt.error} ({status}{duration(attempt.seconds)})"
@@ -103,7 +101,6 @@ def _attempts(reply: Reply) -> Iterator[tuple[str, Any]]:
 
 
 def _took(reply: Reply) -> str:
-    """Format tokens, cost and time."""
     cost = "price unknown" if reply.cost is None else money(reply.cost)
     seconds = [] if reply.seconds is None else [duration(reply.seconds)]
     paid = [f"$0 now, {cost} when it was sent"] if reply.replayed else [cost]
@@ -121,6 +118,5 @@ def _exact(value: Any) -> Text:
 
 
 def _json(value: Any) -> str:
-    """Format as JSON, on one line if it is short."""
     short = json.dumps(plain(value), ensure_ascii=False)
     return short if len(short) <= _SHORT else json.dumps(plain(value), ensure_ascii=False, indent=2)

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 from rich.console import RenderableType
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -17,7 +16,7 @@ from evalmark.reports.text.transcripts import steps_title, tokens_used
 from evalmark.reports.text.verdicts import deciding_scores, raised_at, score_text, traceback_of, unsupported_claims
 from evalmark.stats.summary.summary import Summary
 
-from .console import COLORS, DEFAULT, MARKS, TerminalStyle, render
+from .console import COLORS, DEFAULT, MARKS, TerminalStyle, indented, render
 
 _LINES = 400
 """Longest field of a case shown in full, in characters per column."""
@@ -46,7 +45,7 @@ def case_screen(result: Result, style: TerminalStyle = DEFAULT, *, run: Run | No
     for score in result.scores:
         _add_score(table, score, metrics, None)
         _add_traceback(table, score, style)
-    return render([_named(result, run), Padding(table, (0, 0, 0, 2))], style)
+    return render([_named(result, run), indented(table)], style)
 
 
 def worst_cases(run: Run, summary: Summary, style: TerminalStyle) -> list[RenderableType]:
@@ -64,12 +63,12 @@ def worst_cases(run: Run, summary: Summary, style: TerminalStyle) -> list[Render
         if result.output.error is None:
             table.add_row("output", Text(one_line(result.output.value, room)))
         else:
-            said = Text(one_line(result.output.error, 2 * room), style=COLORS["error"])
-            table.add_row("error", said.append(raised_at(result.output), style="not bold dim"))
+            error = Text(one_line(result.output.error, 2 * room), style=COLORS["error"])
+            table.add_row("error", error.append(raised_at(result.output), style="not bold dim"))
         metrics = metrics_for(run.metrics, result.trial.dataset)
         for score in deciding_scores(result, summary.missed):
             _add_score(table, score, metrics, room)
-        parts += [_named(result, run), Padding(table, (0, 0, 0, 2))]
+        parts += [_named(result, run), indented(table)]
     return parts
 
 
@@ -87,29 +86,27 @@ def _named(result: Result, run: Run | None) -> Text:
 
 
 def _add_steps(table: Table, result: Result, style: TerminalStyle) -> None:
-    """Add the transcript of an agent and its tokens."""
     steps = transcripts.steps(result.output, result.trial.case.input)
     if steps:
         table.add_row("transcript", Text(steps_title(result.output), style="dim"))
     for step in steps:
-        said = cut(step.said, style.width * _STEP_LINES)
-        table.add_row(f"  {step.who}", Text(said, style=COLORS["fail"] if step.kind == "error" else ""))
+        text = cut(step.said, style.width * _STEP_LINES)
+        table.add_row(f"  {step.who}", Text(text, style=COLORS["fail"] if step.kind == "error" else ""))
     if result.output.usage is not None:
         table.add_row("tokens", Text(tokens_used(result.output.usage)))
 
 
-def _add_traceback(table: Table, found: Output | Score, style: TerminalStyle) -> None:
-    """Add the traceback of an error in user code."""
-    if traceback := traceback_of(found):
+def _add_traceback(table: Table, item: Output | Score, style: TerminalStyle) -> None:
+    if traceback := traceback_of(item):
         table.add_row("traceback", Text(cut(traceback, style.width * _LINES)))
 
 
 def _add_score(table: Table, score: Score, metrics: Mapping[str, Metric], room: int | None) -> None:
-    said = Text(score_text(score, metrics), style=COLORS.get("fail" if score.passed is False else score.status, ""))
+    line = Text(score_text(score, metrics), style=COLORS.get("fail" if score.passed is False else score.status, ""))
     reason = clean(score.reason) if room is None else one_line(score.reason, 2 * room)
     if reason:
-        said.append(f"  {reason}{raised_at(score)}", style="not bold default")
-    table.add_row(one_line(score.name, 60), said)
+        line.append(f"  {reason}{raised_at(score)}", style="not bold default")
+    table.add_row(one_line(score.name, 60), line)
     for sentence, closest in unsupported_claims(score).items():
         text = clean(sentence) if room is None else one_line(sentence, room)
         quoted = Text(f"\u201c{text}\u201d", style="italic")

@@ -6,9 +6,12 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from io import StringIO
+from typing import Any
 
 from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
+from rich.text import Text
 
 from evalmark.core.text import clean
 from evalmark.reports.text.numbers import ASCII_BLOCKS, BLOCKS, DASH
@@ -72,14 +75,45 @@ def stdout_style(store: str = "", worst: int = 5, flags: str = "") -> TerminalSt
     )
 
 
+def title_line(title: Text, outcome: Text) -> Table:
+    """Make a line with a title at the left and an outcome at the right."""
+    line = Table.grid(expand=True, padding=(0, 2, 0, 0))
+    line.add_column(ratio=1, overflow="fold")
+    line.add_column(justify="right", no_wrap=True)
+    line.add_row(title, outcome)
+    return line
+
+
+def data_table(gap: int = 2, *, expand: bool = False) -> Table:
+    """Make an empty table with headings and without borders."""
+    return Table(box=None, padding=(0, gap, 0, 0), pad_edge=False, header_style="dim", expand=expand)
+
+
+def topic_table(lines: Iterable[tuple[str, str]], *, gap: int = 2, **topics: Any) -> Table:
+    """Make a table of topics and sentences; `topics` are options of the first column."""
+    table = Table.grid(padding=(0, gap, 0, 0))
+    table.add_column(**({"overflow": "fold"} | topics))
+    table.add_column(overflow="fold")
+    for topic, sentence in lines:
+        table.add_row(Text(topic), Text(sentence))
+    return table
+
+
+def column_gap(style: TerminalStyle) -> int:
+    """Columns between those of a table."""
+    return 2 if style.width >= 90 else 1
+
+
+def indented(part: RenderableType, by: int = 2) -> Padding:
+    """Indent a part."""
+    return Padding(part, (0, 0, 0, by))
+
+
 def gate_table(verdict: GateVerdict) -> Table:
     """Make a table of the gate's outcome and its reasons."""
-    table = Table.grid(padding=(0, 1, 0, 0))
-    table.add_column(no_wrap=True, style=f"bold {COLORS[verdict.outcome]}")
-    table.add_column(overflow="fold")
-    for number, reason in enumerate(verdict.reasons):
-        table.add_row("" if number else f"Gate {gate_outcome(verdict)}:", clean(reason))
-    return table
+    outcome = f"Gate {gate_outcome(verdict)}:"
+    lines = [("" if number else outcome, clean(reason)) for number, reason in enumerate(verdict.reasons)]
+    return topic_table(lines, gap=1, no_wrap=True, style=f"bold {COLORS[verdict.outcome]}")
 
 
 def content_width(style: TerminalStyle) -> int:
@@ -104,11 +138,13 @@ def render(parts: Iterable[RenderableType], style: TerminalStyle) -> str:
     )
     console.print(Group(*parts))
     lines = [f"  {line.rstrip()}".rstrip() for line in stream.getvalue().split("\n")]
-    text = "\n" + "\n".join(lines)
-    return text if style.unicode else text.translate(_ASCII).encode("ascii", "replace").decode("ascii")
+    return _encoded("\n" + "\n".join(lines), style)
 
 
 def plain_lines(lines: Iterable[str], style: TerminalStyle) -> str:
     """Render many plain lines quickly, as `render` would."""
-    text = "".join(f"  {line}".rstrip() + "\n" for line in lines)
+    return _encoded("".join(f"  {line}".rstrip() + "\n" for line in lines), style)
+
+
+def _encoded(text: str, style: TerminalStyle) -> str:
     return text if style.unicode else text.translate(_ASCII).encode("ascii", "replace").decode("ascii")

@@ -12,7 +12,7 @@ from evalmark.reports.text.numbers import GAP
 from evalmark.reports.text.titles import without_repeats
 from evalmark.runs.dry_run.forecast import Forecast, MetricForecast, ModelForecast
 
-from .console import DEFAULT, TerminalStyle, render
+from .console import DEFAULT, TerminalStyle, column_gap, data_table, render
 
 _ESTIMATES = "Tokens and costs are estimates: output lengths are not known in advance."
 
@@ -105,8 +105,7 @@ def _known(number: int | None) -> str:
 
 
 def _columns(texts: Sequence[str], numbers: Sequence[str], style: TerminalStyle) -> Table:
-    gap = 2 if style.width >= 90 else 1
-    table = Table(box=None, padding=(0, gap, 0, 0), pad_edge=False, header_style="dim")
+    table = data_table(column_gap(style))
     for heading in texts:
         table.add_column(heading, overflow="fold", min_width=8)
     for heading in numbers:

@@ -29,22 +29,22 @@ def notes_text(account: GenerationResult) -> str:
 def spending_text(spent: Sequence[Spending]) -> str:
     """Show the spending by model; empty without calls."""
     rows = [*spent, total_spending(spent, "total")] if len(spent) > 1 else spent
-    told = ((one_line(one.model), filter(None, (calls(one), tokens(one), cost(one)))) for one in rows)
-    return "\n".join(f"  {model}: {' · '.join(said)}" for model, said in told)
+    lines = ((one_line(one.model), filter(None, (calls(one), tokens(one), cost(one)))) for one in rows)
+    return "\n".join(f"  {model}: {' · '.join(parts)}" for model, parts in lines)
 
 
-def coverage_text(found: Coverage, width: int = WIDTH) -> str:
+def coverage_text(coverage: Coverage, width: int = WIDTH) -> str:
     """Show which rules have tests and which tests tempt a model to break them; lines have `width` characters."""
-    if found.path is None:
+    if coverage.path is None:
         return "  There are no tests yet; `evalmark generate` makes them."
     return "\n".join(
-        [*_rules(found, width), "", *_figures(found), *(f"  note: {one_line(note)}" for note in found.notes)]
+        [*_rules(coverage, width), "", *_figures(coverage), *(f"  note: {one_line(note)}" for note in coverage.notes)]
     )
 
 
-def broken_text(found: Coverage, broken: BrokenRules) -> str:
+def broken_text(coverage: Coverage, broken: BrokenRules) -> str:
     """List the tests that broke a rule in a run."""
-    rules = [one.rule for one in found.rules if one.rule.text in broken.tests]
+    rules = [one.rule for one in coverage.rules if one.rule.text in broken.tests]
     if not rules:
         return f"  In run {broken.run} no test has broken a rule."
     lines = [f"    {rule.number}: {_ids(broken.tests[rule.text])}" for rule in rules]
@@ -56,13 +56,13 @@ def _ids(ids: Sequence[str]) -> str:
     return f"{', '.join(one_line(name, 40) for name in ids[:MOST_BAD])}{more}"
 
 
-def _rules(found: Coverage, width: int) -> Iterator[str]:
-    if not found.rules:
+def _rules(coverage: Coverage, width: int) -> Iterator[str]:
+    if not coverage.rules:
         yield "  There are no rules, so no test belongs to one."
         return
-    digits = max(4, *(len(str(one.rule.number)) for one in found.rules))
+    digits = max(4, *(len(str(one.rule.number)) for one in coverage.rules))
     yield f"  {'rule':>{digits}}  tests  against"
-    for one in found.rules:
+    for one in coverage.rules:
         start, end = f"  {one.rule.number:>{digits}}  {len(one.tests):>5}  {_breaks(one):<7}  ", _marks(one)
         yield f"{start}{one_line(one.rule.text, max(LEAST, width - len(start) - len(end)))}{end}"
 
@@ -75,29 +75,29 @@ def _breaks(one: RuleCoverage) -> str:
 
 
 def _marks(one: RuleCoverage) -> str:
-    said = ["inverse"] if one.rule.inverse else []
-    said += ["not supported by the prompt"] if one.grounded is False else []
-    said += [f"{one.invalid} not valid"] if one.invalid else []
-    said += ["no test"] if not one.tests else []
-    return f" ({', '.join(said)})" if said else ""
+    remarks = ["inverse"] if one.rule.inverse else []
+    remarks += ["not supported by the prompt"] if one.grounded is False else []
+    remarks += [f"{one.invalid} not valid"] if one.invalid else []
+    remarks += ["no test"] if not one.tests else []
+    return f" ({', '.join(remarks)})" if remarks else ""
 
 
-def _figures(found: Coverage) -> Iterator[str]:
-    total = found.valid + found.invalid + found.unjudged
-    unknown = f", {found.unjudged} not looked at" if found.unjudged else ""
+def _figures(coverage: Coverage) -> Iterator[str]:
+    total = coverage.valid + coverage.invalid + coverage.unjudged
+    unknown = f", {coverage.unjudged} not checked" if coverage.unjudged else ""
     yield (
-        f"  {count(total, 'test')}: {found.valid} valid, {found.invalid} not valid{unknown}; "
-        f"{found.ungrounded} of rules that the prompt does not bear out; {found.counted} in the headline figure."
+        f"  {count(total, 'test')}: {coverage.valid} valid, {coverage.invalid} not valid{unknown}; "
+        f"{coverage.ungrounded} of rules that the prompt does not support; {coverage.counted} in the headline figure."
     )
-    if found.uncovered:
-        yield f"  Without a test: {'rule' if len(found.uncovered) == 1 else 'rules'} {_listed(found.uncovered)}."
-    if found.loose:
-        yield f"  {count(len(found.loose), 'test')} belong{'s' if len(found.loose) == 1 else ''} to no current rule."
-    if found.baseline:
-        yield f"  {count(found.baseline, 'baseline test')} for comparison."
-    yield from (f"  cannot be run: {one_line(bad)}" for bad in found.bad[:MOST_BAD])
-    if len(found.bad) > MOST_BAD:
-        yield f"  … and {len(found.bad) - MOST_BAD} more rows that cannot be run."
+    if coverage.uncovered:
+        yield f"  Without a test: {'rule' if len(coverage.uncovered) == 1 else 'rules'} {_listed(coverage.uncovered)}."
+    if coverage.loose:
+        yield f"  {count(len(coverage.loose), 'test')} belong{'s' if len(coverage.loose) == 1 else ''} to no current rule."
+    if coverage.baseline:
+        yield f"  {count(coverage.baseline, 'baseline test')} for comparison."
+    yield from (f"  cannot be run: {one_line(bad)}" for bad in coverage.bad[:MOST_BAD])
+    if len(coverage.bad) > MOST_BAD:
+        yield f"  … and {len(coverage.bad) - MOST_BAD} more rows that cannot be run."
 
 
 def _listed(numbers: Sequence[int]) -> str:

@@ -1,16 +1,15 @@
-"""Terminal text of an import: what became of each part of another tool's files."""
+"""Terminal text of an import: the outcome for each part of another tool's files."""
 
 from collections.abc import Iterable, Sequence
 
 from rich.console import RenderableType
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from evalmark.core.text import clean, one_line
 from evalmark.reports.text.titles import without_repeats
 
-from .console import DEFAULT, TerminalStyle, render
+from .console import DEFAULT, TerminalStyle, indented, render
 
 _MOST = 20
 """Most remarks shown."""
@@ -30,7 +29,7 @@ def import_screen(
         table.add_row(Text(one_line(fate)), Text(one_line(name)), Text(one_line(more), style="dim"))
     shown: list[RenderableType] = [Text(one_line(title), style="bold")]
     if rows:
-        shown.append(Padding(table, (0, 0, 0, 2)))
+        shown.append(indented(table))
     return render([*shown, *_remarks(remarks)], style)
 
 

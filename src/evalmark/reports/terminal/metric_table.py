@@ -14,7 +14,7 @@ from evalmark.reports.text.numbers import block_bars, mean_text, mean_unit, shar
 from evalmark.reports.text.similarity import table_metrics
 from evalmark.stats.summary.summary import MetricSummary, SummaryGroup
 
-from .console import RAISED, TerminalStyle, content_width
+from .console import RAISED, TerminalStyle, column_gap, content_width, data_table
 
 _LONGEST = 60
 """Longest metric name in characters."""
@@ -28,7 +28,7 @@ class TableLayout:
 
     rates: bool = True
     """Show the interval of each pass rate."""
-    beside: bool = True
+    unit_beside: bool = True
     """Show the unit beside the mean; False puts it below."""
     spread: bool = True
     """Show the histogram."""
@@ -37,15 +37,15 @@ class TableLayout:
 _LAYOUTS = (
     TableLayout(),
     TableLayout(rates=False),
-    TableLayout(rates=False, beside=False),
-    TableLayout(rates=False, beside=False, spread=False),
+    TableLayout(rates=False, unit_beside=False),
+    TableLayout(rates=False, unit_beside=False, spread=False),
 )
 """From wide to narrow; the first that fits is used, else names are folded."""
 
 
 def fitting_layout(parts: Sequence[SummaryGroup], style: TerminalStyle) -> TableLayout:
     """Return the first layout in which all tables fit, else the last."""
-    gap = _gap_between(style)
+    gap = column_gap(style)
     for layout in _LAYOUTS if any(map(_rate_is_news, (m for part in parts for m in part.metrics))) else _LAYOUTS[1:]:
         rows = ([_cells(metric, _marks(part), layout) for metric in part.metrics] for part in parts if part.metrics)
         if all(_width(cells, gap) <= content_width(style) for cells in rows):
@@ -61,7 +61,7 @@ def _rate_is_news(metric: MetricSummary) -> bool:
 def metric_table(part: SummaryGroup, layout: TableLayout, style: TerminalStyle) -> Iterable[RenderableType]:
     """Yield the table and a line on the interval methods."""
     marks = _marks(part)
-    yield _table([_cells(metric, marks, layout) for metric in table_metrics(part)], _gap_between(style))
+    yield _table([_cells(metric, marks, layout) for metric in table_metrics(part)], column_gap(style))
     notes = [f"{mark} {method}".strip() for method, mark in marks.items()]
     explained = f"95 % intervals: {'; '.join(notes)}."
     if any(metric.direction == "lower" for metric in part.metrics):
@@ -75,18 +75,13 @@ def _marks(part: SummaryGroup) -> dict[str, str]:
     return {method: RAISED[index % len(RAISED)] if len(methods) > 1 else "" for index, method in enumerate(methods)}
 
 
-def _gap_between(style: TerminalStyle) -> int:
-    return 2 if style.width >= 90 else 1
-
-
 def _cells(metric: MetricSummary, marks: Mapping[str, str], layout: TableLayout) -> dict[str, Text]:
-    """Cells of one metric by heading."""
     name = Text(one_line(metric.name, _LONGEST))
     name.append(" ↓" if metric.direction == "lower" else "", style="dim")
     mean = Text(mean_text(metric), style="bold")
     if more := mean_unit(metric):
-        mean.append(f"{' ' if layout.beside else chr(10)}{more}", style="not bold dim")
-    found = {
+        mean.append(f"{' ' if layout.unit_beside else chr(10)}{more}", style="not bold dim")
+    cells = {
         "metric": name,
         "n": Text(f"{metric.n:,}"),
         "mean": mean,
@@ -98,11 +93,10 @@ def _cells(metric: MetricSummary, marks: Mapping[str, str], layout: TableLayout)
         "low   high": Text(block_bars(metric.bins), style="cyan"),
     }
     left_out = {"95 % interval ": not layout.rates, "low   high": not layout.spread}
-    return {heading: cell for heading, cell in found.items() if not left_out.get(heading)}
+    return {heading: cell for heading, cell in cells.items() if not left_out.get(heading)}
 
 
 def _width(rows: Sequence[Mapping[str, Text]], gap: int) -> int:
-    """Width of the table without folding."""
     return sum(_widest(rows, heading) for heading in rows[0]) + gap * (len(rows[0]) - 1)
 
 
@@ -113,7 +107,7 @@ def _widest(rows: Sequence[Mapping[str, Text]], heading: str) -> int:
 
 
 def _table(rows: Sequence[Mapping[str, Text]], gap: int) -> Table:
-    table = Table(box=None, padding=(0, gap, 0, 0), pad_edge=False, header_style="dim")
+    table = data_table(gap)
     for heading in rows[0]:
         if heading == "metric":
             table.add_column(heading, overflow="fold", min_width=_SHORTEST)

@@ -13,7 +13,7 @@ from evalmark.reports.text.numbers import DASH
 from evalmark.storage.call_log.recordings import ModelCallSummary, Recording
 from evalmark.storage.call_log.tool_recordings import ToolCallSummary
 
-from .console import DEFAULT, TerminalStyle, content_width, render
+from .console import DEFAULT, TerminalStyle, content_width, data_table, render
 
 _KEY = 12
 """Characters of a call's key in a list."""
@@ -36,46 +36,46 @@ def recorded_models_screen(
 
 
 def _of_tool(tool: ToolCallSummary, style: TerminalStyle) -> dict[str, str]:
-    found = {"tool": tool.tool, "version": tool.version or DASH, "calls": f"{tool.calls:,}"}
-    return found | ({"newest": _when(tool.newest)} if style.width >= _ROOMY else {})
+    cells = {"tool": tool.tool, "version": tool.version or DASH, "calls": f"{tool.calls:,}"}
+    return cells | ({"newest": _when(tool.newest)} if style.width >= _ROOMY else {})
 
 
 def _of_model(model: ModelCallSummary, style: TerminalStyle) -> dict[str, str]:
     price = [] if model.cost is None else [money(model.cost)]
     price += [f"{model.unknown_cost:,} unknown"] if model.unknown_cost else []
-    known = not model.unknown_usage or bool(model.input_tokens + model.output_tokens)
+    has_tokens = not model.unknown_usage or bool(model.input_tokens + model.output_tokens)
     more = "+" if model.unknown_usage else ""
-    found = {
+    cells = {
         "model": model.model,
         "calls": f"{model.calls:,}",
         "replayable": f"{model.replayable:,}",
-        "tokens in": f"{model.input_tokens:,}{more}" if known else "unknown",
-        "tokens out": f"{model.output_tokens:,}{more}" if known else "unknown",
+        "tokens in": f"{model.input_tokens:,}{more}" if has_tokens else "unknown",
+        "tokens out": f"{model.output_tokens:,}{more}" if has_tokens else "unknown",
         "price": ", ".join(price) or DASH,
     }
-    return found | ({"newest": _when(model.newest)} if style.width >= _ROOMY else {})
+    return cells | ({"newest": _when(model.newest)} if style.width >= _ROOMY else {})
 
 
-def recorded_calls_screen(calls: Sequence[Recording], style: TerminalStyle = DEFAULT, *, of: int = 0) -> str:
+def recorded_calls_screen(calls: Sequence[Recording], style: TerminalStyle = DEFAULT, *, total: int = 0) -> str:
     """List recorded calls, one per line; narrow terminals show fewer columns.
 
-    If none matches, `of` is the number of recorded calls.
+    If none matches, `total` is the number of recorded calls.
     """
     rows = [_of_call(call, style) for call in calls]
-    none = Text(f"None of {count(of, 'recorded call')} matches.") if of else _NONE
-    return render([_table(rows, "asked", style) if rows else none], style)
+    none = Text(f"None of {count(total, 'recorded call')} matches.") if total else _NONE
+    return render([_table(rows, "request", style) if rows else none], style)
 
 
 def _of_call(call: Recording, style: TerminalStyle) -> dict[str, str]:
-    found = {"key": call.key[:_KEY], "model": call.model}
+    cells = {"key": call.key[:_KEY], "model": call.model}
     if style.width >= _ROOMY:
-        found["created"] = _when(call.created)
+        cells["created"] = _when(call.created)
     if style.width >= 100:
-        found["tokens in"] = DASH if call.input_tokens is None else f"{call.input_tokens:,}"
-        found["tokens out"] = DASH if call.output_tokens is None else f"{call.output_tokens:,}"
-    found["price"] = DASH if call.cost is None else money(call.cost)
-    found["replay"] = "yes" if call.replayable else "no"
-    return found | {"asked": call.words if call.error is None else f"{call.words} ({call.error})"}
+        cells["tokens in"] = DASH if call.input_tokens is None else f"{call.input_tokens:,}"
+        cells["tokens out"] = DASH if call.output_tokens is None else f"{call.output_tokens:,}"
+    cells["price"] = DASH if call.cost is None else money(call.cost)
+    cells["replay"] = "yes" if call.replayable else "no"
+    return cells | {"request": call.words if call.error is None else f"{call.words} ({call.error})"}
 
 
 def _table(rows: Sequence[Mapping[str, str]], flexible: str, style: TerminalStyle) -> Table:
@@ -90,7 +90,7 @@ def _table(rows: Sequence[Mapping[str, str]], flexible: str, style: TerminalStyl
     room = (
         content_width(style) - 2 * len(widths) - sum(width for heading, width in widths.items() if heading != flexible)
     )
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    table = data_table()
     for heading, width in widths.items():
         justify: Literal["left", "right"] = "right" if heading in _NUMBERS else "left"
         most = max(_NARROWEST, room) if heading == flexible else width
@@ -101,5 +101,4 @@ def _table(rows: Sequence[Mapping[str, str]], flexible: str, style: TerminalStyl
 
 
 def _when(created: str) -> str:
-    """Format a UTC time to the second."""
     return created[:19].replace("T", " ") or DASH

@@ -4,14 +4,13 @@ from collections.abc import Iterable
 from typing import Literal
 
 from rich.cells import cell_len
-from rich.table import Table
 from rich.text import Text
 
 from evalmark.core.text import one_line
 from evalmark.core.values.run import Run
 from evalmark.reports.text.titles import run_origin
 
-from .console import DEFAULT, TerminalStyle, content_width, render
+from .console import DEFAULT, TerminalStyle, content_width, data_table, render
 
 _FLEXIBLE = ("name", "target")
 """Columns that may be shortened."""
@@ -26,7 +25,7 @@ def run_list_screen(runs: Iterable[Run], style: TerminalStyle = DEFAULT) -> str:
         heading: max(cell_len(text) for text in (heading, *(row[heading] for row in rows))) for heading in rows[0]
     }
     room = content_width(style) - 2 * (len(widest) - 1) - sum(widest[h] for h in widest if h not in _FLEXIBLE)
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    table = data_table()
     for heading, width in widest.items():
         others = min(sum(widest[h] for h in _FLEXIBLE if h in widest and h != heading), (room + 1) // 2)
         most = max(6, room - others) if heading in _FLEXIBLE else width
@@ -38,11 +37,10 @@ def run_list_screen(runs: Iterable[Run], style: TerminalStyle = DEFAULT) -> str:
 
 
 def _line_of(run: Run, style: TerminalStyle) -> dict[str, str]:
-    """Cells of a run by heading."""
-    found = {"run": run.id, "created": run_origin(run)[1], "status": run.status, "name": run.name}
-    found |= {"target": run.target, "results": f"{len(run.results):,}"}
+    cells = {"run": run.id, "created": run_origin(run)[1], "status": run.status, "name": run.name}
+    cells |= {"target": run.target, "results": f"{len(run.results):,}"}
     if style.width < 100:
-        del found["created"]  # the id begins with it
+        del cells["created"]  # the id begins with it
     if style.width < 80:
-        del found["target"]
-    return {heading: one_line(text) for heading, text in found.items()}
+        del cells["target"]
+    return {heading: one_line(text) for heading, text in cells.items()}

@@ -17,39 +17,39 @@ _SHOWN = 5
 """How many canaries are listed by text."""
 
 
-def audit_title(found: JudgeAudit) -> str:
+def audit_title(audit: JudgeAudit) -> str:
     """Name the judge and the reference it is compared with."""
-    judge = f", judged by {one_line(found.metric.judge, 60)}," if found.metric.judge else ""
-    return f"{one_line(found.metric.name, 60)}{judge} against {one_line(found.source, 60)}"
+    judge = f", judged by {one_line(audit.metric.judge, 60)}," if audit.metric.judge else ""
+    return f"{one_line(audit.metric.name, 60)}{judge} against {one_line(audit.source, 60)}"
 
 
-def confusion_rows(found: JudgeAudit) -> tuple[tuple[str, int, int], ...]:
+def confusion_rows(audit: JudgeAudit) -> tuple[tuple[str, int, int], ...]:
     """Good and bad outputs, and how many of each the judge passed and failed."""
-    table = found.confusion
+    table = audit.confusion
     return ("good", table.good_passed, table.good_failed), ("bad", table.bad_passed, table.bad_failed)
 
 
-def audit_lines(found: JudgeAudit, run: str) -> Iterator[tuple[str, str]]:
+def audit_lines(audit: JudgeAudit, run: str) -> Iterator[tuple[str, str]]:
     """Yield `(topic, text)` for every line of an audit of the run with this id."""
-    if found.about:
-        yield "checked", one_line(found.about, 400)
-    yield from _agreement(found)
-    for rate in found.rates:
-        yield from _rate(rate, found)
-    if any(rate.choice is not None for rate in found.rates):
-        yield from _assumption(found)
-        if not (found.is_told and found.is_random):
-            yield "next", f"{label_command(run, found.metric.name)} draws outputs to label, and records them"
-    yield from _biases(found)
-    if beside := _beside(found):
-        yield "left out", beside
+    if audit.about:
+        yield "checked", one_line(audit.about, 400)
+    yield from _agreement(audit)
+    for rate in audit.rates:
+        yield from _rate(rate, audit)
+    if any(rate.choice is not None for rate in audit.rates):
+        yield from _assumption(audit)
+        if not (audit.is_told and audit.is_random):
+            yield "next", f"{label_command(run, audit.metric.name)} draws outputs to label, and records them"
+    yield from _biases(audit)
+    if left_out := _beside(audit):
+        yield "left out", left_out
 
 
-def _assumption(found: JudgeAudit) -> Iterator[tuple[str, str]]:
+def _assumption(audit: JudgeAudit) -> Iterator[tuple[str, str]]:
     """Say how the labelled outputs were chosen, as far as it is known."""
-    drawn = found.drawn
+    drawn = audit.drawn
     if drawn is None:
-        yield "assumes", f"labels were chosen at random within each verdict{_more_random(found)}"
+        yield "assumes", f"labels were chosen at random within each verdict{_more_random(audit)}"
         return
     how = "by verdict" if drawn.by_verdict else "among all outputs"
     yield "drawn", f"{count(drawn.used, 'label')} on outputs that evalmark drew at random {how}"
@@ -60,34 +60,34 @@ def _assumption(found: JudgeAudit) -> Iterator[tuple[str, str]]:
         )
 
 
-def _more_random(found: JudgeAudit) -> str:
-    if not any(rate.powered.value is not None for rate in found.rates):
+def _more_random(audit: JudgeAudit) -> str:
+    if not any(rate.powered.value is not None for rate in audit.rates):
         return ""
     return "; PPI++ and Rogan and Gladen assume the same among all outputs"
 
 
-def _agreement(found: JudgeAudit) -> Iterator[tuple[str, str]]:
-    if not found.confusion.n:
+def _agreement(audit: JudgeAudit) -> Iterator[tuple[str, str]]:
+    if not audit.confusion.n:
         yield "agreement", "no output has both a verdict and a reference label"
         return
-    labelled = "" if found.weighted is None else "; of the labelled outputs only"
-    if found.weighted is None:
-        yield "agreement", share_with_interval(found.agreement, "output")
+    labelled = "" if audit.weighted is None else "; of the labelled outputs only"
+    if audit.weighted is None:
+        yield "agreement", share_with_interval(audit.agreement, "output")
     else:
-        table = found.confusion
-        yield "agreement", f"{_estimate(found.weighted)} of all outputs; {table.agreed:,} of {table.n:,} labelled ones"
-    yield "kappa", f"{agreement_text(found.kappa, found.kappa_interval)}, Cohen{labelled}"
-    yield "alpha", f"{agreement_text(found.alpha, found.alpha_interval)}, Krippendorff{labelled}"
+        table = audit.confusion
+        yield "agreement", f"{_estimate(audit.weighted)} of all outputs; {table.agreed:,} of {table.n:,} labelled ones"
+    yield "kappa", f"{agreement_text(audit.kappa, audit.kappa_interval)}, Cohen{labelled}"
+    yield "alpha", f"{agreement_text(audit.alpha, audit.alpha_interval)}, Krippendorff{labelled}"
     yield (
         "prevalence",
-        f"{percent(found.prevalence)} of the {'labelled ' if found.evidence is not None else ''}outputs are good",
+        f"{percent(audit.prevalence)} of the {'labelled ' if audit.evidence is not None else ''}outputs are good",
     )
-    if found.ac1 is not None:
+    if audit.ac1 is not None:
         yield (
             "AC1",
-            f"{agreement_text(found.ac1, found.ac1_interval)}, Gwet: one label is so common that kappa may be low despite high agreement",
+            f"{agreement_text(audit.ac1, audit.ac1_interval)}, Gwet: one label is so common that kappa may be low despite high agreement",
         )
-    ceiling = found.ceiling
+    ceiling = audit.ceiling
     if ceiling is not None:
         same = f"{percent(ceiling.same)} ({share_interval(ceiling.interval)})"
         alpha = f"alpha {agreement_text(ceiling.alpha, ceiling.alpha_interval)}"
@@ -104,11 +104,11 @@ def agreement_text(
     return f"{value:z.2f}{interval_in_brackets(interval) or no_interval}"
 
 
-def _rate(rate: CorrectedPassRate, found: JudgeAudit) -> Iterator[tuple[str, str]]:
-    of = f"{one_line(rate.target, 40)}: " if rate.target and len(found.rates) > 1 else ""
-    yield "pass rate", f"{of}by the judge {share_with_interval(rate.raw, 'output')}"
+def _rate(rate: CorrectedPassRate, audit: JudgeAudit) -> Iterator[tuple[str, str]]:
+    prefix = f"{one_line(rate.target, 40)}: " if rate.target and len(audit.rates) > 1 else ""
+    yield "pass rate", f"{prefix}by the judge {share_with_interval(rate.raw, 'output')}"
     if rate.stratified is None:
-        yield "", f"by {one_line(found.source, 60)} {_share(rate.powered)}"
+        yield "", f"by {one_line(audit.source, 60)} {_share(rate.powered)}"
         return
     if rate.choice is not None:
         yield "", _labelled(rate.choice)
@@ -145,30 +145,30 @@ def _labelled(choice: LabelChoice) -> str:
     return f"{text}; a random choice among all outputs is so uneven with a probability of {luck}"
 
 
-def _estimate(found: CorrectedRate) -> str:
+def _estimate(rate: CorrectedRate) -> str:
     """Format an estimate, or the bound if there are outputs of which nothing is known."""
-    if found.value is not None:
-        return _share(found)
-    if found.interval.known:
-        return f"from {share_interval(found.interval).replace(f' {DASH} ', ' to ')}"
-    return f"refused, {missing_interval_reason(found.interval)}"
+    if rate.value is not None:
+        return _share(rate)
+    if rate.interval.known:
+        return f"from {share_interval(rate.interval).replace(f' {DASH} ', ' to ')}"
+    return f"refused, {missing_interval_reason(rate.interval)}"
 
 
-def _corrected(found: CorrectedRate) -> str:
-    if found.value is None:
-        return f"refused, {missing_interval_reason(found.interval)}"
-    alone = ", labels alone" if found.interval.method == "labels alone" else ""
-    return _share(found) + alone + (f"; {found.caution}" if found.caution else "")
+def _corrected(rate: CorrectedRate) -> str:
+    if rate.value is None:
+        return f"refused, {missing_interval_reason(rate.interval)}"
+    alone = ", labels alone" if rate.interval.method == "labels alone" else ""
+    return _share(rate) + alone + (f"; {rate.caution}" if rate.caution else "")
 
 
-def _share(found: CorrectedRate) -> str:
-    return f"{percent(found.value)} ({share_interval(found.interval)})"
+def _share(rate: CorrectedRate) -> str:
+    return f"{percent(rate.value)} ({share_interval(rate.interval)})"
 
 
-def _biases(found: JudgeAudit) -> Iterator[tuple[str, str]]:
-    biases = found.biases
-    if found.relatives:
-        models = ", ".join(one_line(name, 60) for name in found.relatives)
+def _biases(audit: JudgeAudit) -> Iterator[tuple[str, str]]:
+    biases = audit.biases
+    if audit.relatives:
+        models = ", ".join(one_line(name, 60) for name in audit.relatives)
         yield (
             "family",
             f"the judge and {models} under test are of one model family: judges may prefer answers of their own family",
@@ -193,18 +193,18 @@ def _biases(found: JudgeAudit) -> Iterator[tuple[str, str]]:
         yield "flips", f"judged again, the verdict changed on {share_with_interval(biases.flipped, 'output')}"
 
 
-def _beside(found: JudgeAudit) -> str:
-    said = [] if found.evidence is None else unused_labels(found.evidence)
-    if found.unjudged:
-        said.append(f"{found.unjudged:,} without a verdict of the judge")
-    if found.drawn is not None and found.drawn.set_aside:
-        said.append(f"{found.drawn.set_aside:,} labelled but not drawn by evalmark (--all-labels uses them)")
-    if found.unknown and found.evidence is None:
-        said.append(f"{found.unknown:,} on which {one_line(found.source, 60)} says nothing")
-    return ", ".join(said)
+def _beside(audit: JudgeAudit) -> str:
+    parts = [] if audit.evidence is None else unused_labels(audit.evidence)
+    if audit.unjudged:
+        parts.append(f"{audit.unjudged:,} without a verdict of the judge")
+    if audit.drawn is not None and audit.drawn.set_aside:
+        parts.append(f"{audit.drawn.set_aside:,} labelled but not drawn by evalmark (--all-labels uses them)")
+    if audit.unknown and audit.evidence is None:
+        parts.append(f"{audit.unknown:,} on which {one_line(audit.source, 60)} says nothing")
+    return ", ".join(parts)
 
 
-def canary_rows(found: Sequence[PassedCanaries]) -> list[tuple[str, str, str]]:
+def canary_rows(canaries: Sequence[PassedCanaries]) -> list[tuple[str, str, str]]:
     """Rows of canaries a judge passed: kind, count of total, share with interval."""
     return [
         (
@@ -212,41 +212,41 @@ def canary_rows(found: Sequence[PassedCanaries]) -> list[tuple[str, str, str]]:
             f"{one.share.passed:,} of {one.share.n:,}",
             f"{percent(one.share.value)} ({share_interval(one.share.interval)})" if one.share.n else "not judged",
         )
-        for one in found
+        for one in canaries
     ]
 
 
-def canary_remarks(found: CanaryReport) -> Iterator[str]:
+def canary_remarks(report: CanaryReport) -> Iterator[str]:
     """Yield what canaries show beside their number: texts that passed, padding that helps, scores that are never given."""
-    if not found.passed:
+    if not report.passed:
         return
-    every = found.passed[0]
-    texts = list(dict.fromkeys(map(_seen, every.texts)))
+    total = report.passed[0]
+    texts = list(dict.fromkeys(map(_seen, total.texts)))
     for text in texts[:_SHOWN]:
         yield f"passed: {text}"
     if len(texts) > _SHOWN:
         yield f"… and {len(texts) - _SHOWN:,} more"
-    if every.unjudged:
-        yield f"{count(every.unjudged, 'further output')} without a usable verdict, counted as not passed"
-    if found.padding is not None:
-        yield _padding(found.padding)
-    if found.scores is not None:
-        yield _unused_range(found.scores)
+    if total.unjudged:
+        yield f"{count(total.unjudged, 'further output')} without a usable verdict, counted as not passed"
+    if report.padding is not None:
+        yield _padding(report.padding)
+    if report.scores is not None:
+        yield _unused_range(report.scores)
 
 
-def _padding(found: PaddingEffect) -> str:
-    said = (
-        f"padding: of {count(found.outputs, 'output')} with nothing but more words, {found.better:,} scored better than "
-        f"before and {found.worse:,} worse"
+def _padding(padding: PaddingEffect) -> str:
+    text = (
+        f"padding: of {count(padding.outputs, 'output')} with nothing but more words, {padding.better:,} scored better than "
+        f"before and {padding.worse:,} worse"
     )
-    return f"{said}; this judge rewards length" if found.better > found.worse and found.p < 0.05 else said
+    return f"{text}; this judge rewards length" if padding.better > padding.worse and padding.p < 0.05 else text
 
 
-def _unused_range(found: CanaryScores) -> str:
-    said = f"range: worthless texts score {found.mean:z.2f} on average, on a scale from 0 to 1"
-    unused = [f"below {found.low:z.2f}"] if found.low >= UNUSED else []
-    unused += [f"above {found.high:z.2f}"] if found.high <= 1 - UNUSED else []
-    return f"{said}; no output and no canary scores {' or '.join(unused)}" if unused else said
+def _unused_range(scores: CanaryScores) -> str:
+    text = f"range: worthless texts score {scores.mean:z.2f} on average, on a scale from 0 to 1"
+    unused = [f"below {scores.low:z.2f}"] if scores.low >= UNUSED else []
+    unused += [f"above {scores.high:z.2f}"] if scores.high <= 1 - UNUSED else []
+    return f"{text}; no output and no canary scores {' or '.join(unused)}" if unused else text
 
 
 def _seen(text: str) -> str:

@@ -18,26 +18,26 @@ SAMPLE = 80
 """How many outputs are suggested to be labelled."""
 
 
-def calibration_title(found: Calibration) -> str:
+def calibration_title(calibration: Calibration) -> str:
     """Name the source and count the labels that thresholds were learned from."""
-    evidence = found.evidence
+    evidence = calibration.evidence
     cases = len({one.cluster for one in evidence.told})
     return (
-        f"{found.kind} {one_line(found.name, 60)} · {evidence.liked:,} liked and {evidence.disliked:,} disliked "
+        f"{calibration.kind} {one_line(calibration.name, 60)} · {evidence.liked:,} liked and {evidence.disliked:,} disliked "
         f"{'answer' if len(evidence.told) == 1 else 'answers'} to {count(cases, 'input')}"
     )
 
 
 def unused_labels(evidence: LabelEvidence) -> list[str]:
     """Describe labels that were not used or need a remark; empty if there are none."""
-    said = [
+    counts = [
         (evidence.contested, "contested, as many people like as dislike them"),
         (evidence.unlabelled, "without a thumb"),
         (evidence.failed, "labelled, but an error"),
-        (evidence.gone, "labelled and no longer there"),
+        (evidence.gone, "labelled and deleted since"),
         (evidence.contradicting, "used although liked in one place and disliked in another"),
     ]
-    return [f"{n:,} {what}" for n, what in said if n]
+    return [f"{n:,} {what}" for n, what in counts if n]
 
 
 def threshold_text(one: CalibratedMetric) -> str:
@@ -51,16 +51,16 @@ def threshold_text(one: CalibratedMetric) -> str:
     return f"{'at most' if learned.direction == 'lower' else 'at least'} {learned.threshold:g}"
 
 
-def promise_lines(one: CalibratedMetric, found: Calibration) -> Iterator[tuple[str, str]]:
+def guarantee_lines(one: CalibratedMetric, calibration: Calibration) -> Iterator[tuple[str, str]]:
     """Yield `(topic, text)` lines: the guarantee of one threshold of a calibration, or what it lacks."""
     learned = one.learned
-    promised = f"at most {percent(learned.max_false_pass)} of bad cases pass, {percent(learned.level)} sure"
+    guarantee = f"at most {percent(learned.max_false_pass)} of bad cases pass, {percent(learned.level)} sure"
     if learned.threshold is None:
-        yield "promise", f"{promised}: not possible: {learned.reason}"
+        yield "guarantee", f"{guarantee}: not possible: {learned.reason}"
         if learned.missing:
             yield "missing", f"{count(learned.missing, 'further case')} labelled down, none of which may pass"
     else:
-        yield "promise", f"{promised}; the labels show at most {percent(learned.bound)} ({learned.method})"
+        yield "guarantee", f"{guarantee}; the labels show at most {percent(learned.bound)} ({learned.method})"
         yield "false passes", _errors(learned.in_sample, learned.cross_fitted, passed=True)
         yield "false fails", _errors(learned.in_sample, learned.cross_fitted, passed=False)
     yield (
@@ -72,20 +72,20 @@ def promise_lines(one: CalibratedMetric, found: Calibration) -> Iterator[tuple[s
     )
     area = "needs both labels" if learned.auc is None else f"{learned.auc:z.3f}"
     yield "AUC", area + interval_with_method(learned.auc_interval)
-    yield from _choice(one, found)
+    yield from _choice(one, calibration)
     yield from _remarks(one)
 
 
 def _errors(inside: ErrorRates | None, outside: ErrorRates | None, *, passed: bool) -> str:
-    def told(found: ErrorRates) -> str:
-        k, n = (found.false_pass, found.bad) if passed else (found.false_fail, found.good)
+    def told(rates: ErrorRates) -> str:
+        k, n = (rates.false_pass, rates.bad) if passed else (rates.false_fail, rates.good)
         return f"{k:,} of {n:,}"
 
-    said = [] if inside is None else [f"{told(inside)} on the labels it was learned from"]
-    return " · ".join(said + ([] if outside is None else [f"{told(outside)} cross-fitted"]))
+    parts = [] if inside is None else [f"{told(inside)} on the labels it was learned from"]
+    return " · ".join(parts + ([] if outside is None else [f"{told(outside)} cross-fitted"]))
 
 
-def _choice(one: CalibratedMetric, found: Calibration) -> Iterator[tuple[str, str]]:
+def _choice(one: CalibratedMetric, calibration: Calibration) -> Iterator[tuple[str, str]]:
     """Say how the labelled outputs were chosen, as far as it is known."""
     if not one.is_random:
         yield "assumes", "labels were chosen at random among outputs like those that a threshold will judge"
@@ -94,8 +94,8 @@ def _choice(one: CalibratedMetric, found: Calibration) -> Iterator[tuple[str, st
             "set aside",
             f"{count(one.set_aside, 'label')} on outputs that evalmark did not draw, and that were not chosen at random",
         )
-    if found.kind == "run" and one.learned.threshold is None:
-        yield "next", f"{label_command(found.name)} draws outputs to label, and records them"
+    if calibration.kind == "run" and one.learned.threshold is None:
+        yield "next", f"{label_command(calibration.name)} draws outputs to label, and records them"
 
 
 def label_command(run: str, by_verdict: str = "", n: int = SAMPLE) -> str:
@@ -121,13 +121,13 @@ def _remarks(one: CalibratedMetric) -> Iterator[tuple[str, str]]:
     if one.one_sided:
         yield (
             "one-sided",
-            f"{count(one.one_sided, 'output')} beside disliked answers only, where values mean another thing",
+            f"{count(one.one_sided, 'output')} compared with disliked answers only, where values have another meaning",
         )
 
 
-def interval_with_method(found: Interval) -> str:
+def interval_with_method(interval: Interval) -> str:
     """Format an interval with its method in brackets; empty if it is unknown."""
-    return f" ({interval_ends(found, 'z.3f')}, {found.method})" if found.known else ""
+    return f" ({interval_ends(interval, 'z.3f')}, {interval.method})" if interval.known else ""
 
 
 BIN_WIDTH = 0.05
@@ -144,14 +144,14 @@ def bin_counts(values: Sequence[float], threshold: float | None, direction: Dire
 def shown_bins(one: CalibratedMetric) -> Sequence[int]:
     """List the bins from the best to the worst score, including the two around the threshold."""
     learned = one.learned
-    found = {
+    bins = {
         step for kind in (one.liked, one.disliked) for step in bin_counts(kind, learned.threshold, learned.direction)
     }
-    if not found:
+    if not bins:
         return ()
     if learned.threshold is not None:
-        found |= {-1, 0}
-    steps = range(min(found), max(found) + 1)
+        bins |= {-1, 0}
+    steps = range(min(bins), max(bins) + 1)
     return steps if learned.direction == "lower" else steps[::-1]
 
 

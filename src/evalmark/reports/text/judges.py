@@ -1,6 +1,6 @@
 """Text about judges: choices, consistency, agreement and worst verdicts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from evalmark.core.text import clean, count, one_line
 from evalmark.stats.inference.repeats import PassAtK
@@ -51,24 +51,27 @@ def metric_remarks(metric: MetricSummary) -> Iterator[str]:
 def all_remarks(part: SummaryGroup) -> list[tuple[str, str]]:
     """List `(topic, remark)`: pass@k of a group, then the remarks on its metrics."""
     return repeat_lines(part) + [
-        (one_line(metric.name, 60), said) for metric in part.metrics for said in metric_remarks(metric)
+        (one_line(metric.name, 60), remark) for metric in part.metrics for remark in metric_remarks(metric)
     ]
 
 
 def repeat_lines(part: SummaryGroup) -> list[tuple[str, str]]:
     """List pass@1, pass@k and pass^k with intervals."""
-    if (found := part.repeats) is None:
+    if (repeats := part.repeats) is None:
         return []
-    names = ("pass@1", f"pass@{found.any_of.k}", f"pass^{found.all_of.k}")
-    return [(name, _of_tries(of)) for name, of in zip(names, (found.once, found.any_of, found.all_of), strict=True)]
+    names = ("pass@1", f"pass@{repeats.any_of.k}", f"pass^{repeats.all_of.k}")
+    return [
+        (name, _of_tries(rate))
+        for name, rate in zip(names, (repeats.once, repeats.any_of, repeats.all_of), strict=True)
+    ]
 
 
-def _of_tries(of: PassAtK) -> str:
-    if of.value is None:
-        return f"{GAP} (no case has {of.k:,} judged tries)"
-    fewer = "without a judged try" if of.k == 1 else f"with fewer than {of.k:,} judged tries"
-    left = f", {of.left_out:,} {fewer} left out" if of.left_out else ""
-    return f"{percent(of.value)} ({share_interval(of.interval)}) over {count(of.n, 'case')}{left}"
+def _of_tries(rate: PassAtK) -> str:
+    if rate.value is None:
+        return f"{GAP} (no case has {rate.k:,} judged tries)"
+    fewer = "without a judged try" if rate.k == 1 else f"with fewer than {rate.k:,} judged tries"
+    left = f", {rate.left_out:,} {fewer} left out" if rate.left_out else ""
+    return f"{percent(rate.value)} ({share_interval(rate.interval)}) over {count(rate.n, 'case')}{left}"
 
 
 def worst_rows(part: SummaryGroup, most: int) -> list[tuple[str, str, str, str]]:
@@ -91,48 +94,53 @@ def row_name(row: WorstScore, part: SummaryGroup) -> str:
         f"turn {row.position + 1}" if part.mode == "conversation" else "",
         f"repeat {row.repeat + 1}" if row.repeat else "",
     ]
-    said = ", ".join(filter(None, more))
+    details = ", ".join(filter(None, more))
     name = one_line(row.case, 60) or f"case {row.position + 1}"
-    return name + quoted(row.asked) + (f" ({said})" if said else "")
+    return name + quoted(row.asked) + (f" ({details})" if details else "")
 
 
-def agreement_lines(found: JudgeAgreement) -> Iterator[str]:
+def agreement_lines(agreement: JudgeAgreement) -> Iterator[str]:
     """Yield sentences on how far the judges of one metric agree."""
-    if not found.n:
-        yield f"{' and '.join(map(one_line, found.judges))} scored no output in common"
+    if not agreement.n:
+        yield f"{' and '.join(map(one_line, agreement.judges))} scored no output in common"
         return
-    if found.mean is not None:
-        yield f"mean of {len(found.judges)} judges over {count(found.n, 'output')}: {found.mean:z.2f}{interval_in_brackets(found.mean_interval)}"
-    if found.alpha is not None or len(found.judges) > 2:
-        yield f"{len(found.judges)} judges on {count(found.n, 'output')}: {_alpha(found)}"
-    for pair in found.pairs:
-        yield _pair(pair, found)
-    if found.prevalence is not None and any(map(_says_little, found.pairs)):
+    if agreement.mean is not None:
+        yield f"mean of {len(agreement.judges)} judges over {count(agreement.n, 'output')}: {agreement.mean:z.2f}{interval_in_brackets(agreement.mean_interval)}"
+    if agreement.alpha is not None or len(agreement.judges) > 2:
+        yield f"{len(agreement.judges)} judges on {count(agreement.n, 'output')}: {_alpha(agreement)}"
+    for pair in agreement.pairs:
+        yield _pair(pair, agreement)
+    if agreement.prevalence is not None and any(map(_says_little, agreement.pairs)):
         yield (
-            f"{percent(found.prevalence)} of all verdicts are {one_line(found.most_common, 40)}: "
+            f"{percent(agreement.prevalence)} of all verdicts are {one_line(agreement.most_common, 40)}: "
             "with one verdict this common, kappa is low even when judges agree often"
         )
 
 
-def _alpha(found: JudgeAgreement) -> str:
-    if found.alpha is None:
+def agreement_rows(agreements: Iterable[JudgeAgreement]) -> list[tuple[str, str]]:
+    """List `(metric, sentence)` of all agreements."""
+    return [(one_line(found.base, 60), line) for found in agreements for line in agreement_lines(found)]
+
+
+def _alpha(agreement: JudgeAgreement) -> str:
+    if agreement.alpha is None:
         return "Krippendorff's alpha is undefined: all verdicts are the same"
-    return f"Krippendorff's alpha {found.alpha:z.2f}{interval_in_brackets(found.interval)}, {found.level}"
+    return f"Krippendorff's alpha {agreement.alpha:z.2f}{interval_in_brackets(agreement.interval)}, {agreement.level}"
 
 
-def _pair(pair: JudgePair, found: JudgeAgreement) -> str:
+def _pair(pair: JudgePair, agreement: JudgeAgreement) -> str:
     first, second = map(one_line, pair.judges)
-    said = [f"{first} and {second}: the same on {share_with_interval(pair.same, 'output')}"]
+    parts = [f"{first} and {second}: the same on {share_with_interval(pair.same, 'output')}"]
     if pair.kappa is None:
-        said.append("kappa is undefined: all verdicts are the same")
+        parts.append("kappa is undefined: all verdicts are the same")
     else:
-        weights = "" if found.level == "nominal" else ", quadratic weights"
-        said.append(f"kappa {pair.kappa:z.2f}{interval_in_brackets(pair.interval)}{weights}")
+        weights = "" if agreement.level == "nominal" else ", quadratic weights"
+        parts.append(f"kappa {pair.kappa:z.2f}{interval_in_brackets(pair.interval)}{weights}")
     if pair.difference is not None:
-        said.append(
+        parts.append(
             f"{second} minus {first} on average {pair.difference:+z.2f}{interval_in_brackets(pair.difference_interval)}"
         )
-    return " · ".join(said)
+    return " · ".join(parts)
 
 
 def _says_little(pair: JudgePair) -> bool:

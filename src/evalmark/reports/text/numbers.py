@@ -46,8 +46,8 @@ def scale_value(number: float, unit: str) -> str:
     >>> scale_value(2, "1..5"), scale_value(3.7419, "1..5"), scale_value(85.0, "%")
     ('2 of 1..5', '3.74 of 1..5', '85 of 100')
     """
-    said = f"{number:z.0f}" if number == int(number) else scale_mean(number, unit)
-    return f"{said} of {_ends(unit)}"
+    text = f"{number:z.0f}" if number == int(number) else scale_mean(number, unit)
+    return f"{text} of {_ends(unit)}"
 
 
 def scale_mean(number: float, unit: str) -> str:
@@ -70,9 +70,9 @@ def _ends(unit: str) -> str:
     return "100" if unit == "%" else unit
 
 
-def interval_text(found: Interval, unit: str = "") -> str:
+def interval_text(interval: Interval, unit: str = "") -> str:
     """Format both ends of an interval."""
-    return f"{number_text(found.low, unit)} {DASH} {number_text(found.high, unit)}" if found.known else GAP
+    return f"{number_text(interval.low, unit)} {DASH} {number_text(interval.high, unit)}" if interval.known else GAP
 
 
 def interval_ends(interval: Interval | None, spec: str = "z.2f", scale: float = 1) -> str:
@@ -114,14 +114,14 @@ def limit_text(direction: Direction, limit: float) -> str:
     return f"{'≤' if direction == 'lower' else '≥'} {limit:g}"
 
 
-def share_text(found: Share) -> str:
+def share_text(share: Share) -> str:
     """Format passed/total."""
-    return f"{found.passed}/{found.n}" if found.n else GAP
+    return f"{share.passed}/{share.n}" if share.n else GAP
 
 
-def share_with_interval(found: Share, noun: str) -> str:
+def share_with_interval(share: Share, noun: str) -> str:
     """Format passed of total, as a percentage with its interval."""
-    return f"{found.passed:,} of {count(found.n, noun)}, {percent(found.value)} ({share_interval(found.interval)})"
+    return f"{share.passed:,} of {count(share.n, noun)}, {percent(share.value)} ({share_interval(share.interval)})"
 
 
 def mean_text(metric: MetricSummary) -> str:
@@ -140,10 +140,10 @@ def mean_unit(metric: MetricSummary) -> str:
 
 def mean_interval(metric: MetricSummary) -> str:
     """Format the interval of a metric's mean, in the unit of `mean_text`."""
-    found = metric.raw_interval or metric.interval
-    if metric.raw_interval is not None and found.low is not None and found.high is not None:
-        return f"{scale_mean(found.low, metric.raw_unit)} {DASH} {scale_mean(found.high, metric.raw_unit)}"
-    return share_interval(found) if metric.truths else interval_text(found, metric.unit)
+    interval = metric.raw_interval or metric.interval
+    if metric.raw_interval is not None and interval.low is not None and interval.high is not None:
+        return f"{scale_mean(interval.low, metric.raw_unit)} {DASH} {scale_mean(interval.high, metric.raw_unit)}"
+    return share_interval(interval) if metric.truths else interval_text(interval, metric.unit)
 
 
 def time_text(seconds: float | None, waited: float | None) -> str:

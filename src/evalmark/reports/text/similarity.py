@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from evalmark.core.lazy import LazyModule
 from evalmark.core.values.score import Result
 
-# its limits are looked up late: they load numpy
+# `grounding` is loaded late, since it loads numpy
 from evalmark.stats.inference.intervals import Share
 from evalmark.stats.inference.means import share_interval
 from evalmark.stats.summary.summary import MetricSummary, Summary, SummaryGroup
@@ -49,7 +49,7 @@ def similarity_notes(summary: Summary, results: Iterable[Result], liked: Mapping
     Args:
         summary: the figures of the run.
         results: its trials.
-        liked: what people say of the outputs, by the id of the trial.
+        liked: the labels of the outputs, by trial id.
     """
     beyond = [
         f"{metric.name} {metric.mean:z.3f} {'>' if metric.direction == 'lower' else '<'} {flag.limit:g} ({flag.line})"
@@ -59,19 +59,18 @@ def similarity_notes(summary: Summary, results: Iterable[Result], liked: Mapping
         and (flag := grounding.FLAGS.get(metric.name)) is not None
         and flag.is_beyond(metric.mean)
     ]
-    said = [SIMILARITY]
+    notes = [SIMILARITY]
     if beyond:
-        said.append(f"Means beyond the usual limits: {'; '.join(beyond)}.")
+        notes.append(f"Means beyond the usual limits: {'; '.join(beyond)}.")
     if len(liked) < NEEDED:
         needed = f"{len(liked)} of the {NEEDED} labelled outputs that it takes"
-        said.append(f"Not validated on your data: {needed}. Label some with `evalmark view` or `evalmark note`.")
-        return said
-    return [*said, *_validated(list(results), liked)]
+        notes.append(f"Not validated on your data: {needed}. Label some with `evalmark view` or `evalmark note`.")
+        return notes
+    return [*notes, *_validated(list(results), liked)]
 
 
 def _validated(results: Sequence[Result], liked: Mapping[str, bool]) -> list[str]:
-    """Compare how often flagged and other outputs are disliked."""
-    told = [f"Compared with your {len(liked)} labelled outputs, taken as a random sample:"]
+    notes = [f"Compared with your {len(liked)} labelled outputs, taken as a random sample:"]
     for name, flag in grounding.FLAGS.items():
         if name == TWINS[0]:
             continue
@@ -83,10 +82,10 @@ def _validated(results: Sequence[Result], liked: Mapping[str, bool]) -> list[str
                 (flagged if flag.is_beyond(score.value) else rest).append(not liked[result.trial.id])
         if flagged or rest:
             sign = ">" if flag.direction == "lower" else "<"
-            told.append(
+            notes.append(
                 f"{name} {sign} {flag.limit:g}: {_bad(flagged)} of the flagged are disliked; {_bad(rest)} of the others."
             )
-    return told
+    return notes
 
 
 def _bad(disliked: Sequence[bool]) -> str:

@@ -17,27 +17,27 @@ ERROR_FIELDS = ("raised_at", "traceback")
 """Metadata fields that locate an error."""
 
 
-def raised_at(found: Output | Score) -> str:
-    """` (file:line)` of the user's code that raised the error; empty where nothing is known of it.
+def raised_at(item: Output | Score) -> str:
+    """` (file:line)` of the user's code that raised the error; empty if unknown.
 
     >>> raised_at(Output(error="NameError", metadata={"raised_at": "bot.py:3"})), raised_at(Output(error="no answer"))
     (' (bot.py:3)', '')
     """
-    place = _kept(found).get("raised_at")
-    return f" ({one_line(place, 200)})" if isinstance(place, str) and place else ""
+    location = _kept(item).get("raised_at")
+    return f" ({one_line(location, 200)})" if isinstance(location, str) and location else ""
 
 
-def traceback_of(found: Output | Score) -> str:
+def traceback_of(item: Output | Score) -> str:
     """The traceback of an error by the user's frames; empty where there is none."""
-    text = _kept(found).get("traceback")
+    text = _kept(item).get("traceback")
     return clean(text) if isinstance(text, str) else ""
 
 
-def _kept(found: Output | Score) -> Mapping[str, Any]:
+def _kept(item: Output | Score) -> Mapping[str, Any]:
     """Return the metadata of an error; empty if there was no error."""
-    if isinstance(found, Score):
-        return found.detail if found.status == "error" else {}
-    return found.metadata if found.error is not None else {}
+    if isinstance(item, Score):
+        return item.detail if item.status == "error" else {}
+    return item.metadata if item.error is not None else {}
 
 
 TWINS = ("answer_relevance", "answer_correctness")
@@ -53,15 +53,15 @@ def gate_outcome(verdict: GateVerdict) -> str:
 
 def tally_text(tally: TrialCounts) -> str:
     """Count how trials ended: passed, errors, unscored, ungated, flipped."""
-    rate, found = tally.pass_rate, []
+    rate, parts = tally.pass_rate, []
     if rate.n:
-        found.append(f"{rate.passed:,} of {rate.n:,} passed, {percent(rate.value)} ({share_interval(rate.interval)})")
+        parts.append(f"{rate.passed:,} of {rate.n:,} passed, {percent(rate.value)} ({share_interval(rate.interval)})")
     for n, noun in ((tally.errors, "error"), (tally.unscored, "unscored"), (tally.ungated, "ungated")):
         if n:
-            found.append(count(n, noun) if noun == "error" else f"{n:,} {noun}")
+            parts.append(count(n, noun) if noun == "error" else f"{n:,} {noun}")
     if tally.flips:
-        found.append(f"{tally.flips:,} of {count(tally.cases, 'case')} flipped between repeats")
-    return " · ".join(found)
+        parts.append(f"{tally.flips:,} of {count(tally.cases, 'case')} flipped between repeats")
+    return " · ".join(parts)
 
 
 def deciding_scores(result: Result, missed: Collection[str] = ()) -> list[Score]:
@@ -83,19 +83,19 @@ def _telling(result: Result) -> list[Score]:
 
 def without_twins(scores: Iterable[Score]) -> list[Score]:
     """Drop the second name of a number that has two metric names."""
-    kept = list(scores)
-    values = [score.value for score in kept if score.name in TWINS]
+    listed = list(scores)
+    values = [score.value for score in listed if score.name in TWINS]
     twice = len(values) == len(TWINS) and len(set(values)) == 1
-    return [score for score in kept if not (twice and score.name == TWINS[0])]
+    return [score for score in listed if not (twice and score.name == TWINS[0])]
 
 
 def verdict_reasons(result: Result, metrics: Mapping[str, Metric]) -> list[str]:
     """Reasons for a trial's verdict: its error, then each deciding score."""
-    said = [
+    reasons = [
         f"{one_line(score.name)}: {score_text(score, metrics)}. {clean(score.reason)}{raised_at(score)}".strip()
         for score in deciding_scores(result)
     ]
-    return said if result.output.error is None else [clean(result.output.error) + raised_at(result.output), *said]
+    return reasons if result.output.error is None else [clean(result.output.error) + raised_at(result.output), *reasons]
 
 
 def _goodness(score: Score) -> float:
@@ -110,13 +110,13 @@ def score_text(score: Score, metrics: Mapping[str, Metric]) -> str:
         return score.status
     if score.value is None:
         return number_text(score.raw, "raw") if isinstance(score.raw, float) else one_line(score.raw, 40)
-    said = value_text(score.raw, score.value, metric.unit if metric else "")
+    text = value_text(score.raw, score.value, metric.unit if metric else "")
     limit = metric.threshold if metric else None
     plain_truth = isinstance(score.raw, bool) and score.raw == score.value
     if limit is None or score.passed is None or plain_truth:
-        return said
+        return text
     sign = {("higher", True): "≥", ("higher", False): "<", ("lower", True): "≤", ("lower", False): ">"}
-    return f"{said} {sign[score.direction, score.passed]} {limit:g}"
+    return f"{text} {sign[score.direction, score.passed]} {limit:g}"
 
 
 def value_text(raw: object, value: float | None, unit: str) -> str:

@@ -71,10 +71,10 @@ def merge_changes(sides: TextPair) -> list[tuple[str, str]]:
         for pieces, kind in ((old, "gone"), (new, "new")):
             if pieces and not pieces[0].is_common:
                 parts.append((pieces.pop(0).text, kind))
-        # What both have is one part where only the other text was changed in its midst.
+        # A common part stays whole if only the other text changed within it.
         length = min((len(pieces[0].text) for pieces in (old, new) if pieces), default=0)
         heads = {pieces[0].text[:length] for pieces in (old, new) if pieces}
-        parts += [(head, "") for head in sorted(heads)]  # several where one says how many words are left out
+        parts += [(head, "") for head in sorted(heads)]  # two if only one text has a note on left-out words
         for pieces in (old, new):
             if pieces:
                 left = pieces.pop(0).text[length:]
@@ -88,7 +88,7 @@ def _around(text: str, marks: tuple[str, str]) -> str:
 
 
 def _words(text: str) -> list[str]:
-    # Without the spaces at the end: those that no word follows would be looked through once from each of them.
+    # Trailing spaces are removed first: matching them would take quadratic time.
     return [cut(word, _LONGEST_WORD) for word in _WORD.findall(text.rstrip())]
 
 
@@ -135,12 +135,12 @@ def _piece(words: Sequence[str], *, is_common: bool) -> TextPiece:
 
 def _joined(pieces: Sequence[TextPiece]) -> tuple[TextPiece, ...]:
     """Drop empty pieces and join neighbours of the same kind."""
-    found: list[TextPiece] = []
+    joined: list[TextPiece] = []
     for piece in pieces:
         if not piece.text:
             continue
-        if found and found[-1].is_common == piece.is_common:
-            found[-1] = TextPiece(found[-1].text + piece.text, piece.is_common)
+        if joined and joined[-1].is_common == piece.is_common:
+            joined[-1] = TextPiece(joined[-1].text + piece.text, piece.is_common)
         else:
-            found.append(piece)
-    return tuple(found)
+            joined.append(piece)
+    return tuple(joined)

@@ -37,11 +37,11 @@ _STATIC = Path(__file__).parent / "static"
 PAGES: Mapping[str, Callable[[PageContext, Request], Response]] = {
     "/": runs_page.show,
     "/runs/{run}": run_page.show,
-    "/runs/{run}/pictures": charts_page.show,
+    "/runs/{run}/charts": charts_page.show,
     "/runs/{run}/results/{number}": case_page.show,
     "/runs/{run}/results/{number}/whole.json": case_page.download,
     "/compare": compare_page.show,
-    "/course": trend_page.show,
+    "/trends": trend_page.show,
     "/sessions": sessions_page.show,
     "/sessions/{session}": session_page.show,
     "/sessions/{session}/whole.json": session_page.download,
@@ -67,9 +67,13 @@ def viewer_app(
 ) -> GuardedApp:
     """Make the viewer of a store as an ASGI application, guarded by `policy`.
 
-    `patience` is how many seconds a page waits for figures, `author` who labels where nobody says otherwise. After
-    `prepare_after` seconds the templates are read of pages that nobody has asked for yet; None: when somebody does. `flags` are
-    what a command needs, with a space before it, to look into this store.
+    Args:
+        store: the store to show.
+        policy: the accepted hosts and secrets.
+        patience: the seconds that a page waits for figures.
+        author: the default name of the annotator.
+        prepare_after: the seconds until all templates are compiled; None compiles each at its first use.
+        flags: the flags that a command needs for this store, with a leading space.
     """
     context = PageContext(StoreView(store, BackgroundFigures(patience), flags), policy.key, author)
     if prepare_after is not None:
@@ -83,16 +87,16 @@ def starlette_app(context: PageContext) -> Starlette:
     """Make the application without access control."""
     routes = [Route(path, partial(page, context)) for path, page in PAGES.items()]
     routes += [Route(path, partial(form, context), methods=["POST"]) for path, form in FORMS.items()]
-    told = {HTTPException: _missing, NotFoundError: _missing, StoreError: _broken, Exception: _failed}
-    faults = {kind: partial(tell, context) for kind, tell in told.items()}
+    error_pages = {HTTPException: _missing, NotFoundError: _missing, StoreError: _broken, Exception: _failed}
+    faults = {kind: partial(tell, context) for kind, tell in error_pages.items()}
     return Starlette(routes=[*routes, *_static()], exception_handlers=faults)
 
 
 def _static() -> list[Route]:
     """Routes of the static files: one style sheet, one script, and images."""
-    style = "".join([stylesheet(acts=True), *_texts(".css")])
+    style = "".join([stylesheet(interactive=True), *_texts(".css")])
     parts = [("style.css", style.encode(), "text/css; charset=utf-8")]
-    parts += [("pages.js", script(_texts(".js")).encode(), "text/javascript; charset=utf-8")]
+    parts += [("script.js", script(_texts(".js")).encode(), "text/javascript; charset=utf-8")]
     parts += [(file.name, file.read_bytes(), "image/svg+xml") for file in sorted(_STATIC.glob("*.svg"))]
     return [Route(f"/static/{name}", partial(_part, body, kind)) for name, body, kind in parts]
 
@@ -106,22 +110,21 @@ def _part(body: bytes, kind: str, request: Request) -> Response:
 
 
 def _missing(context: PageContext, request: Request, error: Exception) -> Response:
-    """Error page of an unknown address."""
     status = error.status_code if isinstance(error, HTTPException) else 404
-    said = str(error.detail) if isinstance(error, HTTPException) else str(error)
-    if said == "Not Found":
-        said = "There is no page with this address."
+    message = str(error.detail) if isinstance(error, HTTPException) else str(error)
+    if message == "Not Found":
+        message = "There is no page with this address."
     title = "Not found" if status == 404 else "Not done"
-    return context.page(request, "fault.html", {"title": title, "said": said}, status)
+    return context.page(request, "error.html", {"title": title, "message": message}, status)
 
 
 def _broken(context: PageContext, request: Request, error: Exception) -> Response:
     """Error page of a store that is damaged, from a newer evalmark, or busy."""
     status = 503 if isinstance(error, StoreBusyError) else 500
-    return context.page(request, "fault.html", {"title": "The store cannot be read", "said": str(error)}, status)
+    return context.page(request, "error.html", {"title": "The store cannot be read", "message": str(error)}, status)
 
 
 def _failed(context: PageContext, request: Request, error: Exception) -> Response:
     """Error page of an internal error; details are printed on the terminal only."""
-    said = "evalmark failed to make this page. The error is printed where the viewer was started."
-    return context.page(request, "fault.html", {"title": "Failed", "said": said}, 500)
+    message = "evalmark failed to make this page. The error is printed where the viewer was started."
+    return context.page(request, "error.html", {"title": "Failed", "message": message}, 500)

@@ -82,21 +82,21 @@ class BackgroundFigures:
             EvalmarkError: a result is damaged, or the store cannot be read.
         """
         state, goes_on = figures_state(run, trials), run.status == "running"
-        about = Task(kind="run", names=(run.id,), state=state, trials=trials, or_earlier=goes_on)
-        return self.found(about, lambda patiently: figures_of(patiently(run)))
+        task = Task(kind="run", names=(run.id,), state=state, trials=trials, or_earlier=goes_on)
+        return self.found(task, lambda patiently: figures_of(patiently(run)))
 
-    def found(self, about: Task, work: Callable[[YieldingReader], T]) -> T | None:
+    def found(self, task: Task, work: Callable[[YieldingReader], T]) -> T | None:
         """Return the result of `work`, done in a thread of its own; None while it runs.
 
         Raises:
             EvalmarkError: the work has raised it.
         """
-        known = self._asked(about, work)
+        cached = self._asked(task, work)
         with suppress(TakesLongerError):
-            now: T = known.future.result(self._patience if about.is_short else 0)
+            now: T = cached.future.result(self._patience if task.is_short else 0)
             return now
-        found: T | None = known.before if about.or_earlier else None
-        return found
+        earlier: T | None = cached.before if task.or_earlier else None
+        return earlier
 
     @contextmanager
     def give_way(self) -> Iterator[None]:
@@ -112,17 +112,17 @@ class BackgroundFigures:
                 if not self._at_work:
                     self._free.set()
 
-    def _asked(self, about: Task, work: Callable[[YieldingReader], T]) -> "_CachedTask":
+    def _asked(self, task: Task, work: Callable[[YieldingReader], T]) -> "_CachedTask":
         with self._lock:
-            held = self._known.setdefault(about.kind, RecentCache(about.kept))
-            known = held.get(about.names)
+            cache = self._known.setdefault(task.kind, RecentCache(task.kept))
+            cached = cache.get(task.names)
             # One task at a time for a running run, even if there are more results by now.
-            if known is not None and (known.state == about.state or not known.future.done()):
-                return known
+            if cached is not None and (cached.state == task.state or not cached.future.done()):
+                return cached
             future: Future[T] = Future()
-            made = _CachedTask(about.state, future, None if known is None else known.future)
-            held.keep(about.names, made)
-            turn = nullcontext() if about.is_short else self._turns[about.kind]
+            made = _CachedTask(task.state, future, None if cached is None else cached.future)
+            cache.keep(task.names, made)
+            turn = nullcontext() if task.is_short else self._turns[task.kind]
         # A daemon thread ends with the process.
         threading.Thread(target=self._work, args=(work, future, turn), daemon=True, name="evalmark-figures").start()
         return made
@@ -175,8 +175,8 @@ class _YieldingResults(Collection[Result]):
     def __len__(self) -> int:
         return len(self.results)
 
-    def __contains__(self, wanted: object) -> bool:
-        return wanted in self.results
+    def __contains__(self, result: object) -> bool:
+        return result in self.results
 
 
 def figures_of(run: Run) -> RunFigures:

@@ -56,7 +56,7 @@ class ScoreView:
 
     score: Score
     kind: str
-    standing: str
+    text: str
     metric: Metric | None
     calls: tuple[int, ...]
     """Numbers of its calls."""
@@ -67,15 +67,15 @@ class ScoreView:
 def show(context: PageContext, request: Request) -> Response:
     """Show the page."""
     run = context.run(request)
-    asked = query_of(context, request, run)
-    if asked.flipped:
-        asked = only_flipped(asked, nearest_comparison(context.view, run).held)
+    query = query_of(context, request, run)
+    if query.flipped:
+        query = only_flipped(query, nearest_comparison(context.view, run).prepared)
     with context.view.figures.give_way():
-        found = page_values(context.view, run, context.number(request), asked)
-    if found is None:
-        raise HTTPException(404, f"{run.id} has no such result, or no longer.")
-    said = _said(context, request, run, found["result"])
-    return context.page(request, "case.html", {**found, "said": said[0], "said_of_scores": said[1:]})
+        values = page_values(context.view, run, context.number(request), query)
+    if values is None:
+        raise HTTPException(404, f"{run.id} does not have this result any more.")
+    labels = _said(context, request, run, values["result"])
+    return context.page(request, "case.html", {**values, "view": labels[0], "score_views": labels[1:]})
 
 
 def download(context: PageContext, request: Request) -> Response:
@@ -83,7 +83,7 @@ def download(context: PageContext, request: Request) -> Response:
     run, number = context.run(request), context.number(request)
     result = context.view.browsing(run).result(number)
     if result is None:
-        raise HTTPException(404, f"{run.id} has no such result, or no longer.")
+        raise HTTPException(404, f"{run.id} does not have this result any more.")
     text = json.dumps(mask_secrets_in_data(plain(result)), ensure_ascii=True, indent=2)
     headers = {"content-disposition": f'attachment; filename="result-{number}.json"'}
     return Response(text, media_type="application/json", headers=headers)
@@ -93,15 +93,15 @@ def _said(context: PageContext, request: Request, run: Run, result: Result) -> l
     """Labels of the output, then of each score."""
     number = context.number(request)
     metrics = ["", *(score.name for score in result.scores[:MOST_SCORES])]
-    things = [
+    subjects = [
         (result_subject(run.id, result, metric or None), form_fields(run.id, number, metric)) for metric in metrics
     ]
-    said = label_views(context.view.store, things, context.author(request))
-    return [said[subject.about] for subject, _ in things]
+    views = label_views(context.view.store, subjects, context.author(request))
+    return [views[subject.about] for subject, _ in subjects]
 
 
-def page_values(view: StoreView, run: Run, number: int, asked: CaseQuery) -> Mapping[str, Any] | None:
-    """Values of the template; None if there is no such result."""
+def page_values(view: StoreView, run: Run, number: int, query: CaseQuery) -> Mapping[str, Any] | None:
+    """Values of the template; None if the result does not exist."""
     browsing = view.browsing(run)
     result = browsing.result(number)
     if result is None:
@@ -112,15 +112,15 @@ def page_values(view: StoreView, run: Run, number: int, asked: CaseQuery) -> Map
     contexts = result.trial.case.contexts_of(result.output) or ()
     return {
         "run": run,
-        "asked": asked,
+        "query": query,
         "number": number,
-        "around": browsing.neighbours(asked.wanted, number, view.known(run, asked.wanted)),
+        "around": browsing.neighbours(query.conditions, number, view.known(run, query.conditions)),
         "result": result,
         "trial": result.trial,
         "case": result.trial.case,
         "output": result.output,
         "metadata": _without_error_fields(result.output.metadata) if result.output.error else result.output.metadata,
-        "beside": _others(browsing.results_of_same_case(number), number),
+        "same_case": _others(browsing.results_of_same_case(number), number),
         "scores": scores,
         "all_scores": len(result.scores),
         "unsupported": [sentence for judged in scores for sentence in judged.unsupported],
@@ -133,9 +133,8 @@ def page_values(view: StoreView, run: Run, number: int, asked: CaseQuery) -> Map
     }
 
 
-def _others(beside: Sequence[NumberedResult], number: int) -> Sequence[NumberedResult]:
-    """Other results of the same case; empty if there are none."""
-    return beside if any(kept.number != number for kept in beside) else ()
+def _others(results: Sequence[NumberedResult], number: int) -> Sequence[NumberedResult]:
+    return results if any(other.number != number for other in results) else ()
 
 
 def _calls(view: StoreView, result: Result) -> Iterator[RecordedCall]:
@@ -146,7 +145,6 @@ def _calls(view: StoreView, result: Result) -> Iterator[RecordedCall]:
 
 
 def _found(view: StoreView, recorded: RecordedCall) -> RecordedCall:
-    """Add the recorded call, if it still exists."""
     recordings = view.store.recordings
     try:
         call = recordings.call(recorded.key)
@@ -166,7 +164,7 @@ def _judged(score: Score, calls: Sequence[RecordedCall], metrics: Mapping[str, M
     return ScoreView(
         score=score,
         kind=score_kind(score),
-        standing=verdicts.score_text(score, metrics),
+        text=verdicts.score_text(score, metrics),
         metric=metrics.get(score.name),
         calls=tuple(recorded.number for recorded in calls if recorded.key in keys),
         unsupported=verdicts.unsupported_claims(score),
@@ -174,6 +172,5 @@ def _judged(score: Score, calls: Sequence[RecordedCall], metrics: Mapping[str, M
     )
 
 
-def _without_error_fields(kept: Mapping[str, Any]) -> dict[str, Any]:
-    """Metadata without the fields of an error."""
-    return {name: value for name, value in kept.items() if name not in ERROR_FIELDS}
+def _without_error_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if name not in ERROR_FIELDS}

@@ -21,57 +21,57 @@ from .store_view import StoreView
 def show(context: PageContext, request: Request) -> Response:
     """Show the page."""
     run, query = context.run(request), request.query_params
-    found = page_values(context.view, run, query.get("against", ""), query.get("quality", ""))
-    return context.page(request, "pictures.html", {"run": run, **found})
+    values = page_values(context.view, run, query.get("against", ""), query.get("quality", ""))
+    return context.page(request, "charts.html", {"run": run, **values})
 
 
 def page_values(view: StoreView, run: Run, against: str, quality: str) -> Mapping[str, Any]:
     """Values of the template; `against` names a metric, or is empty for labels."""
     with view.figures.give_way():
         trials = sum(view.browsing(run).verdicts().values())
-    known: dict[str, Any] = {"trials": trials, "found": None, "trouble": ""}
+    values: dict[str, Any] = {"trials": trials, "charts": None, "trouble": ""}
     try:
         figures = view.figures.of(run, trials)
         if figures is None:
-            return known
+            return values
         summary = figures.summary
         deciding = list(dict.fromkeys(metric.name for metric in summary.metrics if metric.pass_rate.n))
         against = against if against in deciding else ""
-        found = _gathered(view, run, summary, against)
+        charts = _gathered(view, run, summary, against)
     except StoreError as error:
-        return {**known, "trouble": str(error)}
-    return {**known, **_shown(run, summary, found, quality), "against": against, "deciding": deciding}
+        return {**values, "trouble": str(error)}
+    return {**values, **_shown(run, summary, charts, quality), "against": against, "deciding": deciding}
 
 
-def _shown(run: Run, summary: Summary, found: ResultCharts | None, quality: str) -> Mapping[str, Any]:
-    kinds = found.kinds if found else {}
-    ways = qualities(summary)
-    way = quality if quality in ways else next(iter(ways), "")
+def _shown(run: Run, summary: Summary, charts: ResultCharts | None, quality: str) -> Mapping[str, Any]:
+    kinds = charts.kinds if charts else {}
+    measures = qualities(summary)
+    measure = quality if quality in measures else next(iter(measures), "")
     return {
-        "found": found,
+        "charts": charts,
         "sections": list(metric_charts(run, summary, kinds)),
         "flips": draw_flips(summary),
-        "ways": list(ways),
-        "way": way,
-        "cost": draw_costs(summary, found.worths, way, ways[way]) if found and way else None,
-        "costs": cost_table(found.worths) if found and found.worths else None,
+        "measures": list(measures),
+        "measure": measure,
+        "cost": draw_costs(summary, charts.costs, measure, measures[measure]) if charts and measure else None,
+        "costs": cost_table(charts.costs) if charts and charts.costs else None,
         "are_comparable": are_comparable(summary),
     }
 
 
 def _gathered(view: StoreView, run: Run, summary: Summary, against: str) -> ResultCharts | None:
-    labels = 0 if against else view.store.sessions.last_label_number()
-    reads = bool(against or labels or summary.by_target)
-    about = Task(
-        kind="pictures",
+    labels_version = 0 if against else view.store.sessions.last_label_number()
+    reads = bool(against or labels_version or summary.by_target)
+    task = Task(
+        kind="charts",
         names=(run.id, against),
-        state=(run.status, run.finished, summary.trials, labels),
+        state=(run.status, run.finished, summary.trials, labels_version),
         trials=summary.trials if reads else 0,
         kept=8,
     )
 
     def gather(patiently: YieldingReader) -> ResultCharts:
-        said = view.store.sessions.all_labels() if labels else []
-        return result_charts(patiently(run), summary, against, said, view.store.recordings.prices)
+        all_labels = view.store.sessions.all_labels() if labels_version else []
+        return result_charts(patiently(run), summary, against, all_labels, view.store.recordings.prices)
 
-    return view.figures.found(about, gather)
+    return view.figures.found(task, gather)

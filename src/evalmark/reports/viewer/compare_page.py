@@ -11,7 +11,8 @@ from evalmark.core.errors import EvalmarkError
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result
 from evalmark.reports.html.escaping import page_text, visible
-from evalmark.reports.text.comparison import OVERALL, CaseScore, case_scores, deciding_texts
+from evalmark.reports.text.changed_cases import CaseScore, case_scores, deciding_texts
+from evalmark.reports.text.comparison import OVERALL
 from evalmark.reports.text.word_changes import TextPair, word_changes
 from evalmark.reports.viewer.urls.paging import Paging
 from evalmark.reports.viewer.urls.queries import ComparisonQuery, parse_comparison_query
@@ -36,7 +37,7 @@ MOST_RUNS = 300
 class ComparedRow:
     """A case with a result of either run."""
 
-    place: RankedCase
+    ranked: RankedCase
     flip: Flip | None
     before: NumberedResult | None
     now: NumberedResult | None
@@ -56,88 +57,91 @@ def show(context: PageContext, request: Request) -> Response:
     view = context.view
     with view.figures.give_way():
         runs = view.store.runs(MOST_RUNS)
-        asked, said = _picked(
+        query, message = _picked(
             parse_comparison_query(request.query_params), _in_order(view, request.query_params.getlist("pick"), runs)
         )
-        if not asked.run:
-            return context.page(request, "compare.html", {**_NOTHING, "said": said, **_choices(asked, runs, ())})
-        run = view.store.run(asked.run)
+        if not query.run:
+            return context.page(request, "compare.html", {**_NOTHING, "message": message, **_choices(query, runs, ())})
+        run = view.store.run(query.run)
         recent = list(view.back_from(run))
-        baseline, said = _baseline(view, run, asked, recent)
-    held, trouble = None, ""
+        baseline, message = _baseline(view, run, query, recent)
+    prepared, trouble = None, ""
     if baseline is not None:
         try:
-            held = prepared_comparison(view, run, baseline, asked.targets)
+            prepared = prepared_comparison(view, run, baseline, query.targets)
         except EvalmarkError as error:
-            said, trouble = "", str(error)
-    found = {"run": run, "baseline": baseline, "held": held, "said": said, "trouble": trouble}
-    if held is not None and baseline is not None:
+            message, trouble = "", str(error)
+    values = {"run": run, "baseline": baseline, "prepared": prepared, "message": message, "trouble": trouble}
+    if prepared is not None and baseline is not None:
         with view.figures.give_way():
-            found |= case_values(view, (run, baseline), held, asked)
-    return context.page(request, "compare.html", {**_NOTHING, **found, **_choices(asked, runs, recent)})
+            values |= case_values(view, (run, baseline), prepared, query)
+    return context.page(request, "compare.html", {**_NOTHING, **values, **_choices(query, runs, recent)})
 
 
-_NOTHING: Mapping[str, Any] = {"run": None, "baseline": None, "held": None, "trouble": "", "rows": ()}
+_NOTHING: Mapping[str, Any] = {"run": None, "baseline": None, "prepared": None, "trouble": "", "rows": ()}
 
 
 def case_values(
-    view: StoreView, runs: tuple[Run, Run], held: PreparedComparison, asked: ComparisonQuery
+    view: StoreView, runs: tuple[Run, Run], prepared: PreparedComparison, query: ComparisonQuery
 ) -> Mapping[str, Any]:
     """Values of the template for the cases."""
-    metric = _metric(asked.metric)
-    every = [place for place in held.telling(metric) if asked.of in ("", place.cases.change.target)]
-    wanted = [place for place in every if asked.went in ("", place.went)]
-    paging = Paging(total=len(wanted), size=SIZE, asked=asked.page)
-    known = [place.went for place in every]
+    metric = _metric(query.metric)
+    ranked = [case for case in prepared.telling(metric) if query.of in ("", case.cases.change.target)]
+    filtered = [case for case in ranked if query.went in ("", case.went)]
+    paging = Paging(total=len(filtered), size=SIZE, asked=query.page)
+    changes = [case.went for case in ranked]
     return {
-        "rows": _rows(view, runs, held.found.rules, paging.part(wanted)),
-        "all": len(every),
-        "counts": [(went, known.count(went)) for went in CASE_OUTCOMES],
-        "total": len(wanted),
+        "rows": _rows(view, runs, prepared.comparison.rules, paging.part(filtered)),
+        "all": len(ranked),
+        "counts": [(change, changes.count(change)) for change in CASE_OUTCOMES],
+        "total": len(filtered),
         "page": paging.page,
         "pages": paging.pages,
         "first": paging.start + 1,
-        "metrics": list(dict.fromkeys(change.name for cases in held.cases for change in cases.change.changes)),
-        "sorted_by": metric if metric is not None else held.cases[0].change.deciding.name if held.cases else "",
-        "compared_targets": [cases.change.target for cases in held.cases],
-        "several_datasets": len({name for cases in held.cases for name in cases.sources[0]}) > 1,
+        "metrics": list(dict.fromkeys(counted.name for cases in prepared.cases for counted in cases.change.changes)),
+        "sorted_by": metric if metric is not None else prepared.cases[0].change.deciding.name if prepared.cases else "",
+        "compared_targets": [cases.change.target for cases in prepared.cases],
+        "several_datasets": len({name for cases in prepared.cases for name in cases.sources[0]}) > 1,
     }
 
 
-def _metric(asked: str) -> str | None:
+def _metric(name: str) -> str | None:
     """Metric to sort by: empty for pass or fail, None for the deciding metric."""
-    return "" if asked == OVERALL else asked or None
+    return "" if name == OVERALL else name or None
 
 
 def _rows(
-    view: StoreView, runs: tuple[Run, Run], rules: ScoringRules, places: Sequence[RankedCase]
+    view: StoreView, runs: tuple[Run, Run], rules: ScoringRules, ranked: Sequence[RankedCase]
 ) -> list[ComparedRow]:
     """Each case with its results, both scored by the newer run's rules."""
     run, baseline = runs
-    now = view.browsing(run).results_of_cases([case_of(place, before=False) for place in places])
-    before = view.browsing(baseline).results_of_cases([case_of(place, before=True) for place in places])
+    now = view.browsing(run).results_of_cases([case_of(case, before=False) for case in ranked])
+    before = view.browsing(baseline).results_of_cases([case_of(case, before=True) for case in ranked])
     judges = (rules.baseline, rules.run)
     return [
-        _row(place, *(tuple(_under(judge, kept) for kept in side) for judge, side in zip(judges, sides, strict=True)))
-        for place, *sides in zip(places, before, now, strict=True)
+        _row(
+            case,
+            *(tuple(_under(judge, numbered) for numbered in side) for judge, side in zip(judges, sides, strict=True)),
+        )
+        for case, *sides in zip(ranked, before, now, strict=True)
     ]
 
 
-def _under(judge: Callable[[Result], Result], kept: NumberedResult) -> NumberedResult:
-    if kept.is_cut:  # its scores are not there
-        return kept
-    judged = judge(kept.result)
-    return kept if judged is kept.result else replace(kept, verdict=judged.verdict, result=judged)
+def _under(judge: Callable[[Result], Result], numbered: NumberedResult) -> NumberedResult:
+    if numbered.is_cut:  # its scores are not there
+        return numbered
+    judged = judge(numbered.result)
+    return numbered if judged is numbered.result else replace(numbered, verdict=judged.verdict, result=judged)
 
 
-def _row(place: RankedCase, before: Sequence[NumberedResult], now: Sequence[NumberedResult]) -> ComparedRow:
-    cases, case = place.cases, place.case
+def _row(ranked: RankedCase, before: Sequence[NumberedResult], now: Sequence[NumberedResult]) -> ComparedRow:
+    cases, case = ranked.cases, ranked.case
     flip = cases.flips.get(cases.pairs[case][0])
     fell = None if flip is None or flip.metric else flip.is_worse
     old, new = _showing(before, fell), _showing(now, None if fell is None else not fell)
     is_whole = old is not None and new is not None and not (old.is_cut or new.is_cut)
     return ComparedRow(
-        place=place,
+        ranked=ranked,
         flip=flip,
         before=old,
         now=new,
@@ -151,55 +155,51 @@ def _row(place: RankedCase, before: Sequence[NumberedResult], now: Sequence[Numb
 
 def _showing(several: Sequence[NumberedResult], passes: bool | None) -> NumberedResult | None:
     """Choose the repeat that shows the change, else the first."""
-    word = {True: "pass", False: "fail", None: ""}[passes]
-    return next((kept for kept in several if kept.verdict == word), several[0] if several else None)
+    verdict = {True: "pass", False: "fail", None: ""}[passes]
+    return next((numbered for numbered in several if numbered.verdict == verdict), several[0] if several else None)
 
 
-def _answer_of(kept: NumberedResult | None) -> str:
-    value = None if kept is None else kept.result.output.value
+def _answer_of(numbered: NumberedResult | None) -> str:
+    value = None if numbered is None else numbered.result.output.value
     return "" if value is None else visible(page_text(value).shown)
 
 
 def _in_order(view: StoreView, picks: Sequence[str], newest: Sequence[Run]) -> list[str]:
-    """Order the chosen ids, newest first."""
     runs = newest if {run.id for run in newest}.issuperset(picks) else view.every_run()
     return [run.id for run in runs if run.id in picks]
 
 
-def _picked(asked: ComparisonQuery, chosen: Sequence[str]) -> tuple[ComparisonQuery, str]:
+def _picked(query: ComparisonQuery, chosen: Sequence[str]) -> tuple[ComparisonQuery, str]:
     """Return the query for the chosen runs, and an error message."""
     if len(chosen) > 2:
-        return asked, f"{len(chosen)} runs were chosen, and two can be compared."
-    if not chosen or asked.run:
-        return asked, ""
-    return replace(asked, run=chosen[0], baseline=chosen[1] if chosen[1:] else ""), ""
+        return query, f"{len(chosen)} runs were chosen, and two can be compared."
+    if not chosen or query.run:
+        return query, ""
+    return replace(query, run=chosen[0], baseline=chosen[1] if chosen[1:] else ""), ""
 
 
-def _baseline(view: StoreView, run: Run, asked: ComparisonQuery, recent: Sequence[Run]) -> tuple[Run | None, str]:
-    """Return the baseline, or why there is none; `recent` are the run and earlier ones.
-
-    Raises:
-        StoreError: there is no such run.
-    """
-    if asked.baseline:
-        found = baseline_of(view, run, asked.baseline)
-        if found is None:
-            return None, "The last green run is being looked for."
-        return found.run, found.said or ("" if found.run else "No run was named to compare with.")
-    if asked.against:
+def _baseline(view: StoreView, run: Run, query: ComparisonQuery, recent: Sequence[Run]) -> tuple[Run | None, str]:
+    """Return the baseline, or why there is none; `recent` are the run and earlier ones."""
+    if query.baseline:
+        found_baseline = baseline_of(view, run, query.baseline)
+        if found_baseline is None:
+            return None, "Looking for the last green run."
+        return found_baseline.run, found_baseline.said or (
+            "" if found_baseline.run else "No run was named to compare with."
+        )
+    if query.against:
         return run, ""
     earlier = choose_baseline(run, recent)
     return earlier, "" if earlier else "There is no earlier complete run of the same suite and datasets; choose one."
 
 
-def _choices(asked: ComparisonQuery, runs: Sequence[Run], recent: Sequence[Run]) -> Mapping[str, Any]:
-    """Choices of the form; `recent` are the compared run and earlier ones."""
+def _choices(query: ComparisonQuery, runs: Sequence[Run], recent: Sequence[Run]) -> Mapping[str, Any]:
     near = list(comparable_runs(recent[0], recent))[:MOST_RUNS] if recent else []
-    known = {one.id for one in [*recent[:1], *near]}
+    offered = {one.id for one in [*recent[:1], *near]}
     return {
-        "asked": asked,
+        "query": query,
         "runs": runs,
         "near": near,
-        "others": [one for one in runs if one.id not in known],
+        "others": [one for one in runs if one.id not in offered],
         "last_green": LAST_GREEN,
     }

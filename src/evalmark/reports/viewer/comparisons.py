@@ -30,7 +30,7 @@ MOST = 40_000
 class PreparedComparison:
     """A comparison with its cases."""
 
-    found: Comparison
+    comparison: Comparison
     cases: tuple[ComparedCases, ...]
     flipped: Mapping[CaseOutcome, frozenset[int]]
     """Numbers of the results whose cases became worse or better."""
@@ -53,7 +53,7 @@ def prepared_comparison(
     """
     sides = [run] if baseline.id == run.id else [run, baseline]
     trials = [line.trials for line in view.lines(sides)]
-    about = Task(
+    task = Task(
         kind="compared",
         names=(run.id, baseline.id, *(targets or ())),
         state=[(one.status, one.finished, n) for one, n in zip(sides, trials, strict=True)],
@@ -62,11 +62,11 @@ def prepared_comparison(
     )
 
     def work(patiently: Callable[[Run], Run]) -> PreparedComparison:
-        found, cases = compare_by_case(patiently(run), patiently(baseline), targets=targets)
-        found = replace(found, rescore=found.rescore + view.flags) if found.rescore else found
-        return PreparedComparison(found=found, cases=cases, flipped=_flipped(view, run, cases))
+        comparison, cases = compare_by_case(patiently(run), patiently(baseline), targets=targets)
+        comparison = replace(comparison, rescore=comparison.rescore + view.flags) if comparison.rescore else comparison
+        return PreparedComparison(comparison=comparison, cases=cases, flipped=_flipped(view, run, cases))
 
-    return view.figures.found(about, work)
+    return view.figures.found(task, work)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,9 +76,9 @@ class EarlierComparison:
     near: Sequence[Run] = ()
     """Runs to choose from, nearest first."""
     earlier: Run | None
-    held: PreparedComparison | None = None
+    prepared: PreparedComparison | None = None
     """None while being computed, or if it is not computed."""
-    is_asked: bool = False
+    is_requested: bool = False
     """Whether it is being computed; not for running or very large runs."""
     trouble: str = ""
 
@@ -86,8 +86,8 @@ class EarlierComparison:
 def earlier_comparison(view: StoreView, run: Run, most: int = MOST, *, is_busy: bool = False) -> EarlierComparison:
     """Compare a run with the previous one for its page; waits if other work on the run is pending."""
     recent = list(view.back_from(run))
-    found = _against(view, run, choose_baseline(run, recent), most, is_busy=is_busy)
-    return replace(found, near=list(islice(comparable_runs(run, recent), _OFFERED)))
+    compared = _against(view, run, choose_baseline(run, recent), most, is_busy=is_busy)
+    return replace(compared, near=list(islice(comparable_runs(run, recent), _OFFERED)))
 
 
 def nearest_comparison(view: StoreView, run: Run) -> EarlierComparison:
@@ -99,57 +99,57 @@ def _against(view: StoreView, run: Run, earlier: Run | None, most: int, *, is_bu
     if earlier is None or run.status == "running" or sum(line.trials for line in view.lines([run, earlier])) > most:
         return EarlierComparison(earlier=earlier)
     if is_busy:
-        return EarlierComparison(earlier=earlier, is_asked=True)
+        return EarlierComparison(earlier=earlier, is_requested=True)
     try:
-        return EarlierComparison(earlier=earlier, held=prepared_comparison(view, run, earlier), is_asked=True)
+        return EarlierComparison(earlier=earlier, prepared=prepared_comparison(view, run, earlier), is_requested=True)
     except EvalmarkError as error:
         return EarlierComparison(earlier=earlier, trouble=str(error))
 
 
-def only_flipped(asked: CaseQuery, held: PreparedComparison | None) -> CaseQuery:
+def only_flipped(query: CaseQuery, prepared: PreparedComparison | None) -> CaseQuery:
     """Restrict a query to cases that changed since the previous run; none while unknown."""
-    if not asked.flipped:
-        return asked
-    known = () if held is None else held.flipped.items()
-    chosen = frozenset(n for went, numbers in known if asked.flipped in ("any", went) for n in numbers)
-    numbers = asked.wanted.numbers
-    return replace(asked, wanted=replace(asked.wanted, numbers=chosen if numbers is None else chosen & numbers))
+    if not query.flipped:
+        return query
+    changes = () if prepared is None else prepared.flipped.items()
+    chosen = frozenset(n for change, numbers in changes if query.flipped in ("any", change) for n in numbers)
+    numbers = query.conditions.numbers
+    return replace(query, conditions=replace(query.conditions, numbers=chosen if numbers is None else chosen & numbers))
 
 
 def baseline_of(view: StoreView, run: Run, reference: str) -> Baseline | None:
     """Return the run that a reference names; None while `last-green` is being computed.
 
     Raises:
-        StoreError: there is no such run.
+        StoreError: the run does not exist.
     """
     if reference != LAST_GREEN:
         return baseline.baseline_of(view.store, reference, run)
     moment = view.store.progress()
-    about = Task(
+    task = Task(
         kind="last green",
         names=(run.id,),
         state=(moment.runs, moment.newest, [one.run for one in moment.running]),
         trials=max((line.trials for line in view.lines(view.store.runs(1))), default=0),
     )
-    return view.figures.found(about, lambda patiently: baseline.baseline_of(view.store, reference, run))
+    return view.figures.found(task, lambda patiently: baseline.baseline_of(view.store, reference, run))
 
 
-def case_of(place: RankedCase, *, before: bool) -> TargetCase:
+def case_of(ranked: RankedCase, *, before: bool) -> TargetCase:
     """Identify the results of a case in the run or the baseline."""
-    change = place.cases.change
-    source, case = place.cases.pairs[place.case][before]
-    dataset, mode = place.cases.sources[before][source]
+    change = ranked.cases.change
+    source, case = ranked.cases.pairs[ranked.case][before]
+    dataset, mode = ranked.cases.sources[before][source]
     return TargetCase(dataset, case, change.against if before else change.target, mode)
 
 
 def _flipped(view: StoreView, run: Run, cases: Sequence[ComparedCases]) -> Mapping[CaseOutcome, frozenset[int]]:
-    found: dict[CaseOutcome, frozenset[int]] = {}
-    for went in CASE_OUTCOMES[:2]:
-        every = [
+    numbers: dict[CaseOutcome, frozenset[int]] = {}
+    for change in CASE_OUTCOMES[:2]:
+        changed = [
             TargetCase(dataset, flip.case, one.change.target, mode)
             for one in cases
-            for flip in (one.change.worse if went == "worse" else one.change.better)
+            for flip in (one.change.worse if change == "worse" else one.change.better)
             for dataset, mode in [one.sources[0][flip.dataset]]
         ]
-        found[went] = frozenset(number for several in view.browsing(run).numbers(every) for number in several)
-    return found
+        numbers[change] = frozenset(number for several in view.browsing(run).numbers(changed) for number in several)
+    return numbers

@@ -14,19 +14,19 @@ from evalmark.tracing.annotations.labels import result_subject
 from .store_view import StoreView
 
 
-def only_labelled(view: StoreView, run: Run, asked: CaseQuery, author: str) -> CaseQuery:
+def only_labelled(view: StoreView, run: Run, query: CaseQuery, author: str) -> CaseQuery:
     """Restrict a query to results with the requested label; `author` is the current user."""
-    if not asked.label:
-        return asked
-    said = thumbs_of(_of_present_answers(view, run, view.store.sessions.labels_of_run(run.id)))
+    if not query.label:
+        return query
+    thumbs_by_subject = thumbs_of(_of_present_answers(view, run, view.store.sessions.labels_of_run(run.id)))
     chosen = frozenset(
-        _numbers(view, run, {about for about, thumbs in said.items() if _is(asked.label, thumbs, author)})
+        _numbers(view, run, {about for about, thumbs in thumbs_by_subject.items() if _is(query.label, thumbs, author)})
     )
-    wanted = asked.wanted
-    if asked.label in ("none", "not-mine"):
-        return replace(asked, wanted=replace(wanted, without=wanted.without | chosen))
-    numbers = chosen if wanted.numbers is None else chosen & wanted.numbers
-    return replace(asked, wanted=replace(wanted, numbers=numbers))
+    conditions = query.conditions
+    if query.label in ("none", "not-mine"):
+        return replace(query, conditions=replace(conditions, without=conditions.without | chosen))
+    numbers = chosen if conditions.numbers is None else chosen & conditions.numbers
+    return replace(query, conditions=replace(conditions, numbers=numbers))
 
 
 def _of_present_answers(view: StoreView, run: Run, labels: Sequence[Label]) -> Sequence[Label]:
@@ -35,7 +35,7 @@ def _of_present_answers(view: StoreView, run: Run, labels: Sequence[Label]) -> S
         return labels
     browsing, contents = view.browsing(run), dict[str, str]()
     for number in _numbers(view, run, {label.about for label in labels}):
-        with suppress(StoreError):  # it is damaged: its own page says so
+        with suppress(StoreError):  # it is damaged: its own page shows the error
             if (result := browsing.result(number)) is not None:
                 subject = result_subject(run.id, result)
                 contents[subject.about] = subject.content
@@ -43,7 +43,6 @@ def _of_present_answers(view: StoreView, run: Run, labels: Sequence[Label]) -> S
 
 
 def _numbers(view: StoreView, run: Run, abouts: set[str]) -> Iterator[int]:
-    """Numbers of the labelled results."""
     trials = {about.rpartition("/")[2] for about in abouts}
     return (number for number, _ in view.browsing(run).trials().numbered(trials)) if trials else iter(())
 

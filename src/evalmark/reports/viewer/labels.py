@@ -74,18 +74,18 @@ class LabelView:
 
 
 def label_views(
-    store: Store, things: Iterable[tuple[LabelSubject, Mapping[str, str]]], author: str
+    store: Store, subjects: Iterable[tuple[LabelSubject, Mapping[str, str]]], author: str
 ) -> dict[str, LabelView]:
-    """Return the labels of each subject by its `about`; `things` pairs subjects with form fields."""
-    wanted = {subject.about: (subject, fields) for subject, fields in things}
+    """Return the labels of each subject by its `about`; `subjects` pairs subjects with form fields."""
+    by_about = {subject.about: (subject, fields) for subject, fields in subjects}
     ever: defaultdict[str, list[Label]] = defaultdict(list)
-    for label in store.sessions.labels(wanted) if wanted else ():
+    for label in store.sessions.labels(by_about) if by_about else ():
         ever[label.about].append(label)
     return {
         about: LabelView(
             subject=subject, fields=fields, ever=tuple(ever[about]), labels=current_labels(ever[about]), author=author
         )
-        for about, (subject, fields) in wanted.items()
+        for about, (subject, fields) in by_about.items()
     }
 
 
@@ -100,21 +100,21 @@ def save(context: PageContext, request: Request) -> Response:
     form: Mapping[str, str] = request.scope[FORM]
     try:
         subject, fields = form_subject(context, form)
-        word = form_word(form, context.author(request))
-        save_labels(context.view.store, [(subject, word)])
+        label = form_word(form, context.author(request))
+        save_labels(context.view.store, [(subject, label)])
     except ConfigError as fault:
         raise HTTPException(400, str(fault)) from fault
     except StoreError as fault:
         raise HTTPException(409, str(fault)) from fault
     back = _back(form.get("back", ""))
     if PART in request.headers:
-        said = label_views(context.view.store, [(subject, fields)], word.by)[subject.about]
+        labels = label_views(context.view.store, [(subject, fields)], label.by)[subject.about]
         response = context.page(
-            request, "label_part.html", {"said": said, "brief": form.get("brief") == "1", "back": back}
+            request, "label_form.html", {"view": labels, "brief": form.get("brief") == "1", "back": back}
         )
     else:
         response = RedirectResponse(back, 303)
-    context.remember(request, response, word.by)
+    context.remember(request, response, label.by)
     return response
 
 
@@ -122,8 +122,8 @@ def form_subject(context: PageContext, form: Mapping[str, str]) -> tuple[LabelSu
     """Return the subject of a form and its identifying fields.
 
     Raises:
-        ConfigError: it names nothing, or a score that is not there.
-        NotKeptError: there is no such run, result or recorded answer, or no longer.
+        ConfigError: it names nothing, or an unknown score.
+        NotFoundError: the run, result or recorded answer does not exist any more.
     """
     store = context.view.store
     if form.get("span"):
@@ -134,7 +134,7 @@ def form_subject(context: PageContext, form: Mapping[str, str]) -> tuple[LabelSu
     run = store.run(decode_name(form["run"]))
     result = context.view.browsing(run).result(number)
     if result is None:
-        raise NotFoundError(f"{run.id} has no such result, or no longer.")
+        raise NotFoundError(f"{run.id} does not have this result any more.")
     metric = decode_name(form["metric"]) if form.get("metric") else None
     return result_subject(run.id, result, metric), form_fields(run.id, number, metric or "")
 
@@ -143,7 +143,7 @@ def form_word(form: Mapping[str, str], author: str) -> NewLabel:
     """Return the label in a form; `author` is the default name.
 
     Raises:
-        ConfigError: it says nothing, or something that is no thumb or no number.
+        ConfigError: the label is empty, or its thumb or score is invalid.
     """
     by = form.get("by", "").strip() or author
     if not by:
@@ -158,13 +158,13 @@ def form_word(form: Mapping[str, str], author: str) -> NewLabel:
         score = float(form["score"]) if form.get("score", "").strip() else None
     except ValueError:
         raise ConfigError(f"the score is {form['score']!r}; it is a number from 0 to 1.") from None
-    word = NewLabel(by=by, liked=liked, score=score, comment=form.get("comment", "").strip())
-    if word.withdraws:
+    label = NewLabel(by=by, liked=liked, score=score, comment=form.get("comment", "").strip())
+    if label.withdraws:
         raise ConfigError("the label is empty; choose a thumb, or give a score or a comment.")
-    return word
+    return label
 
 
-def _back(place: str) -> str:
+def _back(path: str) -> str:
     """Return the page to go back to; always a page of the viewer."""
-    is_ours = place.startswith("/") and not place.startswith(("//", "/\\")) and place.isascii() and place.isprintable()
-    return place if is_ours else "/"
+    is_ours = path.startswith("/") and not path.startswith(("//", "/\\")) and path.isascii() and path.isprintable()
+    return path if is_ours else "/"

@@ -39,7 +39,7 @@ class ListedMetrics:
             try:
                 figures = figures_of(patiently(line.run))
                 metrics = run_metrics(figures.summary, figures.verdict)
-            except EvalmarkError:  # a result is damaged, or the run was deleted: its own page says so
+            except EvalmarkError:  # a result is damaged, or the run was deleted: its own page shows the error
                 metrics = _UNREADABLE
             self._cache.keep(_key(line), metrics)
         return True

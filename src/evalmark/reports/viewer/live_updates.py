@@ -1,8 +1,7 @@
-"""What a page says of a run under way, and whether there is anything new since it was made.
+"""Progress of running runs, and whether a page has changed.
 
-A script asks for the page itself again, with the mark that it was made with, and is answered 304 while that still holds. One
-request a look, at the address where the page stands anyway: nothing to hold open for each tab, no second route to guard, and
-a viewer that was away for an hour is up to date with the next answer.
+A script requests the page again with the version that it was made with, and gets a 304 response while nothing has changed.
+This needs one request at the page's own address: no open connection for each tab, and no second route to protect.
 """
 
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ _TOO_SOON = 3.0
 """Seconds before a pace is shown."""
 
 
-def progress(done: int, of: int | None, seconds: float | None) -> str:
+def progress(done: int, planned: int | None, seconds: float | None) -> str:
     """Format progress, pace and remaining time of a run, as far as known.
 
     `seconds` since the start; None if they do not show the pace.
@@ -31,13 +30,13 @@ def progress(done: int, of: int | None, seconds: float | None) -> str:
     >>> progress(1, None, None)
     '1 trial so far'
     """
-    said = [f"{count(done, 'trial')} so far" if of is None else f"{done:,} of {count(of, 'trial')}"]
+    parts = [f"{count(done, 'trial')} so far" if planned is None else f"{done:,} of {count(planned, 'trial')}"]
     pace = done / seconds if seconds is not None and seconds >= _TOO_SOON else 0.0
     if pace:
-        said.append(f"{pace:z.3g} a second" if pace >= 1 else f"{60 * pace:z.2g} a minute")
-    if pace and of is not None and done < of:
-        said.append(f"about {_roughly((of - done) / pace)} left")
-    return " · ".join(said)
+        parts.append(f"{pace:z.3g} a second" if pace >= 1 else f"{60 * pace:z.2g} a minute")
+    if pace and planned is not None and done < planned:
+        parts.append(f"about {_roughly((planned - done) / pace)} left")
+    return " · ".join(parts)
 
 
 def _roughly(seconds: float) -> str:
@@ -52,11 +51,11 @@ class LiveUpdate:
 
     mark: str
     """Version of the page's content."""
-    said: str
+    text: str
     ended: str
     """Message when nothing is running any more."""
     done: int | None = None
-    of: int | None = None
+    planned: int | None = None
     """Planned trials, if known."""
 
 
@@ -67,11 +66,11 @@ def not_modified(request: Request, mark: str) -> Response | None:
     return None
 
 
-def live_update(run: Run, standing: RunProgress, done: int, now: datetime) -> LiveUpdate:
+def live_update(run: Run, stored: RunProgress, done: int, now: datetime) -> LiveUpdate:
     """Return the update state of a running run's page."""
-    of = planned_trials(run, len(run.target.split(", ")))
-    if of is not None and done > of:  # what is read now is another dataset than the one that was looked at before
-        of = None
-    # The time between two passes of a run says nothing of its pace.
-    said = progress(done, of, seconds_between(run.created, now.isoformat()) if standing.passes == 1 else None)
-    return LiveUpdate(mark=standing.mark, said=said, ended="The run has ended.", done=done, of=of)
+    planned = planned_trials(run, len(run.target.split(", ")))
+    if planned is not None and done > planned:  # the dataset has changed since the plan was made
+        planned = None
+    # A resumed run has a break, so its start does not show the pace.
+    text = progress(done, planned, seconds_between(run.created, now.isoformat()) if stored.passes == 1 else None)
+    return LiveUpdate(mark=stored.mark, text=text, ended="The run has ended.", done=done, planned=planned)

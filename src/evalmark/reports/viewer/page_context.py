@@ -31,7 +31,7 @@ class PageContext:
         self.changes = RunChanges(view)
         self.metrics = ListedMetrics(view)
         self._author = author
-        """Default name of the labeller; empty if unknown."""
+        """Default name of the annotator; empty if unknown."""
         offered = {
             "run_path": run_path,
             "case_path": case_path,
@@ -46,8 +46,8 @@ class PageContext:
     def page(self, request: Request, template: str, values: Mapping[str, Any], status: int = 200) -> Response:
         """Render a template as a response, with the page's `address` and the `author`."""
         query = f"?{request.url.query}" if request.url.query else ""
-        beside = {"address": request.url.path + query, "author": self.author(request)}
-        return HTMLResponse(mask_known_secrets(render_page(self._templates, template, {**beside, **values})), status)
+        common = {"address": request.url.path + query, "author": self.author(request)}
+        return HTMLResponse(mask_known_secrets(render_page(self._templates, template, {**common, **values})), status)
 
     def prepare(self) -> None:
         """Compile all templates, which takes longer than rendering a page."""
@@ -58,7 +58,7 @@ class PageContext:
         """Return the run that an address names, without its results.
 
         Raises:
-            NotFoundError: there is none, or no longer.
+            NotFoundError: the run does not exist any more.
         """
         return self.view.store.run(decode_name(request.path_params["run"]))
 
@@ -66,7 +66,7 @@ class PageContext:
         """Return the number of the result that an address names.
 
         Raises:
-            HTTPException: it is no number that a result could have.
+            HTTPException: the number is invalid.
         """
         number = parse_count(request.path_params["number"])
         if number is None:
@@ -74,12 +74,12 @@ class PageContext:
         return number
 
     def author(self, request: Request) -> str:
-        """Name of the labeller: the last one given in this browser, else the default."""
-        said = cookie_values(request.headers.get("cookie", ""), _cookie(request))
-        return (decode_name(said[-1]) if said else "") or self._author
+        """Name of the annotator: the last one entered in this browser, else the default."""
+        names = cookie_values(request.headers.get("cookie", ""), _cookie(request))
+        return (decode_name(names[-1]) if names else "") or self._author
 
     def remember(self, request: Request, response: Response, author: str) -> None:
-        """Store the labeller's name in a cookie."""
+        """Store the annotator's name in a cookie."""
         response.set_cookie(_cookie(request), encode_name(author), max_age=_YEAR, httponly=True, samesite="strict")
 
 

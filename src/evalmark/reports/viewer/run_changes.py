@@ -54,23 +54,23 @@ class RunChanges:
         settled = [line for line in lines if line.run.status != "running"]
         known = {key[:2] for key in self._known}
         new = [line for line in settled if (line.run.id, line.run.finished) not in known]
-        about = Task(
+        task = Task(
             kind="trends",
             names=tuple(line.run.id for line in settled),
             state=(runs, [(line.run.status, line.run.finished) for line in settled]),
             trials=sum(line.trials for line in new),
         )
-        return self._view.figures.found(about, lambda patiently: self._found(settled, patiently))
+        return self._view.figures.found(task, lambda patiently: self._found(settled, patiently))
 
     def _found(self, lines: Sequence[RunLine], patiently: YieldingReader) -> Mapping[str, RunChange]:
         recent = list(islice(self._view.every_run(), _LOOKED_AT))
         ids = {run.id for run in recent}
-        found = {
+        changes = {
             line.run.id: self._trend(line.run, choose_baseline(line.run, recent), patiently)
             for line in lines
             if line.run.id in ids
         }
-        return {run: trend for run, trend in found.items() if trend is not None}
+        return {run: trend for run, trend in changes.items() if trend is not None}
 
     def _trend(self, run: Run, baseline: Run | None, patiently: YieldingReader) -> RunChange | None:
         earlier = () if baseline is None else (baseline.id, baseline.finished)
@@ -82,7 +82,7 @@ class RunChanges:
 def _trend_or_none(view: StoreView, run: Run, baseline: Run | None, patiently: YieldingReader) -> RunChange | None:
     try:
         return None if baseline is None else _trend(view, run, baseline, patiently)
-    except EvalmarkError:  # a result is damaged, or a run was deleted: its own page says so
+    except EvalmarkError:  # a result is damaged, or a run was deleted: its own page shows the error
         return None
 
 
@@ -91,15 +91,17 @@ def _trend(view: StoreView, run: Run, baseline: Run, patiently: YieldingReader) 
     if sum(side.trials for side in sides) > TESTED:
         if not have_same_rules(run, baseline):  # the store counted each run by its own rules
             return RunChange(baseline=baseline.id, outcome=None, points=None, n=0, is_one_rule=False)
-        counted = view.store.shared_trials(run, baseline, counted_only=any(side.beside != 0 for side in sides))
+        counted = view.store.shared_trials(run, baseline, counted_only=any(side.left_out != 0 for side in sides))
         return RunChange(baseline=baseline.id, outcome=None, points=counted.points, n=counted.n)
-    found = compare(patiently(run), patiently(baseline))
+    comparison = compare(patiently(run), patiently(baseline))
     # Of several targets each has a difference of its own.
-    (overall,) = [change.overall.difference for change in found.targets] if len(found.targets) == 1 else [None]
+    (overall,) = (
+        [change.overall.difference for change in comparison.targets] if len(comparison.targets) == 1 else [None]
+    )
     value = None if overall is None else overall.value
     return RunChange(
         baseline=baseline.id,
-        outcome=found.outcome,
+        outcome=comparison.outcome,
         points=None if value is None else 100 * value,
         n=0 if overall is None else overall.n,
     )

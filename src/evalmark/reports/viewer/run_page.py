@@ -55,52 +55,52 @@ class RunRow:
 
 def show(context: PageContext, request: Request) -> Response:
     """Show the page."""
-    run, standing = context.run(request), None
+    run, stored = context.run(request), None
     if run.status == "running":
-        standing = context.view.store.run_progress(run.id)
-        if (same := not_modified(request, standing.mark)) is not None:
+        stored = context.view.store.run_progress(run.id)
+        if (same := not_modified(request, stored.mark)) is not None:
             return same
         run = context.run(request)  # read again, so that it is not older than its progress
-    found = page_values(context.view, run, query_of(context, request, run))
-    kept = [
-        cell.kept for row in found["rows"] for cells in row.cells.values() for cell in cells if not cell.kept.is_cut
+    values = page_values(context.view, run, query_of(context, request, run))
+    results = [
+        cell.kept for row in values["rows"] for cells in row.cells.values() for cell in cells if not cell.kept.is_cut
     ]
-    things = {one.number: (result_subject(run.id, one.result), form_fields(run.id, one.number)) for one in kept}
-    labels = label_views(context.view.store, things.values(), context.author(request))
-    said = {number: labels[subject.about] for number, (subject, _) in things.items()}
+    subjects = {one.number: (result_subject(run.id, one.result), form_fields(run.id, one.number)) for one in results}
+    labels = label_views(context.view.store, subjects.values(), context.author(request))
+    views = {number: labels[subject.about] for number, (subject, _) in subjects.items()}
     live = None
-    if standing is not None and run.status == "running":
-        live = live_update(run, standing, found["trials"], datetime.now(UTC))
-    return context.page(request, "run.html", {**found, "said": said, "live": live})
+    if stored is not None and run.status == "running":
+        live = live_update(run, stored, values["trials"], datetime.now(UTC))
+    return context.page(request, "run.html", {**values, "views": views, "live": live})
 
 
 def query_of(context: PageContext, request: Request, run: Run) -> CaseQuery:
     """Parse which cases an address requests; the filter on changed cases is applied later."""
-    query = request.query_params
-    asked = parse_case_query(query, query.getlist("verdict"), [metric.name for metric in run.metrics])
-    return only_labelled(context.view, run, asked, context.author(request))
+    params = request.query_params
+    query = parse_case_query(params, params.getlist("verdict"), [metric.name for metric in run.metrics])
+    return only_labelled(context.view, run, query, context.author(request))
 
 
-def page_values(view: StoreView, run: Run, asked: CaseQuery) -> Mapping[str, Any]:
+def page_values(view: StoreView, run: Run, query: CaseQuery) -> Mapping[str, Any]:
     """Values of the template."""
     browsing = view.browsing(run)
     with view.figures.give_way():
         verdicts = browsing.verdicts()
     trials = sum(verdicts.values())
     figures, trouble = _figures(view, run, trials)
-    is_busy = figures is None and not trouble and not asked.flipped
+    is_busy = figures is None and not trouble and not query.flipped
     against = earlier_comparison(view, run, is_busy=is_busy)
-    asked = only_flipped(asked, against.held)
+    query = only_flipped(query, against.prepared)
     with view.figures.give_way():
-        found = browsing.page(asked.wanted, asked.place, asked.size, view.known(run, asked.wanted))
-        asked = asked.found_at(found.place)
-        rows = [_row(row.leader, row.results, run) for row in found.rows]
+        page = browsing.page(query.conditions, query.place, query.size, view.known(run, query.conditions))
+        query = query.found_at(page.place)
+        rows = [_row(row.leader, row.results, run) for row in page.rows]
         run = replace(run, spending=view.spending(run))
     names = list(dict.fromkeys(metric.name for metric in run.metrics))
-    metrics = metric_paging(names, asked)
+    metrics = metric_paging(names, query)
     return {
         "run": run,
-        "asked": asked,
+        "query": query,
         "trials": trials,
         "verdicts": [(name, verdicts[name]) for name in VERDICTS if verdicts.get(name)],
         "figures": figures,
@@ -113,8 +113,8 @@ def page_values(view: StoreView, run: Run, asked: CaseQuery) -> Mapping[str, Any
         "metric_pages": metrics,
         "groups": [] if figures is None else [_of(group, metrics, names) for group in figures.summary.groups],
         "shows_dataset": len(run.datasets) > 1,
-        "found": found,
-        "first": asked.start if found.place is None else found.place,
+        "found_page": page,
+        "first": query.start if page.place is None else page.place,
         "sizes": SIZES,
         "labelled": LABELS,
         "flipped": FLIPPED,
@@ -123,11 +123,11 @@ def page_values(view: StoreView, run: Run, asked: CaseQuery) -> Mapping[str, Any
     }
 
 
-def metric_paging(names: Sequence[str], asked: CaseQuery) -> Paging:
+def metric_paging(names: Sequence[str], query: CaseQuery) -> Paging:
     """Choose the page of metrics: the requested one, or the one with the sort or filter metric."""
-    named = asked.wanted.sorted_metric or asked.wanted.metric
-    place = names.index(named) if named in names else 0
-    return Paging(total=len(names), size=METRICS, asked=asked.metrics or place // METRICS + 1)
+    metric = query.conditions.sorted_metric or query.conditions.metric
+    position = names.index(metric) if metric in names else 0
+    return Paging(total=len(names), size=METRICS, asked=query.metrics or position // METRICS + 1)
 
 
 def _of(group: SummaryGroup, metrics: Paging, names: Sequence[str]) -> SummaryGroup:
@@ -149,11 +149,13 @@ def _figures(view: StoreView, run: Run, trials: int) -> tuple[RunFigures | None,
 def _row(leader: int, results: Iterable[NumberedResult], run: Run) -> RunRow:
     cells: dict[tuple[str, Mode], tuple[TargetCell, ...]] = {}
     trial = None
-    for kept in results:
-        trial = trial or kept.result.trial
-        column = kept.result.trial.target, kept.result.trial.mode
-        metrics = metrics_for(run.metrics, kept.result.trial.dataset)
-        cell = TargetCell(kept=kept, scores={score.name: score for score in kept.result.scores}, metrics=metrics)
+    for numbered in results:
+        trial = trial or numbered.result.trial
+        column = numbered.result.trial.target, numbered.result.trial.mode
+        metrics = metrics_for(run.metrics, numbered.result.trial.dataset)
+        cell = TargetCell(
+            kept=numbered, scores={score.name: score for score in numbered.result.scores}, metrics=metrics
+        )
         cells[column] = (*cells.get(column, ()), cell)
     assert trial is not None  # noqa: S101  a row has at least one result
     return RunRow(leader=leader, trial=trial, cells=cells)

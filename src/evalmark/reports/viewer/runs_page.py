@@ -30,31 +30,31 @@ def show(context: PageContext, request: Request) -> Response:
         return same
     live = None
     if moment.running:
-        said = f"{count(len(moment.running), 'run')} under way"
-        live = LiveUpdate(mark=moment.mark, said=said, ended="No run is under way any more.")
-    found = page_values(context.view, parse_run_query(request.query_params), moment.runs)
-    lines = found["lines"]
+        text = f"{count(len(moment.running), 'run')} in progress"
+        live = LiveUpdate(mark=moment.mark, text=text, ended="All runs have ended.")
+    values = page_values(context.view, parse_run_query(request.query_params), moment.runs)
+    lines = values["lines"]
     metrics = context.metrics.of([line for line in lines if line.trials <= GATED])
     gates = {run: None if known is None else known.outcome for run, known in metrics.items()}
     changes = context.changes.of(lines, moment.runs)
-    return context.page(request, "runs.html", {**found, "trends": changes, "gates": gates, "live": live})
+    return context.page(request, "runs.html", {**values, "changes": changes, "gates": gates, "live": live})
 
 
-def page_values(view: StoreView, asked: RunQuery, total: int) -> Mapping[str, Any]:
+def page_values(view: StoreView, query: RunQuery, total: int) -> Mapping[str, Any]:
     """Values of the template; only a search reads all runs."""
     with view.figures.give_way():
-        wanted = None
-        if asked.text or asked.status:
-            wanted = [run for run in view.store.runs() if _is_wanted(run, asked)]
-        paging = Paging(total=total if wanted is None else len(wanted), size=SIZE, asked=asked.page)
-        shown = view.store.runs(SIZE, paging.start) if wanted is None else paging.part(wanted)
+        matching = None
+        if query.text or query.status:
+            matching = [run for run in view.store.runs() if _is_wanted(run, query)]
+        paging = Paging(total=total if matching is None else len(matching), size=SIZE, asked=query.page)
+        shown = view.store.runs(SIZE, paging.start) if matching is None else paging.part(matching)
         lines = view.lines(shown)
     return {
         "store": view.store.path.name,
-        "asked": asked,
+        "query": query,
         "lines": lines,
         "statuses": get_args(RunStatus),
-        "found": paging.total,
+        "matching": paging.total,
         "total": total,
         "page": paging.page,
         "pages": paging.pages,
@@ -84,12 +84,12 @@ def seconds_of(run: Run) -> float | None:
     return seconds_between(run.created, run.finished or "")
 
 
-def _is_wanted(run: Run, asked: RunQuery) -> bool:
-    if asked.status and run.status != asked.status:
+def _is_wanted(run: Run, query: RunQuery) -> bool:
+    if query.status and run.status != query.status:
         return False
     models = [spent.model for spent in run.spending]
-    said = [run.id, run.name, run.target, run.suite, run.revision, *models]
-    said += [info.name for info in run.datasets] + [metric.judge for metric in run.metrics]
-    words = asked.text.casefold().split()
-    text = "\n".join(said).casefold()
+    fields = [run.id, run.name, run.target, run.suite, run.revision, *models]
+    fields += [info.name for info in run.datasets] + [metric.judge for metric in run.metrics]
+    words = query.text.casefold().split()
+    text = "\n".join(fields).casefold()
     return all(word in text for word in words)

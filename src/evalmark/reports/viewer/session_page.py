@@ -32,12 +32,12 @@ class SpanView:
     """An answer or a step with its labels."""
 
     span: Span
-    said: LabelView
+    labels: LabelView
     history: Sequence[tuple[Label, bool]]
     """All labels ever given, and whether each is current."""
     depth: int = 0
     """Nesting depth of a step."""
-    place: tuple[float, float] | None = None
+    time_share: tuple[float, float] | None = None
     """Start and end of a step within its answer's time, from 0 to 1."""
 
 
@@ -45,9 +45,9 @@ class SpanView:
 class AnswerView:
     """An answer with its steps."""
 
-    told: SpanView | None
+    view: SpanView | None
     """None if only its steps are shown."""
-    is_kept: bool
+    is_stored: bool
     """Whether the answer is stored; if not, it has not ended or was lost."""
     steps: Sequence[SpanView]
 
@@ -68,24 +68,24 @@ def show(context: PageContext, request: Request) -> Response:
     """Show the page."""
     traffic = context.view.store.sessions
     reference, after = decode_name(request.path_params["session"]), parse_count(request.query_params.get("after", ""))
-    asked = parse_session_query({**request.query_params, "below": "", "above": ""})
+    query = parse_session_query({**request.query_params, "below": "", "above": ""})
     with context.view.figures.give_way():
         part = traffic.part(reference, after or 0)
         if part is None:
             return _led_on(context, request, reference)
-        newer, older = (None, None) if part.number is None else traffic.neighbours(asked.wanted, part.number)
+        newer, older = (None, None) if part.number is None else traffic.neighbours(query.conditions, part.number)
     answers = _answers(context, part, context.author(request))
     is_whole = part.shown == part.total
     values = {
-        "asked": asked,
+        "query": query,
         "part": part,
         "session": part.session,
         "answers": answers,
         "newer": newer,
         "older": older,
         "spent": total_spending(part.session.spans) if is_whole else None,
-        "taken_out": json.dumps(plain(part.session)).count(MASK),
-        "not_kept": MASK,
+        "masked": json.dumps(plain(part.session)).count(MASK),
+        "mask": MASK,
         "redacted_marks": redacted_marks,
         "encode_query_name": encode_query_name,
         "session_path": session_path,
@@ -95,27 +95,29 @@ def show(context: PageContext, request: Request) -> Response:
 
 def _led_on(context: PageContext, request: Request, reference: str) -> Response:
     """Redirect to the session of an app's key, an id prefix, an answer or a step."""
-    span, place = reference, context.view.store.sessions.span_position(reference)
-    if place is None:
-        named = _meant(context, reference)
-        if named.kind == "session":
-            return RedirectResponse(session_path(named.id, f"?{request.url.query}" if request.url.query else ""), 303)
-        span, place = named.id, context.view.store.sessions.span_position(named.id)
-    if place is None:
+    span, position = reference, context.view.store.sessions.span_position(reference)
+    if position is None:
+        recorded = _meant(context, reference)
+        if recorded.kind == "session":
+            return RedirectResponse(
+                session_path(recorded.id, f"?{request.url.query}" if request.url.query else ""), 303
+            )
+        span, position = recorded.id, context.view.store.sessions.span_position(recorded.id)
+    if position is None:
         raise HTTPException(404, f"{span} was deleted.")
-    session, after = place
+    session, after = position
     return RedirectResponse(session_path(session, f"?after={after}" if after else "") + f"#span-{span}", 303)
 
 
 def _meant(context: PageContext, reference: str) -> RecordedId:
     """Find what is recorded under an id prefix or an app's key."""
     try:
-        named = find_session_or_span(context.view.store, reference)
+        recorded = find_session_or_span(context.view.store, reference)
     except ConfigError as error:
         raise HTTPException(404, str(error)) from error
-    if named is None:
-        raise HTTPException(404, f"Nothing is recorded under {reference!r}, or no longer.")
-    return named
+    if recorded is None:
+        raise HTTPException(404, f"Nothing is recorded under {reference!r} any more.")
+    return recorded
 
 
 def download(context: PageContext, request: Request) -> Response:
@@ -124,10 +126,10 @@ def download(context: PageContext, request: Request) -> Response:
     identity = decode_name(request.path_params["session"])
     part = traffic.part(identity)
     if part is None:
-        named = _meant(context, identity)
-        if named.kind == "session" and named.id != identity:
-            return RedirectResponse(f"{session_path(named.id)}/whole.json", 303)
-        raise HTTPException(404, f"No session {identity!r} is recorded, or no longer.")
+        recorded = _meant(context, identity)
+        if recorded.kind == "session" and recorded.id != identity:
+            return RedirectResponse(f"{session_path(recorded.id)}/whole.json", 303)
+        raise HTTPException(404, f"No session {identity!r} is recorded any more.")
     headers = {"content-disposition": 'attachment; filename="session.json"'}
     return UninterruptedResponse(
         as_json(part.session, traffic.iter_spans(identity)), media_type="application/json", headers=headers
@@ -142,20 +144,20 @@ def redacted_marks(value: Any) -> Sequence[str]:
 def _answers(context: PageContext, part: SessionPart, author: str) -> list[AnswerView]:
     spans = part.session.spans
     subjects = {span.id: (span_subject(span), {"span": span.id}) for span in spans}
-    said = label_views(context.view.store, subjects.values(), author)
+    views = label_views(context.view.store, subjects.values(), author)
 
     def told(span: Span, depth: int = 0, within: Span | None = None) -> SpanView:
-        of = said[subjects[span.id][0].about]
-        held = set(map(id, of.labels))
-        words = [(label, id(label) in held) for label in of.ever]
-        place = None if within is None else share_of_time(span, within)
-        return SpanView(span=span, said=of, history=words, depth=depth, place=place)
+        labels = views[subjects[span.id][0].about]
+        current = set(map(id, labels.labels))
+        history = [(label, id(label) in current) for label in labels.ever]
+        time_share = None if within is None else share_of_time(span, within)
+        return SpanView(span=span, labels=labels, history=history, depth=depth, time_share=time_share)
 
-    known = part.elsewhere | {span.id for span in spans}
+    span_ids = part.elsewhere | {span.id for span in spans}
     return [
         AnswerView(
-            told=None if answer is None else told(answer),
-            is_kept=answer is not None or steps[0][0].parent in known,
+            view=None if answer is None else told(answer),
+            is_stored=answer is not None or steps[0][0].parent in span_ids,
             steps=[told(step, depth, answer) for step, depth in steps],
         )
         for answer, steps in by_answer(spans)

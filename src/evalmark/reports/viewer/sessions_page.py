@@ -30,26 +30,26 @@ class SessionRow:
     """A session with the labels of its answers."""
 
     line: SessionLine
-    said: Sequence[LabelView]
+    labels: Sequence[LabelView]
     """Of its first answers."""
 
     @property
     def thumbs(self) -> Mapping[str, int]:
         """Count these answers as good, bad, open and not labelled."""
-        words = [{True: "good", False: "bad", None: "open"}[one.liked] if one.labels else "" for one in self.said]
+        words = [{True: "good", False: "bad", None: "open"}[one.liked] if one.labels else "" for one in self.labels]
         return {word: words.count(word) for word in ("good", "bad", "open", "") if word in words}
 
 
 def show(context: PageContext, request: Request) -> Response:
     """Show the page."""
     traffic = context.view.store.sessions
-    asked = parse_session_query(request.query_params)
+    query = parse_session_query(request.query_params)
     with context.view.figures.give_way():
-        page = traffic.browse(asked.wanted, below=asked.below, above=asked.above, limit=SIZE)
+        page = traffic.browse(query.conditions, below=query.below, above=query.above, limit=SIZE)
         projects, templates = traffic.names()
         total = traffic.count()
     values = {
-        "asked": asked,
+        "query": query,
         "rows": _rows(context, page.lines, context.author(request)),
         "page": page,
         "projects": projects,
@@ -58,7 +58,9 @@ def show(context: PageContext, request: Request) -> Response:
         "labelled": SESSION_LABELS,
         "encode_query_name": encode_query_name,
         "session_path": session_path,
-        "datasets": [_dataset(name) for name in ([asked.wanted.project] if asked.wanted.project else projects[:20])],
+        "datasets": [
+            _dataset(name) for name in ([query.conditions.project] if query.conditions.project else projects[:20])
+        ],
     }
     return context.page(request, "sessions.html", values)
 
@@ -68,11 +70,12 @@ def _rows(context: PageContext, lines: Sequence[SessionLine], author: str) -> li
     for line in lines:
         title = f"the answer of session {line.session.id}"
         for span in line.answers[:_MOST_LABELLED]:
-            # What a label is given for is read when it is given; here it is not even looked up.
+            # The labelled content is read only when a label is saved.
             subjects[span] = LabelSubject(about=about_span(span), content="", title=title), {"span": span}
-    said = label_views(context.view.store, subjects.values(), author)
+    views = label_views(context.view.store, subjects.values(), author)
     return [
-        SessionRow(line=line, said=[said[about_span(span)] for span in line.answers[:_MOST_LABELLED]]) for line in lines
+        SessionRow(line=line, labels=[views[about_span(span)] for span in line.answers[:_MOST_LABELLED]])
+        for line in lines
     ]
 
 

@@ -38,7 +38,7 @@ class RunLine:
     verdicts: Mapping[Verdict, int]
     passed: Share
     spending: tuple[Spending, ...]
-    beside: int | None
+    left_out: int | None
     """Tests left out of the headline; None if there are too many trials to count."""
 
     @property
@@ -61,19 +61,19 @@ class StoreView:
         """Return the results of a run for browsing."""
         return self._browsing.find((run.id, run.created), lambda: self.store.browse(run.id))
 
-    def known(self, run: Run, wanted: ResultFilter) -> SearchHits | None:
+    def known(self, run: Run, conditions: ResultFilter) -> SearchHits | None:
         """Return the result of a search through a large run; None while searching or while the run goes on."""
-        if run.status == "running" or not self.browsing(run).is_long(wanted):
+        if run.status == "running" or not self.browsing(run).is_long(conditions):
             return None
-        found = replace(wanted, order="position", sorted_metric="", descending=False)
-        names, state = (run.id, repr(found)), (run.status, run.finished)
-        about = Task(kind="search", names=names, state=state, trials=None, kept=32)
+        unordered = replace(conditions, order="position", sorted_metric="", descending=False)
+        names, state = (run.id, repr(unordered)), (run.status, run.finished)
+        task = Task(kind="search", names=names, state=state, trials=None, kept=32)
 
         def search(_: object) -> SearchHits:
             with self._searching:  # one after the other, so that pages have a processor too
-                return self.store.search(run.id, found)
+                return self.store.search(run.id, unordered)
 
-        return self.figures.found(about, search)
+        return self.figures.found(task, search)
 
     def every_run(self) -> Iterator[Run]:
         """Iterate over the runs lazily, newest first."""
@@ -98,13 +98,13 @@ class StoreView:
         """Return several runs with their counts; finished runs are counted once."""
         known = {(run.id, run.finished): self._endings.get((run.id, run.finished)) for run in runs}
         new = [run for run in runs if known[run.id, run.finished] is None]
-        found = {
+        counts = {
             run.id: counted for run, counted in zip(new, self.store.all_verdict_counts(new) if new else (), strict=True)
         }
         for run in new:
             if run.status == "complete" and run.finished is not None:
-                self._endings.keep((run.id, run.finished), found[run.id])
-        return [self._line(run, known[run.id, run.finished] or found[run.id]) for run in runs]
+                self._endings.keep((run.id, run.finished), counts[run.id])
+        return [self._line(run, known[run.id, run.finished] or counts[run.id]) for run in runs]
 
     def _line(self, run: Run, counted: VerdictCounts) -> RunLine:
         return RunLine(
@@ -112,7 +112,9 @@ class StoreView:
             verdicts=counted.verdicts,
             passed=pass_share(counted),
             spending=self.spending(run),
-            beside=None if counted.counted is None else sum(counted.verdicts.values()) - sum(counted.counted.values()),
+            left_out=None
+            if counted.counted is None
+            else sum(counted.verdicts.values()) - sum(counted.counted.values()),
         )
 
     def spending(self, run: Run) -> tuple[Spending, ...]:

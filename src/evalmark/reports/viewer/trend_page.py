@@ -34,38 +34,38 @@ EVERY = "*"
 def show(context: PageContext, request: Request) -> Response:
     """Show the page."""
     query = request.query_params
-    found = page_values(context.view, context.metrics, query.get("suite", ""), query.get("of", ""))
-    return context.page(request, "course.html", found)
+    values = page_values(context.view, context.metrics, query.get("suite", ""), query.get("of", ""))
+    return context.page(request, "trends.html", values)
 
 
 def page_values(view: StoreView, listed: ListedMetrics, suite: str, name: str) -> Mapping[str, Any]:
     """Values of the template."""
     with view.figures.give_way():
-        every = view.store.runs(_LOOKED_AT)
-        suites = list(dict.fromkeys(map(suite_of, every)))
+        recent = view.store.runs(_LOOKED_AT)
+        suites = list(dict.fromkeys(map(suite_of, recent)))
         suite = suite if suite in suites or (suite == EVERY and len(suites) > 1) else next(iter(suites), "")
         several = suites[:DASHES] if suite == EVERY else [suite]
-        runs = [run for run in every if suite_of(run) in several]
+        runs = [run for run in recent if suite_of(run) in several]
         lines = view.lines(runs[:MOST][::-1])
     metrics = listed.of(lines)
     names = dict.fromkeys(metric.name for line in reversed(lines) for metric in line.run.metrics)
-    ways = [BY_RATE, *(names if suite != EVERY else ())]
-    name = name if name in ways else BY_RATE
+    measures = [BY_RATE, *(names if suite != EVERY else ())]
+    name = name if name in measures else BY_RATE
     trend_runs = [_trend_run(place, line, metrics.get(line.run.id)) for place, line in enumerate(lines)]
-    drawn, unit = trend_lines(trend_runs, name)
+    trends, unit = trend_lines(trend_runs, name)
     if suite == EVERY:
-        drawn = pass_rate_lines(trend_runs)
+        trends = pass_rate_lines(trend_runs)
     days = [one_line(line.run.created[:10]) for line in lines]
     return {
         "suites": suites,
         "every": EVERY,
         "suite": suite,
-        "ways": ways,
+        "measures": measures,
         "name": name,
-        "drawn": drawn,
-        "picture": draw_trend(drawn, days, one_line(name, 60), unit=unit),
+        "trends": trends,
+        "chart": draw_trend(trends, days, one_line(name, 60), unit=unit),
         "rows": [
-            (line, trend_run, points_of(trend_run, drawn))
+            (line, trend_run, points_of(trend_run, trends))
             for line, trend_run in zip(reversed(lines), reversed(trend_runs), strict=True)
         ],
         "left_out": len(runs) - len(lines),
@@ -79,5 +79,7 @@ def suite_of(run: Run) -> str:
 
 
 def _trend_run(place: int, line: RunLine, metrics: RunMetrics | None) -> TrendRun:
-    told = f"{one_line(line.run.name, 60)}, {one_line(line.run.created)}"
-    return TrendRun(place=place, told=told, series=suite_of(line.run), passed=line.passed, metrics=metrics)
+    description = f"{one_line(line.run.name, 60)}, {one_line(line.run.created)}"
+    return TrendRun(
+        place=place, description=description, series=suite_of(line.run), passed=line.passed, metrics=metrics
+    )

@@ -18,7 +18,7 @@ def test_what_is_asked_comes_back_from_the_address_that_says_it(name, is_run, n,
     asked = LabelQueueQuery(
         run=name if is_run else "", project="" if is_run else name, n=n, seed=seed, tag=tag if is_run else ""
     )
-    assert parse_label_queue_query(dict(parse_qsl(asked.query().removeprefix("?")))) == asked
+    assert parse_label_queue_query(dict(parse_qsl(asked.string().removeprefix("?")))) == asked
 
 
 @pytest.mark.parametrize(

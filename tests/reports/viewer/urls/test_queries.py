@@ -23,8 +23,8 @@ def test_a_name_comes_out_of_an_address_as_it_went_in(name):
 @given(project=NAMES, template=NAMES, labelled=st.sampled_from([None, *LABEL_STATES]), failed=st.booleans())
 def test_what_is_asked_of_sessions_comes_back_from_the_address_that_says_it(project, template, labelled, failed):
     wanted = SessionFilter(project=project, template=template, labelled=labelled, failed=failed)
-    asked = SessionQuery(wanted=wanted, below=7)
-    said = dict(parse_qsl(asked.query().removeprefix("?"), errors="surrogatepass"))
+    asked = SessionQuery(conditions=wanted, below=7)
+    said = dict(parse_qsl(asked.string().removeprefix("?"), errors="surrogatepass"))
     assert parse_session_query(said) == asked
 
 
@@ -40,7 +40,7 @@ def test_what_is_asked_of_sessions_comes_back_from_the_address_that_says_it(proj
     ],
 )
 def test_what_makes_no_sense_is_left_out(said, wanted):
-    assert parse_session_query(said).wanted == wanted
+    assert parse_session_query(said).conditions == wanted
 
 
 @pytest.mark.parametrize(

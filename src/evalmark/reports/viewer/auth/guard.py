@@ -39,7 +39,7 @@ HEADERS = (
     (b"content-security-policy", _POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
-    # Not `no-referrer`: with it a browser says `Origin: null` of a form that no script sends.
+    # Not `no-referrer`: with it, browsers send `Origin: null` with forms.
     (b"referrer-policy", b"same-origin"),
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
@@ -64,15 +64,15 @@ class Tickets:
             self._made[ticket] = self._now()
         return ticket
 
-    def take(self, given: str) -> bool:
+    def take(self, ticket: str) -> bool:
         """Use up a ticket; return whether it was valid."""
         with self._lock:
             oldest = self._now() - TICKET_HOLDS
-            self._made = {ticket: made for ticket, made in self._made.items() if made >= oldest}
+            self._made = {known: made for known, made in self._made.items() if made >= oldest}
             # All are compared, so that the duration reveals nothing.
-            found = [ticket for ticket in self._made if _same(given, ticket)]
-            for ticket in found:
-                del self._made[ticket]
+            found = [known for known in self._made if _same(ticket, known)]
+            for known in found:
+                del self._made[known]
         return bool(found)
 
 
@@ -120,8 +120,8 @@ class GuardedApp:
         refusal = refusal_of(scope["method"], headers, self.policy)
         if refusal is not None:
             await _say(send, refusal)
-        elif (place := entry_path(scope, self.policy)) is not None:
-            await _let_in(send, place, self.policy)
+        elif (location := entry_path(scope, self.policy)) is not None:
+            await _let_in(send, location, self.policy)
         elif _has_cookie(headers, self.policy):
             await self._inside(scope, headers, receive, send)
         else:
@@ -148,20 +148,20 @@ class GuardedApp:
 
 def refusal_of(method: str, headers: Headers, policy: AccessPolicy) -> Refusal | None:
     """Check host, origin and method; return the refusal, or None."""
-    found: dict[bytes, list[str]] = {}
+    values: dict[bytes, list[str]] = {}
     for name, value in headers:
-        found.setdefault(name, []).append(value.strip(b" \t").decode("latin-1"))
-    hosts = found.get(b"host", [])
+        values.setdefault(name, []).append(value.strip(b" \t").decode("latin-1"))
+    hosts = values.get(b"host", [])
     if len(hosts) != 1 or hosts[0].lower() not in policy.hosts:
         return Refusal(400, "This viewer does not answer under this host name.")
-    if any(origin.lower() != f"http://{hosts[0].lower()}" for origin in found.get(b"origin", [])):
+    if any(origin.lower() != f"http://{hosts[0].lower()}" for origin in values.get(b"origin", [])):
         return Refusal(403, "Requests from other sites are refused.")
-    if any(site.lower() not in _FROM_HERE for site in found.get(b"sec-fetch-site", [])):
+    if any(site.lower() not in _FROM_HERE for site in values.get(b"sec-fetch-site", [])):
         return Refusal(403, "Links from other sites are refused; copy the address into the browser instead.")
     if method not in METHODS:
         return Refusal(405, "Only GET, HEAD and POST are supported.")
     if method == "POST" and (
-        not found.get(b"origin") or found.get(b"sec-fetch-site", ["same-origin"]) != ["same-origin"]
+        not values.get(b"origin") or values.get(b"sec-fetch-site", ["same-origin"]) != ["same-origin"]
     ):
         return Refusal(403, "Forms are accepted only from pages of the viewer.")
     return None
@@ -194,10 +194,10 @@ def entry_path(scope: Scope, policy: AccessPolicy) -> str | None:
     GET uses up a ticket; HEAD does not.
     """
     pairs = parse_qsl(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
-    given = [(name, value) for name, value in pairs if name in _ENTRIES]
-    if len(given) != 1 or scope["method"] not in ("GET", "HEAD"):
+    keys = [(name, value) for name, value in pairs if name in _ENTRIES]
+    if len(keys) != 1 or scope["method"] not in ("GET", "HEAD"):
         return None
-    (name, value), is_look = given[0], scope["method"] == "GET"
+    (name, value), is_look = keys[0], scope["method"] == "GET"
     if not (_same(value, policy.token) if name == "token" else is_look and policy.tickets.take(value)):
         return None
     rest = urlencode([(name, value) for name, value in pairs if name not in _ENTRIES])
@@ -220,16 +220,16 @@ def cookie_values(header: str, name: str) -> list[str]:
     ['a=b']
     """
     pairs = (part.strip().partition("=") for part in header.split(";"))
-    return [value for found, _, value in pairs if found == name]
+    return [value for key, _, value in pairs if key == name]
 
 
-def _same(given: str, token: str) -> bool:
-    return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), token.encode())
+def _same(text: str, token: str) -> bool:
+    return hmac.compare_digest(text.encode("utf-8", "surrogatepass"), token.encode())
 
 
-async def _let_in(send: Send, place: str, policy: AccessPolicy) -> None:
+async def _let_in(send: Send, location: str, policy: AccessPolicy) -> None:
     cookie = f"{policy.cookie}={policy.token}; Path=/; HttpOnly; SameSite=Strict"
-    headers = [(b"location", place.encode("latin-1", "replace")), (b"set-cookie", cookie.encode())]
+    headers = [(b"location", location.encode("latin-1", "replace")), (b"set-cookie", cookie.encode())]
     await send({"type": "http.response.start", "status": 303, "headers": [*headers, *HEADERS]})
     await send({"type": "http.response.body", "body": b""})
 

@@ -88,7 +88,7 @@ def serve(app: Application, bound: Listener, ready: Callable[[], object] = lambd
 def _check(host: str, token: str) -> None:
     if token and (len(token) < _SHORTEST or not re.fullmatch(r"[A-Za-z0-9_.~-]+", token)):
         raise ConfigError(
-            f"the token has to be at least {_SHORTEST} letters, digits and -._~ ; "
+            f"the token needs at least {_SHORTEST} letters, digits and -._~ ; "
             "leave it out, and one is made at every start."
         )
     if host in ("", *_NAMES):
@@ -142,7 +142,7 @@ def _listening(host: str, port: int) -> socket.socket:
     # Of sockets that name their protocol, asyncio has small pages sent at once; else each waits 40 ms for the browser.
     made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        # Another program must not be able to take the port beside us; this option only forgets connections that ended.
+        # No other program can bind the same port; this option only ignores connections that ended.
         if hasattr(socket, "SO_EXCLUSIVEADDRUSE"):
             made.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
         else:
@@ -151,9 +151,9 @@ def _listening(host: str, port: int) -> socket.socket:
         made.listen(128)
     except (OSError, OverflowError) as error:
         made.close()
-        said = getattr(error, "strerror", None) or str(error)
+        reason = getattr(error, "strerror", None) or str(error)
         raise ConfigError(
-            f"{host}, port {port}: {said}. Name another port with --port, or take any free one with --port 0."
+            f"{host}, port {port}: {reason}. Name another port with --port, or take any free one with --port 0."
         ) from error
     made.setblocking(False)
     return made

@@ -1,5 +1,5 @@
-// Labels. A form is sent by itself, and the one that comes back takes its place, with what people wrote where that stands beside
-// it (data-labels); without a script the browser sends it.
+// Labels. A form is sent in the background and replaced by the one in the reply, together with the comments beside it
+// (data-labels); without a script the browser sends it.
 "use strict";
 
 document.addEventListener("submit", async (event) => {
@@ -18,11 +18,11 @@ document.addEventListener("submit", async (event) => {
     const made = answer.ok && page.querySelector("form[data-label]");
     if (!made) throw new Error(page.querySelector(".said")?.textContent ?? text.slice(0, 300));
     around(form).replaceWith(around(made));
-    if (held) focus(made, sender?.matches(".unseen") ? made.querySelector("button.plain") ?? held : held);
+    if (held) focus(made, sender?.matches(".visually-hidden") ? made.querySelector("button.plain") ?? held : held);
     announce(made, fields);
   } catch (fault) {
     form.removeAttribute("aria-busy");
-    complain(form, fault instanceof TypeError ? "It was not kept: the viewer has ended. Start it again." : fault.message);
+    showError(form, fault instanceof TypeError ? "Not saved: the viewer is not running. Start it again." : fault.message);
   }
 });
 
@@ -34,21 +34,21 @@ function around(form) {
   return form.closest("[data-labels]") ?? form;
 }
 
-// The button or field that was in use, in the form that took the place of its own; after Enter in a field the button that
-// Enter stands for, since keys act again from there.
+// Focus the same button or field in the new form; after Enter in a field, the button that Enter pressed, so that shortcuts
+// work again.
 function focus(made, held) {
   const same = [...made.elements].find((one) => one.name === held.name && (one.type !== "submit" || one.value === held.value));
-  (same ?? made.querySelector("button:not(.unseen)"))?.focus();
+  (same ?? made.querySelector("button:not(.visually-hidden)"))?.focus();
 }
 
 function announce(made, fields) {
-  const what = fields.get("withdraw") ? "Taken back" : { up: "Good", down: "Bad" }[fields.get("liked")] ?? "Kept";
+  const what = fields.get("withdraw") ? "Withdrawn" : { up: "Good", down: "Bad" }[fields.get("liked")] ?? "Saved";
   const about = made.closest("tr, li, article")?.querySelector("th, h3, a")?.querySelector("bdi")?.textContent;
   document.dispatchEvent(new CustomEvent("evalmark:said", { detail: about ? `${what}: ${about}` : what }));
 }
 
-// What went wrong stands below the form, as text.
-function complain(form, said) {
+// Show an error below the form, as text.
+function showError(form, message) {
   let place = form.querySelector("[role=alert]");
   if (!place) {
     place = document.createElement("p");
@@ -56,5 +56,5 @@ function complain(form, said) {
     place.className = "error";
     form.append(place);
   }
-  place.textContent = said;
+  place.textContent = message;
 }

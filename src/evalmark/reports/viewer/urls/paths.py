@@ -21,7 +21,7 @@ def encode_name(text: str) -> str:
 
 
 def decode_name(part: str) -> str:
-    """The name that `named` was given; a part that it never gives is a name of nothing.
+    """Decode a name from a path; an invalid encoding gives an empty name.
 
     >>> decode_name(encode_name("../etc")), decode_name("~?")
     ('../etc', '')
@@ -47,9 +47,9 @@ def encode_query_name(name: str) -> str:
     return encode_name(name) if name.startswith(_MARK) or name != name.strip() else name
 
 
-def decode_query_name(said: str) -> str:
-    """The name that `as_said` was given."""
-    return decode_name(said) if said.startswith(_MARK) else said
+def decode_query_name(text: str) -> str:
+    """Decode a name from a query."""
+    return decode_name(text) if text.startswith(_MARK) else text
 
 
 def run_path(run: str, query: str = "") -> str:

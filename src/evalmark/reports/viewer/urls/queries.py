@@ -49,7 +49,7 @@ EVERYTHING = ResultFilter()
 class CaseQuery:
     """Query of a run's cases."""
 
-    wanted: ResultFilter = EVERYTHING
+    conditions: ResultFilter = EVERYTHING
     label: str = ""
     """One of `LABELS`; empty for all."""
     flipped: str = ""
@@ -63,7 +63,7 @@ class CaseQuery:
 
     @property
     def place(self) -> PagePosition:
-        """Position of the page: beside a result, else by number."""
+        """Position of the page: next to a result, else by number."""
         return self.at if self.at != FIRST_PAGE else PagePosition(place=self.start)
 
     @property
@@ -71,38 +71,38 @@ class CaseQuery:
         """Rows before the page."""
         return start_of(self.page, self.size)
 
-    def found_at(self, place: int | None) -> "CaseQuery":
+    def found_at(self, rows_before: int | None) -> "CaseQuery":
         """Set the page by the number of rows before it; None if unknown."""
-        return self if place is None else replace(self, page=page_at(place, self.size))
+        return self if rows_before is None else replace(self, page=page_at(rows_before, self.size))
 
     @property
     def sort(self) -> str:
         """Sort order as in an address; empty for the run's order."""
-        wanted = self.wanted
-        name = wanted.order if wanted.order != "position" or wanted.descending else ""
-        by = f":{wanted.sorted_metric}" if wanted.sorted_metric else ""
-        return ("-" if wanted.descending else "") + name + by
+        conditions = self.conditions
+        name = conditions.order if conditions.order != "position" or conditions.descending else ""
+        by = f":{conditions.sorted_metric}" if conditions.sorted_metric else ""
+        return ("-" if conditions.descending else "") + name + by
 
     @property
     def is_filtered(self) -> bool:
-        wanted = self.wanted
-        said = wanted.verdicts or wanted.tag or wanted.text or self.label or self.flipped
-        return bool(said or wanted.low is not None or wanted.high is not None)
+        conditions = self.conditions
+        condition = conditions.verdicts or conditions.tag or conditions.text or self.label or self.flipped
+        return bool(condition or conditions.low is not None or conditions.high is not None)
 
-    def query(self, **changes: Any) -> str:
+    def string(self, **changes: Any) -> str:
         """Format the query string with `?`; empty if there is nothing to say.
 
         A changed `page` resets the position unless given.
         """
-        wanted = self.wanted
+        conditions = self.conditions
         at = FIRST_PAGE if "page" in changes else self.at
-        said = {
-            "verdict": list(wanted.verdicts),
-            "tag": wanted.tag,
-            "text": wanted.text,
-            "metric": wanted.metric,
-            "low": "" if wanted.low is None else f"{wanted.low:g}",
-            "high": "" if wanted.high is None else f"{wanted.high:g}",
+        values = {
+            "verdict": list(conditions.verdicts),
+            "tag": conditions.tag,
+            "text": conditions.text,
+            "metric": conditions.metric,
+            "low": "" if conditions.low is None else f"{conditions.low:g}",
+            "high": "" if conditions.high is None else f"{conditions.high:g}",
             "label": self.label,
             "flipped": self.flipped,
             "sort": self.sort,
@@ -113,26 +113,26 @@ class CaseQuery:
             "stretch": at.stretch,
             "metrics": self.metrics or "",
         } | changes
-        return query_string(said)
+        return query_string(values)
 
     def sorted_by(self, order: str, metric: str = "") -> str:
         """Format the query with another sort order, reversed if already sorted so."""
-        wanted = self.wanted
+        conditions = self.conditions
         is_so = self.direction(order, metric) != "none"
         changed = replace(
-            wanted,
+            conditions,
             order=_ORDERS[order],
             sorted_metric=metric,
-            descending=not wanted.descending if is_so else order == "seconds",
+            descending=not conditions.descending if is_so else order == "seconds",
         )
-        return replace(self, wanted=changed, at=FIRST_PAGE, page=1).query()
+        return replace(self, conditions=changed, at=FIRST_PAGE, page=1).string()
 
     def direction(self, order: str, metric: str = "") -> str:
         """Return the value of `aria-sort`: `ascending`, `descending` or `none`."""
-        wanted = self.wanted
-        if wanted.order != order or wanted.sorted_metric != metric:
+        conditions = self.conditions
+        if conditions.order != order or conditions.sorted_metric != metric:
             return "none"
-        return "descending" if wanted.descending else "ascending"
+        return "descending" if conditions.descending else "ascending"
 
 
 def parse_case_query(query: Mapping[str, str], verdicts: list[str], metrics: list[str]) -> CaseQuery:
@@ -141,7 +141,7 @@ def parse_case_query(query: Mapping[str, str], verdicts: list[str], metrics: lis
     order, _, by = sort.removeprefix("-").partition(":")
     is_known = order in _ORDERS and (by in metrics if order == "score" else not by)
     metric = query.get("metric", "")
-    wanted = ResultFilter(
+    conditions = ResultFilter(
         verdicts=tuple(dict.fromkeys(name for name in VERDICTS if name in verdicts)),
         tag=_text(query, "tag"),
         text=_text(query, "text"),
@@ -154,7 +154,7 @@ def parse_case_query(query: Mapping[str, str], verdicts: list[str], metrics: lis
     )
     size = parse_page(query.get("size", ""), SIZES[1])
     return CaseQuery(
-        wanted=wanted,
+        conditions=conditions,
         label=_one_of(LABELS, query.get("label", "")),
         flipped=_one_of(FLIPPED, query.get("flipped", "")),
         at=PagePosition(
@@ -176,7 +176,7 @@ class RunQuery:
     status: str = ""
     page: int = 1
 
-    def query(self, **changes: Any) -> str:
+    def string(self, **changes: Any) -> str:
         """Format the query string with `?`; empty if there is nothing to say."""
         return query_string(
             {"text": self.text, "status": self.status, "page": self.page if self.page != 1 else ""} | changes
@@ -214,10 +214,10 @@ class ComparisonQuery:
             return None
         return self.target or self.against, self.against or self.target
 
-    def query(self, **changes: Any) -> str:
+    def string(self, **changes: Any) -> str:
         """Format the query string with `?`; empty if there is nothing to say."""
-        said = {name: getattr(self, name) for name in self.__slots__}
-        return query_string(said | {"page": self.page if self.page != 1 else ""} | changes)
+        values = {name: getattr(self, name) for name in self.__slots__}
+        return query_string(values | {"page": self.page if self.page != 1 else ""} | changes)
 
 
 def parse_comparison_query(query: Mapping[str, str]) -> ComparisonQuery:
@@ -236,41 +236,41 @@ def parse_comparison_query(query: Mapping[str, str]) -> ComparisonQuery:
 class SessionQuery:
     """Query of the list of sessions."""
 
-    wanted: SessionFilter
+    conditions: SessionFilter
     below: int | None = None
     above: int | None = None
 
-    def query(self, **changes: Any) -> str:
+    def string(self, **changes: Any) -> str:
         """Format the query string with `?`; empty if there is nothing to say."""
-        wanted = self.wanted
-        said = {
-            "project": encode_query_name(wanted.project),
-            "text": wanted.text,
-            "labelled": wanted.labelled,
-            "failed": "1" if wanted.failed else "",
-            "template": encode_query_name(wanted.template),
+        conditions = self.conditions
+        values = {
+            "project": encode_query_name(conditions.project),
+            "text": conditions.text,
+            "labelled": conditions.labelled,
+            "failed": "1" if conditions.failed else "",
+            "template": encode_query_name(conditions.template),
             "below": self.below,
             "above": self.above,
         }
-        return query_string(said | changes)
+        return query_string(values | changes)
 
 
 def parse_session_query(query: Mapping[str, str]) -> SessionQuery:
     """Parse a query of the list of sessions, ignoring invalid parts."""
     below, above = (parse_count(query.get(name, "")) for name in ("below", "above"))
-    wanted = SessionFilter(
+    conditions = SessionFilter(
         project=decode_query_name(_text(query, "project")),
         text=_text(query, "text"),
         labelled=next((one for one in LABEL_STATES if one == query.get("labelled", "").strip()), None),
         failed=query.get("failed", "") == "1",
         template=decode_query_name(_text(query, "template")),
     )
-    return SessionQuery(wanted=wanted, below=below, above=None if below is not None else above)
+    return SessionQuery(conditions=conditions, below=below, above=None if below is not None else above)
 
 
-def query_string(said: Mapping[str, Any]) -> str:
+def query_string(values: Mapping[str, Any]) -> str:
     """Format a query string without empty values."""
-    pairs = [(name, value) for name, value in said.items() if value not in ("", None, [])]
+    pairs = [(name, value) for name, value in values.items() if value not in ("", None, [])]
     return f"?{urlencode(pairs, doseq=True, errors='replace')}" if pairs else ""
 
 
@@ -341,10 +341,10 @@ class LabelQueueQuery:
         kind = "run" if self.run else "project" if self.project else ""
         return f"{kind}:{encode_name(self.run or self.project)}" if kind else ""
 
-    def query(self, **changes: Any) -> str:
+    def string(self, **changes: Any) -> str:
         """Format the query string, without the position unless in `changes`."""
-        said = {"what": self.what, "verdict": self.verdict, "tag": self.tag, "n": self.n or "", "seed": self.seed}
-        return query_string(said | {"sample": self.sample or ""} | changes)
+        values = {"what": self.what, "verdict": self.verdict, "tag": self.tag, "n": self.n or "", "seed": self.seed}
+        return query_string(values | {"sample": self.sample or ""} | changes)
 
 
 def parse_label_queue_query(query: Mapping[str, str]) -> LabelQueueQuery:
@@ -367,4 +367,4 @@ def parse_label_queue_query(query: Mapping[str, str]) -> LabelQueueQuery:
 
 def sample_queue(run: str, sample: int) -> str:
     """Return the address of the labelling queue of a recorded sample."""
-    return QUEUE + LabelQueueQuery(run=run, sample=sample).query()
+    return QUEUE + LabelQueueQuery(run=run, sample=sample).string()

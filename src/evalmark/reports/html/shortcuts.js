@@ -1,21 +1,21 @@
-// Keys, in the viewer and in a page that is one file. A page says with attributes what they act on:
-//   data-rows       on a <tbody>, a list or a table of several <tbody>: `j` and `k` move a cursor from child to child, over
-//                   those that are hidden. The cursor is the focus, on what a row has first of links and of what unfolds, so
-//                   Enter opens it, as `o` does; `h` and `l` move between the links of a row. The row has aria-current="true".
-//   data-key="x"    on a button, link or field: the key `x` presses it, or puts the cursor into the field. Where a page
-//                   has rows, the one in the row of the cursor counts, then any outside of rows; else the first on the page.
-// `/` goes to the search field, Esc leaves a field, `?` opens the list of keys (keys.py). No key acts while somebody types, or
-// with Ctrl, Alt or Meta, and all of them can be turned off in that list, in which `?` and `/` are included.
+// Keyboard shortcuts of the viewer and of report files. Attributes of the page say what they act on:
+//   data-rows       on a <tbody>, a list or a table of several <tbody>: `j` and `k` move a cursor between its visible children. The
+//                   cursor is the focus on the first link or <summary> of a row, so Enter opens it, as `o` does; `h` and `l` move
+//                   between the links of a row. The row has aria-current="true".
+//   data-key="x"    on a button, link or field: the key `x` presses it or focuses the field. On a page with rows, the element in
+//                   the current row comes first, then one outside of rows; else the first on the page.
+// `/` focuses the search field, Esc leaves a field, `?` opens the list of shortcuts (assets.py). No shortcut acts while the user
+// types, or with Ctrl, Alt or Meta; the list has a switch that turns all of them off.
 "use strict";
 
 const OFF = "evalmark-keys-off";
-const aloud = document.getElementById("aloud");
-const hint = document.getElementById("keys-hint");
+const announcement = document.getElementById("announcement");
+const hint = document.getElementById("shortcuts-hint");
 let current = null;
 let help = null;
 let quiet = 0;
 let isLeaving = false;
-let isOffHere = false; // where a browser keeps nothing
+let isOffHere = false; // for browsers that store nothing
 
 document.addEventListener("keydown", (event) => {
   if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey || event.isComposing) return;
@@ -26,11 +26,11 @@ document.addEventListener("keydown", (event) => {
   if (pressed(isLetter ? event.key.toLowerCase() : event.key, event)) event.preventDefault();
 });
 
-// While another page is on its way, a key would still act on this one.
+// While another page loads, a key would still act on this one.
 document.addEventListener("submit", (event) => setTimeout(() => (isLeaving = !event.defaultPrevented && event.target.method === "post")));
 window.addEventListener("pageshow", () => (isLeaving = false));
 
-// The cursor follows the focus, however that came into a row.
+// The cursor follows the focus.
 document.addEventListener("focusin", (event) => mark(rowOf(event.target) ?? current));
 document.addEventListener("evalmark:said", (event) => say(event.detail));
 hint.hidden = false;
@@ -57,7 +57,7 @@ function rowOf(place) {
   return place.closest?.("[data-rows] > :not(thead)") ?? null;
 }
 
-// What the cursor stands on in a row.
+// The element of a row that gets the focus.
 function handle(row) {
   return row.querySelector("a[href], summary");
 }
@@ -66,7 +66,7 @@ function hasCursor() {
   return current !== null && current.isConnected && !current.hidden;
 }
 
-// From nowhere, down to what is in sight, and up to the last row.
+// Without a cursor, down goes to the first visible row and up to the last row.
 function step(every, by, isHeld) {
   const at = hasCursor() ? every.indexOf(current) : -1;
   const first = by > 0 ? every.find((row) => row.getBoundingClientRect().bottom > 0) : undefined;
@@ -77,7 +77,7 @@ function step(every, by, isHeld) {
   show(next, isHeld);
 }
 
-// What is taller than the window begins at its top; what is far away is there at once.
+// Rows taller than the window are aligned to its top; distant rows are scrolled to without animation.
 function show(row, isHeld) {
   const { top, height } = row.getBoundingClientRect();
   const room = innerHeight - (parseFloat(getComputedStyle(document.documentElement).scrollPaddingBottom) || 0);
@@ -129,7 +129,7 @@ function use(found) {
   return true;
 }
 
-// Into a field, where it is folded away too.
+// Focus a field, and open the <details> around it.
 function into(field) {
   const folded = field?.closest("details:not([open])");
   if (folded) folded.open = true;
@@ -142,17 +142,17 @@ function isTyping(place) {
   return place.matches?.("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]");
 }
 
-// Said where everybody sees it, and to those who listen.
+// Show a short message, which screen readers read aloud.
 function say(text) {
-  aloud.textContent = text;
+  announcement.textContent = text;
   clearTimeout(quiet);
-  quiet = setTimeout(() => (aloud.textContent = ""), 4000);
+  quiet = setTimeout(() => (announcement.textContent = ""), 4000);
   return true;
 }
 
 function open() {
   if (!help) {
-    help = document.getElementById("keys-help").content.firstElementChild.cloneNode(true);
+    help = document.getElementById("shortcuts-help").content.firstElementChild.cloneNode(true);
     document.body.append(help);
     help.querySelector("button").addEventListener("click", () => help.close());
     help.querySelector("input").addEventListener("change", (event) => turn(event.target.checked));
@@ -175,6 +175,6 @@ function turn(on) {
     on ? localStorage.removeItem(OFF) : localStorage.setItem(OFF, "1");
   } catch {
     isOffHere = !on;
-    help.querySelector("[role=status]").textContent = on ? "" : "This browser keeps no settings: keys are off until the page is loaded anew.";
+    help.querySelector("[role=status]").textContent = on ? "" : "This browser stores no settings: shortcuts are off until the page is reloaded.";
   }
 }

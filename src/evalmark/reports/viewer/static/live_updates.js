@@ -1,10 +1,10 @@
-// Pages of what is under way follow it. The page is asked for again, with the mark that it was made with (web/live.py); where
-// there is something new, the parts that are marked with data-live are brought up to date node by node, so that the focus,
-// what is scrolled to, open details and labels that are being written stay. Without a script there is a link to look again.
-//   data-live="name"  a part of the page, found by its name in the new page
-//   data-mark         on one of them: the page is about something under way, and this is what it was made with
-//   data-pending      on one of them: it is still being computed, so it is asked for until it is there
-//   data-id           on a row: by this it is known again, wherever it stands by then
+// Updates pages about running runs. The page is requested again with the version that it was made with (see live_updates.py); if
+// it has changed, the parts marked with data-live are updated node by node, so that focus, scroll position, open details and
+// labels being written stay. Without a script there is a link to reload.
+//   data-live="name"  a part of the page, matched by name with the new page
+//   data-mark         on one of them: the version of the page, while something is running
+//   data-pending      on one of them: its content is still being computed, so the page is requested until it is there
+//   data-id           on a row: identifies it, wherever it is in the new page
 "use strict";
 
 const LEAST = 1000;
@@ -12,18 +12,18 @@ const FIRST = 2000;
 const MOST = 15_000;
 const MOST_ALONE = 60_000;
 const PATIENCE = 30 * 60_000;
-const PATIENT = "Nothing new for half an hour, so this page looks no more. Reload it to go on.";
-const GONE = "The viewer does not answer. This page tries again now and then; what it shows is what was known before.";
+const PATIENT = "Nothing has changed for half an hour, so this page stopped updating. Reload it to continue.";
+const GONE = "The viewer does not respond. This page keeps trying; it shows the last known state.";
 
-const sent = new WeakMap(); // of each element, the attributes that the server gave it: others are of scripts, and stay
+const sent = new WeakMap(); // the attributes that the server sent for each element; others were set by scripts and stay
 let said = null;
 let timer = 0;
 let pause = FIRST;
 let asked = 0;
 let isAsking = false;
 let isOver = false;
-let isOwed = false; // something of the last answer could not be shown, so its mark does not count
-let lastNews = performance.now();
+let isIncomplete = false; // a part of the last reply could not be shown, so the page is requested in full
+let lastChange = performance.now();
 
 if (isFollowing()) {
   parts(document).forEach(remember);
@@ -44,7 +44,7 @@ function parts(page) {
   return [...page.querySelectorAll("[data-live]")];
 }
 
-// One request at a time, and none within a second of the one before.
+// One request at a time, at least a second apart.
 function wait(time) {
   clearTimeout(timer);
   if (isOver || isAsking || document.hidden) return;
@@ -55,15 +55,15 @@ async function look() {
   isAsking = true;
   asked = performance.now();
   const mark = document.querySelector("[data-live][data-mark]")?.dataset.mark;
-  const isAnew = isOwed || !mark || document.querySelector("[data-live][data-pending]");
+  const isFull = isIncomplete || !mark || document.querySelector("[data-live][data-pending]");
   try {
     const answer = await fetch(location.pathname + location.search, {
-      headers: isAnew ? {} : { "if-none-match": `"${mark}"` },
+      headers: isFull ? {} : { "if-none-match": `"${mark}"` },
       signal: AbortSignal.timeout(30_000),
     });
     if (answer.status === 304) nothingNew();
     else if (answer.ok) news(new DOMParser().parseFromString(await answer.text(), "text/html"), mark);
-    else if (answer.status < 500) over(answer.status === 404 ? "This is no longer there." : await answer.text());
+    else if (answer.status < 500) over(answer.status === 404 ? "This page no longer exists." : await answer.text());
     else alone();
   } catch {
     alone();
@@ -75,7 +75,7 @@ async function look() {
 function nothingNew() {
   say("");
   pause = Math.min(pause * 1.5, MOST);
-  if (performance.now() - lastNews > PATIENCE) over(PATIENT);
+  if (performance.now() - lastChange > PATIENCE) over(PATIENT);
 }
 
 function alone() {
@@ -88,19 +88,19 @@ function over(why) {
   say(why.slice(0, 300));
 }
 
-// Looking costs the server a tenth of its time at most.
+// Requests take at most a tenth of the server's time.
 function news(page, mark) {
-  if (!parts(page).length) return alone(); // somebody else answers here by now
+  if (!parts(page).length) return alone(); // another program replied
   const ended = document.querySelector("[data-ended]")?.dataset.ended;
   const isNew = page.querySelector("[data-live][data-mark]")?.dataset.mark !== mark;
-  isOwed = false;
+  isIncomplete = false;
   for (const part of parts(document)) show(part, page.querySelector(`[data-live="${CSS.escape(part.dataset.live)}"]`));
-  if (!isNew && !isOwed) return nothingNew();
-  lastNews = performance.now();
+  if (!isNew && !isIncomplete) return nothingNew();
+  lastChange = performance.now();
   pause = Math.min(Math.max(FIRST, 10 * (performance.now() - asked)), MOST);
   const isStill = document.querySelector("[data-live][data-mark]") !== null;
   say(isStill || !ended ? "" : ended);
-  isOver = !isFollowing() && !isOwed;
+  isOver = !isFollowing() && !isIncomplete;
 }
 
 function say(text) {
@@ -109,8 +109,8 @@ function say(text) {
 
 function show(part, fresh) {
   if (!fresh) return;
-  // What was worked out before is better than nothing while it is worked out anew.
-  if ("pending" in fresh.dataset && !("pending" in part.dataset)) isOwed = true;
+  // Earlier content stays until the new content is computed.
+  if ("pending" in fresh.dataset && !("pending" in part.dataset)) isIncomplete = true;
   else merge(part, fresh);
 }
 
@@ -124,11 +124,11 @@ function merge(old, fresh) {
   for (const [name, value] of now) if (before.get(name) !== value) old.setAttribute(name, value);
   for (const name of before.keys()) if (!now.has(name)) old.removeAttribute(name);
   sent.set(old, now);
-  // A form is of the thing that its hidden fields name, and what is written in it is the reader's.
+  // A form belongs to what its hidden fields name; its content belongs to the reader.
   if (!old.matches("form, input, textarea, select:focus")) mergeChildren(old, fresh);
 }
 
-// Nodes that stay are never moved where others only come or go, since a node that is moved loses the focus.
+// Nodes that stay are never moved if others only appear or disappear: a moved node loses the focus.
 function mergeChildren(old, fresh) {
   const partners = matched([...old.childNodes], [...fresh.childNodes]);
   const staying = new Set(partners.values());
@@ -138,7 +138,7 @@ function mergeChildren(old, fresh) {
     if (!isInUse(node)) node.remove();
     else held.add(node);
   }
-  if (held.size) isOwed = true;
+  if (held.size) isIncomplete = true;
   let at = old.firstChild;
   for (const node of fresh.childNodes) {
     while (held.has(at)) at = at.nextSibling;
@@ -149,7 +149,7 @@ function mergeChildren(old, fresh) {
   }
 }
 
-// Which old node each new one is: by its id, else the next one of its kind.
+// Match old and new nodes: by id, else the next one of the same kind.
 function matched(old, fresh) {
   const named = new Map(old.filter(nameOf).map((node) => [nameOf(node), node]));
   const free = old.filter((node) => !nameOf(node));
