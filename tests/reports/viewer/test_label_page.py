@@ -223,7 +223,7 @@ def test_recorded_answers_are_labelled_in_the_same_way(own, store, ann):
     assert heading(page) == "All 3 labelled"
     assert '<a href="/sessions?project=demo">' in page
     found = store.sessions.labelled_answers("demo")
-    assert (len(found.labelled), sum(one.liked for one in found.said)) == (3, 2)
+    assert (len(found.labelled), sum(one.liked for one in found.labelled)) == (3, 2)
 
 
 def test_one_chooses_from_runs_and_projects(own, store):
