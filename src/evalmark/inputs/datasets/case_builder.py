@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from evalmark.core.errors import DataError
@@ -29,37 +30,12 @@ class RowError(ValueError):
 class CaseBuilder:
     """Builds the cases of one file and checks that their ids are unique."""
 
-    def __init__(
-        self,
-        place: Callable[[int, int], str],
-        options: ReadOptions,
-        notes: Callable[[str], None],
-        *,
-        cells: bool = False,
-        wrapped: bool = False,
-        answer_is_reference: bool = False,
-    ) -> None:
-        self._place = place
-        self._options = options
-        self._notes = notes
-        self._cells = cells
-        self._wrapped = wrapped
-        self._answer_is_reference = answer_is_reference
+    def __init__(self, source: DatasetFile) -> None:
+        """`source` is a file whose format reader has started."""
+        self._source = source
         self._layouts: dict[tuple[str, ...], RowLayout] = {}
         self._places = SeenIds()
         self._repeats: dict[str, int] = {}
-
-    @classmethod
-    def for_file(cls, source: DatasetFile) -> "CaseBuilder":
-        """Make the builder for a file whose format reader has started."""
-        return cls(
-            source.place,
-            source.options,
-            source.notes,
-            cells=source.cells,
-            wrapped=source.wrapped,
-            answer_is_reference=source.answer_is_reference,
-        )
 
     def build(self, row: Any, line: int, column: int = 0) -> Case:
         """Build the case of a row: a mapping, a text (the input), or a case.
@@ -76,7 +52,7 @@ class CaseBuilder:
         faults: list[str] = []
         found = self._found(row, faults)
         values = self._converted(found, faults)
-        case = None if faults else self._case(values, row, self._place(line, column), faults)
+        case = None if faults else self._case(values, row, self._source.place(line, column), faults)
         if case is None:
             raise RowError("; ".join(faults) + ".")
         self._register(case.id, line, column)
@@ -90,7 +66,7 @@ class CaseBuilder:
 
     def _register(self, name: str, line: int, column: int) -> None:
         if earlier := self._places.put(name, line, column):
-            raise RowError(f"the id {name!r} occurs a second time; the first one is at {self._place(*earlier)}.")
+            raise RowError(f"the id {name!r} occurs a second time; the first one is at {self._source.place(*earlier)}.")
 
     def _layout(self, row: Mapping[str, Any]) -> RowLayout:
         keys = tuple(row)
@@ -98,14 +74,14 @@ class CaseBuilder:
         if layout is None:
             if not all(isinstance(key, str) for key in keys):
                 raise RowError("the field names of a row are texts.")
-            layout = layout_of(keys, self._options, wrapped=self._wrapped)
-            if self._answer_is_reference:
+            layout = layout_of(keys, self._source.options, wrapped=self._source.wrapped)
+            if self._source.answer_is_reference:
                 layout = with_answer_as_reference(layout)
             if not self._layouts:
                 self._explain_answer(layout)
             self._explain_judging(layout)
             for note in similar_name_notes(layout.rest):
-                self._notes(note)
+                self._source.notes(note)
             if len(self._layouts) < _MOST_LAYOUTS:
                 self._layouts[keys] = layout
         return layout
@@ -113,13 +89,15 @@ class CaseBuilder:
     def _explain_answer(self, layout: RowLayout) -> None:
         """Note how an ambiguous column was read."""
         if layout.may_hold_reference:
-            self._notes(f"{JUDGED_ANSWER}; if it is the right one, {column_advice('expected', 'answer', 'say so')}.")
+            self._source.notes(
+                f"{JUDGED_ANSWER}; if it is the right one, {column_advice('expected', 'answer', 'say so')}."
+            )
 
     def _explain_judging(self, layout: RowLayout) -> None:
         """Note that another tool's scoring fields have no effect."""
         for key in layout.rest:
             if key.casefold() in _JUDGING:
-                self._notes(
+                self._source.notes(
                     f"`{key}` is kept in the metadata and judges nothing; name scorers and thresholds in the suite."
                 )
 
@@ -147,7 +125,7 @@ class CaseBuilder:
                 values[field] = value
                 continue
             try:
-                values[field] = convert(value, self._cells and isinstance(value, str))
+                values[field] = convert(value, self._source.cells and isinstance(value, str))
             except FieldError as fault:
                 faults.append(f"`{key}`: {fault}")
         return values
@@ -189,7 +167,7 @@ class CaseBuilder:
         return f"{name}-{count}"
 
     def _no_input(self, row: Mapping[str, Any]) -> str:
-        wanted = self._options.input
+        wanted = self._source.options.input
         if wanted is not None and wanted not in row:
             names = ", ".join(list(row)[:12]) + (", …" if len(row) > 12 else "")
             return f"there is no `{wanted}` among {names}"
@@ -246,7 +224,7 @@ def build_cases(source: DatasetFile, reader: RowReader) -> Iterator[Case | BadRo
     try:
         for line, column, value in reader(source):
             if builder is None:
-                builder = CaseBuilder.for_file(source)
+                builder = CaseBuilder(source)
             if isinstance(value, PlacedError):
                 yield BadRow(place=value.place, message=value.message)
                 continue
@@ -313,18 +291,21 @@ def iter_cases(
     """
     if isinstance(items, (str, Mapping, Case)):
         raise DataError(f"cases come as a list of cases, mappings or texts, not as one {type(items).__name__}.")
-    builder = CaseBuilder(
-        _item_place, ReadOptions(), without_repeats(notes or ignore_note), answer_is_reference=answer_is_reference
-    )
+    source = _ItemList(Path(), ReadOptions(), without_repeats(notes or ignore_note))
+    source.answer_is_reference = answer_is_reference
+    builder = CaseBuilder(source)
     for number, item in enumerate(items, start=1):
         try:
             case = builder.build(item, number)
         except RowError as fault:
-            where = f"{place}: {_item_place(number)}" if place else _item_place(number)
+            where = f"{place}: {source.place(number)}" if place else source.place(number)
             yield BadRow(place=where, message=str(fault))
         else:
             yield replace(case, place=place) if place else case
 
 
-def _item_place(number: int, column: int = 0) -> str:
-    return f"item {number}"
+class _ItemList(DatasetFile):
+    """Python values instead of the rows of a file."""
+
+    def place(self, line: int, column: int = 0) -> str:
+        return f"item {line}"

@@ -87,6 +87,5 @@ def _as_text(turn: Turn) -> Turn:
 
 
 def _reply_metadata(reply: Reply) -> Mapping[str, Any]:
-    """Return the call log key and the reasoning of a reply."""
     metadata = {"calls": [reply.key] if reply.key else [], "reasoning": reply.reasoning}
     return {name: value for name, value in metadata.items() if value}

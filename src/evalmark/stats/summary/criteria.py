@@ -191,7 +191,6 @@ class MetricMean:
 
 
 def _is_missing(result: Result, score: Score | None) -> bool:
-    """Return whether a score is missing."""
     if score is None:
         return result.output.error is not None
     return score.status in ("unscored", "error")

@@ -150,7 +150,6 @@ def _labels(metrics: Sequence[Metric]) -> tuple[str, ...]:
 def _both(
     first: Sequence[float], second: Sequence[float], cases: Sequence[int]
 ) -> tuple[list[float], list[float], list[int]]:
-    """Return the entries that both judges scored."""
     rows = [row for row in zip(first, second, cases, strict=True) if not (math.isnan(row[0]) or math.isnan(row[1]))]
     return [a for a, _, _ in rows], [b for _, b, _ in rows], [case for _, _, case in rows]
 
