@@ -13,7 +13,7 @@ from evalmark.inputs.suites.reader import read_suite
 from evalmark.inputs.suites.suite import MetricSpec, Suite
 from evalmark.prompts.metrics.metric import PromptMetric
 from evalmark.prompts.metrics.metric_prompts import METRIC_ENDING, find_metrics, read_prompt_metric
-from evalmark.prompts.metrics.variables import SPEC_VARIABLES, variable_values
+from evalmark.prompts.metrics.metric_question import SPEC_VARIABLES, variable_values
 from evalmark.prompts.specs.spec import PromptSpec, read_spec
 from evalmark.scoring.binding.registry import resolve_scorer
 from evalmark.scoring.judges.measure import Measure

@@ -26,7 +26,7 @@ from evalmark.scoring.judges.rubric import NO_ANSWER, JudgeScorer
 from evalmark.scoring.judges.template import common_prompt
 from evalmark.scoring.judges.verdict import shorten_reason
 
-from .variables import input_text
+from .metric_question import input_text
 
 RuleOutcome = Literal["ok", "err", "unscored"]
 VERDICTS_KEY = "verdicts"

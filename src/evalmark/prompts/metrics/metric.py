@@ -24,8 +24,7 @@ from evalmark.scoring.judges.template import common_prompt, fill
 from evalmark.scoring.judges.verdict import Verdict, read_verdict, shorten_reason
 from evalmark.scoring.judges.weighting import TOP_LOGPROBS
 
-from .metric_question import question_of
-from .variables import SPEC_VARIABLES, variable_values
+from .metric_question import SPEC_VARIABLES, question_of, variable_values
 
 VERDICT = "verdict"
 OK, ERR = "OK", "ERR"

@@ -22,7 +22,7 @@ from evalmark.prompts.texts import load_texts
 from evalmark.scoring.judges.metric_files import parse_metric
 
 from .metric import ERR, OK, PromptMetric
-from .variables import LABELS
+from .metric_question import LABELS
 
 METRIC_ENDING = ".metric.prompty"
 METRIC_KEYS = ("score", "threshold", "direction", "repeat", "judge")

@@ -1,21 +1,53 @@
-"""Builds a metric's question: the author's texts unchanged, all other text between delimiters."""
+"""Builds a metric's question: its variables filled, the author's texts unchanged, all other text between delimiters."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evalmark.core.values.case import Turn
+from evalmark.core.values.case import Case, Output, Turn
+from evalmark.prompts.specs.spec import PromptSpec
 from evalmark.prompts.templates.interpreter import TemplateText
 from evalmark.prompts.templates.prompt import Prompt
 from evalmark.prompts.templates.rendering import message_parts
 from evalmark.prompts.texts import load_texts
+from evalmark.scoring.binding.text import text_of
 from evalmark.scoring.judges.delimiters import UntrustedText, delimit, delimiter_for, untrusted_text
 from evalmark.scoring.judges.question import Question
 from evalmark.scoring.judges.template import common_prompt, fill
 
-from .variables import LABELS
-
+LABELS: Mapping[str, str] = {
+    "output": "output",
+    "input": "input",
+    "groundtruth": "expected answer",
+    "prompt": "prompt",
+    "rules": "rules",
+    "intent": "intent",
+    "inputSpec": "input specification",
+}
+"""What the judge's question calls a variable's value."""
+SPEC_VARIABLES = ("prompt", "rules", "intent", "inputSpec")
+"""Variables that need a prompt under test."""
 Part = str | UntrustedText
 """Text of the metric's author, or untrusted text."""
+
+
+def variable_values(case: Case, output: Output, spec: PromptSpec | None) -> dict[str, str]:
+    """Return the value of every variable; empty if there is none."""
+    return {
+        "output": text_of(output.value),
+        "input": input_text(case.input),
+        "groundtruth": text_of(case.expected),
+        "prompt": "" if spec is None else spec.body,
+        "rules": "" if spec is None else "\n".join(spec.rules),
+        "intent": "" if spec is None else spec.intent,
+        "inputSpec": "" if spec is None else "\n".join(spec.input_spec),
+    }
+
+
+def input_text(value: Any) -> str:
+    """Return the input of a test as text: the only value, or all values as a JSON object."""
+    if isinstance(value, Mapping) and len(value) == 1:
+        return text_of(next(iter(value.values())))
+    return text_of(value)
 
 
 def question_of(
