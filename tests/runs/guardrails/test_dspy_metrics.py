@@ -161,7 +161,7 @@ def test_what_cannot_be_judged_raises_or_counts_as_was_said():
         pytest.param(
             {"scorer": "equal"}, "dspy_metric: there is no scorer 'equal'. Did you mean 'equals'?", id="a typo"
         ),
-        pytest.param({"scorer": 7}, "dspy_metric: 'int' is no scorer", id="a number"),
+        pytest.param({"scorer": 7}, "dspy_metric: 'int' is not a scorer", id="a number"),
         pytest.param(
             {"scorer": share, "unscored": 2}, "`unscored` is 2; it has to be a number from 0 to 1", id="too much"
         ),

@@ -64,9 +64,6 @@ class _Handler:
             span.input = inputs
         self._end(run_id, outputs)
 
-    def on_chain_error(self, error: BaseException, *, run_id: UUID, **more: Any) -> None:
-        self._end(run_id, error=error)
-
     def on_tool_start(self, serialized: Any, input_str: str, **more: Any) -> None:
         inputs = more.get("inputs")
         self._start("tool", input_str if inputs is None else inputs, serialized, more)
@@ -74,17 +71,11 @@ class _Handler:
     def on_tool_end(self, output: Any, *, run_id: UUID, **more: Any) -> None:
         self._end(run_id, output)
 
-    def on_tool_error(self, error: BaseException, *, run_id: UUID, **more: Any) -> None:
-        self._end(run_id, error=error)
-
     def on_retriever_start(self, serialized: Any, query: str, **more: Any) -> None:
         self._start("retrieval", query, serialized, more)
 
     def on_retriever_end(self, documents: Sequence[Any], *, run_id: UUID, **more: Any) -> None:
         self._end(run_id, [get_field(document, "page_content") for document in documents])
-
-    def on_retriever_error(self, error: BaseException, *, run_id: UUID, **more: Any) -> None:
-        self._end(run_id, error=error)
 
     def on_llm_start(self, serialized: Any, prompts: Sequence[str], **more: Any) -> None:
         self._start("model", prompts[0] if len(prompts) == 1 else prompts, serialized, more)
@@ -107,8 +98,10 @@ class _Handler:
         span.model = str(get_field(metadata, "model_name") or span.model)
         self._end(run_id, get_field(first, "text") if message is None else message)
 
-    def on_llm_error(self, error: BaseException, *, run_id: UUID, **more: Any) -> None:
+    def on_chain_error(self, error: BaseException, *, run_id: UUID, **more: Any) -> None:
         self._end(run_id, error=error)
+
+    on_tool_error = on_retriever_error = on_llm_error = on_chain_error
 
     def _start(self, kind: SpanKind, value: Any, serialized: Any, more: Mapping[str, Any]) -> None:
         """Start the span of a run; the steps of a hidden run are recorded as steps of the run around it."""
