@@ -126,7 +126,7 @@ def test_settings_go_under_pydantic_ais_names_for_one_attempt(function_model):
 def test_what_is_no_text_is_not_sent(function_model):
     model, asked = function_model()
     picture = Request(messages=(Turn(role="user", content=[{"type": "image_url", "image_url": {"url": "x"}}]),))
-    with pytest.raises(ModelCallError, match="more than text"):
+    with pytest.raises(ModelCallError, match="parts other than text"):
         ask(picture, model=model)
     assert asked == []
 
