@@ -1,11 +1,11 @@
-"""Which benchmarks there are: the group of each, and the options of its short form."""
+"""The list of benchmarks: the group of each, and the options of its short form."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).parent
 PARTS = (
-    "asking.py",
+    "viewer_client.py",
     "catalogue.py",
     "faulty_server.py",
     "floor.py",
@@ -16,15 +16,15 @@ PARTS = (
     "mutation.py",
     "peaks.py",
     "rows.py",
-    "running.py",
+    "runner.py",
     "scale_world.py",
 )
-"""What the benchmarks are made of; none is run by itself."""
+"""Modules that benchmarks share; they are not benchmarks."""
 
 
 @dataclass(frozen=True)
 class Script:
-    """One benchmark; `short` are the options that prove within seconds that it works, None where it has no such form."""
+    """One benchmark; `short` are the options for a test run of some seconds; None if names are none."""
 
     name: str
     group: str
@@ -39,7 +39,7 @@ class Script:
         return self.path.read_text(encoding="utf-8")
 
     @property
-    def tells_rows(self) -> bool:
+    def writes_rows(self) -> bool:
         return "from rows import" in self.text
 
 
@@ -54,7 +54,7 @@ KNOWN = (
     Script("instant.py", "large", _short("--cases 500")),
     Script("large.py", "large", _short("--megabytes 5")),
     Script("reading.py", "large", _short("--size 5")),
-    Script("journal.py", "store", _short("--calls 1280")),
+    Script("call_log.py", "store", _short("--calls 1280")),
     Script("masking.py", "store", _short("--calls 100")),
     Script("server_store.py", "store", _short("--calls 100")),
     Script("cluster.py", "cluster", _short("--cases 40")),
@@ -87,8 +87,8 @@ KNOWN = (
 
 
 def scripts() -> list[Script]:
-    """All of them, in the order in which they run; one that is not known here is a group of its own."""
-    there = {path.name for path in HERE.glob("*.py")} - set(PARTS)
-    known = [script for script in KNOWN if script.name in there]
-    new = sorted(there - {script.name for script in known})
-    return known + [Script(name, Path(name).stem) for name in new]
+    """Return all benchmarks in the order in which they run; a script that is not listed is its own group."""
+    names = {path.name for path in HERE.glob("*.py")} - set(PARTS)
+    listed = [script for script in KNOWN if script.name in names]
+    new = sorted(names - {script.name for script in listed})
+    return listed + [Script(name, Path(name).stem) for name in new]

@@ -1,4 +1,4 @@
-"""How long `evalmark compare` takes for two runs of 10,000 cases and five metrics, from the start of the process to its end.
+"""The time of `evalmark compare` for two runs of 10,000 cases and five metrics, from the start of the process to its end.
 
 Run: python benchmarks/comparing.py [--cases 10000]
 """
@@ -14,7 +14,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from rows import Tell, add_json, telling
+from rows import AddRow, add_json, row_output
 
 from evalmark import Case, Output, Result, Run, Score
 from evalmark.core.values.run import DatasetInfo, Metric
@@ -70,7 +70,7 @@ def keep(path: Path, cases: int) -> None:
             store.finish(replace(run, status="complete"))
 
 
-def measure(path: Path, cases: int, words: list[str], tell: Tell) -> None:
+def measure(path: Path, cases: int, words: list[str], add_row: AddRow) -> None:
     command = [sys.executable, "-m", "evalmark", "compare", "last", "last~1", "--store", str(path), *words]
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     done = subprocess.run(command, capture_output=True, check=False)
@@ -78,20 +78,20 @@ def measure(path: Path, cases: int, words: list[str], tell: Tell) -> None:
     assert done.returncode in (0, 1, 3), done.stderr.decode()
     used = after.ru_utime - before.ru_utime
     named = " ".join(["evalmark compare", *words])
-    beside = f"{used:.2f} s of processor time, exit code {done.returncode}"
-    tell(what=f"`{named}`, two runs of {cases:,} cases", found=taken, unit="s", at_most=GOAL, beside=beside)
+    note = f"{used:.2f} s of processor time, exit code {done.returncode}"
+    add_row(what=f"`{named}`, two runs of {cases:,} cases", found=taken, unit="s", at_most=GOAL, note=note)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=10_000)
     add_json(parser)
-    said = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name, telling(said.json) as tell:
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name, row_output(args.json) as add_row:
         path = Path(name) / "runs.db"
-        keep(path, said.cases)
+        keep(path, args.cases)
         for words in ([], ["--pairs"]):
-            measure(path, said.cases, words, tell)
+            measure(path, args.cases, words, add_row)
 
 
 if __name__ == "__main__":

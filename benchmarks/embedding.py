@@ -29,7 +29,7 @@ from pathlib import Path
 
 import numpy as np
 import peaks
-from rows import Tell, add_json, telling
+from rows import AddRow, add_json, row_output
 
 from evalmark.core.settings import Settings
 from evalmark.models.embeddings.bert import write_graph
@@ -81,16 +81,16 @@ def main() -> None:
     add_json(parser)
     parser.add_argument("--part", choices=PARTS, help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.part:
-        print(json.dumps(PARTS[given.part](given.folder)))
+    args = parser.parse_args()
+    if args.part:
+        print(json.dumps(PARTS[args.part](args.folder)))
         return
-    os.environ[ROUNDS] = str(given.rounds)
-    with tempfile.TemporaryDirectory() as folder, telling(given.json, table=True) as tell:
-        table(Path(folder), given.texts, given.sentence_transformers, tell)
+    os.environ[ROUNDS] = str(args.rounds)
+    with tempfile.TemporaryDirectory() as folder, row_output(args.json, table=True) as add_row:
+        table(Path(folder), args.texts, args.sentence_transformers, add_row)
 
 
-def table(folder: Path, count: int, other: str, tell: Tell) -> None:
+def table(folder: Path, count: int, other: str, add_row: AddRow) -> None:
     """Measure everything and print what was found."""
     made = texts(count)
     (folder / "texts.json").write_text(json.dumps(made), encoding="utf-8")
@@ -101,22 +101,22 @@ def table(folder: Path, count: int, other: str, tell: Tell) -> None:
     print(f"{work / tokens * 1e3:.1f} million operations a token, {work:,.0f} billion in all")
     cold = ready()
     print(f"ready from cold: {cold:.2f} s")
-    tell(what="the model is ready, from cold", found=cold, unit="s", at_most=READY)
+    add_row(what="the model is ready, from cold", found=cold, unit="s", at_most=READY)
     st = run_other(folder, other)
-    peak = best_peaks(folder, st.get("peaks", {}), tell)
+    peak = best_peaks(folder, st.get("peaks", {}), add_row)
     print(f"\n{'':46}{'texts/s':>9}{'tokens/s':>10}{'x st':>7}{'GFLOP/s':>9}{'of peak':>9}{'by cpu':>8}{'MB':>7}")
     for name, part in ROWS.items():
         found = st if name == "other" else run(name, folder)
         if "missing" in found:
             print(f"{part.title:46}  {found['missing']}")
-            tell(what=part.title, found=None, beside=found["missing"])
+            add_row(what=part.title, found=None, note=found["missing"])
             continue
         one = Measured(part=part, found=found, count=count, tokens=tokens, work=work)
         print(one.line(st, peak.get(part.precision)))
-        one.tell(tell, st, peak.get(part.precision))
+        one.counts(add_row, st, peak.get(part.precision))
 
 
-def best_peaks(folder: Path, others: dict, tell: Tell) -> dict[str, float]:
+def best_peaks(folder: Path, others: dict, add_row: AddRow) -> dict[str, float]:
     """The rate of the fastest library for each precision."""
     runs = [run("peak", folder, OPENBLAS_NUM_THREADS="1")]
     if "avx512f" in cpu_flags():
@@ -130,7 +130,7 @@ def best_peaks(folder: Path, others: dict, tell: Tell) -> dict[str, float]:
         print(f"products in {title}, GFLOP/s: {said or 'none'}")
         if found:
             best[precision] = max(found.values())
-            tell(what=f"peak: products in {title}", found=best[precision], unit="GFLOP/s", beside=said)
+            add_row(what=f"peak: products in {title}", found=best[precision], unit="GFLOP/s", note=said)
     return best
 
 
@@ -169,23 +169,23 @@ class Measured:
         speeds = f"{self.count / self.seconds:9.0f}{self.tokens / self.seconds:10,.0f}"
         return f"{self.part.title:46}{speeds}{times}{rate}{self.found['peak_mb']:7.0f}"
 
-    def tell(self, tell: Tell, st: dict, peak: float | None) -> None:
+    def counts(self, add_row: AddRow, st: dict, peak: float | None) -> None:
         title, shares = self.part.title, self.shares(peak)
-        beside = f"{self.tokens / self.seconds:,.0f} tokens/s, {self.found['peak_mb']:.0f} MB"
-        tell(what=title, found=self.count / self.seconds, unit="texts/s", beside=beside)
+        note = f"{self.tokens / self.seconds:,.0f} tokens/s, {self.found['peak_mb']:.0f} MB"
+        add_row(what=title, found=self.count / self.seconds, unit="texts/s", note=note)
         if "seconds" in st and self.found is not st:
             by_cpu = st["cpu"] / self.found["cpu"]
             over, said = st["seconds"] / self.seconds, f"{by_cpu:.1f} x by processor time"
-            tell(
+            add_row(
                 what=f"{title}: over sentence-transformers",
                 found=over,
                 unit="x",
                 at_least=self.part.over_st,
-                beside=said,
+                note=said,
             )
         if shares:
             said = f"{self.work / self.seconds:.0f} GFLOP/s; {shares[1]:.0f} % by processor time"
-            tell(what=f"{title}: share of the peak", found=shares[0], unit="%", at_least=self.part.share, beside=said)
+            add_row(what=f"{title}: share of the peak", found=shares[0], unit="%", at_least=self.part.share, note=said)
 
 
 def run(part: str, folder: Path, **env: str) -> dict:

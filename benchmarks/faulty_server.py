@@ -1,8 +1,8 @@
-"""A server that speaks OpenAI's chat completions and turns requests down: at random, by kinds, or for a real limit.
+"""A server with OpenAI's chat completions that refuses requests: at random, by kind, or by a rate limit.
 
-Each reply says how many seconds the server took for it, by its own clock. `GET /stats` tells the counts. `clean` answers all
-requests; `random` turns down 20 % (429, `Retry-After: 0`); `mix` 20 % with 429, 10 % with 500, drops 5 %, cuts the body of 2 %,
-sends 1 % that is no JSON, and answers 1 % two seconds late; `bucket` lets through 600 requests a minute and a burst of 20.
+Each reply contains the seconds that the server took for it. `GET /stats` returns the counts. `clean` answers all
+requests; `random` refuses 20 % (429, `Retry-After: 0`); `mix` 20 % with 429, 10 % with 500, drops 5 %, cuts the body of 2 %,
+sends 1 % as invalid JSON, and answers 1 % two seconds late; `bucket` lets through 600 requests a minute and a burst of 20.
 
 Run: python benchmarks/faulty_server.py bucket [--latency 500] [--retry-after 0]; it ends with its standard input.
 """
@@ -23,9 +23,9 @@ PER_SECOND, BURST = 10.0, 20.0
 
 
 class World:
-    def __init__(self, said: argparse.Namespace) -> None:
-        self.kind, self.latency, self.retry_after = said.kind, said.latency / 1_000, said.retry_after
-        self.chance = random.Random(said.seed)  # noqa: S311
+    def __init__(self, args: argparse.Namespace) -> None:
+        self.kind, self.latency, self.retry_after = args.kind, args.latency / 1_000, args.retry_after
+        self.chance = random.Random(args.seed)  # noqa: S311
         self.level, self.then = BURST, time.monotonic()
         self.counts = {"requests": 0, "answered": 0, "limited": 0, "first": 0.0, "last": 0.0}
 
@@ -93,8 +93,8 @@ def completion(content: str) -> dict:
     }
 
 
-async def serve(said: argparse.Namespace) -> None:
-    world, app, done = World(said), web.Application(), asyncio.Event()
+async def serve(args: argparse.Namespace) -> None:
+    world, app, done = World(args), web.Application(), asyncio.Event()
     app.router.add_post("/v1/chat/completions", world.answer)
     app.router.add_get("/stats", world.stats)
     runner = web.AppRunner(app, access_log=None)

@@ -1,4 +1,4 @@
-"""The least a run can cost: a bare aiohttp loop that asks, compares and writes a line a case; one call or two.
+"""The lower bound of a run: a bare aiohttp loop that sends one or two calls a case, compares and writes a line.
 
 Run by orchestration.py: python benchmarks/floor.py CASES URL CALLS JOBS
 """
@@ -22,16 +22,16 @@ SCHEMA = {
 async def ask(cases: Iterator[dict], out: TextIO, url: str, calls: int, jobs: int) -> None:
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
 
-        async def said(model: str, text: str, **more) -> str:
+        async def complete(model: str, text: str, **more) -> str:
             body = {"model": model, "messages": [{"role": "user", "content": text}], **more}
             async with session.post(f"{url}/v1/chat/completions", json=body) as response:
                 return (await response.json())["choices"][0]["message"]["content"]
 
         async def worker() -> None:
             for case in cases:
-                answer = await said("mock", case["input"])
+                answer = await complete("mock", case["input"])
                 if calls > 1:
-                    await said("judge-10", JUDGE.format(**case, answer=answer), response_format=SCHEMA)
+                    await complete("judge-10", JUDGE.format(**case, answer=answer), response_format=SCHEMA)
                 row = {"id": case["id"], "answer": answer, "passed": answer == case["expected"]}
                 out.write(json.dumps(row) + "\n")
 
@@ -44,11 +44,11 @@ def main() -> None:
     parser.add_argument("url")
     parser.add_argument("calls", type=int)
     parser.add_argument("jobs", type=int)
-    given = parser.parse_args()
-    path = given.cases
+    args = parser.parse_args()
+    path = args.cases
     cases = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     with path.with_suffix(".out").open("w", encoding="utf-8") as out:
-        asyncio.run(ask(iter(cases), out, given.url, given.calls, given.jobs))
+        asyncio.run(ask(iter(cases), out, args.url, args.calls, args.jobs))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from playwright.sync_api import sync_playwright
-from rows import Tell, add_json, telling
+from rows import AddRow, add_json, row_output
 
 from evalmark import Case, Output, Result, Run, Score, compare
 from evalmark.core.values.run import DatasetInfo, Metric
@@ -54,7 +54,7 @@ class Results:
     def __init__(self, cases: int, words: int, seed: int) -> None:
         draw = random.Random(0)  # noqa: S311  the same texts every time
         self.cases, self.words, self.seed = cases, words, seed
-        self.contexts = [said(draw, 230) for _ in range(CONTEXTS)]
+        self.contexts = [random_text(draw, 230) for _ in range(CONTEXTS)]
 
     def __len__(self) -> int:
         return self.cases
@@ -66,25 +66,25 @@ class Results:
         draw = random.Random(number)  # noqa: S311
         case = Case(
             id=f"q{number}",
-            input=said(draw, 12),
-            expected=said(draw, 20),
+            input=random_text(draw, 12),
+            expected=random_text(draw, 20),
             contexts=tuple(draw.choices(self.contexts, k=3)),
             tags=(("even", "odd")[number % 2],),
         )
-        answer, luck = said(draw, self.words), random.Random(number + 7 * self.seed)  # noqa: S311
+        answer, luck = random_text(draw, self.words), random.Random(number + 7 * self.seed)  # noqa: S311
         value, grade = luck.random(), luck.randint(1, 5)
         if luck.random() < 0.2 * self.seed:
             answer = answer.replace("parcel", "letter")
         scores = (
             Score(name="similarity", raw=value, value=value, passed=value >= 0.2),
-            Score(name="correct", raw=grade, value=(grade - 1) / 4, passed=grade >= 2, reason=said(draw, 17)),
+            Score(name="correct", raw=grade, value=(grade - 1) / 4, passed=grade >= 2, reason=random_text(draw, 17)),
             Score(name="answer_hallucination", raw=0.0, value=0.0, direction="lower", passed=True),
         )
         trial = Trial(case=case, dataset="questions", target="my_app:answer", position=number)
         return Result(trial=trial, output=Output(value=answer, seconds=luck.random()), scores=scores)
 
 
-def said(draw: random.Random, n: int) -> str:
+def random_text(draw: random.Random, n: int) -> str:
     return " ".join(draw.choices(WORDS, k=n))
 
 
@@ -103,22 +103,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=5_000)
     parser.add_argument("--answer", type=int, default=55, help="words of an answer, of 9 characters")
-    parser.add_argument("--baseline", action="store_true", help="beside an earlier run")
+    parser.add_argument("--baseline", action="store_true", help="with an earlier run as baseline")
     parser.add_argument("--keep", type=Path, help="write it there")
     add_json(parser)
-    asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name, telling(asked.json) as tell:
-        path = asked.keep or Path(name) / "report.html"
-        measure(asked, path, tell)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name, row_output(args.json) as add_row:
+        path = args.keep or Path(name) / "report.html"
+        measure(args, path, add_row)
         if shutil.which("chromium"):
-            look(path, tell)
+            look(path, add_row)
 
 
-def measure(asked: argparse.Namespace, path: Path, tell: Tell) -> None:
-    run = a_run(asked.cases, asked.answer, 0)
+def measure(args: argparse.Namespace, path: Path, add_row: AddRow) -> None:
+    run = a_run(args.cases, args.answer, 0)
     options = ReportOptions()
-    if asked.baseline:
-        earlier = a_run(asked.cases, asked.answer, 1)
+    if args.baseline:
+        earlier = a_run(args.cases, args.answer, 1)
         options = ReportOptions(comparison=compare(run, earlier), baseline=earlier)
     summary = summarise(run)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -127,17 +127,17 @@ def measure(asked: argparse.Namespace, path: Path, tell: Tell) -> None:
         stream.writelines(as_html(run, summary, options))
     taken = time.perf_counter() - started
     more = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    size, goal = path.stat().st_size, 2_000 * max(5_000, asked.cases)
+    size, goal = path.stat().st_size, 2_000 * max(5_000, args.cases)
     text = path.read_text(encoding="utf-8")
     cut = re.search(r"[\d,]+ texts? of more than [^;]*", text)
-    beside = f"{size / asked.cases:,.0f} bytes a case; {cut[0] if cut else 'no text is cut'}"
-    named = f"{asked.cases:,} cases{' beside a baseline' if asked.baseline else ''}"
-    tell(what=f"{named}: size", found=size / 1e6, unit="MB", at_most=goal / 1e6, beside=beside)
-    tell(what=f"{named}: written in", found=taken, unit="s", at_most=GOAL_SECONDS)
-    beside = f"{more / 1_024:.0f} MB more than before"
-    tell(what=f"{named}: memory", found=(before + more) / 1_024, unit="MB", beside=beside)
+    note = f"{size / args.cases:,.0f} bytes a case; {cut[0] if cut else 'no text is cut'}"
+    named = f"{args.cases:,} cases{' with a baseline' if args.baseline else ''}"
+    add_row(what=f"{named}: size", found=size / 1e6, unit="MB", at_most=goal / 1e6, note=note)
+    add_row(what=f"{named}: written in", found=taken, unit="s", at_most=GOAL_SECONDS)
+    note = f"{more / 1_024:.0f} MB more than before"
+    add_row(what=f"{named}: memory", found=(before + more) / 1_024, unit="MB", note=note)
     assert size <= goal, size
-    assert text.count("<tbody data-v=") == asked.cases
+    assert text.count("<tbody data-v=") == args.cases
 
 
 PAINT = """() => new Promise(done => setTimeout(() => done([
@@ -149,17 +149,17 @@ SORT = """() => { const started = performance.now();
     document.querySelectorAll('.sort')[2].click(); document.body.offsetHeight; return performance.now() - started; }"""
 
 
-def look(path: Path, tell: Tell) -> None:
+def look(path: Path, add_row: AddRow) -> None:
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1280, "height": 800})
         page.goto(path.absolute().as_uri(), wait_until="load")
         first, loaded = page.evaluate(PAINT)
-        beside = f"all of it and its script after {loaded:.0f} ms"
-        tell(what="Chromium: first paint", found=first, unit="ms", beside=beside)
+        note = f"all of it and its script after {loaded:.0f} ms"
+        add_row(what="Chromium: first paint", found=first, unit="ms", note=note)
         filtered, again = page.evaluate(FILTER), page.evaluate(FILTER)
-        tell(what="Chromium: filtered by a text", found=filtered, unit="ms", beside=f"again in {again:.0f} ms")
-        tell(what="Chromium: sorted by a score", found=page.evaluate(SORT), unit="ms")
+        add_row(what="Chromium: filtered by a text", found=filtered, unit="ms", note=f"again in {again:.0f} ms")
+        add_row(what="Chromium: sorted by a score", found=page.evaluate(SORT), unit="ms")
         browser.close()
 
 

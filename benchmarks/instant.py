@@ -1,4 +1,4 @@
-"""What a case costs when target and scorer cost nothing: reading, running, and a durable store.
+"""The cost of a case whose target and scorer cost nothing: reading, running, and a durable store.
 
 Run: python benchmarks/instant.py [--cases 10000]
 """
@@ -9,7 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from rows import add_json, telling
+from rows import add_json, row_output
 
 from evalmark import evaluate
 
@@ -38,9 +38,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=10_000)
     add_json(parser)
-    said = parser.parse_args()
-    cases = said.cases
-    with tempfile.TemporaryDirectory() as name, telling(said.json) as tell:
+    args = parser.parse_args()
+    cases = args.cases
+    with tempfile.TemporaryDirectory() as name, row_output(args.json) as add_row:
         folder = Path(name)
         path = folder / "cases.jsonl"
         with path.open("w", encoding="utf-8") as stream:
@@ -51,8 +51,8 @@ def main() -> None:
         for task in (instant, in_a_thread):
             kept = milliseconds_a_case(folder, path, task, cases, kept=True)
             memory = milliseconds_a_case(folder, path, task, cases, kept=False)
-            beside = f"{memory:.3f} without a store; {cases:,} cases"
-            tell(what=f"a case of `{task.__name__}`", found=kept, unit="ms", at_most=GOAL, beside=beside)
+            note = f"{memory:.3f} without a store; {cases:,} cases"
+            add_row(what=f"a case of `{task.__name__}`", found=kept, unit="ms", at_most=GOAL, note=note)
 
 
 if __name__ == "__main__":

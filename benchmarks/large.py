@@ -1,6 +1,6 @@
-"""A large dataset, from the first row to the last result, in flat memory, and at the same cost a case as a small one.
+"""A large dataset from the first row to the last result: memory, and the cost of a case compared with a small one.
 
-Each size is a process of its own. Run: python benchmarks/large.py [--megabytes 1000]
+Each size runs in its own process. Run: python benchmarks/large.py [--megabytes 1000]
 """
 
 import argparse
@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from rows import Tell, add_json, telling
+from rows import AddRow, add_json, row_output
 
 from evalmark.core.settings import Settings
 from evalmark.runs.execution.execute import execute
@@ -65,20 +65,20 @@ def apart(megabytes: float) -> dict[str, float]:
     return found
 
 
-def compare(megabytes: float, tell: Tell) -> None:
+def compare(megabytes: float, add_row: AddRow) -> None:
     sizes = [apart(megabytes * share) for share in (0.01, 0.1, 1)]
     for found in sizes:
         each = f"{found['cpu'] * 1_000 / found['rows']:.3f} ms of processor time; {found['seconds']:.1f} s in all"
         name = f"{found['rows']:,} cases: a case"
-        tell(what=name, found=found["seconds"] * 1_000 / found["rows"], unit="ms", beside=each)
+        add_row(what=name, found=found["seconds"] * 1_000 / found["rows"], unit="ms", note=each)
     small, _, large = sizes
     named = f"{large['rows']:,} cases from {megabytes:,.0f} MB"
     ratio = large["cpu"] / large["rows"] / (small["cpu"] / small["rows"])
-    beside = f"by the clock {large['seconds'] / large['rows'] / (small['seconds'] / small['rows']):.2f} x"
+    note = f"by the clock {large['seconds'] / large['rows'] / (small['seconds'] / small['rows']):.2f} x"
     over = f"{named}: processor time a case over that of {small['rows']:,}"
-    tell(what=over, found=ratio, unit="x", at_most=CONSTANT, beside=beside)
-    tell(what=f"{named}: the first result", found=large["first"], unit="s", at_most=FIRST)
-    tell(what=f"{named}: the most memory", found=large["peak"], unit="MB", at_most=MEMORY)
+    add_row(what=over, found=ratio, unit="x", at_most=CONSTANT, note=note)
+    add_row(what=f"{named}: the first result", found=large["first"], unit="s", at_most=FIRST)
+    add_row(what=f"{named}: the most memory", found=large["peak"], unit="MB", at_most=MEMORY)
 
 
 def main() -> None:
@@ -86,12 +86,12 @@ def main() -> None:
     parser.add_argument("--megabytes", type=int, default=1_000)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     add_json(parser)
-    said = parser.parse_args()
-    if said.folder is not None:
-        print(json.dumps(measure(said.folder)))
+    args = parser.parse_args()
+    if args.folder is not None:
+        print(json.dumps(measure(args.folder)))
         return
-    with telling(said.json) as tell:
-        compare(said.megabytes, tell)
+    with row_output(args.json) as add_row:
+        compare(args.megabytes, add_row)
 
 
 if __name__ == "__main__":

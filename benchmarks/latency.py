@@ -1,7 +1,7 @@
 """How far the reported time of an answer is from a timer inside the target, with 64 jobs on a busy machine.
 
-Each target measures itself: a function that sleeps and one that computes (in threads), a coroutine, and a model whose server says
-how long it took. An answer counts where the two times differ by 1 ms or 5 % at the most. `--busy` processes compute meanwhile.
+Each target measures itself: a function that sleeps and one that computes (in threads), a coroutine, and a model whose server
+reports its time. An answer counts if the two times differ by at most 1 ms or 5 %. Meanwhile `--busy` processes compute.
 
 Run: python benchmarks/latency.py [--cases 500] [--jobs 64] [--busy 2]
 """
@@ -20,7 +20,7 @@ from statistics import median
 
 from limits import run as run_model
 from limits import serving, write_cases
-from rows import add_json, telling
+from rows import add_json, row_output
 
 from evalmark import evaluate
 
@@ -75,8 +75,8 @@ def figures(pairs: list[tuple[float, float]]) -> dict[str, object]:
     share = sum(is_near(*pair) for pair in pairs) / len(pairs)
     inside, reported = (median(times) * 1_000 for times in zip(*pairs, strict=True))
     worst = sorted(abs(b - a) for a, b in pairs)[int(0.99 * len(pairs))] * 1_000
-    beside = f"median inside {inside:.3g} ms, reported {reported:.3g} ms; 99 % differ by less than {worst:.3g} ms"
-    return {"found": 100 * share, "unit": "%", "beside": beside}
+    note = f"median inside {inside:.3g} ms, reported {reported:.3g} ms; 99 % differ by less than {worst:.3g} ms"
+    return {"found": 100 * share, "unit": "%", "note": note}
 
 
 def main() -> None:
@@ -85,24 +85,24 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=64)
     parser.add_argument("--busy", type=int, default=2, help="processes that compute meanwhile")
     add_json(parser)
-    said = parser.parse_args()
-    cases = [{"id": str(number), "input": f"question {number}"} for number in range(said.cases)]
-    with tempfile.TemporaryDirectory() as name, telling(said.json) as tell:
+    args = parser.parse_args()
+    cases = [{"id": str(number), "input": f"question {number}"} for number in range(args.cases)]
+    with tempfile.TemporaryDirectory() as name, row_output(args.json) as add_row:
         folder = Path(name)
         (folder / "few.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases), encoding="utf-8")
-        with busy(said.busy):
+        with busy(args.busy):
             for target in (sleeps, computes, suspends):
                 TIMES.clear()
                 found = evaluate(
-                    folder / "few.jsonl", target, [{"length": {"min_chars": 1}}], store=None, jobs=said.jobs
+                    folder / "few.jsonl", target, [{"length": {"min_chars": 1}}], store=None, jobs=args.jobs
                 )
                 pairs = [(TIMES[r.trial.case.input], r.output.seconds or 0.0) for r in found.results]
-                tell(what=f"`{target.__name__}`: times within 1 ms or 5 %", at_least=99, **figures(pairs))
-            write_cases(folder, said.cases)
+                add_row(what=f"`{target.__name__}`: times within 1 ms or 5 %", at_least=99, **figures(pairs))
+            write_cases(folder, args.cases)
             with serving("clean", 250) as url:
                 _, _, outputs = run_model(folder, url, "model")
             pairs = [(float(output["value"]), output["seconds"]) for output in outputs]
-            tell(what="a model: times within 1 ms or 5 %", **figures(pairs))
+            add_row(what="a model: times within 1 ms or 5 %", **figures(pairs))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Runs against endpoints that turn requests down, over the time of the same run against one that does not.
+"""Runs against endpoints that refuse requests, compared with the same run against an endpoint that does not.
 
-250 cases of a model with 64 requests in flight, as whole processes; seeds are fixed, so each server turns down the same requests
-in the same order. A real limit lets 600 requests a minute through and a burst of 20: the share of it that a run uses, and how many
-requests it sends for each that is answered, by the clock of the server, of twice as many cases.
+250 cases of a model with 64 requests in flight, as whole processes; seeds are fixed, so each server refuses the same requests
+in the same order. The rate limit is 600 requests a minute with a burst of 20; measured are the used share of the limit and the
+requests sent per answered request, by the clock of the server, for twice as many cases.
 
 Run: python benchmarks/limits.py [--cases 250] [--latency 1800]
 """
@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from faulty_server import BURST, PER_SECOND
-from rows import add_json, telling
+from rows import add_json, row_output
 
 HERE = Path(__file__).parent
 JOBS = 64
@@ -65,32 +65,30 @@ def main() -> None:
     parser.add_argument("--cases", type=int, default=250)
     parser.add_argument("--latency", type=float, default=1_800, help="milliseconds of an answer")
     add_json(parser)
-    said = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name, telling(said.json) as tell:
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name, row_output(args.json) as add_row:
         folder = Path(name)
-        write_cases(folder, said.cases)
-        with serving("clean", said.latency) as url:
+        write_cases(folder, args.cases)
+        with serving("clean", args.latency) as url:
             clean, _, _ = run(folder, url, "clean")
-        tell(what=f"{said.cases} cases, nothing turned down", found=clean, unit="s")
+        add_row(what=f"{args.cases} cases, nothing turned down", found=clean, unit="s")
         for kind, goal in (("random", 1.5), ("mix", 1.3)):
-            with serving(kind, said.latency) as url:
+            with serving(kind, args.latency) as url:
                 seconds, counts, outputs = run(folder, url, kind)
             errors = sum(output["error"] is not None for output in outputs)
-            beside = (
+            note = (
                 f"{counts['requests']} requests, {counts['limited']} of them met 429; {errors} cases without an answer"
             )
-            tell(what=f"`{kind}`, over that", found=seconds / clean, unit="x", at_most=goal, beside=beside)
-        write_cases(folder, 2 * said.cases)
+            add_row(what=f"`{kind}`, over that", found=seconds / clean, unit="x", at_most=goal, note=note)
+        write_cases(folder, 2 * args.cases)
         for after in ("0", "1"):
             with serving("bucket", BUCKET_LATENCY, after) as url:
                 _, counts, _ = run(folder, url, f"bucket-{after}")
             ideal = max(0.0, counts["answered"] - BURST) / PER_SECOND + BUCKET_LATENCY / 1_000
             share = 100 * ideal / (counts["last"] - counts["first"])
             sent = counts["requests"] / counts["answered"]
-            beside = f"{counts['answered']} answered, {sent:.2f} requests sent for each"
-            tell(
-                what=f"used of 600 a minute, `Retry-After: {after}`", found=share, unit="%", at_least=90, beside=beside
-            )
+            note = f"{counts['answered']} answered, {sent:.2f} requests sent for each"
+            add_row(what=f"used of 600 a minute, `Retry-After: {after}`", found=share, unit="%", at_least=90, note=note)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a benchmark ran on: processors, memory, versions, the commit, and how busy the machine was before."""
+"""The machine of a benchmark: processors, memory, versions, the commit, and the load before the run."""
 
 import os
 import platform

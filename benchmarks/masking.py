@@ -1,4 +1,4 @@
-"""What it costs to keep secrets out of the store: the calls and results of a run, beside the same without masking.
+"""The cost of masking secrets in the calls and results of a run, compared with the same without masking.
 
 The CPU time that masking adds for a call and its result together, with two secrets in the environment, for replies of several
 lengths. A call costs 1.5 ms of CPU in all (`orchestration.py`).
@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Callable
 
-from rows import add_json, telling
+from rows import add_json, row_output
 
 from evalmark import Case, Output, Result, Score, Turn
 from evalmark.core.values.call import Call, Reply, Request
@@ -52,18 +52,18 @@ def main() -> None:
     add_json(parser)
     options = parser.parse_args()
     os.environ |= {"DEMO_API_KEY": "sk-proj-8f7d6s5a4d3f2g1h0jAbCdEfGh", "DEMO_PASSWORD": "s8df76s8d7f6s8d7f6s8d7"}
-    with telling(options.json) as tell:
+    with row_output(options.json) as add_row:
         for length in (200, 1_000, 10_000, 100_000):
             calls = max(20, options.calls * 200 // max(200, length // 5))
             call, result = made(length)
             written = cost(lambda c=call, r=result: (encode_call(c), encode_result(r)), calls)
             found = cost(lambda c=call, r=result: (masked_call(c), masked_result(r)), calls)
-            tell(
+            add_row(
                 what=f"masking a call and its result, {length:,} characters",
                 found=found,
                 unit="µs",
                 at_most=75 if length <= 1_000 else None,
-                beside=f"{written:.0f} µs to encode both",
+                note=f"{written:.0f} µs to encode both",
             )
 
 

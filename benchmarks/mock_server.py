@@ -1,7 +1,7 @@
-"""A server that speaks OpenAI's chat completions after a fixed time, and counts what it was asked.
+"""A server with OpenAI's chat completions that answers after a fixed time and counts its requests.
 
-A model with a JSON schema gets an object that fits it; any other says what stands last between [[ECHO: and ]] in the
-request, or `ok`, and adds its own name if that begins with `own-`. `GET /stats` tells the counts, `/reset` starts them anew,
+A model with a JSON schema gets an object that fits it; any other returns the last text between [[ECHO: and ]] in the
+request, or `ok`, and adds its name if that begins with `own-`. `GET /stats` returns the counts, `/reset` resets them,
 `/config?latency_ms=20` changes the time.
 
 Run: python benchmarks/mock_server.py [--port 8099] [--latency 50]; it ends with its standard input.
@@ -28,7 +28,7 @@ class Counts:
         )
         self.first = self.last = 0.0
 
-    def told(self) -> dict:
+    def stats(self) -> dict:
         total = self.bodies.total()
         said = {"requests": total, "unique_bodies": len(self.bodies), "repeated": total - len(self.bodies)}
         return said | self.tally | {"t_first": self.first, "t_last": self.last, "cpu_s": time.process_time()}
@@ -61,11 +61,11 @@ class Connection(asyncio.Protocol):
             if len(self.held) < end + 4 + size:
                 return
             body, self.held = self.held[end + 4 : end + 4 + size], self.held[end + 4 + size :]
-            self.asked(head.split(b" ", 2)[1].decode("ascii"), body)
+            self.handle(head.split(b" ", 2)[1].decode("ascii"), body)
 
-    def asked(self, address: str, body: bytes) -> None:
+    def handle(self, address: str, body: bytes) -> None:
         if not address.endswith("/chat/completions"):
-            self.transport.write(response(json.dumps(self.told(address))))
+            self.transport.write(response(json.dumps(self.stats(address))))
             return
         counts, now = self.world.counts, time.time()
         counts.bodies[hash(body)] += 1
@@ -86,14 +86,14 @@ class Connection(asyncio.Protocol):
         counts.tally["judge"] += judged
         self.transport.write(response(said))
 
-    def told(self, address: str) -> dict:
+    def stats(self, address: str) -> dict:
         parts = urlsplit(address)
         if parts.path == "/reset":
             flying, self.world.counts = self.world.counts.tally["inflight"], Counts()
             self.world.counts.tally["inflight"] = flying
         elif parts.path == "/config":
             self.world.latency = float(parse_qs(parts.query)["latency_ms"][0]) / 1_000
-        return self.world.counts.told()
+        return self.world.counts.stats()
 
 
 def length_of(head: bytes) -> int:
@@ -107,17 +107,17 @@ def response(text: str) -> bytes:
 
 
 def completion(body: bytes) -> tuple[str, bool]:
-    """The response to a request, and whether a judgement was asked for."""
-    asked = json.loads(body)
+    """The response to a request, and whether a judgement was request for."""
+    request = json.loads(body)
     tokens = len(body) // 4
-    wanted = asked.get("response_format", {}).get("json_schema", {}).get("schema")
-    own = f" ({asked['model']})" if asked["model"].startswith("own-") else ""
+    wanted = request.get("response_format", {}).get("json_schema", {}).get("schema")
+    own = f" ({request['model']})" if request["model"].startswith("own-") else ""
     content = fitting(json.dumps(wanted)) if wanted else echo(body) + own
     said = {
         "id": "chatcmpl-0",
         "object": "chat.completion",
         "created": 1_700_000_000,
-        "model": asked["model"],
+        "model": request["model"],
         "choices": [{"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": tokens, "completion_tokens": 8, "total_tokens": tokens + 8},
     }
@@ -159,8 +159,8 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--latency", type=float, default=50, help="milliseconds")
-    said = parser.parse_args()
-    asyncio.run(serve(said.port, said.latency / 1_000))
+    args = parser.parse_args()
+    asyncio.run(serve(args.port, args.latency / 1_000))
 
 
 if __name__ == "__main__":

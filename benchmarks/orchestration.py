@@ -1,9 +1,9 @@
 """Whole runs of the command line against a server that answers after 50 ms, with 64 requests in flight.
 
-Each row is one process from its start to its exit, store and journal on: how long it took over the limit that latency
-and requests in flight allow, its CPU time a case, its peak memory. The floor is a bare aiohttp loop over the same
-cases, measured just before. The last rows: everything from the journal, a kill half-way with the run that goes on, and
-512 requests in flight, for which the server that is named has to be a fast one.
+Each row is one process from its start to its exit, with store and call log: its time over the limit that latency and
+requests in flight allow, its CPU time a case, its peak memory. The floor is a bare aiohttp loop over the same cases,
+measured just before. The last rows: a replayed run, a run that is killed half-way and resumed, and 512 requests in
+flight, which need a fast --server.
 
 Run: python benchmarks/orchestration.py [--only 2000] [--runs 3] [--short] [--server http://127.0.0.1:8099]
 """
@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from rows import Tell, add_json, telling
+from rows import AddRow, add_json, row_output
 
 HERE = Path(__file__).parent
 JOBS = 64
@@ -52,14 +52,14 @@ class Taken:
     memory: float
     code: int
     others: float
-    """Cores that the rest of the machine kept busy meanwhile, the server left out."""
+    """Cores that other processes kept busy meanwhile, without the server."""
 
 
 @dataclass(frozen=True)
 class Server:
     url: str
 
-    def tell(self, address: str = "stats") -> dict:
+    def request(self, address: str = "stats") -> dict:
         with urllib.request.urlopen(f"{self.url}/{address}") as said:  # noqa: S310  our own, on this machine
             return json.loads(said.read())
 
@@ -101,14 +101,14 @@ def start(words: list[str], folder: Path, server: Server) -> subprocess.Popen:
 
 def measured(words: list[str], folder: Path, server: Server) -> Taken:
     """Run one command to its end."""
-    server.tell(f"config?latency_ms={LATENCY * 1_000}")
-    server.tell("reset")
-    before, served, started = busy(), server.tell()["cpu_s"], time.perf_counter()
+    server.request(f"config?latency_ms={LATENCY * 1_000}")
+    server.request("reset")
+    before, served, started = busy(), server.request()["cpu_s"], time.perf_counter()
     process = start(words, folder, server)
     _, status, used = os.wait4(process.pid, 0)
     wall = time.perf_counter() - started
     cpu = used.ru_utime + used.ru_stime
-    rest = busy() - before - cpu - (server.tell()["cpu_s"] - served)
+    rest = busy() - before - cpu - (server.request()["cpu_s"] - served)
     process.returncode = os.waitstatus_to_exitcode(status)
     return Taken(
         wall=wall, cpu=cpu, memory=used.ru_maxrss / 1_024, code=process.returncode, others=max(0.0, rest / wall)
@@ -166,27 +166,27 @@ def row(name: str, cases: int, calls: int, runs: list[Taken], note: str = "") ->
 
 
 def ended_well(taken: Taken, folder: Path, server: Server, calls: int) -> None:
-    said = server.tell()
+    said = server.request()
     assert taken.code == 0, (folder / "log.txt").read_text(encoding="utf-8")[-2_000:]
     assert said["requests"] == calls, said
     assert said["repeated"] == 0, said
 
 
-def tell_both(tell: Tell, work: tuple[int, int], bare: list[Taken], ours: list[Taken]) -> None:
-    """The figures of evalmark, and beside them those of the floor."""
+def tell_both(add_row: AddRow, work: tuple[int, int], bare: list[Taken], ours: list[Taken]) -> None:
+    """The figures of evalmark, and those of the floor."""
     cases, calls = work
     limit, name = limit_of(cases, calls), f"{cases:,} x {calls} call{'s' * (calls > 1)}"
     (least, cpu_least, memory_least, _), (wall, cpu, memory, others) = middle(bare), middle(ours)
     floor, spent, used = least / limit, cpu_least * 1_000 / cases, cpu * 1_000 / cases
-    beside = f"floor {floor:.2f}; {wall:.1f} s; others kept {others:.1f} cores busy"
-    tell(what=f"{name}: time over the limit", found=wall / limit, unit="x", at_most=GOALS.get(work), beside=beside)
-    processor = {"unit": "ms", "at_most": PROCESSOR.get(work), "beside": f"floor {spent:.2f}"}
-    tell(what=f"{name}: processor time a case", found=used, **processor)
+    note = f"floor {floor:.2f}; {wall:.1f} s; other processes used {others:.1f} cores"
+    add_row(what=f"{name}: time over the limit", found=wall / limit, unit="x", at_most=GOALS.get(work), note=note)
+    processor = {"unit": "ms", "at_most": PROCESSOR.get(work), "note": f"floor {spent:.2f}"}
+    add_row(what=f"{name}: processor time a case", found=used, **processor)
     most = MEMORY if cases > 2_000 else None
-    tell(what=f"{name}: memory", found=memory, unit="MB", at_most=most, beside=f"floor {memory_least:.0f}")
+    add_row(what=f"{name}: memory", found=memory, unit="MB", at_most=most, note=f"floor {memory_least:.0f}")
 
 
-def against_the_floor(folder: Path, server: Server, work: tuple[int, int], runs: int, tell: Tell) -> None:
+def against_the_floor(folder: Path, server: Server, work: tuple[int, int], runs: int, add_row: AddRow) -> None:
     cases, calls = work
     write_suite(folder, cases, calls)
     bare: list[Taken] = []
@@ -199,11 +199,11 @@ def against_the_floor(folder: Path, server: Server, work: tuple[int, int], runs:
     row(f"{name}  floor", cases, calls, bare)
     goal = f"goal {GOALS.get(work, '-')}" + (f", {MEMORY} MB" if cases > 2_000 else "")
     row(f"{name}  evalmark", cases, calls, ours, goal)
-    tell_both(tell, work, bare, ours)
+    tell_both(add_row, work, bare, ours)
 
 
-def from_the_journal(folder: Path, server: Server, cases: int, tell: Tell) -> None:
-    """The same once more: nothing is asked."""
+def replayed_run(folder: Path, server: Server, cases: int, add_row: AddRow) -> None:
+    """Measure a replayed run, which sends no request."""
     write_suite(folder, cases, 1)
     store = f"{cases}-1-0.db"
     if not (folder / store).exists():
@@ -211,36 +211,36 @@ def from_the_journal(folder: Path, server: Server, cases: int, tell: Tell) -> No
     taken = measured(command(store=store), folder, server)
     ended_well(taken, folder, server, 0)
     row(f"{cases:,} replayed", cases, 1, [taken], f"goal {REPLAYED} s")
-    beside = f"{taken.cpu:.1f} s of processor time"
-    tell(what=f"{cases:,} replayed", found=taken.wall, unit="s", at_most=REPLAYED, beside=beside)
+    note = f"{taken.cpu:.1f} s of processor time"
+    add_row(what=f"{cases:,} replayed", found=taken.wall, unit="s", at_most=REPLAYED, note=note)
 
 
-def killed_half_way(folder: Path, server: Server, cases: int, tell: Tell) -> None:
+def killed_half_way(folder: Path, server: Server, cases: int, add_row: AddRow) -> None:
     """SIGKILL once half of the requests are out; then the same run goes on.
 
     At most those that were under way may be asked again: a reply that had come, but was not on the disk, is one of them.
     """
     write_suite(folder, cases, 1)
-    server.tell("reset")
+    server.request("reset")
     process = start(command(store="killed.db"), folder, server)
-    while process.poll() is None and server.tell()["requests"] < cases // 2:
+    while process.poll() is None and server.request()["requests"] < cases // 2:
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     process.wait()
     resumed = start(command("--resume", store="killed.db"), folder, server)
     assert resumed.wait() == 0, (folder / "log.txt").read_text(encoding="utf-8")[-2_000:]
-    said = server.tell()
+    said = server.request()
     assert said["unique_bodies"] == cases, said
     lost = max(0, said["repeated"] - JOBS)
     print(
         f"{cases:,}, killed half-way and resumed: {lost} answers lost, {said['repeated']} calls repeated (at most {JOBS})"
     )
     name = f"{cases:,} x 1 call, killed half-way and resumed"
-    tell(what=f"{name}: answers lost", found=lost, at_most=0)
-    tell(what=f"{name}: calls repeated", found=said["repeated"], at_most=JOBS, beside=f"{JOBS} were under way")
+    add_row(what=f"{name}: answers lost", found=lost, at_most=0)
+    add_row(what=f"{name}: calls repeated", found=said["repeated"], at_most=JOBS, note=f"{JOBS} were under way")
 
 
-def many_in_flight(folder: Path, server: Server, cases: int, tell: Tell) -> None:
+def many_in_flight(folder: Path, server: Server, cases: int, add_row: AddRow) -> None:
     """How many calls a second one process makes where waiting is no limit."""
     write_suite(folder, cases, 1)
     least = measured(floor(folder, server, 1, WIDE), folder, server)
@@ -250,41 +250,41 @@ def many_in_flight(folder: Path, server: Server, cases: int, tell: Tell) -> None
     print(
         f"{cases:,} x 1, {WIDE} in flight: {rate:,.0f} calls/s, {taken.cpu * 1_000 / cases:.2f} ms a case; floor {most:,.0f}"
     )
-    beside = f"floor {most:,.0f}; {taken.cpu * 1_000 / cases:.2f} ms of processor time a case, {taken.memory:.0f} MB"
+    note = f"floor {most:,.0f}; {taken.cpu * 1_000 / cases:.2f} ms of processor time a case, {taken.memory:.0f} MB"
     goal = None if cases < WIDE_CASES else WIDE_RATE
-    tell(what=f"{cases:,} x 1 call, {WIDE} in flight", found=rate, unit="calls/s", at_least=goal, beside=beside)
+    add_row(what=f"{cases:,} x 1 call, {WIDE} in flight", found=rate, unit="calls/s", at_least=goal, note=note)
 
 
 def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--server", help="one that runs already; without it benchmarks/mock_server.py is started")
-    parser.add_argument("--runs", type=int, default=3, help="of those with 2,000 cases, of which the median counts")
-    parser.add_argument("--only", help="the rows that start with this: 2000, 10000, replayed, killed, wide")
+    parser.add_argument("--runs", type=int, default=3, help="number of runs with 2,000 cases; the median counts")
+    parser.add_argument("--only", help="only the rows that start with this: 2000, 10000, replayed, killed, wide")
     parser.add_argument("--short", action="store_true", help="200 cases, once")
     add_json(parser)
     return parser.parse_args()
 
 
 def main() -> None:
-    said = parsed()
-    sizes = SHORT if said.short else SIZES
-    wanted = lambda name: said.only is None or name.startswith(said.only)  # noqa: E731
+    args = parsed()
+    sizes = SHORT if args.short else SIZES
+    wanted = lambda name: args.only is None or name.startswith(args.only)  # noqa: E731
     with (
         tempfile.TemporaryDirectory() as name,
-        server_at(said.server) as server,
-        telling(said.json, table=True) as tell,
+        server_at(args.server) as server,
+        row_output(args.json, table=True) as add_row,
     ):
         folder = Path(name)
         print_head("ms/case")
         for work in sizes:
             if wanted(str(work[0])):
-                against_the_floor(folder, server, work, said.runs if work[0] == 2_000 else 1, tell)
+                against_the_floor(folder, server, work, args.runs if work[0] == 2_000 else 1, add_row)
         if wanted("replayed"):
-            from_the_journal(folder, server, sizes[-1][0], tell)
+            replayed_run(folder, server, sizes[-1][0], add_row)
         if wanted("killed"):
-            killed_half_way(folder, server, sizes[0][0], tell)
+            killed_half_way(folder, server, sizes[0][0], add_row)
         if wanted("wide"):
-            many_in_flight(folder, server, sizes[0][0] if said.short else WIDE_CASES, tell)
+            many_in_flight(folder, server, sizes[0][0] if args.short else WIDE_CASES, add_row)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from functools import cache
 
 import numpy as np
-from rows import add_json, telling
+from rows import add_json, row_output
 from scipy.stats import binom
 
 from evalmark.stats.inference.differences import difference
@@ -108,21 +108,21 @@ def main() -> int:
     add_json(parser)
     options = parser.parse_args()
     missed = False
-    with telling(options.json) as tell:
+    with row_output(options.json) as add_row:
         for name, test in TESTS.items():
             for alpha in (0.05, 0.025, 0.01) if test is by_rule else (0.05,):
                 rates = {n: false_calls(test, n, alpha) for n in range(5, options.most + 1)}
                 n = max(rates, key=rates.__getitem__)
                 bar = 0.05 if (name, alpha) == (next(iter(TESTS)), 0.05) else None
-                tell(what=f"false calls, {name}, p < {alpha}", found=rates[n], at_most=bar, beside=f"at {n} cases")
+                add_row(what=f"false calls, {name}, p < {alpha}", found=rates[n], at_most=bar, note=f"at {n} cases")
                 missed |= bar is not None and rates[n] > bar
             usual = false_calls(test, 100, 0.05, np.array([0.25]))
-            tell(what=f"false calls, {name}, 100 cases, 25 % change", found=usual)
+            add_row(what=f"false calls, {name}, 100 cases, 25 % change", found=usual)
         for n in options.cases:
             for share in (0.15, 0.25, 0.325):
                 found = power(n, 0.85, 0.75, share)
                 bar = 0.5 if (n, share) == (100, 0.25) else None
-                tell(what=f"found, .85 to .75, {n} cases, {share:.1%} change", found=found, at_least=bar)
+                add_row(what=f"found, .85 to .75, {n} cases, {share:.1%} change", found=found, at_least=bar)
                 missed |= bar is not None and found < bar
     return int(missed)
 

@@ -1,4 +1,4 @@
-"""What this machine can multiply: products of large matrices in 32 bits, bf16 and 8-bit integers, by each library that is here.
+"""Peak speed of this machine: products of large matrices in 32 bits, bf16 and 8-bit integers, by each library.
 
 The best of them is taken for the machine's peak. A library may use fewer instructions than the processor has: numpy's
 OpenBLAS takes those of AVX2 on some processors with AVX-512, unless OPENBLAS_CORETYPE says otherwise.
@@ -120,5 +120,5 @@ def of_openvino() -> Rates:
 
 
 def peaks() -> dict[str, Rates]:
-    """By precision. What torch can do is measured beside it, where it is installed."""
+    """By precision. Torch is measured too if it is installed."""
     return {"fp32": of_numpy() | of_onnxruntime("fp32"), "bf16": of_openvino(), "int8": of_onnxruntime("int8")}

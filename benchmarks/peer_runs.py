@@ -1,9 +1,9 @@
-"""Other tools on the work of orchestration.py: N cases, one call each, exact match, beside evalmark and a bare loop.
+"""Other tools on the work of orchestration.py: N cases, one call each, exact match; also evalmark and a bare loop.
 
 Run: python benchmarks/peer_runs.py --peer-env deepeval=PATH [--peer-env …] [--cases 2000] [--runs 3]
 
-A peer that is named is run out of the environment at PATH; one that is not is told as not installed. What to install, and
-what each does: benchmarks/peers/README.md.
+A named peer runs in the environment at PATH; others are reported as not installed. benchmarks/peers/README.md says what
+to install and what each does.
 """
 
 import argparse
@@ -29,7 +29,7 @@ from orchestration import (
     server_at,
     write_suite,
 )
-from rows import Tell, add_json, telling
+from rows import AddRow, add_json, row_output
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def once(peer: Peer, there: Installed, folder: Path, server: Server) -> Taken:
         os.environ["PROMPTFOO_PROGRAM"] = there.program
     script = HERE / "peers" / peer.script
     taken = measured([there.python, str(script), str(folder / "cases.jsonl"), server.url, str(JOBS)], folder, server)
-    said, text = server.tell(), (folder / "log.txt").read_text(encoding="utf-8")
+    said, text = server.request(), (folder / "log.txt").read_text(encoding="utf-8")
     if taken.code != 0:
         print(f"{peer.name} failed:\n{text[-2_000:]}", file=sys.stderr)
         raise PeerFailedError(f"failed: {' '.join(text.split()[-12:])}")
@@ -104,25 +104,25 @@ def once(peer: Peer, there: Installed, folder: Path, server: Server) -> Taken:
     return taken
 
 
-def tell_one(tell: Tell, name: str, cases: int, runs: list[Taken]) -> None:
+def add_rows(add_row: AddRow, name: str, cases: int, runs: list[Taken]) -> None:
     wall, cpu, memory = (median(getattr(run, key) for run in runs) for key in ("wall", "cpu", "memory"))
-    tell(what=f"{name}: time over the limit", found=wall / limit_of(cases, 1), unit="x", beside=f"{wall:.1f} s")
+    add_row(what=f"{name}: time over the limit", found=wall / limit_of(cases, 1), unit="x", note=f"{wall:.1f} s")
     used = cpu * 1_000 / cases
-    tell(what=f"{name}: processor time a case", found=used, unit="ms", beside=f"{memory:.0f} MB")
+    add_row(what=f"{name}: processor time a case", found=used, unit="ms", note=f"{memory:.0f} MB")
 
 
-def measure(folder: Path, server: Server, given: argparse.Namespace, tell: Tell) -> None:
-    write_suite(folder, given.cases, 1)
-    named = {name: Path(path) for name, _, path in (one.partition("=") for one in given.peer_env)}
+def measure(folder: Path, server: Server, args: argparse.Namespace, add_row: AddRow) -> None:
+    write_suite(folder, args.cases, 1)
+    named = {name: Path(path) for name, _, path in (one.partition("=") for one in args.peer_env)}
     if unknown := set(named) - {peer.name for peer in PEERS}:
         raise SystemExit(f"{min(unknown)!r} is no peer. There are: {', '.join(peer.name for peer in PEERS)}.")
     there = {peer: installed(peer, named.get(peer.name)) for peer in PEERS}
     taken: dict[str, list[Taken]] = {}
     failed: dict[Peer, str] = {}
-    for number in range(given.runs):  # in turn, so that a noisy moment hits all of them
+    for number in range(args.runs):  # in turn, so that a noisy moment hits all of them
         taken.setdefault("a bare loop of aiohttp", []).append(measured(floor(folder, server, 1), folder, server))
         taken.setdefault("evalmark", []).append(measured(command(store=f"{number}.db"), folder, server))
-        ended_well(taken["evalmark"][-1], folder, server, given.cases)
+        ended_well(taken["evalmark"][-1], folder, server, args.cases)
         for peer, found in there.items():
             if found is None or peer in failed:
                 continue
@@ -132,9 +132,9 @@ def measure(folder: Path, server: Server, given: argparse.Namespace, tell: Tell)
             except PeerFailedError as error:
                 failed[peer] = str(error)
     for name, runs in taken.items():
-        tell_one(tell, name, given.cases, runs)
+        add_rows(add_row, name, args.cases, runs)
     for peer in [peer for peer in PEERS if there[peer] is None or peer in failed]:
-        tell(what=peer.name, found=None, beside=failed.get(peer, "not installed"))
+        add_row(what=peer.name, found=None, note=failed.get(peer, "not installed"))
 
 
 def main() -> None:
@@ -146,9 +146,9 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3, help="of which the median counts")
     parser.add_argument("--server", help="one that runs already; without it benchmarks/mock_server.py is started")
     add_json(parser)
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name, server_at(given.server) as server, telling(given.json) as tell:
-        measure(Path(name), server, given, tell)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name, server_at(args.server) as server, row_output(args.json) as add_row:
+        measure(Path(name), server, args, add_row)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import math
 import sys
 
 import numpy as np
-from rows import Tell, add_json, telling
+from rows import AddRow, add_json, row_output
 
 from evalmark.stats.inference.differences import Difference, difference
 from evalmark.stats.inference.power import cases_needed, pairs_needed
@@ -67,7 +67,7 @@ def main() -> int:
     options = parser.parse_args()
     missed = False
     kinds = [("passes", passes, one) for one in PASSES] + [("graded", graded, one) for one in GRADED]
-    with telling(options.json) as tell:
+    with row_output(options.json) as add_row:
         for kind, draw, (effect, other) in kinds:
             spread = math.sqrt(other - effect**2) if draw is passes else other
             for n in options.cases:
@@ -77,46 +77,48 @@ def main() -> int:
                 hits = [held(one, total) for one in found if one.needed_range]
                 what = f"{kind}, {effect:+.2f}, {'changing' if draw is passes else 'spread'} {other:.2f}, {n} cases"
                 if len(hits) < options.rounds / 10:
-                    tell(what=what, found=None, beside=f"{len(hits)} of {options.rounds} undecided; right: {total:,}")
+                    add_row(what=what, found=None, note=f"{len(hits)} of {options.rounds} undecided; right: {total:,}")
                     continue
                 rate = sum(hits) / len(hits)
                 points = [one.needed for one in found if one.needed]
                 low, high = np.percentile(points, [5, 95])
-                beside = (
+                note = (
                     f"{len(hits)} undecided; right: {total - n:,}; single numbers (5-95 %): {low:,.0f} to {high:,.0f}"
                 )
-                tell(what=what, found=rate, at_least=0.8, beside=beside)
+                add_row(what=what, found=rate, at_least=0.8, note=note)
                 missed |= rate < 0.8 - 2.6 * math.sqrt(0.16 / len(hits))
-        missed |= planned(options.rounds, tell)
+        missed |= planned(options.rounds, add_row)
     return int(missed)
 
 
-def planned(rounds: int, tell: Tell) -> bool:
+def planned(rounds: int, add_row: AddRow) -> bool:
     """Tell how often the planned number of cases finds the difference that it was planned for."""
     missed = False
     for effect, chance in PLANS:
         n = pairs_needed(effect, min(1.0, chance + effect)) or 0
         source = np.random.default_rng([SEED, n])
         found = [passes(source, n, effect, min(1.0, chance + effect)).outcome == "better" for _ in range(rounds)]
-        missed |= tell_power(tell, f"passes, {effect:+.2f}, {chance:.0%} change by chance: {n} cases", found)
+        missed |= tell_power(add_row, f"passes, {effect:+.2f}, {chance:.0%} change by chance: {n} cases", found)
     for effect, chance, repeats in REPEATED:
         lasting, once = 0.0, chance / 2
         n = cases_needed(effect, variance=lasting + 2 * once / repeats + effect * (1 - effect)) or 0
         source = np.random.default_rng([SEED, n, repeats])
         found = [repeated(source, n, effect, chance, repeats).outcome == "better" for _ in range(rounds)]
-        missed |= tell_power(tell, f"passes, {effect:+.2f}, {chance:.0%} change, {repeats} repeats: {n} cases", found)
+        missed |= tell_power(
+            add_row, f"passes, {effect:+.2f}, {chance:.0%} change, {repeats} repeats: {n} cases", found
+        )
     for effect, spread in ((0.1, 0.3), (0.08, 0.2), (0.15, 0.3)):
         n = cases_needed(effect, variance=spread**2) or 0
         source = np.random.default_rng([SEED, n])
         found = [graded(source, n, effect, spread).outcome == "better" for _ in range(rounds)]
-        missed |= tell_power(tell, f"graded, {effect:+.2f}, spread {spread:.2f}: {n} cases", found)
+        missed |= tell_power(add_row, f"graded, {effect:+.2f}, spread {spread:.2f}: {n} cases", found)
     return missed
 
 
-def tell_power(tell: Tell, what: str, found: list[bool]) -> bool:
+def tell_power(add_row: AddRow, what: str, found: list[bool]) -> bool:
     """Tell a power with its bar, .75 to .85; return whether the draws contradict the bar."""
     rate, slack = sum(found) / len(found), 2.6 * math.sqrt(0.16 / len(found))
-    tell(what=f"power, {what}", found=rate, at_least=0.75, at_most=0.85)
+    add_row(what=f"power, {what}", found=rate, at_least=0.75, at_most=0.85)
     return not 0.75 - slack <= rate <= 0.85 + slack
 
 

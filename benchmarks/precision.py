@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 from embedding import local, texts
-from rows import Tell, add_json, telling
+from rows import AddRow, add_json, row_output
 
 from evalmark.store import open_store
 
@@ -80,21 +80,21 @@ def with_parts(given: list[str]) -> list[str]:
     ]
 
 
-def cosines(mode: str, given: list[str], exact: np.ndarray, tell: Tell) -> None:
+def cosines(mode: str, given: list[str], exact: np.ndarray, add_row: AddRow) -> None:
     """`given` are texts and their parts, `exact` their vectors."""
     found = vectors(mode, given)
     off = 1 - (exact * found).sum(axis=1) / np.linalg.norm(found, axis=1) / np.linalg.norm(exact, axis=1)
-    tell(
+    add_row(
         what=f"{mode}: error of a vector, mean",
         found=off.mean() * 1e6,
         unit="millionths",
         at_most=ERROR if mode == "fast" else None,
-        beside=f"at most {off.max() * 1e6:,.0f}; 1 - cosine to the exact vector",
+        note=f"at most {off.max() * 1e6:,.0f}; 1 - cosine to the exact vector",
     )
     then, now = pairs(exact), pairs(found)
     moved = 1e3 * np.abs(now - then)
     said = f"at most {moved.max():.1f}, of {len(moved):,} pairs"
-    tell(what=f"{mode}: error of a cosine, mean", found=moved.mean(), unit="thousandths", beside=said)
+    add_row(what=f"{mode}: error of a cosine, mean", found=moved.mean(), unit="thousandths", note=said)
     near = flipped = 0
     parts = []
     for threshold in THRESHOLDS:
@@ -103,12 +103,12 @@ def cosines(mode: str, given: list[str], exact: np.ndarray, tell: Tell) -> None:
         near, flipped = near + int(close.sum()), flipped + turned
         parts.append(f"{threshold}: {turned:,} of {close.sum():,}")
     share = 100 * flipped / max(near, 1)
-    tell(
-        what=f"{mode}: verdicts within {NEAR} of a threshold that flip", found=share, unit="%", beside="; ".join(parts)
+    add_row(
+        what=f"{mode}: verdicts within {NEAR} of a threshold that flip", found=share, unit="%", note="; ".join(parts)
     )
     alone = np.concatenate([vectors(mode, [text]) for text in given[:ALONE]])
     apart = np.abs(alone - found[:ALONE]).max()
-    tell(what=f"{mode}: a number of a vector, alone and among others", found=apart * 1e6, unit="millionths")
+    add_row(what=f"{mode}: a number of a vector, alone and among others", found=apart * 1e6, unit="millionths")
 
 
 def verdicts(mode: str, folder: Path) -> Verdicts:
@@ -134,7 +134,7 @@ def verdicts(mode: str, folder: Path) -> Verdicts:
     return found
 
 
-def examples(mode: str, exact: Verdicts, folder: Path, tell: Tell) -> None:
+def examples(mode: str, exact: Verdicts, folder: Path, add_row: AddRow) -> None:
     found = verdicts(mode, folder)
     if exact.keys() != found.keys():
         raise SystemExit(
@@ -144,11 +144,11 @@ def examples(mode: str, exact: Verdicts, folder: Path, tell: Tell) -> None:
     judged = sum(words[-1] is not None or True in words or False in words for words in exact.values())
     said = "; ".join(f"{key[0]}: {key[2]} {key[-1]}" if len(key) > 3 else f"{key[0]}: {key[1]}" for key in changed)
     goal = 0 if mode == "fast" else None
-    tell(
+    add_row(
         what=f"{mode}: verdicts of examples/ that change",
         found=len(changed),
         at_most=goal,
-        beside=f"of {judged:,}{f': {said}' if said else ''}",
+        note=f"of {judged:,}{f': {said}' if said else ''}",
     )
 
 
@@ -156,14 +156,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--texts", type=int, default=2000)
     add_json(parser)
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name, telling(given.json) as tell:
-        some = with_parts(list(dict.fromkeys(texts(given.texts))))
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name, row_output(args.json) as add_row:
+        some = with_parts(list(dict.fromkeys(texts(args.texts))))
         exact = vectors("exact", some)
         as_exact = verdicts("exact", Path(name))
         for mode in modes():
-            cosines(mode, some, exact, tell)
-            examples(mode, as_exact, Path(name), tell)
+            cosines(mode, some, exact, add_row)
+            examples(mode, as_exact, Path(name), add_row)
 
 
 if __name__ == "__main__":

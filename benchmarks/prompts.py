@@ -1,10 +1,9 @@
 """A prompt on four models: 300 tests, two metrics that ask a judge, against a server that answers after 50 ms.
 
-Each row is one process of `evalmark run x.prompty` from its start to its exit, store and journal on, with 64 requests
-in flight: 1,200 answers and two questions to the judge about each. Every test is asked once of each model, whatever
-judges it; with --repeat as often as it says. A server that is named with --server has to answer models whose names
-begin with `own-` each in words of its own: equal answers would be judged once for all. The floor beside it is a bare
-aiohttp loop with as many requests. The last row is the same once more out of the journal.
+Each row is one process of `evalmark run x.prompty` from its start to its exit, with store and call log and 64 requests
+in flight: 1,200 answers and two judge calls for each. Every test is sent once to each model, or --repeat times. A
+--server has to give different answers for models whose names begin with `own-`, because equal answers are judged only
+once. The floor is a bare aiohttp loop with as many requests. The last row is the replayed run.
 
 Run: python benchmarks/prompts.py [--runs 3] [--repeat 2] [--server http://127.0.0.1:8099]
 """
@@ -91,25 +90,25 @@ def main() -> None:
     parser.add_argument("--server", help="one that runs already; without it benchmarks/mock_server.py is started")
     parser.add_argument("--runs", type=int, default=3, help="of which the median counts")
     parser.add_argument("--repeat", type=int, default=1)
-    said = parser.parse_args()
-    trials = TESTS * MODELS * said.repeat
-    with tempfile.TemporaryDirectory() as name, server_at(said.server) as server:
+    args = parser.parse_args()
+    trials = TESTS * MODELS * args.repeat
+    with tempfile.TemporaryDirectory() as name, server_at(args.server) as server:
         folder = Path(name)
         write_prompt(folder)
         print_head("ms/trial")
         ours: list[Taken] = []
         least: list[Taken] = []
-        for number in range(said.runs):  # in turn, so that a noisy moment hits both
+        for number in range(args.runs):  # in turn, so that a noisy moment hits both
             least.append(bare(folder, server, trials * (1 + METRICS)))
-            ours.append(once(folder, server, f"{number}.db", said.repeat))
-            told = server.tell()
+            ours.append(once(folder, server, f"{number}.db", args.repeat))
+            told = server.request()
             assert told["requests"] == trials * (1 + METRICS), told
-            asked(folder, f"{number}.db", said.repeat)
+            asked(folder, f"{number}.db", args.repeat)
         name = f"{TESTS} x {MODELS} x {METRICS}"
         row(f"{name}  floor", trials, 1 + METRICS, least)
         row(f"{name}  evalmark", trials, 1 + METRICS, ours, f"goal {GOAL}")
-        again = once(folder, server, "0.db", said.repeat)
-        assert server.tell()["requests"] == 0
+        again = once(folder, server, "0.db", args.repeat)
+        assert server.request()["requests"] == 0
         row(f"{name}  replayed", trials, 1 + METRICS, [again])
 
 

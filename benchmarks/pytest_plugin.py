@@ -1,7 +1,6 @@
-"""What the pytest plugin costs: its import, a suite that has no evals, and each case of an eval over a plain test.
+"""The cost of the pytest plugin: its import, a suite without evals, and each case of an eval over a plain test.
 
-Every row is a whole run of pytest in a process of its own, from start to exit, with the run in a new store. What is
-compared is measured in turn: the same cases as parametrised tests and as an eval, or the plugin left out and loaded.
+Every row is a whole run of pytest in its own process, with a new store. Compared runs alternate: the same cases as parametrised tests and as an eval, or the plugin left out and loaded.
 
 Run: python benchmarks/pytest_plugin.py [--cases 2000] [--runs 5]
 """
@@ -148,21 +147,19 @@ def main() -> None:
     parser.add_argument("--cases", type=int, default=2_000)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--only", default="", help="rows whose name begins so")
-    given = parser.parse_args()
+    args = parser.parse_args()
     taken = import_times()
     print(f"import of the plugin: best {taken[0]:.1f} ms, median {median(taken):.1f} ms (goal {IMPORT_GOAL})")
-    print(
-        f"{given.cases:,} cases; seconds without and with; ms a case over plain: median, spread, processor time; goal"
-    )
+    print(f"{args.cases:,} cases; seconds without and with; ms a case over plain: median, spread, processor time; goal")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write_tests(folder, given.cases)
-        for row in rows(given.cases):
-            if not row.name.startswith(given.only):
+        write_tests(folder, args.cases)
+        for row in rows(args.cases):
+            if not row.name.startswith(args.only):
                 continue
             for words in (row.before, row.after):  # byte code and caches of the disk are not what is measured
                 measured(folder, words)
-            pairs = [(measured(folder, row.before), measured(folder, row.after)) for _ in range(given.runs)]
+            pairs = [(measured(folder, row.before), measured(folder, row.after)) for _ in range(args.runs)]
             before, after = zip(*pairs, strict=True)
             show(row, before, after)
 

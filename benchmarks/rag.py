@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from embedding import MODEL, is_prose, local, prose
-from rows import Tell, add_json, telling
+from rows import AddRow, add_json, row_output
 
 from evalmark.core.settings import Settings
 from evalmark.runs.execution.execute import execute
@@ -126,36 +126,36 @@ def modes() -> list[str]:
     return ["exact", *(["fast"] if fast else []), "int8"]
 
 
-def measure(folder: Path, given: argparse.Namespace, tell: Tell) -> None:
-    items = rows(given.items)
+def measure(folder: Path, args: argparse.Namespace, add_row: AddRow) -> None:
+    items = rows(args.items)
     path, some = folder / "items.json", folder / "some.json"
     path.write_text(json.dumps(items), encoding="utf-8")
-    taken = items[: given.other_items or None]  # they are drawn by a seed, so the first are as good as any
+    taken = items[: args.other_items or None]  # they are drawn by a seed, so the first are as good as any
     some.write_text(json.dumps(taken), encoding="utf-8")
     ours = {mode: one_batch(path, folder / f"{mode}.db", mode) for mode in modes()}
     again = one_batch(path, folder / "exact.db")
     scale, scaled = len(items) / len(taken), f", of {len(taken):,} items, scaled" if len(taken) < len(items) else ""
-    st = other(given.sentence_transformers, some)
+    st = other(args.sentence_transformers, some)
     theirs = st.times(scale) if st else None
     mine = one_by_one(taken).times(scale)
     for mode, took in ours.items():
-        what = f"`evalmark rag`, {given.items:,} items, {mode}, into a new store"
-        tell(what=what, found=took.clock, unit="s", beside=f"{took.processor:.1f} s of processor time")
-    tell(what="the same in exact mode, with its vectors in the store", found=again.clock, unit="s")
+        what = f"`evalmark rag`, {args.items:,} items, {mode}, into a new store"
+        add_row(what=what, found=took.clock, unit="s", note=f"{took.processor:.1f} s of processor time")
+    add_row(what="the same in exact mode, with its vectors in the store", found=again.clock, unit="s")
     for mode, took in ours.items():
         what = f"item by item, sentence-transformers, over `evalmark rag`, {mode}"
         if theirs is None:
-            tell(what=what, found=None, unit="x", at_least=GOALS.get(mode), beside="not installed")
+            add_row(what=what, found=None, unit="x", at_least=GOALS.get(mode), note="not installed")
         else:
-            tell(
+            add_row(
                 what=what,
                 found=theirs.clock / took.clock,
                 unit="x",
                 at_least=GOALS.get(mode),
-                beside=said(theirs, took, scaled),
+                note=said(theirs, took, scaled),
             )
     what = "item by item, evalmark's model, over `evalmark rag`, exact"
-    tell(what=what, found=mine.clock / ours["exact"].clock, unit="x", beside=said(mine, ours["exact"], scaled))
+    add_row(what=what, found=mine.clock / ours["exact"].clock, unit="x", note=said(mine, ours["exact"], scaled))
 
 
 def said(theirs: Took, ours: Took, scaled: str) -> str:
@@ -171,9 +171,9 @@ def main() -> None:
     )
     parser.add_argument("--sentence-transformers", default=sys.executable, metavar="PYTHON")
     add_json(parser)
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name, telling(given.json) as tell:
-        measure(Path(name), given, tell)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name, row_output(args.json) as add_row:
+        measure(Path(name), args, add_row)
 
 
 if __name__ == "__main__":

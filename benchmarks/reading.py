@@ -91,17 +91,17 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=1000, help="megabytes of each file (default: 1000)")
     parser.add_argument("--format", nargs="+", choices=["jsonl", "json", "csv", "yaml"], default=["jsonl"])
     parser.add_argument("--folder", type=Path, help="where to write the files; kept there")
-    asked = parser.parse_args()
+    args = parser.parse_args()
     with tempfile.TemporaryDirectory() as made:
-        folder = asked.folder or Path(made)
+        folder = args.folder or Path(made)
         short_rows(folder)
-        for kind in asked.format:
+        for kind in args.format:
             path = folder / f"rows.{kind}"
             start = time.perf_counter()
-            write(path, kind, asked.size * 1_000_000)
+            write(path, kind, args.size * 1_000_000)
             print(f"({path.name} written in {time.perf_counter() - start:.0f} s)", file=sys.stderr)
             measure(path)
-            if asked.folder is None:
+            if args.folder is None:
                 path.unlink()
 
 

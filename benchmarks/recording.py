@@ -1,4 +1,4 @@
-"""What recording costs an app: microseconds a call on the app's own thread, beside the same call without it.
+"""The cost of recording for an app: microseconds a call on the app's own thread, compared with no recording.
 
     python benchmarks/recording.py
 

@@ -1,4 +1,4 @@
-"""Rows of a benchmark: a line each for people, or JSON for `benchmarks/run`, with what was found, the goal and whether it is met."""
+"""Rows of a benchmark: text lines, or JSON for `benchmarks/run`, each with the measured value, the goal and whether it is met."""
 
 import json
 import sys
@@ -7,24 +7,24 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import asdict, dataclass
 
-Tell = Callable[..., None]
-"""Takes the fields of a row by name."""
+AddRow = Callable[..., None]
+"""Adds a row; takes its fields by name."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One figure; `found` is None where nothing was measured, and `beside` says why."""
+    """One figure; `found` is None if nothing was measured, and `note` says why."""
 
     what: str
     found: float | None
     unit: str = ""
     at_most: float | None = None
     at_least: float | None = None
-    beside: str = ""
+    note: str = ""
 
     @property
     def met(self) -> bool | None:
-        """None where there is no goal, or nothing to hold to it."""
+        """Whether the goal is met; None without a goal or a figure."""
         if self.found is None or (self.at_most is None and self.at_least is None):
             return None
         above = self.at_least is None or self.found >= self.at_least
@@ -33,13 +33,13 @@ class Row:
 
 def add_json(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "--json", action="store_true", help="rows as lines of JSON; what people read goes to the standard error"
+        "--json", action="store_true", help="print rows as lines of JSON, and all other text to the standard error"
     )
 
 
 @contextmanager
-def telling(as_json: bool, table: bool = False) -> Iterator[Tell]:
-    """What a script calls for each figure; one that prints a table of its own (`table`) prints no lines beside it."""
+def row_output(as_json: bool, table: bool = False) -> Iterator[AddRow]:
+    """Yield the function that a script calls for each figure; with `table`, the script prints its own table instead."""
     out = sys.stdout
     if as_json:
         with redirect_stdout(sys.stderr):
@@ -51,7 +51,7 @@ def telling(as_json: bool, table: bool = False) -> Iterator[Tell]:
 
 
 def number(value: float) -> str:
-    """Three digits that count, thousands whole.
+    """Format with three significant digits; thousands are whole.
 
     >>> [number(value) for value in (1234567, 150.4, 61.25, 1.061, 0.35149)]
     ['1,234,567', '150', '61.2', '1.06', '0.351']
@@ -69,21 +69,21 @@ def goal(row: Row) -> str:
 
 
 def line(row: Row) -> str:
-    """For people at a terminal."""
+    """Format a row for a terminal."""
     found = f"{number(row.found)} {row.unit}".strip() if row.found is not None else "not measured"
     held = f"goal {goal(row)}{'' if row.met is None else ': met' if row.met else ': missed'}" if goal(row) else ""
-    return "  ".join(part for part in (f"{row.what:44}", f"{found:>16}", held, row.beside) if part)
+    return "  ".join(part for part in (f"{row.what:44}", f"{found:>16}", held, row.note) if part)
 
 
 def markdown(rows: list[Row]) -> str:
-    """The table of a page."""
-    heads = ["| what | found | goal | | beside it |", "|---|---|---|---|---|"]
+    """Format rows as a Markdown table."""
+    heads = ["| what | measured | goal | | notes |", "|---|---|---|---|---|"]
     verdicts = {None: "", True: "met", False: "missed"}
     return "\n".join(
         heads
         + [
             f"| {row.what} | {f'{number(row.found)} {row.unit}'.strip() if row.found is not None else '-'} "
-            f"| {goal(row)} | {verdicts[row.met]} | {row.beside} |".replace("|  |", "| |").replace("|  |", "| |")
+            f"| {goal(row)} | {verdicts[row.met]} | {row.note} |".replace("|  |", "| |").replace("|  |", "| |")
             for row in rows
         ]
     )

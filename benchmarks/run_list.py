@@ -1,4 +1,4 @@
-"""The list of runs over a store with many of them, and looks at a run under way: how long the server takes.
+"""The list of runs of a large store, and requests for a run in progress: how long the server takes.
 
 Run: python benchmarks/run_list.py [--runs 1000] [--results 100000]
 """
@@ -13,9 +13,9 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from asking import DOOR, answer
-from rows import Tell, add_json, telling
-from viewer import RUN, fill, one, said
+from rows import AddRow, add_json, row_output
+from viewer import RUN, fill, one, random_text
+from viewer_client import POLICY, answer
 
 from evalmark import Run
 from evalmark.core.values.run import DatasetInfo, Metric
@@ -44,7 +44,7 @@ def fill_many(store: Store, runs: int) -> None:
             target="my_app:answer",
             datasets=(DatasetInfo(name="questions"),),
             metrics=(Metric(name="similarity", threshold=0.6), Metric(name="correct", unit="1..5")),
-            notes=(said(draw, 30),),
+            notes=(random_text(draw, 30),),
         )
         store.start(run)
         asyncio.run(write(run.id))
@@ -70,20 +70,20 @@ def taken(app: object, address: str, status: int = 200, mark: str = "") -> float
     return (time.perf_counter() - started) * 1_000
 
 
-def measure(store: Store, runs: int, results: int, tell: Tell) -> None:
+def measure(store: Store, runs: int, results: int, add_row: AddRow) -> None:
     named = f"{runs:,} runs of {CASES} results, one of {results:,} and one as long under way"
-    app = viewer_app(store, DOOR, patience=0)
-    tell(what="first look, templates included", found=taken(app, "/"), unit="ms", beside=named)
+    app = viewer_app(store, POLICY, patience=0)
+    add_row(what="first look, templates included", found=taken(app, "/"), unit="ms", note=named)
     started = time.perf_counter()
     while b"data-pending" in asyncio.run(answer(app, "/"))[1]:
         time.sleep(0.05)
-    tell(what="until all trends are there", found=(time.perf_counter() - started) * 1_000, unit="ms")
+    add_row(what="until all trends are there", found=(time.perf_counter() - started) * 1_000, unit="ms")
     for what, address in {"again": "/", "the last page": f"/?page={runs // 25}", "a search": "/?text=suite+3"}.items():
-        tell(what=what, found=statistics.median(taken(app, address) for _ in range(TIMES)), unit="ms")
+        add_row(what=what, found=statistics.median(taken(app, address) for _ in range(TIMES)), unit="ms")
     for what, address in {"a look at the list": "/", "a look at the run under way": run_path(GOING)}.items():
         mark = re.search(rb'data-mark="(\w+)"', asyncio.run(answer(app, address))[1])[1].decode()
         looks = statistics.median(taken(app, address, 304, mark) for _ in range(TIMES))
-        tell(what=f"{what}, nothing new", found=looks, unit="ms")
+        add_row(what=f"{what}, nothing new", found=looks, unit="ms")
 
 
 def main() -> None:
@@ -94,13 +94,13 @@ def main() -> None:
     how = parser.parse_args()
     with (
         tempfile.TemporaryDirectory() as name,
-        telling(how.json) as tell,
+        row_output(how.json) as add_row,
         open_store(Path(name) / "evalmark.db") as store,
     ):
         fill_many(store, how.runs)
         fill(Path(name) / "evalmark.db", how.results)
         begin(store, how.results)
-        measure(store, how.runs, how.results, tell)
+        measure(store, how.runs, how.results, add_row)
 
 
 if __name__ == "__main__":

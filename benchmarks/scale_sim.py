@@ -1,11 +1,10 @@
-"""A million cases over a thousand workers, imagined: the real desk, its gate and its journal on a clock that leaps.
+"""A simulated run of a million cases over a thousand workers, with the real coordinator, gate and call log.
 
 Run: python benchmarks/scale_sim.py [--short] [--seed 1] [--rpc-ms 0.57] [--message-ms 0.06]
 
-Workers and endpoint are those of `scale_world.py`; everything that decides is evalmark's own: who gets which case, which
-request goes out when, what is sent again, what is recorded. Figures of the picture (cases a second, shares, fairness) are
-the same for the same seed and options. Processor time and memory are those of this process, without the part of the
-picture. What a batch of messages costs in Ray is an option, and is measured where Ray is installed.
+Workers and endpoint are those of `scale_world.py`; all decisions are made by evalmark's own code: which worker gets a
+case, when a request is sent, what is repeated and recorded. Simulated figures (cases a second, shares, fairness) are the
+same for the same seed and options. Processor time and memory are those of this process, without the simulation. What a batch of messages costs in Ray is an option, and is measured where Ray is installed.
 """
 
 import argparse
@@ -22,7 +21,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
-from rows import Tell, add_json, telling
+from rows import AddRow, add_json, row_output
 from scale_world import Setting, World
 
 from evalmark import Run
@@ -47,7 +46,7 @@ FAR = (10_000_000, 100_000_000)
 
 
 async def carried_out(world: World, sink: Sink | None = None) -> float:
-    """Have the desk do everything; gives the processor time, the part of the picture included."""
+    """Have the coordinator do everything; gives the processor time, the part of the picture included."""
     setting = world.setting
     work = Work(trials=world.trials(), targets={}, scorers=(), sink=sink or world.books)
     offers = SharedServices(ToolReplay(lambda: None, "off"), None, None)
@@ -74,7 +73,7 @@ def imagined(setting: Setting) -> dict:
 
 def pictured(world: World) -> dict:
     """What happened, in numbers."""
-    setting, books, desk = world.setting, world.books, world.desk
+    setting, books, coordinator = world.setting, world.books, world.coordinator
     assert set(books.recorded) == {1}, "a case without a result, or with two"
     first, last = (books.times[round(len(books.times) * share)] for share in (0.1, 0.9))
     statuses = world.endpoint.statuses
@@ -88,10 +87,10 @@ def pictured(world: World) -> dict:
         "faults": statuses[500],
         "paid_twice": statuses[200] - sum(map(bool, books.kept)),
         "kept_twice": sum(count > 1 for count in books.kept),
-        "busy": desk.busy / world.now,
-        "waited": desk.longest,
-        "batches": desk.batches / setting.cases,
-        "messages": desk.messages / setting.cases,
+        "busy": coordinator.busy / world.now,
+        "waited": coordinator.longest,
+        "batches": coordinator.batches / setting.cases,
+        "messages": coordinator.messages / setting.cases,
         **fairness(world, first, last),
     }
 
@@ -140,61 +139,61 @@ def alone(setting: Setting) -> dict:
     return json.loads(done.stdout)
 
 
-def tell_sizes(tell: Tell, setting: Setting, sizes: Sequence[int], seeds: Sequence[int]) -> None:
+def tell_sizes(add_row: AddRow, setting: Setting, sizes: Sequence[int], seeds: Sequence[int]) -> None:
     """Runs of several sizes, and the law that they follow."""
     found = []
     for cases, times in zip(sizes, seeds, strict=True):
         for seed in range(times):
             here = replace(setting, cases=cases, seed=setting.seed + 10 * seed)
             found.append((cases, alone(here)))
-            tell_one(tell, here, found[-1][1], every=seed == 0)
-    tell_law(tell, found)
+            add_rows(add_row, here, found[-1][1], every=seed == 0)
+    tell_law(add_row, found)
 
 
-def tell_one(tell: Tell, setting: Setting, found: dict, *, every: bool = True) -> None:
+def add_rows(add_row: AddRow, setting: Setting, found: dict, *, every: bool = True) -> None:
     picture, real = found["picture"], found["real"]
     name = f"{setting.cases:,} cases, {setting.workers:,} workers"
     each = real["processor"] / setting.cases * 1e3
     if not every:
-        tell(what=f"{name}, seed {setting.seed}: processor time a case", found=each, unit="ms")
+        add_row(what=f"{name}, seed {setting.seed}: processor time a case", found=each, unit="ms")
         return
     told = "told to the run" if setting.is_told else "met by the run"
     share = f"; {picture['share']:.1%} of the limit, {told}" if picture["share"] is not None else ""
-    tell(
-        what=f"{name}: rate", found=picture["rate"], unit="cases/s", beside=f"{picture['seconds']:,.0f} s in all{share}"
+    add_row(
+        what=f"{name}: rate", found=picture["rate"], unit="cases/s", note=f"{picture['seconds']:,.0f} s in all{share}"
     )
-    tell(
-        what=f"{name}: the desk is busy",
+    add_row(
+        what=f"{name}: the coordinator is busy",
         found=picture["busy"] * 100,
         unit="%",
-        beside=f"{picture['batches']:.2f} batches of {picture['messages']:.1f} messages a case; "
-        f"the longest wait for the desk {picture['waited']:.1f} s",
+        note=f"{picture['batches']:.2f} batches of {picture['messages']:.1f} messages a case; "
+        f"the longest wait for the coordinator {picture['waited']:.1f} s",
     )
     if picture["jain"] is not None:
-        beside = f"in the worst minute {picture['jain_minute']:.3f}, where chance alone would leave {picture['jain_chance']:.3f}; "
-        tell(
+        note = f"in the worst minute {picture['jain_minute']:.3f}, where chance alone would leave {picture['jain_chance']:.3f}; "
+        add_row(
             what=f"{name}: fairness (Jain)",
             found=picture["jain"],
-            beside=f"{beside}the worker with least has {picture['least']:.0%} of the mean",
+            note=f"{note}the worker with least has {picture['least']:.0%} of the mean",
         )
-    tell(
+    add_row(
         what=f"{name}: paid twice",
         found=picture["paid_twice"],
         unit="calls",
-        beside=f"{picture['ended']:,} workers ended; {picture['met_limits']:,} x 429, {picture['faults']:,} x 500, "
+        note=f"{picture['ended']:,} workers ended; {picture['met_limits']:,} x 429, {picture['faults']:,} x 500, "
         f"{picture['failed']:,} cases without a reply",
     )
-    tell(
+    add_row(
         what=f"{name}: processor time a case",
         found=each,
         unit="ms",
-        beside=f"{real['own'] / setting.cases * 1e3:.2f} more for the picture",
+        note=f"{real['own'] / setting.cases * 1e3:.2f} more for the picture",
     )
     own = 6 * setting.cases / 1e6
-    tell(what=f"{name}: memory", found=real["memory"] - own, unit="MB", beside=f"{own:.0f} more for the picture")
+    add_row(what=f"{name}: memory", found=real["memory"] - own, unit="MB", note=f"{own:.0f} more for the picture")
 
 
-def tell_law(tell: Tell, found: Sequence[tuple[int, dict]]) -> None:
+def tell_law(add_row: AddRow, found: Sequence[tuple[int, dict]]) -> None:
     """How processor time grows with cases, and what that would be for more of them than were tried."""
     cases = [size for size, _ in found]
     processor = [one["real"]["processor"] for _, one in found]
@@ -204,19 +203,19 @@ def tell_law(tell: Tell, found: Sequence[tuple[int, dict]]) -> None:
 
     law, slope = stats.linregress(np.log(cases), np.log(processor)), stats.t.ppf(0.975, len(cases) - 2)
     spread, rate = slope * law.stderr, found[-1][1]["picture"]["rate"]
-    tell(
+    add_row(
         what="processor time grows with cases to the power of",
         found=law.slope,
-        beside=f"95 %: {law.slope - spread:.3f} to {law.slope + spread:.3f}, {len(cases)} runs",
+        note=f"95 %: {law.slope - spread:.3f} to {law.slope + spread:.3f}, {len(cases)} runs",
     )
     for size in FAR:
         middle, error = predicted(law, cases, processor, size)
         low, high = (math.exp(middle + side * slope * error) / 3600 for side in (-1, 1))
-        tell(
+        add_row(
             what=f"{size:,} cases, EXTRAPOLATED: processor time",
             found=math.exp(middle) / 3600,
             unit="h",
-            beside=f"95 %: {low:.2g} to {high:.2g}; at the rate of the largest run it takes {size / rate / 3600:,.0f} h",
+            note=f"95 %: {low:.2g} to {high:.2g}; at the rate of the largest run it takes {size / rate / 3600:,.0f} h",
         )
 
 
@@ -229,29 +228,29 @@ def predicted(law: object, cases: Sequence[int], processor: Sequence[float], siz
     return law.intercept + law.slope * wanted, math.sqrt(variance * reach)
 
 
-def tell_most(tell: Tell, setting: Setting, cases: int, shapes: Sequence[tuple[int, int]]) -> None:
-    """What the desk carries where an endpoint without limits answers soon, with as much in flight over ever more workers."""
+def tell_most(add_row: AddRow, setting: Setting, cases: int, shapes: Sequence[tuple[int, int]]) -> None:
+    """What the coordinator carries where an endpoint without limits answers soon, with as much in flight over ever more workers."""
     for workers, jobs in shapes:
         here = replace(
             setting, cases=cases, workers=workers, jobs=jobs, rpm=None, tpm=None, lost=0.0, seconds=0.5, stragglers=0.0
         )
         found = alone(here)
         picture, real = found["picture"], found["real"]
-        tell(
+        add_row(
             what=f"no limit, {workers:,} workers with {jobs:,} at a time: rate",
             found=picture["rate"],
             unit="cases/s",
-            beside=f"{picture['batches']:.2f} batches a case; without a cost of messages it would be "
+            note=f"{picture['batches']:.2f} batches a case; without a cost of messages it would be "
             f"{here.in_flight / (0.5 * math.exp(here.spread**2 / 2)):,.0f}",
         )
         each = real["processor"] / cases * 1e3
-        tell(
+        add_row(
             what=f"no limit, {workers:,} workers with {jobs:,} at a time: processor time a case", found=each, unit="ms"
         )
 
 
-def tell_store(tell: Tell, cases: int) -> None:
-    """The desk without a picture of time: workers that answer at once, messages packed, journal and results on the disk."""
+def tell_store(add_row: AddRow, cases: int) -> None:
+    """The coordinator without a picture of time: workers that answer at once, messages packed, call log and results on the disk."""
     setting = Setting(cases=cases, workers=10, jobs=40, seconds=0, faults=0, lost=0, rpc=0, message=0, hiring=0)
 
     async def story(kept: bool) -> float:
@@ -263,27 +262,27 @@ def tell_store(tell: Tell, cases: int) -> None:
             return (took - world.own) / cases * 1e3
 
     bare, whole = asyncio.run(story(False)), asyncio.run(story(True))
-    tell(
-        what="processor time of the desk a case, journal and store on the disk",
+    add_row(
+        what="processor time of the coordinator a case, call log and store on the disk",
         found=whole,
         unit="ms",
-        beside=f"without them {bare:.2f}; messages packed and unpacked, without Ray",
+        note=f"without them {bare:.2f}; messages packed and unpacked, without Ray",
     )
 
 
-def tell_ray(tell: Tell, calls: int) -> None:
-    """What one call of an actor costs the process that makes it, as desk and workers of Ray exchange batches."""
+def tell_ray(add_row: AddRow, calls: int) -> None:
+    """What one call of an actor costs the process that makes it, as coordinator and workers of Ray exchange batches."""
     try:
         spent = asyncio.run(ray_calls(calls))
     except MissingExtraError:
-        tell(what="processor time of the desk for a call in Ray", found=None, beside="Ray is not installed")
+        add_row(what="processor time of the coordinator for a call in Ray", found=None, note="Ray is not installed")
         return
     one, many = spent
-    tell(
-        what="processor time of the desk for a call in Ray",
+    add_row(
+        what="processor time of the coordinator for a call in Ray",
         found=one * 1e3,
         unit="ms",
-        beside=f"one after the other; {many * 1e3:.2f} with 64 at a time",
+        note=f"one after the other; {many * 1e3:.2f} with 64 at a time",
     )
 
 
@@ -291,19 +290,19 @@ async def ray_calls(calls: int) -> tuple[float, float]:
     """Seconds of processor time a call, one after the other and 64 at a time."""
 
     class Echo:
-        async def tell(self, messages: list) -> list:
+        async def counts(self, messages: list) -> list:
             return messages
 
     with connect(parse_cluster_address("ray")) as ray:
         actor = ray.remote(max_concurrency=100)(Echo).remote()
         message = [("a message",)]
-        await actor.tell.remote(message)
+        await actor.counts.remote(message)
         started = time.process_time()
         for _ in range(calls):
-            await actor.tell.remote(message)
+            await actor.counts.remote(message)
         middle = time.process_time()
         for _ in range(calls // 64):
-            await asyncio.gather(*(actor.tell.remote(message) for _ in range(64)))
+            await asyncio.gather(*(actor.counts.remote(message) for _ in range(64)))
         return (middle - started) / calls, (time.process_time() - middle) / (calls // 64 * 64)
 
 
@@ -311,7 +310,9 @@ def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--short", action="store_true", help="a few hundred cases: proves that it works")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--rpc-ms", type=float, default=0.57, help="processor time of the desk for a batch of messages")
+    parser.add_argument(
+        "--rpc-ms", type=float, default=0.57, help="processor time of the coordinator for a batch of messages"
+    )
     parser.add_argument("--message-ms", type=float, default=0.06, help="the same for each message in it")
     parser.add_argument("--most", type=int, default=SIZES[-1], help="no run has more cases")
     parser.add_argument("--one", help=argparse.SUPPRESS)
@@ -320,38 +321,38 @@ def parsed() -> argparse.Namespace:
 
 
 def main() -> None:
-    said = parsed()
-    if said.one:
-        print(json.dumps(imagined(Setting(**json.loads(said.one)))))
+    args = parsed()
+    if args.one:
+        print(json.dumps(imagined(Setting(**json.loads(args.one)))))
         return
     setting = Setting(
         cases=0,
         workers=1_000,
         jobs=4,
-        seed=said.seed,
+        seed=args.seed,
         rpm=RPM,
         tpm=TPM,
-        rpc=said.rpc_ms / 1e3,
-        message=said.message_ms / 1e3,
+        rpc=args.rpc_ms / 1e3,
+        message=args.message_ms / 1e3,
     )
-    with telling(said.json) as tell:
-        if said.short:
+    with row_output(args.json) as add_row:
+        if args.short:
             few = replace(setting, workers=20, rpm=1_200, seconds=0.5)
-            tell_sizes(tell, few, (300, 600), (2, 1))
-            tell_most(tell, few, 200, ((5, 4),))
-            tell_store(tell, 200)
+            tell_sizes(add_row, few, (300, 600), (2, 1))
+            tell_most(add_row, few, 200, ((5, 4),))
+            tell_store(add_row, 200)
             return
-        tell_ray(tell, 1_000)
-        tell_store(tell, 5_000)
-        tell_most(tell, setting, min(50_000, said.most), ((10, 400), (100, 40), (1_000, 4)))
-        usual = min(100_000, said.most)
+        tell_ray(add_row, 1_000)
+        tell_store(add_row, 5_000)
+        tell_most(add_row, setting, min(50_000, args.most), ((10, 400), (100, 40), (1_000, 4)))
+        usual = min(100_000, args.most)
         told = replace(setting, cases=usual, is_told=True)
-        tell_one(tell, told, alone(told))
+        add_rows(add_row, told, alone(told))
         for workers, jobs in ((10, 400), (100, 40)):
             here = replace(setting, cases=usual, workers=workers, jobs=jobs)
-            tell_one(tell, here, alone(here))
-        sizes = [size for size in SIZES if size <= said.most] or [said.most]
-        tell_sizes(tell, setting, sizes, SEEDS[: len(sizes)])
+            add_rows(add_row, here, alone(here))
+        sizes = [size for size in SIZES if size <= args.most] or [args.most]
+        tell_sizes(add_row, setting, sizes, SEEDS[: len(sizes)])
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""A cluster and an endpoint that are only imagined: whom the desk of `scale_sim.py` talks to, on a clock that leaps.
+"""The simulated cluster and endpoint of `scale_sim.py`, in virtual time.
 
 Workers speak the messages of `evalmark.runs.cluster` and do nothing but wait; the endpoint has limits, faults and stragglers.
-What a message costs the processor of the desk is part of the picture: they are sent and read one after the other.
+The cost of messages for the coordinator is simulated too: they are sent and read one after the other.
 """
 
 import asyncio
@@ -77,9 +77,9 @@ class Setting:
     hiring: float = 4.0
     """Seconds until a worker is ready, on average."""
     rpc: float = 0.57e-3
-    """Seconds of the desk's processor for each message batch to or from a worker."""
+    """Seconds of the coordinator's processor for each message batch to or from a worker."""
     message: float = 0.05e-3
-    """The same for each message in it, and what the desk does about it."""
+    """The same for each message in it, and what the coordinator does about it."""
 
     @property
     def in_flight(self) -> int:
@@ -88,7 +88,7 @@ class Setting:
 
 
 class Processor:
-    """The one processor of the desk: work is done in turn, and takes time."""
+    """The one processor of the coordinator: work is done in turn, and takes time."""
 
     def __init__(self, setting: Setting) -> None:
         self.busy = 0.0
@@ -175,7 +175,7 @@ def unpacked(content: bytes) -> Sequence[object]:
 
 
 class Worker:
-    """A worker as the desk meets it: takes cases, asks for each, and says what came of it."""
+    """A worker as the coordinator meets it: takes cases, asks for each, and says what came of it."""
 
     def __init__(self, world: "World", number: int, away: float) -> None:
         self._world, self._number, self._away = world, number, away
@@ -193,7 +193,7 @@ class Worker:
         self._said.set()
 
     async def send(self, messages: Sequence[object]) -> None:
-        await self._world.desk.carry(len(messages))
+        await self._world.coordinator.carry(len(messages))
         await asyncio.sleep(self._away)
         self._check()
         content = packed(messages) if self._world.packs else b""
@@ -209,7 +209,7 @@ class Worker:
         self._check()
         self._said.clear()
         out, self._out = self._out, []
-        await self._world.desk.carry(len(out))
+        await self._world.coordinator.carry(len(out))
         if not self._world.packs:
             return out
         started = time.thread_time()
@@ -261,7 +261,7 @@ class Worker:
 
 
 class Books:
-    """A journal and a sink that count, so that memory is the desk's own."""
+    """A call log and a sink that count, so that memory is the coordinator's own."""
 
     def __init__(self, cases: int) -> None:
         self.kept, self.recorded = bytearray(cases), bytearray(cases)
@@ -289,7 +289,7 @@ class Books:
 
 @dataclass(eq=False)
 class World:
-    """Everything that is imagined, and a crew for the desk."""
+    """Everything that is imagined, and a crew for the coordinator."""
 
     setting: Setting
     call_log: CallLog | None = None
@@ -297,7 +297,7 @@ class World:
     packs: bool = False
     """Whether messages are packed and unpacked, as between processes."""
     own: float = 0.0
-    """Seconds of this thread that the picture took, and not the desk."""
+    """Seconds of this thread that the picture took, and not the coordinator."""
     ended: int = 0
     """Workers that have ended."""
     size: int = field(init=False)
@@ -308,7 +308,7 @@ class World:
         setting = self.setting
         self.size, self.linger = setting.workers, 0.0005 * setting.workers
         self.loop = asyncio.get_running_loop()
-        self.desk, self.endpoint, self.books = Processor(setting), Endpoint(setting), Books(setting.cases)
+        self.coordinator, self.endpoint, self.books = Processor(setting), Endpoint(setting), Books(setting.cases)
         self._chance = Random(setting.seed + 1)  # noqa: S311  no secret
         self._free = deque(range(setting.workers))
         rpm, tpm = (setting.rpm, setting.tpm) if setting.is_told else (None, None)
@@ -333,7 +333,7 @@ class World:
         return wrap_model(model, self._conditions)
 
     def chat(self, name: str) -> ScriptedModel:
-        """The model as the desk knows it, which leaves it to workers to ask it."""
+        """The model as the coordinator knows it, which leaves it to workers to ask it."""
         return ScriptedModel((), name)
 
     def trials(self) -> Iterator[Trial]:

@@ -1,9 +1,9 @@
-"""Stopping early: false alarms of 20,000 runs that are looked at after every case, and how soon runs are decided.
+"""Stopping early: false alarms of 20,000 runs that are checked after every case, and how soon runs are decided.
 
 Run: python benchmarks/sequential.py [--runs 20000] [--cases 1000] [--gated 100]
 
-An alarm is false when the interval leaves out the true mean at any of the looks. Beside it the share for the usual 95 %
-interval, mean plus or minus 1.96 errors, looked at as often from the tenth case on. All draws are seeded.
+An alarm is false when the interval leaves out the true mean at any check. Also shown is the share for the usual 95 %
+interval, mean plus or minus 1.96 errors, checked as often from the tenth case on. All draws are seeded.
 
 Then the object by which `evalmark run --until-decided` stops, over runs of so many cases (`--gated`) whose gate would be
 just met, or just missed, were every case asked: an alarm is false when it says the other. Only the order is drawn.
@@ -77,8 +77,8 @@ class Gated:
         size = len(self.values)
         whole = PlannedRun(sizes={"cases": size}, metrics=[Metric(name="metric")], targets=["target"])
         before = {("cases", place): value for place, value in enumerate(self.earlier or ())}
-        beside = [partial(NotWorse, before, lambda results: results[0].scores[0].value, 0.02)] if self.earlier else []
-        deciding = SequentialGate(self.gate, whole, more=beside)
+        note = [partial(NotWorse, before, lambda results: results[0].scores[0].value, 0.02)] if self.earlier else []
+        deciding = SequentialGate(self.gate, whole, more=note)
         for place in source.permutation(size)[:-1]:
             deciding.add([result(int(place), self.values[place])])
             if deciding.outcome is not None:

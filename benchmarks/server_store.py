@@ -1,11 +1,11 @@
-"""What a store on a PostgreSQL server takes: calls and results kept by 1, 4 and 8 processes at once, beside a file.
+"""A store on a PostgreSQL server: calls and results that 1, 4 and 8 processes store at once, compared with a file.
 
-Each process keeps calls of some 4 kB, 64 at a time, as fast as it can, and then results in batches of 50; a call or a result
-counts when it is on the disk. One transaction writes at a time; the last rows give each process a lock of its own, and so
-tell what that one lock costs.
+Each process stores calls of some 4 kB, 64 at a time, as fast as it can, and then results in batches of 50; a call or a result
+counts when it is on the disk. One transaction writes at a time; in the last rows each process has its own lock,
+which shows the cost of the shared lock.
 
 Run: python benchmarks/server_store.py [--calls 2000] [--server postgresql://…]
-Without `--server` it starts one of its own, with fsync on; for that, PostgreSQL has to be installed.
+Without `--server` it starts its own server, with fsync on, which needs an installed PostgreSQL.
 """
 
 import argparse
@@ -20,8 +20,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
-from journal import IN_FLIGHT, made
-from rows import Tell, add_json, telling
+from call_log import IN_FLIGHT, made
+from rows import AddRow, add_json, row_output
 
 from evalmark import Case, Output, Result, Run, Score
 from evalmark.core.protocols import CallLog, Sink
@@ -42,15 +42,15 @@ def result(number: int) -> Result:
     )
 
 
-async def keep_calls(journal: CallLog, calls: list) -> None:
+async def keep_calls(call_log: CallLog, calls: list) -> None:
     left = iter(calls)
 
-    async def hand() -> None:
+    async def worker() -> None:
         for call in left:
-            await journal.sending(call.key)
-            await journal.keep(call)
+            await call_log.sending(call.key)
+            await call_log.keep(call)
 
-    await asyncio.gather(*(hand() for _ in range(IN_FLIGHT)))
+    await asyncio.gather(*(worker() for _ in range(IN_FLIGHT)))
 
 
 async def keep_results(sink: Sink, results: list[Result]) -> None:
@@ -80,7 +80,7 @@ def write(place: str, name: str, count: int) -> None:
 
 
 def measured(place: str, writers: int, count: int, more: list[str]) -> tuple[float, float]:
-    """Calls and results kept in a second by so many processes together."""
+    """Calls and results that all processes together store in a second."""
     command = [sys.executable, __file__, "--place", place, "--calls", str(count), *more, "--name"]
     processes = [
         subprocess.Popen([*command, str(n)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -120,24 +120,24 @@ def places(server: str) -> Iterator[dict[str, str]]:
                 yield {**where, SERVER: started.address}
 
 
-def measure(given: argparse.Namespace, tell: Tell) -> None:
-    with places(given.server) as where:
+def measure(args: argparse.Namespace, add_row: AddRow) -> None:
+    with places(args.server) as where:
         for kind, place in where.items():
             for writers in WRITERS:
                 fresh = f"{place}?schema=bench_{writers}" if kind == SERVER else f"{place}.{writers}"
-                show(kind, writers, measured(fresh, writers, given.calls, []), tell)
+                show(kind, writers, measured(fresh, writers, args.calls, []), add_row)
         if SERVER not in where:
-            tell(what="a store on a server", found=None, beside="needs PostgreSQL and the extra postgres")
+            add_row(what="a store on a server", found=None, note="needs PostgreSQL and the extra postgres")
             return
         own = f"{where[SERVER]}?schema=bench_own"
         open_store(own).close()  # else each would make the tables
-        show("a server, a lock each", max(WRITERS), measured(own, max(WRITERS), given.calls, ["--own-lock"]), tell)
+        show("a server, a lock each", max(WRITERS), measured(own, max(WRITERS), args.calls, ["--own-lock"]), add_row)
 
 
-def show(kind: str, writers: int, found: tuple[float, float], tell: Tell) -> None:
+def show(kind: str, writers: int, found: tuple[float, float], add_row: AddRow) -> None:
     who = f"{kind}, {writers} writing"
-    tell(what=f"{who}: calls", found=found[0], unit="calls/s", beside=f"{found[0] / writers:,.0f} each")
-    tell(what=f"{who}: results", found=found[1], unit="results/s", beside=f"{found[1] / writers:,.0f} each")
+    add_row(what=f"{who}: calls", found=found[0], unit="calls/s", note=f"{found[0] / writers:,.0f} each")
+    add_row(what=f"{who}: results", found=found[1], unit="results/s", note=f"{found[1] / writers:,.0f} each")
 
 
 def main() -> None:
@@ -148,15 +148,15 @@ def main() -> None:
         parser.add_argument(f"--{name}", default="", help=argparse.SUPPRESS)
     parser.add_argument("--own-lock", action="store_true", help=argparse.SUPPRESS)
     add_json(parser)
-    given = parser.parse_args()
-    if given.place:
-        if given.own_lock:
+    args = parser.parse_args()
+    if args.place:
+        if args.own_lock:
             shared = ServerConnection._key
-            ServerConnection._key = lambda self, *whose: shared(self, *(whose or (int(given.name), 0)))  # type: ignore[method-assign]
-        write(given.place, given.name, given.calls)
+            ServerConnection._key = lambda self, *whose: shared(self, *(whose or (int(args.name), 0)))  # type: ignore[method-assign]
+        write(args.place, args.name, args.calls)
         return
-    with telling(given.json) as tell:
-        measure(given, tell)
+    with row_output(args.json) as add_row:
+        measure(args, add_row)
 
 
 if __name__ == "__main__":

@@ -11,9 +11,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from asking import DOOR, answer
-from rows import Tell, add_json, telling
-from viewer import said
+from rows import AddRow, add_json, row_output
+from viewer import random_text
+from viewer_client import POLICY, answer
 
 from evalmark.core.values.case import Usage
 from evalmark.core.values.label import Label
@@ -50,20 +50,22 @@ def spans_of(draw: random.Random, number: int, session: Session) -> Iterator[Spa
     known = {"session": session.id, "project": session.project, "started": BEGAN}
     for turn in range(3 if number % 10 == 0 else 1):
         answer = f"{number * 16 + turn * 4:016x}"
-        yield Span(id=f"{answer[:-1]}{turn * 4 + 1:x}", parent=answer, kind="retrieval", output=said(draw, 40), **known)
+        yield Span(
+            id=f"{answer[:-1]}{turn * 4 + 1:x}", parent=answer, kind="retrieval", output=random_text(draw, 40), **known
+        )
         yield Span(
             id=f"{answer[:-1]}{turn * 4 + 2:x}",
             parent=answer,
             kind="model",
             template="greeting" if number % 2 else "rare" if number % 5_000 == 0 else "",
-            input=said(draw, 40),
-            output=said(draw, 30),
+            input=random_text(draw, 40),
+            output=random_text(draw, 30),
             usage=Usage(input_tokens=800, output_tokens=40),
             **known,
         )
         failed = number % 1_000 == 0
-        output, error = (None, "TimeoutError: too long") if failed else (said(draw, 30), None)
-        yield Span(id=answer, seconds=1.5, input=said(draw, 15), output=output, error=error, **known)
+        output, error = (None, "TimeoutError: too long") if failed else (random_text(draw, 30), None)
+        yield Span(id=answer, seconds=1.5, input=random_text(draw, 15), output=output, error=error, **known)
 
 
 def fill(store: Store, sessions: int) -> None:
@@ -79,7 +81,9 @@ def fill(store: Store, sessions: int) -> None:
             [Label(about=one, liked=n % 4 > 0, by="ann", created=BEGAN, content="c") for n, one in enumerate(about)]
         )
     known = {"session": LONG, "project": "long", "started": BEGAN}
-    steps = [Span(id=f"e{n:015x}", parent=LONG, kind="tool", output=said(draw, 10), **known) for n in range(sessions)]
+    steps = [
+        Span(id=f"e{n:015x}", parent=LONG, kind="tool", output=random_text(draw, 10), **known) for n in range(sessions)
+    ]
     answer = Span(id=LONG, input="All of it?", output="Yes.", seconds=9.0, **known)
     store.sessions.add([Session(id=LONG, project="long", started=BEGAN)], [*steps, answer])
 
@@ -88,25 +92,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sessions", type=int, default=100_000)
     add_json(parser)
-    given = parser.parse_args()
-    sessions = given.sessions
-    with tempfile.TemporaryDirectory() as name, telling(given.json) as tell:
+    args = parser.parse_args()
+    sessions = args.sessions
+    with tempfile.TemporaryDirectory() as name, row_output(args.json) as add_row:
         path = Path(name) / "evalmark.db"
         with open_store(path) as store:
             fill(store, sessions)
         with open_store(path, read_only=True) as store:
-            measure(store, sessions, tell)
+            measure(store, sessions, add_row)
 
 
-def measure(store: Store, sessions: int, tell: Tell) -> None:
-    app = viewer_app(store, DOOR)
+def measure(store: Store, sessions: int, add_row: AddRow) -> None:
+    app = viewer_app(store, POLICY)
     for what, (address, goal) in ADDRESSES.items():
         started = time.perf_counter()
         status, body = asyncio.run(answer(app, address))
         taken = (time.perf_counter() - started) * 1_000
         assert status == 200, (what, status)
-        beside = f"{sessions:,} sessions, and one of {sessions:,} steps; {len(body) / 1_000:.0f} kB"
-        tell(what=what, found=taken, unit="ms", at_most=goal, beside=beside)
+        note = f"{sessions:,} sessions, and one of {sessions:,} steps; {len(body) / 1_000:.0f} kB"
+        add_row(what=what, found=taken, unit="ms", at_most=goal, note=note)
 
 
 if __name__ == "__main__":

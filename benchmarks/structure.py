@@ -29,7 +29,7 @@ from pathlib import Path
 from types import CodeType, FrameType
 
 from orchestration import server_at
-from rows import add_json, telling
+from rows import add_json, row_output
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "evalmark"
 TINY = 40
@@ -229,13 +229,13 @@ def command(main: Callable[[list[str]], None], folder: Path, report: str) -> Non
     folder.mkdir()
     for name, text in (("reply.prompty", PROMPT), ("suite.yaml", SUITE), ("cases.jsonl", CASES)):
         (folder / name).write_text(text, encoding="utf-8")
-    said = io.StringIO()
-    with contextlib.chdir(folder), contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+    output = io.StringIO()
+    with contextlib.chdir(folder), contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
         try:
             main(["run", "suite.yaml", "-o", report])
         except SystemExit as left:
             if left.code:
-                raise RuntimeError(f"the run ended with {left.code}:\n{said.getvalue()}") from None
+                raise RuntimeError(f"the run ended with {left.code}:\n{output.getvalue()}") from None
     if not (folder / report).stat().st_size:
         raise RuntimeError("no report was written")
 
@@ -255,42 +255,42 @@ def main() -> None:
     parser.add_argument("--words", nargs="*", default=METAPHORS, help="words that names should not be made of")
     parser.add_argument("--list", action="store_true", help="name what was counted as well")
     add_json(parser)
-    said = parser.parse_args()
+    args = parser.parse_args()
     modules = trees()
     files = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in SOURCE.rglob("*.py")}
     nodes = [node for tree in modules.values() for node in ast.walk(tree)]
     classes = Counter(node.name for node in nodes if isinstance(node, ast.ClassDef))
     named = [n.name for n in nodes if isinstance(n, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)]
-    odd = Counter(name for name in named if set(words_of(name)) & set(said.words))
-    odd_files = [name for name in modules if set(words_of(name.replace(".", "_"))) & set(said.words)]
+    odd = Counter(name for name in named if set(words_of(name)) & set(args.words))
+    odd_files = [name for name in modules if set(words_of(name.replace(".", "_"))) & set(args.words)]
     twice = {name: number for name, number in classes.items() if number > 1}
     graph, real = imports(modules, types=True), imports(modules, types=False)
     tops = sorted(path.parent.name for path in SOURCE.glob("*/__init__.py"))
-    trace = way_of_a_case(said.binding, said.report)
+    trace = way_of_a_case(args.binding, args.report)
     inits = [path for path in files if path.name == "__init__.py"]
-    with telling(said.json) as tell:
-        tell(what="source files", found=len(files), beside=f"{len(inits)} are __init__.py")
-        tell(what="lines", found=sum(files.values()), beside=f"{sum(files[path] for path in inits)} in __init__.py")
+    with row_output(args.json) as add_row:
+        add_row(what="source files", found=len(files), note=f"{len(inits)} are __init__.py")
+        add_row(what="lines", found=sum(files.values()), note=f"{sum(files[path] for path in inits)} in __init__.py")
         tiny = [path for path, number in files.items() if number <= TINY]
-        beside = f"{len(set(tiny) & set(inits))} are __init__.py"
-        tell(what=f"files of at most {TINY} lines", found=len(tiny), beside=beside)
-        tell(what="packages at top level", found=len(tops), beside=f"{len([*SOURCE.glob('*.py')])} modules beside them")
-        tell(what="classes", found=classes.total())
-        tell(what="class names used more than once", found=len(twice))
-        tell(what="functions and classes named by a metaphor", found=odd.total(), beside=f"{len(odd_files)} modules")
+        note = f"{len(set(tiny) & set(inits))} are __init__.py"
+        add_row(what=f"files of at most {TINY} lines", found=len(tiny), note=note)
+        add_row(what="packages at top level", found=len(tops), note=f"{len([*SOURCE.glob('*.py')])} modules")
+        add_row(what="classes", found=classes.total())
+        add_row(what="class names used more than once", found=len(twice))
+        add_row(what="functions and classes named by a metaphor", found=odd.total(), note=f"{len(odd_files)} modules")
         for what, made in (("with TYPE_CHECKING", graph), ("without it", real)):
             for kind, groups in (("modules", cycles(made)), ("top packages", cycles(between_packages(made)))):
-                tell(
+                add_row(
                     what=f"import cycles of {kind}, {what}",
                     found=len(groups),
-                    beside=f"{sum(map(len, groups))} in them",
+                    note=f"{sum(map(len, groups))} in them",
                 )
-        tell(what="files that are entered for one case", found=len(trace.entered), beside=f"{trace.calls} calls")
-        tell(what="packages that are entered for one case", found=len(packages(trace.entered)))
-        tell(what="files that hold the case", found=len(trace.holding))
-        tell(what="packages that hold the case", found=len(packages(trace.holding)))
-        tell(what="scorers bound in the run of one scorer", found=trace.bound, beside=str(dict(trace.binders)))
-    if said.list:
+        add_row(what="files that are entered for one case", found=len(trace.entered), note=f"{trace.calls} calls")
+        add_row(what="packages that are entered for one case", found=len(packages(trace.entered)))
+        add_row(what="files that hold the case", found=len(trace.holding))
+        add_row(what="packages that hold the case", found=len(packages(trace.holding)))
+        add_row(what="scorers bound in the run of one scorer", found=trace.bound, note=str(dict(trace.binders)))
+    if args.list:
         out = sys.stderr
         print("used twice:", *(f"{name} {number}" for name, number in sorted(twice.items())), sep="\n  ", file=out)
         print("metaphors:", *(f"{name} {number}" for name, number in sorted(odd.items())), sep="\n  ", file=out)

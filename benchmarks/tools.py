@@ -1,4 +1,4 @@
-"""What @replayed costs: outside of runs, where a recording is used, and where one is made; in one process."""
+"""The cost of @replayed outside of runs, when a recording is used, and when one is made; in one process."""
 
 import argparse
 import tempfile
@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from rows import add_json, telling
+from rows import add_json, row_output
 
 from evalmark.core.context.tool_replay import ToolReplay, TrialTools
 from evalmark.core.context.trial_context import TrialContext, trial_context
@@ -35,7 +35,7 @@ def seconds_each(act: Callable[[int], object], times: int) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     add_json(parser)
-    said = parser.parse_args()
+    args = parser.parse_args()
     tool = replayed(version="1")(search)
     bare = seconds_each(lambda _: search("tea"), 200_000)
     outside = seconds_each(lambda _: tool("tea"), 200_000)
@@ -46,11 +46,11 @@ def main() -> None:
     ):
         made = seconds_each(lambda number: tool(f"query {number}"), RECORDED)
         found = seconds_each(lambda number: tool(f"query {number % RECORDED}"), 3_000)
-    with telling(said.json) as tell:
+    with row_output(args.json) as add_row:
         more = (outside - bare) * 1e6
-        tell(what="`@replayed` outside of runs", found=more, unit="µs", beside="more than the function itself")
-        tell(what="a recording is used", found=found * 1e6, unit="µs")
-        tell(what="a recording is made", found=made * 1e3, unit="ms", beside="on this disk")
+        add_row(what="`@replayed` outside of runs", found=more, unit="µs", note="more than the function itself")
+        add_row(what="a recording is used", found=found * 1e6, unit="µs")
+        add_row(what="a recording is made", found=made * 1e3, unit="ms", note="on this disk")
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
-"""`UnitTest` over recorded and labelled answers, beside the embedding model alone over the same texts.
+"""`UnitTest` over recorded and labelled answers, compared with the embedding model alone on the same texts.
 
 Run: python benchmarks/unit_tests.py [--cases 1000] [--rounds 5]
 
 Each case has one liked answer and gets a new one from a function that costs nothing. The unit test reads the sessions from
 a store, judges every case, and writes run and vectors into it; the other way embeds the same distinct texts in one call of
-the model, and keeps nothing. Both run in turn in one process, with a new store each time. The share is the rate of the
-unit test over that of the model: the median of the rounds, by the clock and by processor time, which others on the machine
-disturb less.
+the model, and stores nothing. Both run in turn in one process, with a new store each time. The share is the rate of the
+unit test over that of the model: the median of the rounds, by the clock and by processor time, which
+depends less on other processes.
 """
 
 import argparse
@@ -85,14 +85,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=5)
-    given = parser.parse_args()
-    made = texts(2 * given.cases)
+    args = parser.parse_args()
+    made = texts(2 * args.cases)
     pairs = list(zip(made[::2], made[1::2], strict=True))
     distinct = list(dict.fromkeys(made))
     asyncio.run(local()(["warm"]))
     rounds = []
     with tempfile.TemporaryDirectory() as folder:
-        for number in range(given.rounds):
+        for number in range(args.rounds):
             path = Path(folder) / f"{number}.db"
             record(path, pairs)
             rounds.append((embedded(distinct), tested(path, pairs)))
@@ -102,7 +102,7 @@ def main() -> None:
         ("UnitTest, into a new store", [ours for _, ours in rounds]),
         ("UnitTest, vectors in the store", [again]),
     )
-    print(f"{given.cases:,} cases, {len(distinct):,} distinct texts{'':14}seconds   of processors")
+    print(f"{args.cases:,} cases, {len(distinct):,} distinct texts{'':14}seconds   of processors")
     for title, took in rows:
         print(f"{title:44}{median(t.clock for t in took):9.2f}{median(t.processor for t in took):16.2f}")
     for number, kind in enumerate(("the clock", "processor time")):

@@ -2,9 +2,9 @@
 
 Run: python benchmarks/viewer.py [--results 1000000] [--store FILE]
 
-A server as users start it is asked over loopback, one page at a time: first each of them once, while the figures of the run
-are still being counted, then several times when they are there. The time of its processor counts what it spent on a page,
-whatever else the machine was doing. `--store` keeps the store, and takes it up again.
+A server, started as users do, gets requests over loopback, one page at a time: first each page once while the figures of the
+run are computed, then several times afterwards. Its processor time does not depend on other processes. `--store` keeps the
+store for the next run.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
-from rows import Tell, add_json, telling
+from rows import AddRow, add_json, row_output
 
 from evalmark import Case, Output, Result, Run, Score
 from evalmark.core.values.run import DatasetInfo, Metric
@@ -52,20 +52,25 @@ START_GOAL, MEMORY_GOAL = 600, 200
 LIST_GOAL, PAGE_GOAL, CASE_GOAL = 150, 300, 100
 
 
-def said(draw: random.Random, n: int) -> str:
+def random_text(draw: random.Random, n: int) -> str:
     return " ".join(draw.choices(WORDS, k=n))
 
 
 def one(draw: random.Random, number: int) -> Result:
     value, grade = draw.random(), draw.randint(1, 5)
-    case = Case(id=f"q{number}", input=said(draw, 20), expected=said(draw, 20), tags=(("even", "odd")[number % 2],))
+    case = Case(
+        id=f"q{number}",
+        input=random_text(draw, 20),
+        expected=random_text(draw, 20),
+        tags=(("even", "odd")[number % 2],),
+    )
     scores = (
-        Score(name="similarity", raw=value, value=value, passed=value >= 0.6, reason=said(draw, 8)),
-        Score(name="correct", raw=grade, value=(grade - 1) / 4, passed=grade >= 3, reason=said(draw, 20)),
+        Score(name="similarity", raw=value, value=value, passed=value >= 0.6, reason=random_text(draw, 8)),
+        Score(name="correct", raw=grade, value=(grade - 1) / 4, passed=grade >= 3, reason=random_text(draw, 20)),
         Score(name="polite", raw=number % 7 > 0, value=float(number % 7 > 0), passed=number % 7 > 0),
     )
     trial = Trial(case=case, dataset="questions", target="my_app:answer", position=number)
-    return Result(trial=trial, output=Output(value=said(draw, 60), seconds=draw.random()), scores=scores)
+    return Result(trial=trial, output=Output(value=random_text(draw, 60), seconds=draw.random()), scores=scores)
 
 
 def fill(path: Path, results: int) -> float:
@@ -152,7 +157,7 @@ class Viewer:
         return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK") * 1_000
 
     def wait(self) -> None:
-        """Until nothing is worked out beside the pages."""
+        """Wait until the server computes nothing in the background."""
         self.connection.close()  # the server would; the next page opens it again
         before, now = -1.0, self.spent()
         while now - before > 50:
@@ -202,14 +207,14 @@ def started(path: Path, kept: Path) -> tuple[float, float]:
     return median(times), median(spent)
 
 
-def measure(path: Path, results: int, kept: Path, tell: Tell) -> None:
+def measure(path: Path, results: int, kept: Path, add_row: AddRow) -> None:
     print(
         f"\n| over {results:,} results | first, ms | later, ms | processor, ms | goal | kB |\n|---|---|---|---|---|---|"
     )
     start, spent = started(path, kept)
     print(f"| the start of the viewer, until the list is here | {start:.0f} | | {spent:.0f} | {START_GOAL} | |")
-    beside = f"{spent:.0f} ms of processor time"
-    tell(what="the start, until the list is here", found=start, unit="ms", at_most=START_GOAL, beside=beside)
+    note = f"{spent:.0f} ms of processor time"
+    add_row(what="the start, until the list is here", found=start, unit="ms", at_most=START_GOAL, note=note)
     with viewer(path, kept) as server:
         asked = pages(results)
         first = {what: server.page(address) for what, (address, _) in asked.items()}
@@ -221,10 +226,10 @@ def measure(path: Path, results: int, kept: Path, tell: Tell) -> None:
             spent = (server.spent() - before) / LOOKS
             taken, size = first[what]
             print(f"| {what} | {taken:.0f} | {again:.0f} | {spent:.0f} | {goal} | {size / 1_000:.0f} |", flush=True)
-            beside = f"first look; later {again:.0f} ms, {spent:.0f} of processor time; {size / 1_000:.0f} kB"
-            tell(what=what, found=taken, unit="ms", at_most=goal, beside=beside)
+            note = f"first look; later {again:.0f} ms, {spent:.0f} of processor time; {size / 1_000:.0f} kB"
+            add_row(what=what, found=taken, unit="ms", at_most=goal, note=note)
         print(f"| the most memory it used, MB | | {server.memory():.0f} | | {MEMORY_GOAL} | |")
-        tell(what="the most memory it used", found=server.memory(), unit="MB", at_most=MEMORY_GOAL)
+        add_row(what="the most memory it used", found=server.memory(), unit="MB", at_most=MEMORY_GOAL)
 
 
 def main() -> None:
@@ -232,14 +237,14 @@ def main() -> None:
     parser.add_argument("--results", type=int, default=100_000)
     parser.add_argument("--store", type=Path)
     add_json(parser)
-    asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name, telling(asked.json, table=True) as tell:
-        path = asked.store or Path(name) / "evalmark.db"
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name, row_output(args.json, table=True) as add_row:
+        path = args.store or Path(name) / "evalmark.db"
         if not path.exists():
             print(
-                f"written in {fill(path, asked.results):.0f} microseconds a result, {path.stat().st_size / 1e6:.0f} MB"
+                f"written in {fill(path, args.results):.0f} microseconds a result, {path.stat().st_size / 1e6:.0f} MB"
             )
-        measure(path, asked.results, Path(name), tell)
+        measure(path, args.results, Path(name), add_row)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the wrappers around a chat model cost: processor time of a call that a model answers at once, in one process."""
+"""The cost of the middleware around a chat model: processor time of a call that the model answers at once."""
 
 import argparse
 import asyncio
@@ -6,7 +6,7 @@ import gc
 import time
 from collections.abc import Callable
 
-from rows import add_json, telling
+from rows import add_json, row_output
 
 from evalmark import Turn
 from evalmark.core.protocols import ChatModel
@@ -53,7 +53,7 @@ class Instant:
 
 
 class Nowhere:
-    """A journal that costs nothing and knows nothing."""
+    """A call log that costs nothing and stores nothing."""
 
     async def find(self, key: str) -> Call | None:
         return None
@@ -113,18 +113,18 @@ async def spend(model: ChatModel) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     add_json(parser)
-    said = parser.parse_args()
+    args = parser.parse_args()
     how = f"processor time a call; {CALLS:,} by {WORKERS} workers, best of {TRIES}"
-    with telling(said.json) as tell:
+    with row_output(args.json) as add_row:
         for name, make in LAYERS.items():
             least = min(asyncio.run(spend(make())) for _ in range(TRIES))
-            tell(what=name, found=least, unit="µs", beside=how)
+            add_row(what=name, found=least, unit="µs", note=how)
         asked = requests(CALLS)
         started = time.process_time()
         for request in asked:
             request.key(Instant.identity)
         alone = (time.process_time() - started) / CALLS * 1e6
-        tell(what="the key of a request alone", found=alone, unit="µs", beside=how)
+        add_row(what="the key of a request alone", found=alone, unit="µs", note=how)
 
 
 if __name__ == "__main__":

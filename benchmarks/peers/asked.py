@@ -24,9 +24,9 @@ def given(description: str | None) -> Work:
     parser.add_argument("cases", type=Path, help="JSONL with id, input and expected")
     parser.add_argument("url", help="of a server that speaks OpenAI's chat completions")
     parser.add_argument("jobs", type=int, help="requests in flight")
-    said = parser.parse_args()
-    rows = [json.loads(line) for line in said.cases.read_text(encoding="utf-8").splitlines()]
-    return Work(said.cases.resolve(), rows, f"{said.url}/v1", said.jobs)
+    args = parser.parse_args()
+    rows = [json.loads(line) for line in args.cases.read_text(encoding="utf-8").splitlines()]
+    return Work(args.cases.resolve(), rows, f"{args.url}/v1", args.jobs)
 
 
 def client_of(work: Work) -> Callable[[str], Awaitable[str]]:
@@ -44,5 +44,5 @@ def client_of(work: Work) -> Callable[[str], Awaitable[str]]:
     return say
 
 
-def tell(passed: int) -> None:
+def counts(passed: int) -> None:
     print(json.dumps({"passed": passed}), flush=True)

@@ -18,7 +18,7 @@ FOLDER = ROOT / "benchmarks"
 PAGE = ROOT / "docs" / "benchmarks.md"
 SCRIPTS = sorted(FOLDER.glob("*.py"))
 RUNNERS = sorted((FOLDER / "peers").glob("*.py"))
-HEAD = "| what | found | goal | | beside it |"
+HEAD = "| what | measured | goal | | notes |"
 COMMAND = re.compile(r"`(?:python )?(benchmarks/(?:run\b|[\w/]+\.py))([^`]*)`")
 
 
@@ -41,7 +41,7 @@ def test_the_way_to_run_them_explains_its_options():
 def test_a_group_that_is_none_is_refused_with_those_there_are():
     said = run("benchmarks/run", "nothing")
     assert said.returncode == 1
-    assert "'nothing' is no group of benchmarks. There are: orchestration, " in said.stderr
+    assert "'nothing' is not a group of benchmarks. The groups are: orchestration, " in said.stderr
 
 
 @pytest.mark.parametrize("path", [pytest.param(p, id=p.stem) for p in SCRIPTS + RUNNERS])
@@ -84,7 +84,7 @@ def test_every_command_of_the_page_and_its_options_exist():
     for script, words in COMMAND.findall(PAGE.read_text(encoding="utf-8")):
         path = ROOT / script
         assert path.exists(), script
-        text = (FOLDER / "running.py" if path.name == "run" else path).read_text(encoding="utf-8")
+        text = (FOLDER / "runner.py" if path.name == "run" else path).read_text(encoding="utf-8")
         assert [word for word in re.findall(r"--[\w-]+", words) if f'"{word}"' not in text] == [], script
 
 
@@ -95,7 +95,7 @@ from rows import Row, line, markdown
 rows = [
     Row(what="time", found=1.059, unit="x", at_most=1.06),
     Row(what="share", found=71.9, unit="%", at_least=72),
-    Row(what="peer", found=None, at_most=1, beside="not installed"),
+    Row(what="peer", found=None, at_most=1, note="not installed"),
 ]
 print(markdown(rows)); print(line(rows[1]))
 """

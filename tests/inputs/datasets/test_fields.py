@@ -82,7 +82,7 @@ def test_a_name_is_the_id_only_where_there_is_no_other():
 def test_unknown_fields_go_to_the_metadata():
     made = case(input="q", colour="red", metadata={"size": 1})
     assert made.metadata == {"colour": "red", "size": 1}
-    assert "`size` stands in the metadata and beside them" in refusal(
+    assert "`size` occurs both in the metadata and outside of them" in refusal(
         {"input": "q", "size": 2, "metadata": {"size": 1}}
     )
 
@@ -144,7 +144,7 @@ def test_a_command_line_names_columns(said, columns):
     [
         pytest.param(["colour=a"], "--column colour=a: it takes FIELD=NAME, with one of id, input,", id="no field"),
         pytest.param(["input"], "--column input: it takes FIELD=NAME", id="no column"),
-        pytest.param(["input=a", "question=b"], "input is said to be the column 'a' already", id="two for one field"),
+        pytest.param(["input=a", "question=b"], "input already has the column 'a'", id="two for one field"),
     ],
 )
 def test_a_command_line_that_names_no_column_is_refused(said, told):
@@ -322,7 +322,7 @@ def test_what_judges_a_row_in_other_tools_is_kept_and_said_once(world, name):
     notes = []
     found = list(read_cases(path, notes=notes.append))
     assert [row.metadata for row in found] == [{}, {name: 0.5}, {name: 0.8}]
-    assert notes == [f"`{name}` is kept in the metadata and judges nothing; name scorers and thresholds in the suite."]
+    assert notes == [f"`{name}` is kept in the metadata and has no effect; name scorers and thresholds in the suite."]
 
 
 def test_lone_surrogates_and_nul_survive(world):

@@ -91,7 +91,7 @@ def test_a_jsonl_file_of_one_list_is_read_with_a_note(world):
 def test_the_format_can_be_said(world):
     path = put(world, "questions.txt", '{"input": "a"}\n')
     assert read(path, format="jsonl")[0].input == "a"
-    with pytest.raises(DataError, match=r"the ending '\.txt' says no format; known are \.json "):
+    with pytest.raises(DataError, match=r"the ending '\.txt' is not a known format; the known ones are \.json "):
         read(path)
     with pytest.raises(DataError, match="there is no format 'xml'; it is one of json, jsonl"):
         read(path, format="xml")
@@ -228,7 +228,7 @@ def test_what_makes_the_rest_unreadable_comes_last_once_rows_have_come(world, na
     assert first.input == "a"
     assert last.last
     assert last.place.startswith(f"{world / name}:")
-    assert last.message.endswith("Nothing after this could be read.")
+    assert last.message.endswith("The rest of the file cannot be read.")
 
 
 def test_a_bad_byte_after_good_rows_comes_last(world):

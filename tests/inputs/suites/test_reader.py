@@ -289,11 +289,11 @@ def test_a_file_that_is_no_suite_is_told_what_one_is(folder, text, told):
         pytest.param("scorers: x", 'the suite has no key "scorers"; did you mean `metrics`?', id="a peer's word"),
         pytest.param(
             "colour: red",
-            'the suite has no key "colour"; it knows name, description, datasets, target, metrics, repeat, gate, '
+            'the suite has no key "colour"; the keys are name, description, datasets, target, metrics, repeat, gate, '
             "until_decided, baseline, lock, judge, embeddings, timeout.",
             id="a word of nobody",
         ),
-        pytest.param('"a\\nb": 1', 'the suite has no key "a\\nb"; it knows', id="a key with a line break"),
+        pytest.param('"a\\nb": 1', 'the suite has no key "a\\nb"; the keys are', id="a key with a line break"),
         pytest.param("repeat: 0", "`repeat` is 0; it takes a whole number from 1 to 10,000.", id="never"),
         pytest.param("repeat: true", "`repeat` is true; it takes a whole", id="a truth value is no number"),
         pytest.param("repeat: 2.5", "`repeat` is 2.5; it takes a whole", id="half a time"),
@@ -325,12 +325,12 @@ def test_a_file_that_is_no_suite_is_told_what_one_is(folder, text, told):
         ),
         pytest.param(
             "gate: {thresholds: {equal: 1}}",
-            "`gate.thresholds.equal` is no metric of this suite; did you mean `equals`?",
+            "`gate.thresholds.equal` is not a metric of this suite; did you mean `equals`?",
             id="a threshold for a metric with another name",
         ),
         pytest.param(
             "gate: {thresholds: {cost: 1}}",
-            "`gate.thresholds.cost` is no metric of this suite; the metrics are equals.",
+            "`gate.thresholds.cost` is not a metric of this suite; the metrics are equals.",
             id="a threshold for a metric that is not there",
         ),
         pytest.param(
@@ -586,7 +586,7 @@ def test_files_are_looked_up_beside_the_suite_before_the_working_directory(folde
         "metrics/correct.json",
     ]
     assert suite.notes == (
-        "suites/suite.yaml:1: more/export.csv is not beside the suite; the one in the working directory is used.",
+        "suites/suite.yaml:1: more/export.csv is not in the folder of the suite; the one in the working directory is used.",
     )
 
 

@@ -50,8 +50,8 @@ class CaseBuilder:
         if not isinstance(row, Mapping):
             raise RowError(f"a row is a mapping of field names to values, not {type(row).__name__}.")
         faults: list[str] = []
-        found = self._found(row, faults)
-        values = self._converted(found, faults)
+        raw_fields = self._found(row, faults)
+        values = self._converted(raw_fields, faults)
         case = None if faults else self._case(values, row, self._source.place(line, column), faults)
         if case is None:
             raise RowError("; ".join(faults) + ".")
@@ -98,13 +98,13 @@ class CaseBuilder:
         for key in layout.rest:
             if key.casefold() in _JUDGING:
                 self._source.notes(
-                    f"`{key}` is kept in the metadata and judges nothing; name scorers and thresholds in the suite."
+                    f"`{key}` is kept in the metadata and has no effect; name scorers and thresholds in the suite."
                 )
 
     def _found(self, row: Mapping[str, Any], faults: list[str]) -> dict[str, tuple[str, Any]]:
         """Return the key and value of each field that is not empty."""
         layout = self._layout(row)
-        found = {field: (key, value) for field, key in layout.single if (value := row[key]) is not None}
+        raw_fields = {field: (key, value) for field, key in layout.single if (value := row[key]) is not None}
         for field, keys in layout.several:
             full = [key for key in keys if row[key] is not None]
             if len(full) > 1:
@@ -112,14 +112,14 @@ class CaseBuilder:
                 option = f"; {column_advice(field, full[0])}" if field in ReadOptions.__slots__ else ""
                 faults.append(f"{names} both hold the {field}{option}")
             elif full:
-                found[field] = (full[0], row[full[0]])
+                raw_fields[field] = (full[0], row[full[0]])
         if layout.rest:
-            found["rest"] = ("", {key: row[key] for key in layout.rest})
-        return found
+            raw_fields["rest"] = ("", {key: row[key] for key in layout.rest})
+        return raw_fields
 
-    def _converted(self, found: dict[str, tuple[str, Any]], faults: list[str]) -> dict[str, Any]:
+    def _converted(self, raw_fields: dict[str, tuple[str, Any]], faults: list[str]) -> dict[str, Any]:
         values: dict[str, Any] = {}
-        for field, (key, value) in found.items():
+        for field, (key, value) in raw_fields.items():
             convert = CONVERTERS.get(field)
             if convert is None:
                 values[field] = value
@@ -131,14 +131,14 @@ class CaseBuilder:
         return values
 
     def _case(self, values: dict[str, Any], row: Mapping[str, Any], place: str, faults: list[str]) -> Case | None:
-        given = _given(values)
+        given_output = _given(values)
         history: tuple[Turn, ...] = values.get("history", ())
         question = values.get("input")
         if question is None and history and history[-1].role == "user":
             question, history = history[-1].content, history[:-1]
         expected, examples = _examples(values, faults)
         metadata = _metadata(values, faults)
-        if question is None and given is None:
+        if question is None and given_output is None:
             faults.append(self._no_input(row))
         if faults:
             return None
@@ -148,9 +148,9 @@ class CaseBuilder:
             input=question,
             expected=expected,
             examples=examples,
-            contexts=_contexts(values, given),
+            contexts=_contexts(values, given_output),
             history=history,
-            given=given,
+            given=given_output,
             tags=values.get("tags", ()) + values.get("split", ()),
             metadata=metadata,
             place=place,
@@ -167,10 +167,10 @@ class CaseBuilder:
         return f"{name}-{count}"
 
     def _no_input(self, row: Mapping[str, Any]) -> str:
-        wanted = self._source.options.input
-        if wanted is not None and wanted not in row:
+        column = self._source.options.input
+        if column is not None and column not in row:
             names = ", ".join(list(row)[:12]) + (", …" if len(row) > 12 else "")
-            return f"there is no `{wanted}` among {names}"
+            return f"there is no `{column}` among {names}"
         return no_input_message(list(row))
 
 
@@ -181,10 +181,10 @@ def _given(values: Mapping[str, Any]) -> Output | None:
     return Output(value=answer, contexts=values.get("retrieved"), tool_calls=calls)
 
 
-def _contexts(values: Mapping[str, Any], given: Output | None) -> tuple[str, ...] | None:
+def _contexts(values: Mapping[str, Any], given_output: Output | None) -> tuple[str, ...] | None:
     """Return the case's contexts; retrieved passages belong to the output, if the row has one."""
     contexts: tuple[str, ...] | None = values.get("contexts")
-    return values.get("retrieved") if contexts is None and given is None else contexts
+    return values.get("retrieved") if contexts is None and given_output is None else contexts
 
 
 def _examples(values: Mapping[str, Any], faults: list[str]) -> tuple[Any, tuple[Example, ...]]:
@@ -202,7 +202,7 @@ def _metadata(values: Mapping[str, Any], faults: list[str]) -> Mapping[str, Any]
     if not metadata or not rest:
         return dict(metadata or rest)
     if both := sorted(metadata.keys() & rest.keys()):
-        faults.append(f"`{both[0]}` stands in the metadata and beside them")
+        faults.append(f"`{both[0]}` occurs both in the metadata and outside of them")
     return {**metadata, **rest}
 
 
@@ -237,7 +237,7 @@ def build_cases(source: DatasetFile, reader: RowReader) -> Iterator[Case | BadRo
     except PlacedError as fault:
         if builder is None:
             raise
-        yield BadRow(place=fault.place, message=f"{fault.message} Nothing after this could be read.", last=True)
+        yield BadRow(place=fault.place, message=f"{fault.message} The rest of the file cannot be read.", last=True)
 
 
 def as_cases(

@@ -90,12 +90,12 @@ def _tool_call(item: Any) -> ToolCall:
         arguments = _parsed(arguments, "the arguments of a tool call")
     if arguments is not None and not isinstance(arguments, Mapping):
         raise FieldError("the arguments of a tool call are a mapping")
-    known = {**item, **call}  # the result may be beside the `function`
-    identity, error = _first(known, "id", "call_id", "tool_call_id"), known.get("error")
+    fields = {**item, **call}  # the result may be beside the `function`
+    identity, error = _first(fields, "id", "call_id", "tool_call_id"), fields.get("error")
     return ToolCall(
         name=call["name"],
         arguments=arguments or {},
-        result=_first(known, "result", "output"),
+        result=_first(fields, "result", "output"),
         error=None if error is None else str(error),
         id="" if identity is None else str(identity),
     )
@@ -103,18 +103,18 @@ def _tool_call(item: Any) -> ToolCall:
 
 def metadata_of(value: Any, cell: bool) -> Mapping[str, Any]:
     """Convert metadata: a mapping; in a cell, its JSON text."""
-    found = _parsed(value, "metadata") if cell else value
-    if not isinstance(found, Mapping):
-        raise FieldError(f"metadata are a mapping, not {_kind(found)}")
-    return found
+    metadata = _parsed(value, "metadata") if cell else value
+    if not isinstance(metadata, Mapping):
+        raise FieldError(f"metadata are a mapping, not {_kind(metadata)}")
+    return metadata
 
 
 def ideal_of(value: Any, cell: bool) -> tuple[Any, ...]:
     """Convert a list of answers, any of which is correct."""
-    found = tuple(_listed(value, cell))
-    if not found:
+    answers = tuple(_listed(value, cell))
+    if not answers:
         raise FieldError("the list is empty; leave the field out where no answer is known")
-    return found
+    return answers
 
 
 def _id(value: Any, cell: bool) -> str | None:

@@ -72,8 +72,8 @@ class RowLayout:
     @property
     def may_hold_reference(self) -> bool:
         """Whether a key `answer` is the only one that could hold the correct answer."""
-        known = {field for field, _ in (*self.single, *self.several)}
-        return normalized_name(self.field("answer") or "") == "answer" and not known & _REFERENCES
+        fields = {field for field, _ in (*self.single, *self.several)}
+        return normalized_name(self.field("answer") or "") == "answer" and not fields & _REFERENCES
 
 
 def field_of(name: str, options: ReadOptions, *, wrapped: bool = False) -> str | None:
@@ -86,10 +86,10 @@ def field_of(name: str, options: ReadOptions, *, wrapped: bool = False) -> str |
     for field, column in columns.items():
         if name == column:
             return field
-    found = _FIELD_OF.get(normalized_name(name))
-    if wrapped and found == "answer" and normalized_name(name) == "output":
-        found = "expected"
-    return None if found in columns else found
+    field_name = _FIELD_OF.get(normalized_name(name))
+    if wrapped and field_name == "answer" and normalized_name(name) == "output":
+        field_name = "expected"
+    return None if field_name in columns else field_name
 
 
 def typed_as_text(options: ReadOptions) -> Callable[[str], bool]:
@@ -101,7 +101,7 @@ def typed_as_text(options: ReadOptions) -> Callable[[str], bool]:
     return is_text
 
 
-def parse_columns(said: Iterable[str]) -> ReadOptions:
+def parse_columns(arguments: Iterable[str]) -> ReadOptions:
     """Make options from `FIELD=NAME` arguments of the command line; a field may have any of its names.
 
     >>> parse_columns(["question=Frage", "reference=Antwort"]).columns
@@ -110,16 +110,18 @@ def parse_columns(said: Iterable[str]) -> ReadOptions:
     Raises:
         ConfigError: an argument has another form, or there is no such field.
     """
-    known = [f.name for f in fields(ReadOptions)[3:]]
-    found: dict[str, str] = {}
-    for text in said:
+    field_names = [f.name for f in fields(ReadOptions)[3:]]
+    columns: dict[str, str] = {}
+    for text in arguments:
         name, _, column = text.partition("=")
         field = _FIELD_OF.get(normalized_name(name))
-        if field not in known or not column:
-            raise ConfigError(f"--column {text}: it takes FIELD=NAME, with one of {', '.join(known)} before the sign.")
-        if found.setdefault(field, column) != column:
-            raise ConfigError(f"--column {text}: {field} is said to be the column {found[field]!r} already.")
-    return ReadOptions(**found)
+        if field not in field_names or not column:
+            raise ConfigError(
+                f"--column {text}: it takes FIELD=NAME, with one of {', '.join(field_names)} before the sign."
+            )
+        if columns.setdefault(field, column) != column:
+            raise ConfigError(f"--column {text}: {field} already has the column {columns[field]!r}.")
+    return ReadOptions(**columns)
 
 
 def with_answer_as_reference(layout: RowLayout) -> RowLayout:
@@ -149,20 +151,20 @@ def column_advice(field: str, column: str, opening: str = "say which one") -> st
 
 def layout_of(keys: Sequence[str], options: ReadOptions, *, wrapped: bool = False) -> RowLayout:
     """Assign the keys of a row to fields and metadata."""
-    found: dict[str, list[str]] = {}
+    keys_of: dict[str, list[str]] = {}
     rest: list[str] = []
     for key in keys:
         field = field_of(key, options, wrapped=wrapped)
         if field is None:
             rest.append(key)
         else:
-            found.setdefault(field, []).append(key)
-    for names in found.values():
+            keys_of.setdefault(field, []).append(key)
+    for names in keys_of.values():
         weak = [name for name in names if name in _WEAK] if len(names) > 1 else []
         rest += weak
         names[:] = [name for name in names if name not in weak] or names
     return RowLayout(
-        single=tuple((field, names[0]) for field, names in found.items() if len(names) == 1),
-        several=tuple((field, tuple(names)) for field, names in found.items() if len(names) > 1),
+        single=tuple((field, names[0]) for field, names in keys_of.items() if len(names) == 1),
+        several=tuple((field, tuple(names)) for field, names in keys_of.items() if len(names) > 1),
         rest=tuple(rest),
     )

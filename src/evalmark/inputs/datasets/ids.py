@@ -40,8 +40,8 @@ def parse_id(value: Any) -> str | None:
 
 def generated_id(input: Any, history: Any, expected: Any, row: Any) -> str:  # noqa: A002  the field's name
     """Generate an id of 12 hex digits from the input and its reference, independent of place and output."""
-    known = input is not None or history or expected is not None
-    content = [input, history, expected] if known else row
+    has_content = input is not None or history or expected is not None
+    content = [input, history, expected] if has_content else row
     try:
         text = _ENCODER.encode(content)
     except (TypeError, ValueError, RecursionError):

@@ -93,10 +93,10 @@ def _wrapped_rows(source: DatasetFile) -> Iterator[DatasetRow]:
 
 def _read_header(source: DatasetFile) -> None:
     stream = _stream(source)
-    found = False
+    has_rows = False
     for key in stream.members():
         if key in LIST_KEYS and stream.peek() == "[":
-            found = True
+            has_rows = True
             if "config" in source.header:
                 return
             for _ in stream.items():
@@ -106,5 +106,5 @@ def _read_header(source: DatasetFile) -> None:
             if isinstance(value, PlacedError):
                 raise value
             source.header[key] = value
-    if not found:
+    if not has_rows:
         raise no_rows_error(source, source.header)

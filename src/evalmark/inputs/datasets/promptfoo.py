@@ -69,10 +69,10 @@ class PromptfooColumns:
 
     def _expected(self, cell: str) -> str:
         """Return the expected answer of a cell: a plain text, or the text of an assertion that compares with one."""
-        found = _ASSERTION.fullmatch(cell)
-        if found is None or found[2] not in _KNOWN:
+        match = _ASSERTION.fullmatch(cell)
+        if match is None or match[2] not in _KNOWN:
             return cell
-        negated, kind, threshold, text = found.groups()
+        negated, kind, threshold, text = match.groups()
         if negated or kind not in _TEXT_OF:
             raise ValueError(
                 f"`__expected` holds the assertion {(negated or '') + kind!r}, which a row cannot ask for here; "

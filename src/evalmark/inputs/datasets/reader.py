@@ -78,8 +78,10 @@ def format_of(path: Path, options: ReadOptions) -> str:
         return options.format
     ending, packed = _ending(path)
     if ending not in _ENDINGS:
-        known = " ".join(_ENDINGS)
-        raise PlacedError(str(path), f"the ending {ending!r} says no format; known are {known}, each also with .gz.")
+        endings = " ".join(_ENDINGS)
+        raise PlacedError(
+            str(path), f"the ending {ending!r} is not a known format; the known ones are {endings}, each also with .gz."
+        )
     if packed and ending == ".parquet":
         raise PlacedError(str(path), "Parquet is compressed in itself; unpack the .gz first.")
     return _ENDINGS[ending]

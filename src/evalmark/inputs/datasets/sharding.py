@@ -25,10 +25,10 @@ def parse_shard(text: str) -> Shard:
     Raises:
         ConfigError: the text has another form, or there is no such shard.
     """
-    found = _SHARD.fullmatch(text)
-    if found is None:
+    match = _SHARD.fullmatch(text)
+    if match is None:
         raise ConfigError(f"{text!r} is not a shard; write the second of four as 2/4.")
-    number, of = int(found[1]), int(found[2])
+    number, of = int(match[1]), int(match[2])
     if not 1 <= of <= MAX_SHARDS:
         raise ConfigError(f"{text!r} is not a shard; there can be 1 to {MAX_SHARDS:,} of them.")
     if not 1 <= number <= of:

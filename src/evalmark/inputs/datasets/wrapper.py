@@ -39,13 +39,15 @@ def open_wrapper(source: DatasetFile) -> None:
         raise PlacedError(f"{source.name}:1", '`config` is not a mapping such as {"example_outputs": true}.')
     _note_other_keys(source, config)
     source.wrapped = True
-    said = config.get("example_outputs")
-    if isinstance(said, str) and said.lower() in _SPELLED:
-        source.notes(f"{source.name}: config.example_outputs is the text {said!r}; it is read as {said.lower()}.")
-        said = _SPELLED[said.lower()]
-    if said is not None and not isinstance(said, bool):
-        raise PlacedError(f"{source.name}:1", f"config.example_outputs is {said!r}; write true or false.")
-    source.header["example_outputs"] = said
+    example_outputs = config.get("example_outputs")
+    if isinstance(example_outputs, str) and example_outputs.lower() in _SPELLED:
+        source.notes(
+            f"{source.name}: config.example_outputs is the text {example_outputs!r}; it is read as {example_outputs.lower()}."
+        )
+        example_outputs = _SPELLED[example_outputs.lower()]
+    if example_outputs is not None and not isinstance(example_outputs, bool):
+        raise PlacedError(f"{source.name}:1", f"config.example_outputs is {example_outputs!r}; write true or false.")
+    source.header["example_outputs"] = example_outputs
 
 
 def looks_wrapped(data: object, options: ReadOptions) -> bool:

@@ -64,7 +64,7 @@ def file_name(name: str, taken: Sequence[str] | Mapping[str, Any] = ()) -> str:
     """
     plain = _UNSAFE.sub("-", name).strip("-.")[:LONGEST_NAME].strip("-.") or "unnamed"
     used = {other.casefold() for other in taken}
-    found, number = plain, 2
-    while found.casefold() in used:
-        found, number = f"{plain}-{number}", number + 1
-    return found
+    unique, number = plain, 2
+    while unique.casefold() in used:
+        unique, number = f"{plain}-{number}", number + 1
+    return unique

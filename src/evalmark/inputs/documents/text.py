@@ -76,13 +76,13 @@ def known_encoding(encoding: str | None, place: str) -> str | None:
     if encoding is None:
         return None
     try:
-        found = codecs.lookup(encoding)
+        codec = codecs.lookup(encoding)
         "".encode(encoding)  # refuses codecs that are not for text
     except (LookupError, ValueError):
         raise PlacedError(
             place, f"there is no text encoding {encoding!r}; 'utf-8' and 'cp1252' are usual ones."
         ) from None
-    return found.name
+    return codec.name
 
 
 @contextmanager

@@ -95,8 +95,8 @@ class SecretIndex(NamedTuple):
         plain = _normalized(text)
         if self.grams.isdisjoint(_numbers(plain)):
             return text
-        found = self._leaks(plain)
-        return _with_masks(text, found) if found else text
+        places = self._leaks(plain)
+        return _with_masks(text, places) if places else text
 
     def _leaks(self, plain: bytes) -> list[tuple[int, int]]:
         """Return the spans of leaks in a normalized text; adjacent ones are merged."""
@@ -201,11 +201,11 @@ def _places(text: str) -> list[tuple[int, int]]:
         written = "".join(char for char, _, _ in spelled)
         decoded: list[tuple[str, int, int]] = []
         done = 0
-        for found in _ESCAPE.finditer(written):
-            decoded += spelled[done : found.start()]
-            span = spelled[found.start()][1], spelled[found.end() - 1][2]
-            decoded += [(char, *span) for char in _decoded(found)]
-            done = found.end()
+        for escape in _ESCAPE.finditer(written):
+            decoded += spelled[done : escape.start()]
+            span = spelled[escape.start()][1], spelled[escape.end() - 1][2]
+            decoded += [(char, *span) for char in _decoded(escape)]
+            done = escape.end()
         if not done:
             break
         spelled = decoded + spelled[done:]
@@ -279,17 +279,17 @@ def environment_secrets(environ: Mapping[str, str]) -> list[str]:
     >>> environment_secrets({"DB_PASSWORD": "correct-horse-7", "KEY_FILE": "/run/secrets/key", "API_TOKEN": "true"})
     ['correct-horse-7']
     """
-    found: list[str] = []
+    secrets: list[str] = []
 
     def note(secret: str) -> str:
-        found.append(secret)
+        secrets.append(secret)
         return MASK
 
     for name, value in environ.items():
         mask_patterns(value, note, careful=True)
         if _names_secret(name):
-            found += _parts(value.strip())
-    return [value for value in dict.fromkeys(found) if is_long_enough(value)]
+            secrets += _parts(value.strip())
+    return [value for value in dict.fromkeys(secrets) if is_long_enough(value)]
 
 
 def _names_secret(name: str) -> bool:

@@ -75,17 +75,17 @@ class _SchemaChecker:
 
     def under(self, schema: Schema, data: Any, at: DataPath) -> Iterator[Mismatch]:
         """Yield the violations of the data at a path."""
-        for rule, wanted in schema.items():
+        for rule, limit in schema.items():
             if rule in self._parts:
                 yield from self._parts[rule](schema, data, at)
             elif rule in _PLAIN:
                 kind, fits = _PLAIN[rule]
-                if _TYPES[kind](data) and not fits(data, wanted):
+                if _TYPES[kind](data) and not fits(data, limit):
                     yield Mismatch(at, rule, data, schema)
 
     def _typed(self, schema: Schema, data: Any, at: DataPath) -> Iterator[Mismatch]:
-        wanted = schema["type"]
-        if not any(_TYPES[kind](data) for kind in ([wanted] if isinstance(wanted, str) else wanted)):
+        kinds = schema["type"]
+        if not any(_TYPES[kind](data) for kind in ([kinds] if isinstance(kinds, str) else kinds)):
             yield Mismatch(at, "type", data, schema)
 
     def _referred(self, schema: Schema, data: Any, at: DataPath) -> Iterator[Mismatch]:

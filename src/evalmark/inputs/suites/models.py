@@ -21,45 +21,45 @@ AddFault = Callable[[DataPath, str], None]
 
 
 def target_of(
-    said: Mapping[str, Any], folders: Folders, place_of: PlaceOf, find: AddFault, *, is_faulty: bool
+    target: Mapping[str, Any], folders: Folders, place_of: PlaceOf, find: AddFault, *, is_faulty: bool
 ) -> TargetSpec | None:
     """Read the models under test and their prompt; None if there are faults."""
     at: DataPath = ("target",)
-    settings = said.get("settings") or {}
+    settings = target.get("settings") or {}
     _check_settings(at, settings, find)
-    models = _models_of(at, said, find)
+    models = _models_of(at, target, find)
     prompt = None
-    if "prompt" in said:
+    if "prompt" in target:
         try:
-            prompt = allowed_path(said["prompt"], *folders)
+            prompt = allowed_path(target["prompt"], *folders)
         except DataError as fault:
             find((*at, "prompt"), str(fault))
             return None
-        if said.get("system") is not None:
+        if target.get("system") is not None:
             find((*at, "system"), "cannot be combined with `prompt`; leave it out.")
     if not models and prompt is None:
         if not is_faulty:  # else the schema has already reported the fault
             find(at, "names no model; it takes {model: openai/NAME}, {models: [...]} or {prompt: FILE, models: [...]}.")
         return None
-    return TargetSpec(models=models, prompt=prompt, system=said.get("system"), settings=settings, place=place_of(at))
+    return TargetSpec(models=models, prompt=prompt, system=target.get("system"), settings=settings, place=place_of(at))
 
 
-def _models_of(at: DataPath, said: Mapping[str, Any], find: AddFault) -> tuple[str, ...]:
+def _models_of(at: DataPath, target: Mapping[str, Any], find: AddFault) -> tuple[str, ...]:
     """Read the models, without duplicates."""
-    if "model" in said and "models" in said:
+    if "model" in target and "models" in target:
         find((*at, "model"), "cannot be combined with `models`; put all of them there.")
-    models = tuple(said.get("models") or ([said["model"]] if "model" in said else ()))
+    models = tuple(target.get("models") or ([target["model"]] if "model" in target else ()))
     for number, name in enumerate(models):
         if name in models[:number]:
             find((*at, "models", number), f"names {json_excerpt(name)} a second time; leave it out.")
     return tuple(dict.fromkeys(models))
 
 
-def judges_of(at: DataPath, said: Any, place_of: PlaceOf, find: AddFault) -> tuple[JudgeSpec, ...]:
+def judges_of(at: DataPath, value: Any, place_of: PlaceOf, find: AddFault) -> tuple[JudgeSpec, ...]:
     """Read the judges at a path, one or a list, without duplicates."""
-    alone = isinstance(said, (str, Mapping))
+    alone = isinstance(value, (str, Mapping))
     judges: list[JudgeSpec] = []
-    for number, item in enumerate([said] if alone else said or ()):
+    for number, item in enumerate([value] if alone else value or ()):
         where = at if alone else (*at, number)
         row: Mapping[str, Any] = {"model": item} if isinstance(item, str) else item or {}
         settings = row.get("settings") or {}

@@ -65,13 +65,13 @@ def _normalized(data: Any) -> Any:
     """Remove keys without a value at the top and in the gate, and make lists of single items."""
     if not isinstance(data, Mapping):
         return data
-    said = {key: value for key, value in data.items() if value is not None}
-    if isinstance(gate := said.get("gate"), Mapping):
-        said["gate"] = {key: value for key, value in gate.items() if value is not None}
+    cleaned = {key: value for key, value in data.items() if value is not None}
+    if isinstance(gate := cleaned.get("gate"), Mapping):
+        cleaned["gate"] = {key: value for key, value in gate.items() if value is not None}
     for key in ("datasets", "metrics", "judge"):
-        if isinstance(said.get(key), (str, Mapping)):
-            said[key] = [said[key]]
-    return said
+        if isinstance(cleaned.get(key), (str, Mapping)):
+            cleaned[key] = [cleaned[key]]
+    return cleaned
 
 
 def _other_file_hint(data: Any) -> str | None:
@@ -105,9 +105,9 @@ class _SuiteReader:
 
     def suite(self, data: Mapping[str, Any]) -> Suite:
         """Build the suite; it is valid only if there are no faults."""
-        asked = list(data.get("metrics") or ())
-        metrics = tuple(self._metrics(asked))
-        if asked and all(asked) and all(metric.kind == "name" for metric in metrics):
+        items = list(data.get("metrics") or ())
+        metrics = tuple(self._metrics(items))
+        if items and all(items) and all(metric.kind == "name" for metric in metrics):
             # Objects and files may have scores with other names; the gate is then checked when they are loaded.
             self._check_thresholds(data, [metric.label for metric in metrics])
         gate = data.get("gate")
@@ -159,7 +159,9 @@ class _SuiteReader:
             return None
         if path == self.cwd / text and path.absolute() != (folder / text).absolute():
             place = self.document.place_of(at)
-            self.notes.append(f"{place}: {text} is not beside the suite; the one in the working directory is used.")
+            self.notes.append(
+                f"{place}: {text} is not in the folder of the suite; the one in the working directory is used."
+            )
         return path
 
     def _datasets(self, items: list[Any]) -> Iterator[DatasetSpec]:
@@ -193,8 +195,8 @@ class _SuiteReader:
             if not item:
                 continue
             at: DataPath = ("metrics", number)
-            name, given = (item, None) if isinstance(item, str) else next(iter(item.items()))
-            settings = dict(given or {})
+            name, options = (item, None) if isinstance(item, str) else next(iter(item.items()))
+            settings = dict(options or {})
             threshold, judge = settings.pop("threshold", None), settings.pop("judge", None)
             repeat = settings.pop("repeat", None)
             metric = MetricSpec(
@@ -218,17 +220,17 @@ class _SuiteReader:
             )
         called.setdefault(name, f"the one at {self.document.place_of(at)}")
 
-    def _judges(self, at: DataPath, said: Any) -> tuple[JudgeSpec, ...]:
-        return judges_of(at, said, self.document.place_of, self._find)
+    def _judges(self, at: DataPath, value: Any) -> tuple[JudgeSpec, ...]:
+        return judges_of(at, value, self.document.place_of, self._find)
 
-    def _target(self, said: str | Mapping[str, Any] | None) -> str | TargetSpec | None:
-        if isinstance(said, Mapping):
+    def _target(self, target: str | Mapping[str, Any] | None) -> str | TargetSpec | None:
+        if isinstance(target, Mapping):
             folders = (self.document.path.parent, self.cwd)
             is_faulty = any(finding.at[:1] == ("target",) for finding in self.findings)
-            return target_of(said, folders, self.document.place_of, self._find, is_faulty=is_faulty)
-        if said is not None:
-            self._check_object(said)
-        return said
+            return target_of(target, folders, self.document.place_of, self._find, is_faulty=is_faulty)
+        if target is not None:
+            self._check_object(target)
+        return target
 
     def _check_object(self, name: str) -> None:
         module, _, attribute = name.partition(":")
@@ -240,12 +242,12 @@ class _SuiteReader:
             )
             self._find(("target",), f"is {json_excerpt(name)}, which names no Python object; {advice}.")
 
-    def _check_thresholds(self, data: Mapping[str, Any], known: list[str]) -> None:
+    def _check_thresholds(self, data: Mapping[str, Any], names: list[str]) -> None:
         for name in (data.get("gate") or {}).get("thresholds") or {}:
-            if name not in known:
-                close = get_close_matches(name, known, n=1)
-                advice = f"did you mean `{close[0]}`?" if close else f"the metrics are {', '.join(known)}."
-                self._find(("gate", "thresholds", name), f"is no metric of this suite; {advice}")
+            if name not in names:
+                close = get_close_matches(name, names, n=1)
+                advice = f"did you mean `{close[0]}`?" if close else f"the metrics are {', '.join(names)}."
+                self._find(("gate", "thresholds", name), f"is not a metric of this suite; {advice}")
 
 
 def _default_dataset_name(text: str) -> str:
@@ -253,14 +255,14 @@ def _default_dataset_name(text: str) -> str:
     return text.removeprefix(SESSIONS_PREFIX).strip() if text.startswith(SESSIONS_PREFIX) else dataset_name(Path(text))
 
 
-def _gate(said: Mapping[str, Any]) -> Gate:
-    rate, score = said.get("min_pass_rate"), said.get("min_score")
+def _gate(gate: Mapping[str, Any]) -> Gate:
+    rate, score = gate.get("min_pass_rate"), gate.get("min_score")
     return Gate(
         min_pass_rate=None if rate is None else float(rate),
         min_score=None if score is None else float(score),
-        max_unscored=int(said.get("max_unscored", 0)),
-        max_errors=int(said.get("max_errors", 0)),
-        thresholds={name: float(limit) for name, limit in (said.get("thresholds") or {}).items()},
+        max_unscored=int(gate.get("max_unscored", 0)),
+        max_errors=int(gate.get("max_errors", 0)),
+        thresholds={name: float(limit) for name, limit in (gate.get("thresholds") or {}).items()},
     )
 
 

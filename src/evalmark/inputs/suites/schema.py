@@ -68,12 +68,12 @@ def schema_faults(data: Any) -> tuple[list[SuiteFault], Any]:
     wrong = list(mismatches(data, suite_schema()))
     several = {one.at for one in wrong if one.rule == "maxProperties"}
     later = _unsupported_target(data)
-    found = [SuiteFault(("target",), later)] if later else []
+    faults = [SuiteFault(("target",), later)] if later else []
     for one in wrong:
         # Further faults below a metric with several names, or below an unsupported target, would only confuse.
         if not any(one.at[:n] in several for n in range(len(one.at))) and not (later and one.at[:1] == ("target",)):
-            found += _faults_of(one)
-    return found, _pruned(data, (), {one.at for one in wrong if one.rule != "additionalProperties"})
+            faults += _faults_of(one)
+    return faults, _pruned(data, (), {one.at for one in wrong if one.rule != "additionalProperties"})
 
 
 def _pruned(data: Any, at: DataPath, faulty: set[DataPath]) -> Any:
@@ -87,26 +87,26 @@ def _pruned(data: Any, at: DataPath, faulty: set[DataPath]) -> Any:
 
 
 def _faults_of(wrong: Mismatch) -> Iterator[SuiteFault]:
-    at, rule, found, schema = wrong
+    at, rule, value, schema = wrong
     if rule == "additionalProperties":
-        for key in found:
+        for key in value:
             if key not in schema["properties"]:
                 yield SuiteFault((*at, key), _unknown(key, at, schema["properties"]))
     elif rule == "required":
         for key in schema["required"]:
-            if key not in found:
+            if key not in value:
                 yield SuiteFault(at, f"{_named(at)} has no `{key}`; it takes {schema['properties'][key]['title']}.")
     else:
-        yield SuiteFault(at, f"{_named(at)} is {json_excerpt(found)}; it takes {schema['title']}.")
+        yield SuiteFault(at, f"{_named(at)} is {json_excerpt(value)}; it takes {schema['title']}.")
 
 
-def _unknown(key: str, at: DataPath, known: Mapping[str, Any]) -> str:
-    close = get_close_matches(key.lower(), known, n=1)
+def _unknown(key: str, at: DataPath, properties: Mapping[str, Any]) -> str:
+    close = get_close_matches(key.lower(), properties, n=1)
     other = KEY_SYNONYMS.get(key.lower())
-    if not close and other in known:
+    if not close and other in properties:
         close = [str(other)]
-    keys = ", ".join(name for name in known if not name.startswith("$"))
-    advice = f"did you mean `{close[0]}`?" if close else f"it knows {keys}."
+    keys = ", ".join(name for name in properties if not name.startswith("$"))
+    advice = f"did you mean `{close[0]}`?" if close else f"the keys are {keys}."
     return f"{_named(at)} has no key {json_excerpt(key)}; {advice}"
 
 

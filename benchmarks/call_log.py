@@ -1,9 +1,9 @@
-"""What the call journal costs: 64 requests in flight, each answered after 50 ms, each noted, asked and kept.
+"""The cost of the call log: 64 requests in flight, each answered after 50 ms, each announced, sent and stored.
 
 The time of the whole against the limit that latency and requests in flight allow; the CPU time of a call over that of
-the same loop without a journal; how long a task waits for the disk; and what it takes to find a call again.
+the same loop without a call log; how long a task waits for the disk; and the time to find a stored call.
 
-Run: python benchmarks/journal.py [--calls 12800]
+Run: python benchmarks/call_log.py [--calls 12800]
 """
 
 import argparse
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median, quantiles
 
-from rows import add_json, telling
+from rows import add_json, row_output
 
 from evalmark import Run, Turn
 from evalmark.core.protocols import CallLog
@@ -47,7 +47,7 @@ REPLY = Reply(
 
 
 def made(number: int) -> Call:
-    """A call of some 4 kB; its key is made before the clock starts, since it is needed with and without a journal."""
+    """A call of some 4 kB; its key is made before the clock starts, because it is needed with and without a call log."""
     request = Request(
         messages=(Turn(role="system", content=SYSTEM), Turn(role="user", content=f"{number}. {QUESTION}")),
         schema=SCHEMA,
@@ -71,8 +71,8 @@ class Taken:
     waits: dict[str, list[float]]
 
 
-async def ask_all(calls: list[Call], journal: CallLog | None) -> Taken:
-    """Send, await and keep all calls, so many at a time."""
+async def ask_all(calls: list[Call], call_log: CallLog | None) -> Taken:
+    """Send, await and store all calls, `IN_FLIGHT` at a time."""
     waits: dict[str, list[float]] = {"sending": [], "keep": []}
 
     async def timed(what: str, waiting) -> None:
@@ -82,25 +82,25 @@ async def ask_all(calls: list[Call], journal: CallLog | None) -> Taken:
 
     left = iter(calls)
 
-    async def hand(number: int) -> None:
+    async def worker(number: int) -> None:
         await asyncio.sleep(LATENCY * number / IN_FLIGHT)  # a server does not answer all at once
         for call in left:
-            if journal is not None:
-                await timed("sending", journal.sending(call.key))
+            if call_log is not None:
+                await timed("sending", call_log.sending(call.key))
             await asyncio.sleep(LATENCY)
-            if journal is not None:
-                await timed("keep", journal.keep(call))
+            if call_log is not None:
+                await timed("keep", call_log.keep(call))
 
     wall, cpu = time.perf_counter(), time.process_time()
-    await asyncio.gather(*(hand(number) for number in range(IN_FLIGHT)))
+    await asyncio.gather(*(worker(number) for number in range(IN_FLIGHT)))
     return Taken(wall=time.perf_counter() - wall, cpu=time.process_time() - cpu, waits=waits)
 
 
-async def find_all(calls: list[Call], journal: CallLog) -> float:
+async def find_all(calls: list[Call], call_log: CallLog) -> float:
     """Seconds of CPU to find every call."""
     cpu = time.process_time()
     for call in calls:
-        assert await journal.find(call.key) is not None
+        assert await call_log.find(call.key) is not None
     return time.process_time() - cpu
 
 
@@ -112,29 +112,29 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--calls", type=int, default=12_800)
     add_json(parser)
-    said = parser.parse_args()
-    count = said.calls
+    args = parser.parse_args()
+    count = args.calls
     calls = [made(number) for number in range(count)]
     limit = count * LATENCY / IN_FLIGHT
     with tempfile.TemporaryDirectory() as name, open_store(Path(name) / "evalmark.db") as store:
         run = Run(id="measured", name="measured", created="2026-11-21T14:32:05Z", status="running")
         store.start(run)
-        journal = store.call_log(run.id)
-        asyncio.run(ask_all(calls[:IN_FLIGHT], journal))  # imports are not what is measured
+        call_log = store.call_log(run.id)
+        asyncio.run(ask_all(calls[:IN_FLIGHT], call_log))  # imports are not measured
         bare = asyncio.run(ask_all(calls, None))
-        kept = asyncio.run(ask_all(calls, journal))
-        found = asyncio.run(find_all(calls, journal))
+        logged = asyncio.run(ask_all(calls, call_log))
+        found = asyncio.run(find_all(calls, call_log))
         size = store.check().size
-    with telling(said.json) as tell:
-        beside = f"without a journal {bare.wall / limit:.3f}; {count:,} calls, {IN_FLIGHT} in flight"
-        tell(what="time over the limit", found=kept.wall / limit, unit="x", at_most=GOALS["whole"], beside=beside)
-        more = (kept.cpu - bare.cpu) / count * 1e6
-        tell(what="processor time of `sending` and `keep`", found=more, unit="µs", at_most=GOALS["keep"])
-        tell(what="processor time of `find`", found=found / count * 1e6, unit="µs", at_most=GOALS["find"])
+    with row_output(args.json) as add_row:
+        note = f"without a call log {bare.wall / limit:.3f}; {count:,} calls, {IN_FLIGHT} in flight"
+        add_row(what="time over the limit", found=logged.wall / limit, unit="x", at_most=GOALS["whole"], note=note)
+        more = (logged.cpu - bare.cpu) / count * 1e6
+        add_row(what="processor time of `sending` and `keep`", found=more, unit="µs", at_most=GOALS["keep"])
+        add_row(what="processor time of `find`", found=found / count * 1e6, unit="µs", at_most=GOALS["find"])
         for kind in ("sending", "keep"):
-            waits = kept.waits[kind]
-            tell(what=f"a task waits, {kind}", found=median(waits) * 1e3, unit="ms", beside=milliseconds(waits))
-        tell(what="a call in the store", found=size / count / 1e3, unit="kB")
+            waits = logged.waits[kind]
+            add_row(what=f"a task waits, {kind}", found=median(waits) * 1e3, unit="ms", note=milliseconds(waits))
+        add_row(what="a call in the store", found=size / count / 1e3, unit="kB")
 
 
 if __name__ == "__main__":

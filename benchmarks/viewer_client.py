@@ -1,9 +1,9 @@
-"""Ask the pages of the viewer within one process, as the browser of its user does."""
+"""Request pages of the viewer within one process, with the cookie of its user's browser."""
 
 from evalmark.reports.viewer.auth.guard import AccessPolicy
 
-DOOR = AccessPolicy(token="a-token-of-this-benchmark", hosts=frozenset({"127.0.0.1:7878"}), cookie="evalmark")  # noqa: S106
-HEADERS = [(b"host", b"127.0.0.1:7878"), (b"cookie", f"{DOOR.cookie}={DOOR.token}".encode())]
+POLICY = AccessPolicy(token="a-token-of-this-benchmark", hosts=frozenset({"127.0.0.1:7878"}), cookie="evalmark")  # noqa: S106
+HEADERS = [(b"host", b"127.0.0.1:7878"), (b"cookie", f"{POLICY.cookie}={POLICY.token}".encode())]
 
 
 async def answer(app: object, address: str, mark: str = "") -> tuple[int, bytes]:
