@@ -93,7 +93,7 @@ def test_after_the_failure_that_ends_a_run_nothing_is_asked(evals, words, wanted
     assert asked(evals) == wanted
     assert (ended.counts, ended.code) == (told, 2 if "--stepwise" in words else 1)
     assert (ended.run().status, len(ended.run().results)) == ("interrupted", len(wanted))
-    assert f"add: --evalmark-resume {ended.run().id}" in ended.text
+    assert f"with: --evalmark-resume {ended.run().id}" in ended.text
 
 
 def test_collecting_runs_nothing_and_keeps_nothing(evals):
